@@ -1,13 +1,13 @@
-//! Why something did not arrive.
+//! Causes for which a packet or frame did not arrive.
 
 /// Why a packet or a frame did not arrive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Cause {
-    /// Lost on the air or on the wire, all copies and fragments of it.
+    /// It was lost on the air or on the wire, with all copies and fragments of it.
     Lost,
     /// The sender's link layer gave up after its last retry.
     RetriesExhausted,
-    /// Longer than the link's MTU.
+    /// It was longer than the link's MTU.
     TooLong,
     /// The link does not carry this kind of packet (6LoWPAN: IPv6 only).
     NotCarried,
@@ -19,13 +19,13 @@ pub enum Cause {
     ReassemblyFull,
     /// A link layer's check found the packet to be damaged or incomplete.
     Incomplete,
-    /// No packet, segment or datagram.
+    /// It was no packet, segment or datagram.
     Malformed,
     /// The checksum of the transport layer was wrong.
     Checksum,
-    /// For another address.
+    /// It was for another address.
     Misdirected,
-    /// No socket is there for it (a TCP segment is answered with RST).
+    /// No socket was there for it (a TCP segment is answered with RST).
     NobodyListens,
     /// The socket's queue was full.
     SocketFull,

@@ -10,10 +10,10 @@ pub enum Direction {
 }
 
 impl Direction {
-    /// Both of them.
+    /// Both directions.
     pub const BOTH: [Self; 2] = [Self::Up, Self::Down];
 
-    /// The other one.
+    /// Returns the other direction.
     pub const fn opposite(self) -> Self {
         match self {
             Self::Up => Self::Down,

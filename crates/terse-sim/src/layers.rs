@@ -16,12 +16,13 @@ pub struct Layers {
 }
 
 impl Layers {
-    /// All of them.
+    /// Returns the sum of all layers.
     pub const fn sum(&self) -> usize {
         self.application + self.transport + self.network + self.link
     }
 
-    /// What of a packet's bytes `from..to` belongs to which layer (as it stands on the link: network header first).
+    /// Returns how many of a packet's bytes `from..to` belong to each layer, counted as on the link: network header
+    /// first.
     pub(crate) fn part(&self, from: usize, to: usize) -> Self {
         let within = |start: usize, len: usize| to.min(start + len).saturating_sub(from.max(start));
         Self {

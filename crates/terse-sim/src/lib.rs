@@ -1,4 +1,4 @@
-//! A network in virtual time, under the unmodified engine ([`terse_tls`]).
+//! The simulator runs the unmodified engine ([`terse_tls`]) over a network in virtual time.
 //!
 //! Nothing here reads a clock, opens a socket or starts a thread: the same scenario and seed give the same bytes at the
 //! same times, on every machine.

@@ -31,12 +31,13 @@ pub struct Packet {
     bytes: Vec<u8>,
 }
 
-/// These bytes are no IP packet.
+/// The bytes are no IP packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Malformed;
 
 impl Packet {
-    /// A packet from `source` to `destination`; nothing if they are of two families, or the payload is too long.
+    /// Builds a packet from `source` to `destination`. Returns `None` if they are of two families, or the payload is
+    /// too long.
     pub fn new(source: IpAddr, destination: IpAddr, protocol: IpProtocol, ecn: Ecn, payload: &[u8]) -> Option<Self> {
         let header = ip_header_len(source);
         // The lengths of both headers have 16 bits; in IPv4 they count the header.
@@ -76,7 +77,8 @@ impl Packet {
         Some(Self { bytes })
     }
 
-    /// A UDP datagram (RFC 768); nothing under the conditions of [`Self::new`].
+    /// Builds a UDP datagram (RFC 768). Returns `None` if the addresses are of two families, or the payload is too
+    /// long.
     pub fn udp(source: SocketAddr, destination: SocketAddr, payload: &[u8]) -> Option<Self> {
         if source.is_ipv4() != destination.is_ipv4() || payload.len() > usize::from(u16::MAX) - UDP_HEADER_LEN {
             return None;
@@ -93,7 +95,8 @@ impl Packet {
         Self::new(source.ip(), destination.ip(), IpProtocol::Udp, Ecn::NotEct, &datagram)
     }
 
-    /// A TCP segment; nothing under the conditions of [`Self::new`].
+    /// Builds a packet of a TCP segment. Returns `None` if the addresses are of two families, or the segment is too
+    /// long.
     pub fn tcp(source: IpAddr, destination: IpAddr, transmit: &Transmit) -> Option<Self> {
         let addresses = match (source, destination) {
             (IpAddr::V4(source), IpAddr::V4(destination)) => PseudoHeader::V4(source, destination),
@@ -105,7 +108,7 @@ impl Packet {
         Self::new(source, destination, IpProtocol::Tcp, transmit.ecn, &segment)
     }
 
-    /// The packet that these bytes are, all of them.
+    /// Parses a packet, which must fill `bytes`.
     pub fn parse(bytes: Vec<u8>) -> Result<Self, Malformed> {
         let whole = match bytes.first().map(|first| first >> 4) {
             Some(4) => Ipv4Packet::new_checked(&bytes).is_ok_and(|packet| {
@@ -119,53 +122,53 @@ impl Packet {
         whole.then_some(Self { bytes }).ok_or(Malformed)
     }
 
-    /// The bytes from the IP header on.
+    /// Returns the bytes, from the IP header on.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// How many bytes, with the IP header.
+    /// Returns the length, with the IP header.
     #[allow(clippy::len_without_is_empty)] // there is always a header
     pub fn len(&self) -> usize {
         self.bytes.len()
     }
 
-    /// Whether this is IPv6.
+    /// Whether this is an IPv6 packet.
     pub fn is_ipv6(&self) -> bool {
         self.bytes[0] >> 4 == 6
     }
 
-    /// Who sent it.
+    /// Returns the source address.
     pub fn source(&self) -> IpAddr {
         if self.is_ipv6() { self.v6().src_addr().into() } else { self.v4().src_addr().into() }
     }
 
-    /// To whom.
+    /// Returns the destination address.
     pub fn destination(&self) -> IpAddr {
         if self.is_ipv6() { self.v6().dst_addr().into() } else { self.v4().dst_addr().into() }
     }
 
-    /// What it carries. Extension headers of IPv6 are not read.
+    /// Returns the protocol of the payload. Extension headers of IPv6 are not read.
     pub fn protocol(&self) -> IpProtocol {
         if self.is_ipv6() { self.v6().next_header() } else { self.v4().next_header() }
     }
 
-    /// How long the IP header is.
+    /// Returns the length of the IP header.
     pub fn header_len(&self) -> usize {
         if self.is_ipv6() { IPV6_HEADER_LEN } else { usize::from(self.v4().header_len()) }
     }
 
-    /// What follows the IP header.
+    /// Returns the bytes after the IP header.
     pub fn payload(&self) -> &[u8] {
         &self.bytes[self.header_len()..]
     }
 
-    /// The codepoint of ECN.
+    /// Returns the ECN codepoint.
     pub fn ecn(&self) -> Ecn {
         Ecn::from_bits(if self.is_ipv6() { self.v6().traffic_class() } else { self.v4().ecn() })
     }
 
-    /// Marks that there was congestion, if the transport understands that (RFC 3168, 5). Says whether it did.
+    /// Marks congestion, if the transport understands that (RFC 3168, 5). Returns whether it does.
     pub fn mark_congestion(&mut self) -> bool {
         if self.ecn() == Ecn::NotEct {
             return false;
@@ -182,7 +185,7 @@ impl Packet {
         true
     }
 
-    /// Whether the checksum of the TCP segment or UDP datagram within is right (other protocols: yes).
+    /// Whether the checksum of the TCP segment or UDP datagram within is right; true for other protocols.
     pub fn checksum_is_right(&self) -> bool {
         let (source, destination) = (IpAddress::from(self.source()), IpAddress::from(self.destination()));
         match self.protocol() {
@@ -194,7 +197,7 @@ impl Packet {
         }
     }
 
-    /// How many of its bytes belong to which layer.
+    /// Returns how many bytes belong to each layer.
     pub fn layers(&self) -> Layers {
         let network = self.header_len();
         let payload = self.payload();

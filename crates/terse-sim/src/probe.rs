@@ -1,4 +1,4 @@
-//! For those who measure the engine's calls: processor time and heap are theirs to read, not the simulator's.
+//! A probe measures the engine's calls: the simulator reads neither processor time nor heap itself.
 
 /// One of the two sides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -9,22 +9,22 @@ pub enum Party {
     Server,
 }
 
-/// Runs every call of the engine in a connection that counts, from the first packet to the last of the close.
+/// A probe runs every call of the engine in a connection that counts, from the first packet to the last of the close.
 pub trait Probe {
-    /// A connection begins: neither side is there yet.
+    /// Notes that a connection begins; neither side exists yet.
     fn begin(&mut self) {}
 
-    /// Calls `run`, which is work of one side, once.
+    /// Calls `run` once; it is work of `party`.
     fn call(&mut self, party: Party, run: &mut dyn FnMut()) {
         let _ = party;
         run();
     }
 
-    /// It came to its end.
+    /// Notes that the connection came to its end.
     fn end(&mut self) {}
 }
 
-/// Measures nothing.
+/// A probe that measures nothing.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Unwatched;
 

@@ -12,21 +12,21 @@ use terse_tls::crypto::{CryptoError, Rng};
 pub struct Random(ChaCha8Rng);
 
 impl Random {
-    /// The stream numbered `stream` of `seed`.
+    /// Returns the stream numbered `stream` of `seed`.
     pub fn new(seed: u64, stream: u64) -> Self {
         let mut generator = ChaCha8Rng::seed_from_u64(seed);
         generator.set_stream(stream);
         Self(generator)
     }
 
-    /// The next 32 bits.
+    /// Returns the next 32 bits.
     pub fn next_u32(&mut self) -> u32 {
         self.0.next_u32()
     }
 
-    /// Whether something that happens with this `probability` (0 to 1) happens now.
+    /// Decides whether something that has this `probability` (0 to 1) happens now.
     pub fn happens(&mut self, probability: f64) -> bool {
-        // 53 bits are what a float of this size can tell apart.
+        // A float of this size has 53 bits of precision.
         let draw = (self.0.next_u64() >> 11) as f64 / (1_u64 << 53) as f64;
         draw < probability
     }

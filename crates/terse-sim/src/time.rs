@@ -1,4 +1,4 @@
-//! Virtual time: nanoseconds since the simulation began. Nobody here reads a clock.
+//! Virtual time counts nanoseconds since the simulation began. Nothing here reads a clock.
 
 use core::fmt;
 use core::ops::{Add, AddAssign, Sub};
@@ -11,35 +11,35 @@ use core::time::Duration;
 pub struct Time(u64);
 
 impl Time {
-    /// When the simulation began.
+    /// The beginning of the simulation.
     pub const ZERO: Self = Self(0);
 
-    /// `nanoseconds` after the beginning.
+    /// Returns the time `nanoseconds` after the beginning.
     pub const fn from_nanos(nanoseconds: u64) -> Self {
         Self(nanoseconds)
     }
 
-    /// `milliseconds` after the beginning.
+    /// Returns the time `milliseconds` after the beginning.
     pub const fn from_millis(milliseconds: u64) -> Self {
         Self(milliseconds.saturating_mul(1_000_000))
     }
 
-    /// Nanoseconds since the beginning.
+    /// Returns the nanoseconds since the beginning.
     pub const fn as_nanos(self) -> u64 {
         self.0
     }
 
-    /// Whole milliseconds since the beginning.
+    /// Returns the whole milliseconds since the beginning.
     pub const fn as_millis(self) -> u64 {
         self.0 / 1_000_000
     }
 
-    /// Seconds since the beginning.
+    /// Returns the seconds since the beginning.
     pub fn as_secs_f64(self) -> f64 {
         self.since(Self::ZERO).as_secs_f64()
     }
 
-    /// How long after `earlier` this is; nothing if it is not after it.
+    /// Returns how long after `earlier` this is; zero if it is not after it.
     pub const fn since(self, earlier: Self) -> Duration {
         Duration::from_nanos(self.0.saturating_sub(earlier.0))
     }

@@ -1,8 +1,8 @@
-//! Captures: what went over links, as pcapng (draft-ietf-opsawg-pcapng), which Wireshark opens.
+//! A capture holds what went over links, and is written as pcapng (draft-ietf-opsawg-pcapng), which Wireshark opens.
 //!
-//! Times are nanoseconds of virtual time. A frame that was lost stands where it was sent, with the comment `lost`. The
-//! keys of TLS and DTLS go into the same file as a Decryption Secrets Block, so that no second file is needed to read
-//! what was encrypted.
+//! Times are nanoseconds of virtual time. A frame that was lost is recorded at the time it was sent, with the comment
+//! `lost`. The keys of TLS and DTLS go into the same file as a Decryption Secrets Block, so that no second file is
+//! needed to decrypt it.
 
 #[cfg(test)]
 mod tests;
@@ -24,16 +24,16 @@ use pcap_file::{DataLink, Endianness};
 use crate::Time;
 use crate::link::{Direction, Framing, Link, lorawan};
 
-/// At which layer a link is looked at.
+/// The layer at which a link is captured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum View {
-    /// Each frame as it is on the link, repetitions and acknowledgements of the link layer too.
+    /// Each frame as it is on the link, with repetitions and acknowledgements of the link layer.
     Frames,
     /// Each IP packet, once, when its first frame is sent.
     Packets,
 }
 
-/// What went over one or more links.
+/// The frames or packets that went over one or more links.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Capture {
     interfaces: Vec<Interface>,
@@ -51,29 +51,29 @@ struct Interface {
 pub struct Entry {
     /// When its first bit was sent.
     pub at: Time,
-    /// Which way.
+    /// The way it went.
     pub direction: Direction,
-    /// As it stands in the file, with a header before it on LoRa links (LoRaTap, 15 B).
+    /// The bytes as they are in the file, after a LoRaTap header of 15 B on LoRa links.
     pub bytes: Vec<u8>,
-    /// Whether it never arrived.
+    /// Whether the frame or packet never arrived.
     pub lost: bool,
     interface: u32,
 }
 
 impl Capture {
-    /// Everything, in the order of time.
+    /// Returns all entries in the order of time.
     pub fn entries(&self) -> &[Entry] {
         &self.entries
     }
 
-    /// Lets everything happen so much later.
+    /// Moves all entries `by` later.
     pub fn delay(&mut self, by: Duration) {
         for entry in &mut self.entries {
             entry.at += by;
         }
     }
 
-    /// Puts what another capture has beside what this one has.
+    /// Adds the interfaces and entries of another capture.
     pub fn merge(&mut self, other: Self) {
         let first = u32::try_from(self.interfaces.len()).expect("fewer interfaces than would fit into memory");
         self.interfaces.extend(other.interfaces);
@@ -82,10 +82,10 @@ impl Capture {
         self.entries.sort_by_key(|entry| entry.at);
     }
 
-    /// Writes it as pcapng, with the lines of a key log (`SSLKEYLOGFILE`); an empty one leaves no trace.
+    /// Writes the capture as pcapng, with the lines of a key log (`SSLKEYLOGFILE`). An empty key log adds no block.
     pub fn write_pcapng(&self, out: impl Write, key_log: &str) -> io::Result<()> {
         let section = SectionHeaderBlock {
-            // The same bytes on every machine.
+            // A fixed byte order gives the same file on every machine.
             endianness: Endianness::Little,
             options: vec![SectionHeaderOption::UserApplication("terse".into())],
             ..SectionHeaderBlock::default()
@@ -108,7 +108,7 @@ impl Capture {
         file.into_inner().flush()
     }
 
-    /// The same in memory.
+    /// Returns the capture as pcapng in memory, with the lines of a key log (`SSLKEYLOGFILE`).
     pub fn to_pcapng(&self, key_log: &str) -> Vec<u8> {
         let mut bytes = Vec::new();
         self.write_pcapng(&mut bytes, key_log).expect("memory takes everything, and nothing here is too long");
@@ -118,7 +118,7 @@ impl Capture {
 
 impl Entry {
     fn block(&self) -> io::Result<EnhancedPacketBlock<'_>> {
-        // As the first end of the link sees it: 1 inbound, 2 outbound.
+        // pcapng's direction is the one that the first end of the link sees: 1 is inbound, 2 is outbound.
         let direction = match self.direction {
             Direction::Up => 2,
             Direction::Down => 1,
@@ -142,7 +142,7 @@ impl Entry {
 #[derive(Debug)]
 pub(crate) struct Tap {
     view: View,
-    /// What stands before each frame in the file.
+    /// The bytes that precede each frame in the file.
     header: Vec<u8>,
     capture: Capture,
 }
@@ -165,7 +165,7 @@ impl Tap {
         self.view
     }
 
-    /// Notes a frame or packet, and says by which number its loss can be told.
+    /// Records a frame or packet, and returns its number, by which its loss can be reported later.
     pub(crate) fn note(&mut self, at: Time, direction: Direction, bytes: &[u8]) -> usize {
         let bytes = [&self.header, bytes].concat();
         self.capture.entries.push(Entry { at, direction, bytes, lost: false, interface: 0 });
@@ -183,7 +183,7 @@ impl Tap {
     }
 }
 
-/// The link type of a framing, and what is put before each frame.
+/// Returns the link type of a framing, and the header that is put before each frame.
 fn data_link(framing: &Framing) -> (DataLink, Vec<u8>) {
     match framing {
         Framing::Ethernet => (DataLink::ETHERNET, Vec::new()),
@@ -193,7 +193,7 @@ fn data_link(framing: &Framing) -> (DataLink, Vec<u8>) {
     }
 }
 
-/// A Decryption Secrets Block (draft-ietf-opsawg-pcapng, 4.7).
+/// Builds a Decryption Secrets Block (draft-ietf-opsawg-pcapng, 4.7).
 fn secrets(key_log: &str) -> io::Result<UnknownBlock<'static>> {
     let len = u32::try_from(key_log.len()).map_err(io::Error::other)?;
     let mut value = TLS_KEY_LOG.to_le_bytes().to_vec();
@@ -204,5 +204,5 @@ fn secrets(key_log: &str) -> io::Result<UnknownBlock<'static>> {
 }
 
 const DECRYPTION_SECRETS_BLOCK: u32 = 10;
-/// The type of secrets that `SSLKEYLOGFILE` has: "TLSK".
+/// The secrets type of an `SSLKEYLOGFILE`: "TLSK".
 const TLS_KEY_LOG: u32 = 0x544C_534B;

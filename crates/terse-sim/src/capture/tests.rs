@@ -1,10 +1,10 @@
-//! A capture is read back by the library that wrote it; that Wireshark reads it, too, is tested in `tests/wireshark`.
+//! A capture is read back by the library that wrote it. `tests/wireshark` tests that Wireshark reads it as well.
 
 use pcap_file::pcapng::{Block, PcapNgReader};
 
 use super::*;
 
-/// The blocks of a file.
+/// Returns the blocks of a file.
 fn blocks(file: &[u8]) -> Vec<Block<'static>> {
     let mut reader = PcapNgReader::new(file).expect("a section header");
     let mut blocks = Vec::new();

@@ -7,17 +7,17 @@ use terse_tls::KeyLog;
 
 use crate::capture::Capture;
 
-/// What went over the link in the connection that a row describes.
+/// The packets of the connection that a row describes, and its secrets.
 #[derive(Clone, Debug, Default)]
 pub struct Captured {
     /// The packets.
     pub capture: Capture,
-    /// Its secrets (NSS key log format). They protect nothing: both sides were simulated.
+    /// The connection's secrets (NSS key log format). They protect nothing: both sides were simulated.
     pub key_log: String,
 }
 
 impl Captured {
-    /// One capture of several rows, one after the other, a second apart.
+    /// Returns one capture of several rows, a second apart.
     pub fn join(rows: &[Self]) -> Self {
         let mut all = Self::default();
         for row in rows {
@@ -32,7 +32,7 @@ impl Captured {
         all
     }
 
-    /// As pcapng, secrets included.
+    /// Returns the capture as pcapng, secrets included.
     pub fn to_pcapng(&self) -> Vec<u8> {
         self.capture.to_pcapng(&self.key_log)
     }
@@ -43,12 +43,12 @@ impl Captured {
 pub(super) struct Keys(Mutex<String>);
 
 impl Keys {
-    /// Forgets all.
+    /// Forgets all secrets.
     pub(super) fn clear(&self) {
         self.with(String::clear);
     }
 
-    /// All lines.
+    /// Returns all lines of the key log.
     pub(super) fn lines(&self) -> String {
         self.with(|lines| lines.clone())
     }
@@ -62,7 +62,7 @@ impl KeyLog for Keys {
     fn log(&self, label: &'static str, client_random: &[u8; 32], secret: &[u8]) {
         let hex = |bytes: &[u8]| {
             bytes.iter().fold(String::new(), |mut text, byte| {
-                let _ = write!(text, "{byte:02x}"); // a String takes everything
+                let _ = write!(text, "{byte:02x}"); // writing to a String cannot fail
                 text
             })
         };

@@ -1,4 +1,4 @@
-//! Runs connections and counts: a row for each mode and setting.
+//! Connections are run and counted: a row for each mode and setting.
 //!
 //! What must always hold: a connection counts only if its handshake was what the row says, both messages arrived and
 //! both sides came to their end (over datagrams the goodbye may be lost); and the bytes of a row are those of the frames on the link, no more and no less.
@@ -26,20 +26,21 @@ use crate::network::Network;
 use crate::probe::{Probe, Unwatched};
 use crate::{Random, Time};
 
-/// A comparison: both sides, and how often they meet.
+/// A comparison: both sides, and how often they connect.
 #[derive(Clone, Debug)]
 pub struct Comparison {
     /// Both sides.
     pub parties: Parties,
-    /// What rows call their certificates.
+    /// The name of the certificates in rows.
     pub certificates: String,
     /// When connections begin, in UNIX seconds: certificates must be valid then.
     pub begins: u64,
     /// Connections for each row.
     pub runs: usize,
-    /// What all chance follows from.
+    /// The seed of all randomness.
     pub seed: u64,
-    /// Whether [`Measured::capture`] is wanted: packets of each connection have to be kept until the last one.
+    /// Whether [`Measured::capture`] is wanted. If so, the packets of each connection are kept until the last one has
+    /// ended.
     pub captures: bool,
 }
 
@@ -55,13 +56,13 @@ pub struct Measured {
 /// Why a row could not be measured.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Failed {
-    /// No connection came to its end; the first one's cause, of each side that has one.
+    /// No connection came to its end. The text is the cause at each side of the first connection.
     Connection(String),
-    /// The handshake was not what was asked for.
+    /// The handshake was of another mode than was asked for.
     OtherMode {
-        /// What it was.
+        /// The mode of the handshake.
         was: &'static str,
-        /// Why, if the engine says so.
+        /// The reason, if the engine gives one.
         because: Option<&'static str>,
     },
     /// An IP packet of the link's MTU has no room for a datagram that DTLS can use.
@@ -80,9 +81,9 @@ struct FinishedConnection {
     retransmissions: usize,
     lost: usize,
     times: Times,
-    /// How long it took, rounded up.
+    /// The virtual time that the connection took, rounded up.
     seconds: u64,
-    /// What the caches hold after it.
+    /// The bytes that the caches hold after the connection.
     cached: Sides<usize>,
     capture: Captured,
 }
@@ -111,7 +112,7 @@ impl Comparison {
             }
         }
         let runs = runs::spread(met.iter().map(|met| (met.bytes.total, met.times.connected)), failed);
-        // Of those that took as many bytes, the one in the middle of time.
+        // The median is taken by bytes; runs with as many bytes are ordered by time.
         met.sort_by(|a, b| {
             let by_time = || a.times.connected.total_cmp(&b.times.connected);
             a.bytes.total.cmp(&b.bytes.total).then_with(by_time)
@@ -137,7 +138,7 @@ impl Comparison {
         let clock = Clock { unix: self.begins, monotonic: 0 };
         let mut after = LATER;
         if setting.mode.needs_earlier() {
-            // Over a link of the same kind that loses nothing: what is lost here would only make the same run again.
+            // The earlier connection uses a link of the same kind without loss: a loss would only repeat this run.
             let link = setting.link.clone().with_paths(|path| path.loss = 0.0);
             let calm = Setting { link, ..setting.clone() };
             after += connect(&calm, pair, !seed, clock, None, &mut Unwatched)?.seconds;
@@ -185,7 +186,7 @@ impl Comparison {
     }
 }
 
-/// One connection from the first packet to the last; with its packets, if its secrets are there for them.
+/// Runs one connection from the first packet to the last, and keeps its packets if `keys` collect its secrets.
 fn connect(
     setting: &Setting,
     pair: &Pair,
@@ -286,13 +287,13 @@ fn milliseconds(time: Time) -> f64 {
 }
 
 impl Setting {
-    /// The longest datagram that fits, if any that DTLS could use does.
+    /// Returns the longest datagram that fits, or `None` if it is too short for DTLS.
     fn max_datagram(&self) -> Option<usize> {
         let fits = self.link.mtu.checked_sub(self.ip.header_len() + UDP_HEADER_LEN)?;
         (fits >= Datagrams::LEAST_DATAGRAM).then_some(fits.min(Datagrams::LARGEST_DATAGRAM))
     }
 
-    /// TCP with segments that fit.
+    /// Returns the configuration of TCP, with segments that fit the MTU.
     fn tcp_config(&self) -> crate::tcp::Config {
         let largest = self.tcp.maximum_segment_size;
         let ip = self.ip.header_len() as u16;
@@ -312,7 +313,7 @@ impl IpVersion {
         }
     }
 
-    /// The client's and the server's: of blocks for documentation (RFC 5737, RFC 3849).
+    /// Returns the client's and the server's address, from the blocks for documentation (RFC 5737, RFC 3849).
     const fn addresses(self, client: u8) -> (IpAddr, IpAddr) {
         match self {
             Self::V4 => (IpAddr::V4(Ipv4Addr::new(192, 0, 2, client)), IpAddr::V4(Ipv4Addr::new(198, 51, 100, 1))),
@@ -340,11 +341,11 @@ impl fmt::Display for Failed {
 
 impl core::error::Error for Failed {}
 
-/// Later connections of a pair begin so long after the end of the one before, in seconds.
+/// The time between the end of a connection and the next one of the same pair, in seconds.
 const LATER: u64 = 600;
 
 /// How long a connection may take: a day.
 const PATIENCE: Duration = Duration::from_secs(86_400);
 
-/// The first of the streams of chance that are not the network's.
+/// The first random stream that is not the network's.
 const CHANCE: u64 = 1 << 32;

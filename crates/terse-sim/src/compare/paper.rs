@@ -13,7 +13,7 @@ pub struct PaperValue {
     pub saved: (f64, f64),
     /// Bytes on all layers, where they can be derived.
     pub bytes: Option<f64>,
-    /// Where it stands.
+    /// The place in the paper.
     pub source: &'static str,
 }
 

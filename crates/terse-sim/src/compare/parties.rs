@@ -1,4 +1,4 @@
-//! Both sides of a comparison: what they are, and how a mode makes them meet.
+//! Both sides of a comparison, and how a mode configures them.
 
 use alloc::sync::Arc;
 
@@ -15,7 +15,7 @@ use terse_tls::{
 
 use super::setting::{Mode, Version};
 
-/// What the two sides are in every mode: their certificates, whom they trust, which algorithms they take.
+/// The two sides, in what all modes share: their certificates, trust anchors and algorithms.
 #[derive(Clone, Debug)]
 pub struct Parties {
     /// The client. What depends on the mode is set for each: version, caching, resumption, pre-shared keys, datagrams.
@@ -30,11 +30,11 @@ pub struct Parties {
     pub psk: ExternalPsk,
     /// Timers and sizes of DTLS; [`Datagrams::max_datagram`] follows the link.
     pub datagrams: Datagrams,
-    /// What a server for datagrams asks of clients.
+    /// The limits of a server for datagrams.
     pub limits: EndpointLimits,
 }
 
-/// The two sides of one mode: any number of connections share what they keep.
+/// The two sides of one mode. All connections of a pair share its caches and sessions.
 #[derive(Clone, Debug)]
 pub struct Pair {
     pub(crate) client: Arc<ClientConfig>,
@@ -45,7 +45,7 @@ pub struct Pair {
 }
 
 impl Pair {
-    /// What the client's and the server's cache hold, in bytes as in a cache file; nothing without caches.
+    /// Returns the sizes of the client's and the server's cache, in bytes as in a cache file; 0 without caches.
     pub fn cached_bytes(&self) -> (usize, usize) {
         let Some((client, server)) = &self.caches else { return (0, 0) };
         let (no_client, no_server) = (MemoryClientStore::new(0), MemoryServerStore::new(0));
@@ -145,7 +145,7 @@ fn with_key(
     server.psks(Arc::new(MemoryPskStore::new([psk.clone()])));
 }
 
-/// What caches and sessions hold at most: one connection after the other needs little.
+/// The capacity of caches and session stores. Connections run one after the other, so that few entries are needed.
 const CAPACITY: usize = 8;
 
 /// Of sessions, in seconds: longer than any simulated connection, and as long as may be.

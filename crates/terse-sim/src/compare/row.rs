@@ -1,4 +1,4 @@
-//! What a comparison found: a row for each mode and setting, as the command line, tables and figures read it.
+//! The result of a comparison: a row for each mode and setting, for the command line, tables and figures.
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use terse_tls::HandshakeType;
@@ -7,51 +7,51 @@ use terse_tls::summary::Transport;
 use super::setting::{Mode, Version};
 use crate::probe::Party;
 
-/// One mode in one setting. Of several runs it describes the one with the median total, as a whole.
+/// One mode in one setting. If there were several runs, the whole row describes the one with the median total.
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct Row {
-    /// What was left out.
+    /// The mode: what the handshake leaves out.
     pub mode: Mode,
-    /// The version.
+    /// The protocol version.
     pub version: Version,
-    /// What it ran over.
+    /// The transport below it.
     #[serde(serialize_with = "by_name")]
     pub transport: Transport,
-    /// The certificates of both sides, as in `rsa2048x3`.
+    /// The certificates of both sides, for example `rsa2048x3`.
     pub certificates: String,
-    /// The link.
+    /// The name of the link.
     pub link: String,
     /// The largest IP packet on the link, in bytes.
     pub mtu: usize,
-    /// Bytes by layer.
+    /// Bytes on the link, by layer.
     pub bytes: Bytes,
     /// Frames on the link, both directions, lost ones included.
     pub packets: usize,
-    /// TCP segments that do nothing but acknowledge, each once.
+    /// TCP segments that only acknowledge, each counted once.
     pub pure_acks: usize,
-    /// Segments and records that were sent again, by TCP or by DTLS; what a link sends again is not counted.
+    /// Segments and records that TCP or DTLS sent again. Repetitions by the link layer are not counted.
     pub retransmissions: usize,
-    /// Of the frames: lost on the way.
+    /// The number of frames that were lost on the way.
     pub lost: usize,
     /// Round trips of the handshake before the client may send its message, as in a connection's summary.
     pub round_trips: u32,
-    /// Those of the transport before that: 1 for TCP's SYN, none for UDP.
+    /// Round trips of the transport before the handshake: 1 for TCP's SYN, none for UDP.
     pub transport_round_trips: u32,
-    /// When it happened.
+    /// The times of the connection's milestones.
     pub time_ms: Times,
-    /// Signatures in certificate chains that were verified.
+    /// The number of certificate signatures that were verified.
     pub signatures_verified: Sides<u32>,
-    /// And that were not, because the chain was verified before.
+    /// The number of certificate signatures that were not verified, because the chain had been verified before.
     pub signatures_saved: Sides<u32>,
-    /// What the cache of each side has about the other, in bytes as in a cache file, names included.
+    /// The size of each side's cache entry about the other, in bytes as in a cache file, names included.
     pub cache_entry_bytes: Sides<usize>,
-    /// Computing, if it was measured.
+    /// Processor time, if it was measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cpu: Option<Cpu>,
     /// The most heap in use at once by the connection, in bytes, if it was measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub peak_heap: Option<Sides<u64>>,
-    /// Over all runs.
+    /// The spread over all runs.
     pub runs: Runs,
 }
 
@@ -61,20 +61,21 @@ pub struct Row {
 pub struct Bytes {
     /// Handshake messages by name, with their headers (4 bytes; in DTLS 12 for each fragment), without records.
     pub messages: Messages,
-    /// Of them, what each side sent.
+    /// The part of `messages` that each side sent.
     pub sent: Sides<Messages>,
     /// Records of the handshake (in DTLS with what was sent again, and with what a server sent that kept nothing of the
     /// client yet: HelloVerifyRequest or HelloRetryRequest).
     pub tls: usize,
-    /// Records of everything after it: the two messages of the application, tickets, `close_notify`.
+    /// Records after the handshake: the two messages of the application, tickets, `close_notify`.
     pub application: usize,
-    /// Headers of TCP or UDP, options included; and what TCP sent again.
+    /// Headers of TCP or UDP, options included; and everything that TCP sent again.
     pub transport: usize,
-    /// Headers of IP, and of fragments below it.
+    /// Headers of IP, and of the fragments below it.
     pub network: usize,
-    /// Headers (and trailers, where a capture has them) of the link, its acknowledgements, and frames that it sent again.
+    /// Headers and trailers of the link, its acknowledgements, and frames that it sent again. Only what a capture has
+    /// counts.
     pub link: usize,
-    /// All of it.
+    /// The sum of all layers.
     pub total: usize,
 }
 
@@ -82,7 +83,7 @@ pub struct Bytes {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Messages(pub Vec<(HandshakeType, u64)>);
 
-/// Something of both sides.
+/// A value of each side.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Sides<T> {
     /// The client's.
@@ -91,47 +92,48 @@ pub struct Sides<T> {
     pub server: T,
 }
 
-/// Milliseconds of virtual time since the client's first packet. Computing takes none.
+/// Milliseconds of virtual time since the client's first packet. Computing takes no virtual time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize)]
 pub struct Times {
-    /// The client's handshake was complete.
+    /// The time when the client's handshake was complete.
     pub connected: f64,
-    /// The client had the reply.
+    /// The time when the client had the reply.
     pub replied: f64,
-    /// The last frame arrived (or was sent, if it was lost).
+    /// The time when the last frame arrived, or was sent if it was lost.
     pub closed: f64,
 }
 
-/// Computing in all calls of the engine, from the first packet to the last of the close: median of the runs for each side.
+/// The processor time of all calls of the engine, from the first packet to the last of the close: the median of the
+/// runs for each side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Cpu {
-    /// The client's.
+    /// The client's processor time.
     pub client: u64,
-    /// The server's.
+    /// The server's processor time.
     pub server: u64,
-    /// What is counted: `ns` of the thread's processor time.
+    /// The unit: `ns` of the thread's processor time.
     pub unit: &'static str,
 }
 
-/// The spread over several runs, which differ in seed and keys. Bytes and times are of those that came to their end.
+/// The spread over several runs, which differ in seed and keys. Bytes and times cover the runs that came to their end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize)]
 pub struct Runs {
-    /// How many there were.
+    /// The number of runs.
     pub count: usize,
-    /// Of them, how many did not come to their end: a link that loses too much.
+    /// The number of runs that did not come to their end, because the link lost too much.
     pub failed: usize,
     /// The least total of bytes.
     pub min_total: usize,
-    /// The greatest.
+    /// The greatest total of bytes.
     pub max_total: usize,
     /// The median time until the client was connected, in milliseconds.
     pub median_connected_ms: f64,
-    /// After this time nineteen of twenty were connected, in milliseconds.
+    /// The time within which nineteen of twenty clients were connected, in milliseconds.
     pub p95_connected_ms: f64,
 }
 
 impl<T> Sides<T> {
-    /// That of one of them.
+    /// Returns the value of `party`.
     pub const fn of_mut(&mut self, party: Party) -> &mut T {
         match party {
             Party::Client => &mut self.client,
@@ -149,7 +151,7 @@ impl Messages {
         }
     }
 
-    /// The bytes of one message.
+    /// Returns the bytes of `message`.
     pub fn of(&self, message: HandshakeType) -> u64 {
         self.0.iter().find(|(known, _)| *known == message).map_or(0, |(_, bytes)| *bytes)
     }

@@ -1,20 +1,21 @@
-//! Many connections of one row: what each follows from, and how they spread.
+//! The seeds of the connections of one row, and the spread of their results.
 
 use super::row::Runs;
 use crate::Random;
 
-/// The seed of the connection numbered `run`. Those of neighbouring seeds have nothing to do with each other: whoever
-/// repeats a comparison with the next seed repeats none of its connections.
+/// Returns the seed of the connection numbered `run`. Seeds next to each other share no connection: a comparison that
+/// is repeated with the next seed repeats none.
 pub(super) fn seed(seed: u64, run: usize) -> u64 {
     let mut random = Random::new(seed, run as u64);
     u64::from(random.next_u32()) << 32 | u64::from(random.next_u32())
 }
 
-/// The spread of connections of which each has its total of bytes and, in milliseconds, when its client was connected.
+/// Returns the spread of connections, each given by its total of bytes and by the milliseconds until its client was
+/// connected.
 pub(super) fn spread(met: impl Iterator<Item = (usize, f64)>, failed: usize) -> Runs {
     let (totals, mut connected): (Vec<usize>, Vec<f64>) = met.unzip();
     connected.sort_by(f64::total_cmp);
-    // By nearest rank: the least of them that so many of a hundred do not exceed.
+    // Nearest rank: the least value that `percent` of the values do not exceed.
     let at = |percent: usize| {
         let rank = (connected.len() * percent).div_ceil(100).max(1);
         connected.get(rank - 1).copied().unwrap_or(0.0)

@@ -1,4 +1,4 @@
-//! What is compared: a version of the protocol, what handshakes leave out, and the network under them.
+//! The setting of a row: a protocol version, what handshakes leave out, and the network below.
 
 use core::fmt;
 use core::str::FromStr;
@@ -21,10 +21,10 @@ pub enum Version {
 }
 
 impl Version {
-    /// All of them.
+    /// All versions.
     pub const ALL: [Self; 4] = [Self::Tls12, Self::Tls13, Self::Dtls12, Self::Dtls13];
 
-    /// As in reports: `DTLS 1.3`.
+    /// Returns the name as in reports: `DTLS 1.3`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Tls12 => "TLS 1.2",
@@ -34,7 +34,7 @@ impl Version {
         }
     }
 
-    /// What it runs over.
+    /// Returns the transport of this version.
     pub const fn transport(self) -> Transport {
         match self {
             Self::Tls12 | Self::Tls13 => Transport::Stream,
@@ -42,7 +42,7 @@ impl Version {
         }
     }
 
-    /// As the engine's configurations want it.
+    /// Returns the version for the engine's configurations.
     pub const fn protocol_version(self) -> ProtocolVersion {
         match self {
             Self::Tls12 | Self::Dtls12 => ProtocolVersion::TLS_1_2,
@@ -57,12 +57,12 @@ impl fmt::Display for Version {
     }
 }
 
-/// A row of a comparison.
+/// The setting of a row in a comparison.
 #[derive(Clone, Debug)]
 pub struct Setting {
     /// The version.
     pub version: Version,
-    /// What is left out.
+    /// The mode: what the handshake leaves out.
     pub mode: Mode,
     /// The link, with its MTU.
     pub link: Link,
@@ -70,9 +70,9 @@ pub struct Setting {
     pub ip: IpVersion,
     /// How TCP behaves on both sides; segments are made to fit the MTU.
     pub tcp: tcp::Config,
-    /// Whether [`tcp::Config::maximum_segment_size`] counts where the MTU would allow longer segments.
+    /// Whether [`tcp::Config::maximum_segment_size`] applies where the MTU would allow longer segments.
     pub limits_segments: bool,
-    /// What the client's address ends with: rows of one capture had better differ.
+    /// The last part of the client's address: it should differ among the rows of one capture.
     pub client: u8,
     /// The two messages of the application.
     pub exchange: Exchange,
@@ -90,31 +90,31 @@ pub enum IpVersion {
 /// What a handshake leaves out. All but `Full` and `Psk` need an earlier connection, which is not counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Mode {
-    /// Nothing: both sides send their certificates.
+    /// Nothing is left out: both sides send their certificates.
     Full,
-    /// The server's Certificate and CertificateRequest (RFC 7924).
+    /// The server's Certificate and CertificateRequest are left out (RFC 7924).
     Rfc7924,
     /// Those, and the client's Certificate (paper 000).
     Bithac,
-    /// The same three, named by one ticket (`docs/caching.md`).
+    /// The messages that `Bithac` leaves out are left out, and one ticket names all three (`docs/caching.md`).
     Compact,
-    /// All of authentication: the secret of an earlier session stands for it. By session ID in (D)TLS 1.2, by ticket in
-    /// (D)TLS 1.3.
+    /// All of authentication is left out: the secret of an earlier session replaces it. Sessions are resumed by session
+    /// ID in (D)TLS 1.2, by ticket in (D)TLS 1.3.
     Resumed,
-    /// All certificates: both sides have had a key from the beginning.
+    /// All certificates are left out: both sides have had a key from the beginning.
     Psk,
 }
 
 impl Mode {
-    /// All of them, in the order of reports.
+    /// All modes, in the order of reports.
     pub const ALL: [Self; 6] = [Self::Full, Self::Rfc7924, Self::Bithac, Self::Compact, Self::Resumed, Self::Psk];
 
-    /// As in a connection's summary.
+    /// Returns the name as in a connection's summary.
     pub const fn name(self) -> &'static str {
         self.summary().name()
     }
 
-    /// What a connection's summary says of such a handshake.
+    /// Returns the mode that a connection's summary names for such a handshake.
     pub const fn summary(self) -> summary::Mode {
         match self {
             Self::Full => summary::Mode::Full,

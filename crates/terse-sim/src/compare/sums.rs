@@ -1,6 +1,6 @@
-//! What the frames of a connection add up to, layer by layer.
+//! The sums of a connection's frames, layer by layer.
 //!
-//! What must always hold: every byte of every frame counts once; what was sent again counts for the layer that did it.
+//! What must always hold: every byte of every frame counts once; a repetition counts for the layer that sent it.
 
 use crate::Time;
 use crate::ledger::{Fate, Kind, Layers, Record};
@@ -8,22 +8,23 @@ use crate::ledger::{Fate, Kind, Layers, Record};
 /// Sums over the frames of a link.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct LayerSums {
-    /// By layer. What TCP sent again is TCP's, and what the link sent again is the link's, with all headers in it.
+    /// Bytes by layer. What TCP sent again counts as TCP's, and what the link sent again as the link's, with all
+    /// headers in it.
     pub(super) layers: Layers,
-    /// Frames.
+    /// The number of frames.
     pub(super) frames: usize,
-    /// TCP segments that do nothing but acknowledge.
+    /// The number of TCP segments that only acknowledge.
     pub(super) pure_acks: usize,
-    /// TCP segments that were sent again by TCP.
+    /// The number of segments that TCP sent again.
     pub(super) resent: usize,
-    /// Frames that never arrived.
+    /// The number of frames that never arrived.
     pub(super) lost: usize,
-    /// When the last frame arrived, or was sent in vain.
+    /// The time when the last frame arrived, or was sent if it was lost.
     pub(super) closed: Time,
 }
 
 impl LayerSums {
-    /// Those of these frames.
+    /// Returns the sums of `records`.
     pub(super) fn of(records: &[Record]) -> Self {
         let mut sums = Self { frames: records.len(), ..Self::default() };
         for record in records {
@@ -37,7 +38,7 @@ impl LayerSums {
     }
 }
 
-/// The bytes of a frame, counted for the layer that wanted it to be sent.
+/// Returns the bytes of a frame, counted for the layer that caused it to be sent.
 fn attributed(record: &Record) -> Layers {
     let Layers { application, transport, .. } = record.layers;
     if record.attempt > 0 {

@@ -1,5 +1,5 @@
-//! A client: connects, sends the request with its last flight, waits for the reply, says goodbye. Over datagrams it sends the
-//! request again when no reply comes, as CoAP does.
+//! A client connects, sends its request with its last flight, waits for the reply, and closes. Over datagrams it sends
+//! the request again when no reply comes, as CoAP does.
 
 use alloc::sync::Arc;
 
@@ -16,12 +16,13 @@ pub(crate) struct Client {
     rng: Random,
     received: usize,
     reached: Reached,
-    /// Over datagrams: when the request is sent again, how long was waited for this, and how often it still is.
+    /// Over datagrams: when the request is sent again, the current timeout in milliseconds, and the retransmissions
+    /// left.
     again: Option<(Instant, u64, u32)>,
 }
 
 impl Client {
-    /// Begins: the ClientHello waits.
+    /// Creates a client whose ClientHello is ready to be sent.
     pub(crate) fn new(
         config: Arc<ClientConfig>,
         server: ServerAddress,
@@ -113,8 +114,8 @@ fn later(now: Now, milliseconds: u64) -> Instant {
     Instant(at.saturating_add(milliseconds))
 }
 
-/// CoAP's, in milliseconds, without its random factor (RFC 7252, 4.8).
+/// CoAP's ACK_TIMEOUT in milliseconds, without its random factor (RFC 7252, 4.8).
 const ACK_TIMEOUT: u64 = 2_000;
 
-/// CoAP's (RFC 7252, 4.8).
+/// CoAP's MAX_RETRANSMIT (RFC 7252, 4.8).
 const MAX_RETRANSMIT: u32 = 4;

@@ -19,20 +19,20 @@ use server::{DatagramServer, StreamServer};
 /// What is said on a connection: a message each way, then goodbye (paper 000, V-A). Sizes in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Exchange {
-    /// The client's message.
+    /// The size of the client's message.
     pub request: usize,
-    /// The server's answer.
+    /// The size of the server's answer.
     pub reply: usize,
 }
 
 impl Default for Exchange {
-    /// The messages of wolfSSL's example programs are of this size; the paper gives none.
+    /// wolfSSL's example programs send messages of this size; the paper gives none.
     fn default() -> Self {
         Self { request: 14, reply: 22 }
     }
 }
 
-/// Sends `len` bytes, over datagrams in as few as hold them.
+/// Sends `len` bytes, over datagrams in as few records as possible.
 fn say(connection: &mut Connection, letter: u8, len: usize) -> Result<(), Error> {
     for part in vec![letter; len].chunks(connection.max_message().max(1)) {
         connection.send(part)?;
@@ -40,44 +40,44 @@ fn say(connection: &mut Connection, letter: u8, len: usize) -> Result<(), Error>
     Ok(())
 }
 
-/// How far a side is.
+/// How far a side has come.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Reached {
-    /// Its handshake is complete.
+    /// Whether its handshake is complete.
     pub(crate) connected: bool,
-    /// It has the message of the other side.
+    /// Whether it has the message of the other side.
     pub(crate) answered: bool,
-    /// It has nothing more to say, once its output is sent: a stream may be closed.
+    /// Whether it has nothing more to say once its output is sent: a stream may then be closed.
     pub(crate) end: bool,
 }
 
 /// One side of an exchange, above its transport.
 pub(crate) trait Side {
-    /// A stretch of a stream, or a datagram.
+    /// Takes a stretch of a stream, or a datagram.
     fn input(&mut self, now: Now, from: SocketAddr, bytes: &mut [u8]) -> Result<(), Error>;
 
-    /// The stream ended.
+    /// Takes the end of the stream.
     fn end_of_input(&mut self, now: Now) -> Result<(), Error>;
 
-    /// What is to be sent next, and to whom, if not to the only peer.
+    /// Returns the length of the next output, and its destination if that is not the only peer.
     fn output(&mut self, now: Now, out: &mut [u8]) -> Option<(Option<SocketAddr>, usize)>;
 
-    /// What the application answers, once everything that the engine had to send is with the transport: a server that waits
-    /// for a request has written its last flight, and its tickets, before it reads one.
+    /// Sends the application's answer. This is called once the transport has everything that the engine had to send: a
+    /// server that waits for a request has written its last flight, and its tickets, before it reads one.
     fn answer(&mut self) -> Result<(), Error> {
         Ok(())
     }
 
-    /// When [`Self::expire`] is due.
+    /// Returns when [`Self::expire`] is due.
     fn deadline(&self) -> Option<Instant>;
 
-    /// Time has passed.
+    /// Handles the timeout that [`Self::deadline`] gave.
     fn expire(&mut self, now: Now) -> Result<(), Error>;
 
-    /// How far it is.
+    /// Returns how far this side has come.
     fn reached(&self) -> Reached;
 
-    /// The connection, which a server has once a client came.
+    /// Returns the connection; a server has one once a client came.
     fn connection(&mut self) -> Option<&mut Connection>;
 
     /// What this side sent in handshakes before it had a connection, and which no [`terse_tls::Summary`] knows: the

@@ -1,4 +1,4 @@
-//! A side of an exchange as the program of a simulated host: TCP or UDP below, the engine above.
+//! One side of an exchange is the program of a simulated host: it joins TCP or UDP to the engine.
 
 use alloc::sync::Arc;
 use core::cell::RefCell;
@@ -14,14 +14,14 @@ use crate::host::{Application, SocketEvent, SocketId, Sockets};
 use crate::probe::{Party, Probe};
 use crate::{Random, Time, tcp};
 
-/// Who measures the calls of the engine.
+/// The probe that measures the calls of the engine.
 pub(crate) type Watcher<'a> = RefCell<&'a mut dyn Probe>;
 
-/// What a host is to be.
+/// The role of a host.
 pub(crate) enum Role {
-    /// Connects to `remote`.
+    /// The host connects to `remote`.
     Client { config: Arc<ClientConfig>, server: ServerAddress, remote: SocketAddr },
-    /// Serves at `port`.
+    /// The host serves at `port`.
     Server { config: Arc<ServerConfig>, limits: EndpointLimits, port: u16 },
 }
 
@@ -29,7 +29,7 @@ pub(crate) enum Role {
 pub(crate) struct Program<'w, 'a> {
     role: Role,
     exchange: Exchange,
-    /// `None`: over UDP.
+    /// The configuration of TCP; `None` over UDP.
     tcp: Option<tcp::Config>,
     rng: Option<Random>,
     clock: Clock,
@@ -37,21 +37,21 @@ pub(crate) struct Program<'w, 'a> {
     side: Option<Box<dyn Side>>,
     socket: Option<SocketId>,
     peer: SocketAddr,
-    /// What TCP did not take yet.
+    /// Output that TCP did not take yet.
     unsent: Vec<u8>,
     has_closed: bool,
-    /// When the handshake was complete on this side.
+    /// The time when the handshake was complete on this side.
     pub(crate) connected: Option<Time>,
-    /// When it had the other side's message.
+    /// The time when this side had the other side's message.
     pub(crate) answered: Option<Time>,
-    /// Why this side failed, if it did.
+    /// The cause of this side's failure, if it failed.
     pub(crate) failure: Option<String>,
 }
 
-/// What the engine takes for the time: virtual time, some time after the device was switched on and after 1970.
+/// The engine's clock: virtual time, counted from some time after the device was switched on and after 1970.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Clock {
-    /// UNIX seconds at the beginning of the run.
+    /// The UNIX seconds at the beginning of the run.
     pub(crate) unix: u64,
     /// The engine's milliseconds at the beginning of the run: later connections of a pair begin later.
     pub(crate) monotonic: u64,
@@ -70,7 +70,7 @@ impl Clock {
 }
 
 impl<'w, 'a> Program<'w, 'a> {
-    /// A program that has not started. `tcp`: run over a stream.
+    /// Creates a program that has not started. It runs over TCP if `tcp` is given, otherwise over UDP.
     pub(crate) fn new(
         role: Role,
         exchange: Exchange,
@@ -108,7 +108,7 @@ impl<'w, 'a> Program<'w, 'a> {
         }
     }
 
-    /// The connection, if there is one.
+    /// Returns the connection, if there is one.
     pub(crate) fn connection(&mut self) -> Option<&mut Connection> {
         self.side.as_mut()?.connection()
     }
@@ -127,7 +127,7 @@ impl<'w, 'a> Program<'w, 'a> {
         self.side.as_ref().map(|side| side.reached()).unwrap_or_default()
     }
 
-    /// Makes the engine's side; a client's first flight waits then.
+    /// Creates the engine's side. The first flight of a client is then ready to be sent.
     fn begin(&mut self, now: Time) {
         let Some(rng) = self.rng.take() else { return };
         let (now, exchange) = (self.clock.now(now), self.exchange);
@@ -159,7 +159,7 @@ impl<'w, 'a> Program<'w, 'a> {
         self.failure.get_or_insert_with(|| error.to_string());
     }
 
-    /// Runs a piece of the engine's work.
+    /// Runs a piece of the engine's work, under the probe.
     fn with(&mut self, run: impl FnOnce(&mut dyn Side) -> Result<(), terse_tls::Error>) {
         let party = self.party();
         let Some(side) = self.side.as_deref_mut() else { return };
@@ -174,7 +174,7 @@ impl<'w, 'a> Program<'w, 'a> {
         }
     }
 
-    /// Notes how far this side is.
+    /// Records how far this side has come.
     fn note(&mut self, now: Time) {
         let reached = self.reached();
         if reached.connected {
@@ -185,7 +185,7 @@ impl<'w, 'a> Program<'w, 'a> {
         }
     }
 
-    /// Takes what came.
+    /// Reads and handles all input of a socket.
     fn receive(&mut self, now: Time, sockets: &mut Sockets<'_>, socket: SocketId) {
         let engine_now = self.clock.now(now);
         if self.tcp.is_some() {
@@ -205,7 +205,7 @@ impl<'w, 'a> Program<'w, 'a> {
         self.send(now, sockets);
     }
 
-    /// Sends what waits, and then what the application answers.
+    /// Sends what is ready, and then the application's answer.
     fn send(&mut self, now: Time, sockets: &mut Sockets<'_>) {
         self.flush(now, sockets);
         if self.failure.is_none() {
@@ -214,7 +214,7 @@ impl<'w, 'a> Program<'w, 'a> {
         }
     }
 
-    /// Sends what waits, also the alert of a side that failed.
+    /// Sends what is ready, including the alert of a side that failed.
     fn flush(&mut self, now: Time, sockets: &mut Sockets<'_>) {
         self.note(now);
         let Some(socket) = self.socket else { return };
@@ -239,7 +239,7 @@ impl<'w, 'a> Program<'w, 'a> {
         }
     }
 
-    /// Hands to TCP what it takes, and closes it after the last byte.
+    /// Gives TCP as much as it takes, and closes it after the last byte.
     fn push(&mut self, sockets: &mut Sockets<'_>, socket: SocketId) {
         let taken = sockets.send(socket, &self.unsent);
         self.unsent.drain(..taken.min(self.unsent.len()));

@@ -1,4 +1,4 @@
-//! A server: waits for the request, answers it, each time that it comes, and says goodbye once the client did.
+//! A server waits for the request, answers it each time that it comes, and closes once the client did.
 
 use alloc::sync::Arc;
 use core::net::SocketAddr;
@@ -19,7 +19,7 @@ pub(crate) struct StreamServer {
     progress: Progress,
 }
 
-/// The server of exchanges over datagrams, of which it serves one.
+/// The server of exchanges over datagrams. It serves one of them.
 pub(crate) struct DatagramServer {
     endpoint: Endpoint,
     rng: Random,
@@ -36,12 +36,12 @@ struct StatelessReplies {
     sent: Traffic,
 }
 
-/// How far the exchange is, on a server.
+/// How far the exchange has come on a server.
 struct Progress {
     exchange: Exchange,
     received: usize,
     reached: Reached,
-    /// The client has said goodbye, and was not answered yet.
+    /// Whether the client's close_notify arrived and was not answered yet.
     peer_closed: bool,
 }
 
@@ -50,7 +50,7 @@ impl Progress {
         Self { exchange, received: 0, reached: Reached::default(), peer_closed: false }
     }
 
-    /// Answers when a request is there, and says goodbye to who did.
+    /// Sends the answer if a request has arrived, and answers a close_notify.
     fn answer(&mut self, connection: &mut Connection) -> Result<(), Error> {
         if self.reached.connected && self.received >= self.exchange.request {
             self.reached.answered = true;
@@ -66,7 +66,7 @@ impl Progress {
 }
 
 impl StreamServer {
-    /// Waits for a ClientHello.
+    /// Creates a server that waits for a ClientHello.
     pub(crate) fn new(config: Arc<ServerConfig>, exchange: Exchange, now: Now, rng: Random) -> Result<Self, Error> {
         Ok(Self { connection: Connection::server(config, now)?, rng, progress: Progress::new(exchange) })
     }
@@ -152,7 +152,7 @@ impl StatelessReplies {
 }
 
 impl DatagramServer {
-    /// Waits for clients.
+    /// Creates a server that waits for clients.
     pub(crate) fn new(
         config: Arc<ServerConfig>,
         limits: EndpointLimits,
@@ -207,7 +207,7 @@ impl Side for DatagramServer {
         if let Some(connection) = self.handle.and_then(|handle| self.endpoint.connection(handle)) {
             self.progress.answer(connection)?;
         }
-        // The client's goodbye may be lost: nothing more is due once it was answered.
+        // The client's close_notify may be lost: nothing more is due once the request was answered.
         self.progress.reached.end |= self.progress.reached.answered || peer_closed;
         Ok(())
     }

@@ -8,27 +8,27 @@ use crate::tcp::Failure;
 
 /// A program without I/O: it is told what happens, and acts through its host's [`Sockets`].
 pub trait Application {
-    /// The host was switched on.
+    /// Handles that the host was switched on.
     fn start(&mut self, now: Time, sockets: &mut Sockets<'_>);
 
-    /// Something happened at a socket.
+    /// Handles an event at a socket.
     fn handle_event(&mut self, now: Time, event: SocketEvent, sockets: &mut Sockets<'_>);
 
-    /// When [`Self::handle_timeout`] is to be called. It must move on then.
+    /// Returns when [`Self::handle_timeout`] is to be called. That call must move this time on.
     fn poll_timeout(&self) -> Option<Time> {
         None
     }
 
-    /// The time has come, or, if the program was busy, it is past.
+    /// Handles that the time of [`Self::poll_timeout`] has come; the call is late if the program was busy.
     fn handle_timeout(&mut self, now: Time, sockets: &mut Sockets<'_>) {
         let _ = (now, sockets);
     }
 }
 
-/// Something happened at a socket.
+/// An event at a socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SocketEvent {
-    /// TCP: the connection is there.
+    /// TCP: the connection is established.
     Connected(SocketId),
     /// TCP: a peer connected to a listening socket.
     Accepted {
@@ -39,16 +39,16 @@ pub enum SocketEvent {
         /// The peer.
         remote: SocketAddr,
     },
-    /// There is something more to read: bytes, or datagrams. What is not read now is not told again.
+    /// There is something more to read: bytes, or datagrams. Data that stays unread is not reported again.
     Readable(SocketId),
     /// TCP: there is room again, after a call of [`Sockets::send`] that could not take everything.
     Writable(SocketId),
     /// TCP: the peer will send no more, and everything was read.
     PeerFinished(SocketId),
-    /// TCP: both sides are done. What was not read yet can be read now; then the socket is gone. `PeerFinished` is not
-    /// told after this.
+    /// TCP: both sides are done. Data that was not read yet can be read now; then the socket is gone. No `PeerFinished`
+    /// follows.
     Closed(SocketId),
-    /// TCP: it ended otherwise. What was not read yet can be read now; then the socket is gone.
+    /// TCP: the connection failed. Data that was not read yet can be read now; then the socket is gone.
     Failed(SocketId, Failure),
 }
 

@@ -30,24 +30,24 @@ pub struct Host<A> {
 }
 
 impl<A: Application> Host<A> {
-    /// A host that is switched on at the beginning. `random` is for initial sequence numbers.
+    /// Creates a host that is switched on at the beginning. `random` is for initial sequence numbers.
     pub fn new(address: IpAddr, application: A, random: Random) -> Self {
         Self::starting_at(address, application, random, Time::ZERO)
     }
 
-    /// A host that is switched on then.
+    /// Creates a host that is switched on at the time `at`.
     pub fn starting_at(address: IpAddr, application: A, random: Random, at: Time) -> Self {
         Self { application, stack: Stack::new(address, random), starts_at: Some(at) }
     }
 
-    /// Lets the caller act as the program does: for tests, and for what a user would do.
+    /// Lets the caller act as the program does, for tests and for what a user would do.
     pub fn act<R>(&mut self, now: Time, action: impl FnOnce(&mut A, &mut Sockets<'_>) -> R) -> R {
         let result = action(&mut self.application, &mut Sockets::new(&mut self.stack, now));
         self.run(now);
         result
     }
 
-    /// Until when the program is busy.
+    /// Returns until when the program is busy.
     pub const fn busy_until(&self) -> Time {
         self.stack.busy_until
     }
@@ -98,7 +98,7 @@ impl<A: Application> Node for Host<A> {
             self.starts_at
         } else {
             let waits = (!self.stack.events.is_empty()).then_some(Time::ZERO);
-            // While it is busy it does nothing else.
+            // A busy program handles no timeout.
             waits.or(self.application.poll_timeout()).map(|at| at.max(self.stack.busy_until))
         };
         [program, self.stack.poll_timeout()].into_iter().flatten().min()

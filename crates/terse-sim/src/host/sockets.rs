@@ -1,4 +1,4 @@
-//! What a program may do with its host's sockets.
+//! The operations that a program has on its host's sockets.
 
 use core::time::Duration;
 use std::net::{IpAddr, SocketAddr};
@@ -14,7 +14,7 @@ pub struct SocketId(pub(super) u32);
 /// Why a datagram was not sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SendError {
-    /// It does not fit into the MTU of the host's link (EMSGSIZE). So many bytes would.
+    /// The datagram does not fit into the MTU of the host's link (EMSGSIZE). The number is the longest that would fit.
     TooLong(usize),
     /// The address is of the other family.
     Unreachable,
@@ -34,28 +34,28 @@ impl<'a> Sockets<'a> {
         Self { stack, now }
     }
 
-    /// The host's address.
+    /// Returns the host's address.
     pub const fn address(&self) -> IpAddr {
         self.stack.address
     }
 
-    /// The longest IP packet of the host's link.
+    /// Returns the length of the longest IP packet of the host's link.
     pub const fn mtu(&self) -> usize {
         self.stack.mtu
     }
 
-    /// The longest datagram that the host's link takes: what DTLS calls the MTU.
+    /// Returns the length of the longest datagram that the host's link takes: what DTLS calls the MTU.
     pub const fn longest_datagram(&self) -> usize {
         self.stack.longest_datagram()
     }
 
-    /// The program works for so long, after what it is working on already. What it sends from here on leaves then, and
-    /// what happens meanwhile it sees then.
+    /// Keeps the program busy for `duration`, after the work that it is doing already. What it sends from here on
+    /// leaves at the end of that time, and it sees events of that time then.
     pub fn busy(&mut self, duration: Duration) {
         self.stack.busy_until = self.stack.busy_until.max(self.now) + duration;
     }
 
-    /// A UDP socket at this port, or at a free one for 0. Nothing if the port is taken.
+    /// Opens a UDP socket at this port, or at a free one for 0. Returns `None` if the port is taken.
     pub fn bind(&mut self, port: u16) -> Option<SocketId> {
         self.stack.bind(port)
     }
@@ -76,7 +76,7 @@ impl<'a> Sockets<'a> {
         Ok(())
     }
 
-    /// The next datagram that arrived.
+    /// Returns the next datagram that arrived.
     pub fn recv_from(&mut self, socket: SocketId) -> Option<(SocketAddr, Vec<u8>)> {
         match self.stack.sockets.get_mut(&socket)? {
             Socket::Udp(udp) => udp.received.pop_front(),
@@ -84,22 +84,25 @@ impl<'a> Sockets<'a> {
         }
     }
 
-    /// A TCP socket at this port that takes connections. Nothing if the port is taken.
+    /// Opens a TCP socket at this port that takes connections. Returns `None` if the port is taken.
     ///
-    /// Here and in [`Self::connect`], the MSS is what the link's MTU leaves room for, if `config` has more.
+    /// The MSS is at most what the link's MTU leaves room for.
     pub fn listen(&mut self, port: u16, config: Config) -> Option<SocketId> {
         self.stack.listen(port, config)
     }
 
-    /// Connects to a peer: [`SocketEvent::Connected`](super::SocketEvent::Connected) or `Failed` follows. Nothing if
-    /// the address is of the other family.
+    /// Connects to a peer: [`SocketEvent::Connected`](super::SocketEvent::Connected) or `Failed` follows. Returns
+    /// `None` if the address is of the other family.
+    ///
+    /// The MSS is at most what the link's MTU leaves room for.
     pub fn connect(&mut self, remote: SocketAddr, config: Config) -> Option<SocketId> {
         let socket = self.stack.connect(self.now, remote, config)?;
         self.stack.put(self.now, Operation::Connect(socket));
         Some(socket)
     }
 
-    /// Sends what the socket's buffer takes of this, and says how much that is. If it is less, `Writable` follows.
+    /// Sends as much of `data` as the socket's buffer takes, and returns how much that is. If it is less, `Writable`
+    /// follows.
     pub fn send(&mut self, socket: SocketId, data: &[u8]) -> usize {
         let Some(taken) = self.stack.reserve(socket, data.len()) else { return 0 };
         if taken > 0 {
@@ -108,7 +111,7 @@ impl<'a> Sockets<'a> {
         taken
     }
 
-    /// How much [`Self::send`] would take.
+    /// Returns how many bytes [`Self::send`] would take.
     pub fn send_capacity(&self, socket: SocketId) -> usize {
         match self.stack.sockets.get(&socket) {
             Some(Socket::Tcp(tcp)) => tcp.room(),
@@ -116,17 +119,17 @@ impl<'a> Sockets<'a> {
         }
     }
 
-    /// Reads what arrived in order, and says how much that is.
+    /// Reads what arrived in order, and returns how many bytes that is.
     pub fn recv(&mut self, socket: SocketId, out: &mut [u8]) -> usize {
         self.stack.recv(self.now, socket, out)
     }
 
-    /// How much [`Self::recv`] has.
+    /// Returns how many bytes [`Self::recv`] has.
     pub fn readable(&self, socket: SocketId) -> usize {
         self.connection(socket).map_or(0, Connection::readable)
     }
 
-    /// The connection of a TCP socket, to look at.
+    /// Returns the connection of a TCP socket.
     pub fn connection(&self, socket: SocketId) -> Option<&Connection> {
         match self.stack.sockets.get(&socket) {
             Some(Socket::Tcp(tcp)) => Some(&tcp.connection),
@@ -139,7 +142,7 @@ impl<'a> Sockets<'a> {
         self.stack.put(self.now, Operation::Abort(socket));
     }
 
-    /// Closes a socket: for TCP in order, once everything was sent.
+    /// Closes a socket. TCP sends everything that is in its buffer first.
     pub fn close(&mut self, socket: SocketId) {
         self.stack.put(self.now, Operation::Close(socket));
     }

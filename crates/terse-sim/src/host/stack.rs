@@ -1,4 +1,4 @@
-//! The sockets of a host and what is between them and the link.
+//! The sockets of a host, and the layers between them and the link.
 
 mod tcp;
 
@@ -21,15 +21,15 @@ pub(super) struct Stack {
     pub(super) address: IpAddr,
     pub(super) mtu: usize,
     pub(super) sockets: BTreeMap<SocketId, Socket>,
-    /// What the program has not been told yet.
+    /// Events that the program has not been told yet.
     pub(super) events: VecDeque<SocketEvent>,
     pub(super) busy_until: Time,
-    /// What the program did while it was busy, in order.
+    /// Operations of the program that wait until it is no longer busy, in order.
     deferred: VecDeque<(Time, Operation)>,
     outbox: VecDeque<Packet>,
     udp_ports: BTreeMap<u16, SocketId>,
     listeners: BTreeMap<u16, SocketId>,
-    /// By local port and peer.
+    /// The connections by local port and peer.
     connections: BTreeMap<(u16, SocketAddr), SocketId>,
     next_socket: u32,
     next_port: u16,
@@ -55,7 +55,7 @@ pub(super) struct Listener {
     config: Config,
 }
 
-/// What a program did.
+/// An operation of the program.
 #[derive(Debug)]
 pub(super) enum Operation {
     SendTo(SocketId, SocketAddr, Vec<u8>),
@@ -89,7 +89,7 @@ impl Stack {
         longest.saturating_sub(ip_header_len(self.address) + UDP_HEADER_LEN)
     }
 
-    /// Does it now, or when the program is no longer busy.
+    /// Carries an operation out now, or when the program is no longer busy.
     pub(super) fn put(&mut self, now: Time, operation: Operation) {
         if self.busy_until > now {
             self.deferred.push_back((self.busy_until, operation));
@@ -98,7 +98,7 @@ impl Stack {
         }
     }
 
-    /// Does what is due of what the program did while it was busy.
+    /// Carries out the deferred operations that are due.
     pub(super) fn carry_out(&mut self, now: Time) {
         while self.deferred.front().is_some_and(|(at, _)| *at <= now) {
             let Some((_, operation)) = self.deferred.pop_front() else { return };
@@ -226,7 +226,8 @@ impl Socket {
 
 /// The first port that a host takes by itself (RFC 6335, 6).
 const EPHEMERAL: u16 = 49152;
-/// How many datagrams wait in a socket; a kernel counts bytes (212,992 by default in Linux), which is about as many.
+/// The number of datagrams that wait in a socket; a kernel counts bytes (212,992 by default in Linux), which is about
+/// as many.
 const WAITING_DATAGRAMS: usize = 128;
-/// The longest IP packet there is, near enough.
+/// About the longest IP packet that exists.
 const MAX_PACKET: usize = 65_535;

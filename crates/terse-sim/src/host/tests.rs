@@ -9,7 +9,7 @@ use super::*;
 use crate::link::Link;
 use crate::network::{Cause, Network, NodeId};
 
-/// Answers every datagram, after working on it.
+/// A program that answers every datagram, after working on it.
 #[derive(Default)]
 struct Program {
     port: u16,
@@ -45,7 +45,7 @@ fn address(ipv6: bool, last: u8) -> IpAddr {
     }
 }
 
-/// A client at port 7 and a server at port 9 that echoes.
+/// Returns a network of a client at port 7 and an echo server at port 9.
 fn world(ipv6: bool, work: Duration) -> (Network<Host<Program>>, NodeId, NodeId) {
     let mut network = Network::new(1);
     let client = Program { port: 7, ..Program::default() };
@@ -144,7 +144,7 @@ fn so_many_datagrams_wait_for_a_busy_program() {
         send(&mut network, client, remote, &[number]).expect("it fits");
     }
     network.run_for(Duration::from_secs(1));
-    // The first is worked on, and 128 wait.
+    // The first datagram is worked on, and 128 wait.
     assert_eq!(network.conservation().packets.dropped_for(Cause::SocketFull), 21);
     assert!(network.conservation().holds());
 }

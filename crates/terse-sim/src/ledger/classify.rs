@@ -1,4 +1,4 @@
-//! What a packet is for, as an observer on the link sees it.
+//! Packets are classified by their purpose, as an observer on the link sees it.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -8,7 +8,7 @@ use smoltcp::wire::{IpProtocol, TcpPacket, TcpSeqNumber};
 use super::Kind;
 use crate::packet::Packet;
 
-/// Remembers, of each TCP flow of one direction, which sequence number comes next.
+/// The next sequence number of each TCP flow in one direction.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Classifier {
     next: BTreeMap<Flow, TcpSeqNumber>,
@@ -32,7 +32,7 @@ impl Classifier {
         if segment.rst() {
             return Kind::Reset;
         }
-        // What takes sequence numbers: data, SYN and FIN (RFC 9293, 3.4).
+        // Data, SYN and FIN take sequence numbers (RFC 9293, 3.4).
         let taken = segment.payload().len() + usize::from(segment.syn()) + usize::from(segment.fin());
         if taken == 0 {
             return Kind::Acknowledgement;
@@ -40,7 +40,7 @@ impl Classifier {
         let flow = (source, segment.src_port(), destination, segment.dst_port());
         let (first, next) = (segment.seq_number(), segment.seq_number() + taken);
         let known = self.next.entry(flow).or_insert(first);
-        // A SYN that does not begin what is known begins another connection of the same ports.
+        // A SYN with an unexpected number begins another connection of the same ports.
         if segment.syn() && next != *known {
             *known = first;
         }

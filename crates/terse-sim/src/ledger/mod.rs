@@ -1,7 +1,7 @@
-//! Every frame that goes onto a link, taken apart by layer: what the paper's bar charts are made of.
+//! The ledger records every frame that goes onto a link, taken apart by layer: the source of the paper's bar charts.
 //!
-//! The layers of a record add up to the length of the frame. Nothing is counted that a capture does not show: no
-//! preamble, and no FCS on Ethernet.
+//! The layers of a record add up to the length of the frame. Only what a capture shows is counted: no preamble, and no
+//! FCS on Ethernet.
 
 mod classify;
 #[cfg(test)]
@@ -17,7 +17,7 @@ use crate::cause::Cause;
 use crate::direction::Direction;
 pub use crate::layers::Layers;
 
-/// What a packet is for.
+/// The purpose of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
     /// TCP: SYN, or SYN and ACK.
@@ -36,11 +36,11 @@ pub enum Kind {
     Datagram,
     /// Any other packet.
     Other,
-    /// A frame of the link layer itself: its acknowledgement.
+    /// A frame of the link layer itself: an acknowledgement.
     LinkAcknowledgement,
 }
 
-/// What became of a frame.
+/// The fate of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// It has not arrived yet.
@@ -54,23 +54,23 @@ pub enum Fate {
 /// A frame that went onto a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Record {
-    /// When its first bit was sent.
+    /// The time when its first bit was sent.
     pub at: Time,
-    /// When its last bit arrived, once it did: if it came twice, the later time.
+    /// The time when its last bit arrived, if it did; the later time if it arrived twice.
     pub arrived: Option<Time>,
-    /// Which way.
+    /// The way it went.
     pub direction: Direction,
-    /// Its bytes.
+    /// Its bytes by layer.
     pub layers: Layers,
-    /// What the packet in it is for.
+    /// The purpose of the packet in it.
     pub kind: Kind,
-    /// Which fragment of the packet it is, from 0 on, if the link had to fragment.
+    /// The index of the fragment in its packet, from 0 on, if the link had to fragment.
     pub fragment: Option<u16>,
     /// The number of the packet on this link.
     pub packet: u64,
-    /// How often the link layer had sent this frame before.
+    /// The number of earlier transmissions of this frame by the link layer.
     pub attempt: u8,
-    /// What became of it.
+    /// Whether it arrived, and if not why.
     pub fate: Fate,
 }
 
@@ -84,16 +84,16 @@ impl Record {
 /// Sums over records.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Total {
-    /// How many frames, each transmission.
+    /// The number of frames, with each repetition.
     pub frames: u64,
-    /// How many packets were in them.
+    /// The number of packets in them.
     pub packets: u64,
-    /// Their bytes.
+    /// The bytes by layer.
     pub layers: Layers,
 }
 
 impl Total {
-    /// Bytes of all layers.
+    /// Returns the bytes of all layers.
     pub const fn bytes(&self) -> usize {
         self.layers.sum()
     }
@@ -113,7 +113,7 @@ impl AddAssign for Total {
     }
 }
 
-/// What went onto a link.
+/// The frames that went onto a link, and their sums.
 #[derive(Clone, Debug)]
 pub struct Ledger {
     totals: BTreeMap<(Direction, Kind), Total>,
@@ -126,32 +126,32 @@ impl Ledger {
         Self { totals: BTreeMap::new(), records: Vec::new(), keeps_records: true }
     }
 
-    /// Whether each frame is kept, or only the sums: long runs need no gigabytes of records.
+    /// Sets whether each frame is kept, or only the sums: the records of a long run would take gigabytes.
     pub fn keep_records(&mut self, keep: bool) {
         self.keeps_records = keep;
     }
 
-    /// Each frame, in the order of sending.
+    /// Returns each frame, in the order of sending.
     pub fn records(&self) -> &[Record] {
         &self.records
     }
 
-    /// Everything.
+    /// Returns the sums over all records.
     pub fn total(&self) -> Total {
         self.total_of(|_, _| true)
     }
 
-    /// One way.
+    /// Returns the sums over one direction.
     pub fn total_towards(&self, direction: Direction) -> Total {
         self.total_of(|way, _| way == direction)
     }
 
-    /// What was sent for one purpose, both ways.
+    /// Returns the sums over packets of one kind, in both directions.
     pub fn total_for(&self, kind: Kind) -> Total {
         self.total_of(|_, its| its == kind)
     }
 
-    /// What was sent these ways and for these purposes.
+    /// Returns the sums over the directions and kinds for which `counts` holds.
     pub fn total_of(&self, mut counts: impl FnMut(Direction, Kind) -> bool) -> Total {
         let mut all = Total::default();
         for ((direction, kind), total) in &self.totals {
@@ -162,7 +162,7 @@ impl Ledger {
         all
     }
 
-    /// Notes a frame, and says by which number its fate can be told.
+    /// Records a frame, and returns its number, by which its fate is reported later.
     pub(crate) fn note(&mut self, record: Record) -> usize {
         self.totals.entry((record.direction, record.kind)).or_default().count(&record);
         if self.keeps_records {

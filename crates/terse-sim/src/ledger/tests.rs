@@ -1,4 +1,4 @@
-//! What a packet is for, as it looks to an observer.
+//! Packets are classified as an observer sees them.
 
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -25,7 +25,7 @@ fn segment(sequence: i32, flags: &str, payload: usize) -> Packet {
 
 #[test]
 fn segments_are_told_apart() {
-    // Sequence numbers wrap in the middle of it.
+    // Sequence numbers wrap in the middle of this connection.
     let first = -20;
     let script = [
         (segment(first, "S", 0), Kind::Syn),

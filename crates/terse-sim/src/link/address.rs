@@ -1,4 +1,4 @@
-//! Link-layer addresses, made from IP addresses so that neighbours need not ask for them.
+//! Link-layer addresses are made from IP addresses, so that neighbours need not ask for them.
 
 use std::net::IpAddr;
 
@@ -7,15 +7,15 @@ use std::net::IpAddr;
 pub(crate) struct Station {
     /// Its IP address.
     pub(crate) address: IpAddr,
-    /// Locally administered, unicast (IEEE 802, 8.2).
+    /// The MAC address: locally administered, unicast (IEEE 802, 8.2).
     pub(crate) ethernet: [u8; 6],
-    /// For IEEE 802.15.4: the one whose interface identifier the IPv6 address has (RFC 4291, appendix A), so that RFC
-    /// 6282 can leave it out.
+    /// The address for IEEE 802.15.4: the one from which the interface identifier of the IPv6 address is made (RFC
+    /// 4291, appendix A), so that RFC 6282 can leave the identifier out.
     pub(crate) eui64: [u8; 8],
 }
 
 impl Station {
-    /// The station that has this IP address.
+    /// Returns the station that has this IP address.
     pub(crate) fn of(address: IpAddr) -> Self {
         let mut eui64 = match address {
             IpAddr::V6(address) => *address.octets().last_chunk().expect("sixteen octets"),

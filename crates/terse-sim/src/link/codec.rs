@@ -1,4 +1,4 @@
-//! From IP packets to frames and back, one way over a link.
+//! The codec turns IP packets into frames and back, one way over a link.
 
 use super::ethernet::Ethernet;
 use super::{Direction, Framing, Station, ieee802154, lorawan};
@@ -24,16 +24,16 @@ pub(crate) struct Coded {
     pub(crate) fragment: Option<u16>,
 }
 
-/// What a frame came to.
+/// The result of decoding a frame.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Decoded {
-    /// A packet is whole, which is the packet with this number.
+    /// A packet is complete; the number is the one it was sent under.
     Packet(Packet, u64),
-    /// A fragment, and others are missing.
+    /// The frame is a fragment, and others are missing.
     Partial,
-    /// The link layer had it already.
+    /// The link layer already had this frame.
     Repeated,
-    /// Nothing can be made of the packet it belongs to.
+    /// The packet of this frame is lost.
     Dropped(Cause),
 }
 
@@ -47,7 +47,7 @@ impl Codec {
         }
     }
 
-    /// The frames of a packet, one at least.
+    /// Returns the frames of a packet, at least one.
     pub(crate) fn encode(&mut self, packet: &Packet) -> Result<Vec<Coded>, Cause> {
         match self {
             Self::Ethernet(ethernet) => Ok(vec![ethernet.encode(packet)]),
@@ -57,7 +57,7 @@ impl Codec {
         }
     }
 
-    /// Takes a frame of the packet numbered `id`.
+    /// Decodes a frame of the packet numbered `id`.
     pub(crate) fn decode(&mut self, now: Time, bytes: &[u8], id: u64) -> Decoded {
         let whole = |packet: Option<Packet>| {
             packet.map_or(Decoded::Dropped(Cause::Malformed), |packet| Decoded::Packet(packet, id))
@@ -70,7 +70,7 @@ impl Codec {
         }
     }
 
-    /// When reassembly gives up for the next time.
+    /// Returns when reassembly gives up next.
     pub(crate) fn poll_timeout(&self) -> Option<Time> {
         match self {
             Self::Ethernet(_) | Self::Ip => None,
@@ -79,7 +79,7 @@ impl Codec {
         }
     }
 
-    /// The packets that reassembly gave up since the last call.
+    /// Returns the packets that reassembly gave up since the last call.
     pub(crate) fn abandoned(&mut self, now: Time) -> Vec<(u64, Cause)> {
         match self {
             Self::Ethernet(_) | Self::Ip => Vec::new(),
@@ -88,7 +88,7 @@ impl Codec {
         }
     }
 
-    /// The packets of which fragments are kept.
+    /// Returns the packets of which fragments are kept.
     pub(crate) fn held(&self) -> Vec<u64> {
         match self {
             Self::Ethernet(_) | Self::Ip => Vec::new(),

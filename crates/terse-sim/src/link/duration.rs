@@ -1,10 +1,10 @@
-//! How long a frame is on the air.
+//! The time that a frame is on the air.
 
 use core::time::Duration;
 
 use super::{Direction, Framing, Link, ieee802154};
 
-/// How long a frame of `len` bytes takes from its first bit to its last.
+/// Returns how long a frame of `len` bytes takes from its first bit to its last.
 pub(crate) fn transmission(link: &Link, direction: Direction, len: usize) -> Duration {
     let rate = link.path(direction).rate;
     match &link.framing {
@@ -14,7 +14,7 @@ pub(crate) fn transmission(link: &Link, direction: Direction, len: usize) -> Dur
     }
 }
 
-/// `len` bytes at `rate` bits per second, rounded up.
+/// Returns how long `len` bytes take at `rate` bits per second, rounded up.
 fn at_rate(rate: Option<u64>, len: usize) -> Duration {
     match rate {
         Some(rate) => {

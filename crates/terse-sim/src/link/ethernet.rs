@@ -6,7 +6,7 @@ use super::{Coded, Station};
 use crate::layers::Layers;
 use crate::packet::Packet;
 
-/// One way over an Ethernet.
+/// One direction of an Ethernet link.
 #[derive(Debug)]
 pub(crate) struct Ethernet {
     pub(crate) from: Station,

@@ -30,16 +30,16 @@ use crate::cause::Cause;
 use crate::layers::Layers;
 use crate::packet::Packet;
 
-/// How IEEE 802.15.4 is used on a link.
+/// The options of IEEE 802.15.4 on a link.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ieee802154 {
-    /// How long a frame is at most, FCS included.
+    /// The length of the longest frame, FCS included.
     pub frame_len: usize,
-    /// Whether frames are acknowledged, and if so how often one is sent again at most.
+    /// The most times that a frame is sent again; `None` if frames are not acknowledged.
     pub retries: Option<u8>,
     /// Whether a sender waits before each frame (CSMA-CA).
     pub backs_off: bool,
-    /// The PAN.
+    /// The PAN identifier.
     pub pan: u16,
     /// 6LoWPAN's context 0: a prefix of 64 bits that is not sent. Without one only link-local addresses are short, and
     /// Wireshark needs no configuration.
@@ -54,14 +54,14 @@ impl Ieee802154 {
         Self { frame_len: 127, retries: Some(3), backs_off: true, pan: 0xABCD, context: None, reassembly_buffers: 4 };
 }
 
-/// One direction.
+/// The MAC layer of one direction.
 #[derive(Debug)]
 pub(crate) struct Mac {
     options: Ieee802154,
     from: Station,
     to: Station,
     next_sequence: u8,
-    /// The numbers of the last frames that came.
+    /// The sequence numbers of the last frames that arrived.
     heard: VecDeque<u8>,
     sixlowpan: Sixlowpan,
 }
@@ -92,7 +92,7 @@ impl Mac {
 
     pub(crate) fn decode(&mut self, now: Time, bytes: &[u8], id: u64) -> Decoded {
         let Some((sequence, payload)) = self.unframe(bytes) else { return Decoded::Dropped(Cause::Malformed) };
-        // A frame whose acknowledgement was lost comes again with the same number.
+        // A frame whose acknowledgement was lost arrives again with the same number.
         if self.heard.contains(&sequence) {
             return Decoded::Repeated;
         }
@@ -146,17 +146,17 @@ impl Mac {
     }
 }
 
-/// The acknowledgement of a frame (Imm-Ack).
+/// Returns the acknowledgement of a frame (Imm-Ack).
 pub(crate) fn acknowledgement(frame: &[u8]) -> Vec<u8> {
     with_fcs(vec![0x02, 0x00, frame.get(2).copied().unwrap_or(0)])
 }
 
-/// How long CSMA-CA waits before a frame, with three random bits.
+/// Returns how long CSMA-CA waits before a frame, with three random bits.
 pub(crate) const fn back_off(random: u32) -> Duration {
     symbols(20 * (random % 8) + 8 + 12)
 }
 
-/// How long a frame and what goes before it are on the air.
+/// Returns the length of a frame on the air, with the preamble, SFD and PHR before it.
 pub(crate) const fn on_air_len(len: usize) -> usize {
     len + 6
 }
@@ -174,9 +174,10 @@ fn with_fcs(mut bytes: Vec<u8>) -> Vec<u8> {
 pub(crate) const TURNAROUND: Duration = symbols(12);
 /// macAckWaitDuration.
 pub(crate) const ACKNOWLEDGEMENT_WAIT: Duration = symbols(54);
-/// A frame that is late, and comes again because its acknowledgement was lost, may come after others.
+/// The number of sequence numbers that are remembered: a late frame whose acknowledgement was lost may arrive after
+/// others.
 const REMEMBERED: usize = 16;
 const HEADER_LEN: usize = 21;
 const FCS_LEN: usize = 2;
-/// 7.2.11: ITU-T's polynomial, beginning with 0.
+/// The FCS of IEEE 802.15.4, 7.2.11: ITU-T's polynomial with the initial value 0.
 const FCS: Crc<u16> = Crc::<u16>::new(&CRC_16_KERMIT);

@@ -26,21 +26,21 @@ use crate::packet::Packet;
 
 use schc::Schc;
 
-/// How LoRaWAN is used on a link.
+/// The options of LoRaWAN on a link.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LoraWan {
-    /// 7 to 12: each step up is about twice as long on the air.
+    /// The spreading factor, 7 to 12: each step up about doubles the time on the air.
     pub spreading_factor: u8,
     /// The longest payload (FRMPayload), in bytes.
     pub payload_len: usize,
     /// Bits of redundancy for four bits of data, 1 to 4: the coding rate is 4/(4 + this).
     pub coding_rate: u8,
-    /// The UDP ports of the first and second end that SCHC's context has, so that they are not sent.
+    /// The UDP ports of the first and second end that are in SCHC's context, so that they are not sent.
     pub ports: Option<(u16, u16)>,
 }
 
 impl LoraWan {
-    /// What EU868 allows with this spreading factor, which is taken as 7 if it is less and as 12 if it is more.
+    /// Returns what EU868 allows with this spreading factor, which is clamped to 7 to 12.
     pub fn eu868(spreading_factor: u8) -> Self {
         let spreading_factor = spreading_factor.clamp(7, 12);
         let payload_len = match spreading_factor {
@@ -51,10 +51,10 @@ impl LoraWan {
         Self { spreading_factor, payload_len, coding_rate: 1, ports: None }
     }
 
-    /// How long a frame of `len` bytes (PHYPayload) is on the air.
+    /// Returns how long a frame of `len` bytes (PHYPayload) is on the air.
     pub fn time_on_air(&self, direction: Direction, len: usize) -> Duration {
         let spreading_factor = i64::from(self.spreading_factor.clamp(6, 12));
-        // T_sym = 2^SF / BW, and 8 µs are a second over 125 kHz.
+        // T_sym = 2^SF / BW; one cycle at 125 kHz takes 8 µs.
         let symbol = 8_000_u64 << spreading_factor;
         let low_data_rate = if spreading_factor >= 11 { 2 } else { 0 };
         let crc = if direction == Direction::Up { 16 } else { 0 };
@@ -68,7 +68,7 @@ impl LoraWan {
     }
 }
 
-/// One direction.
+/// The MAC layer of one direction.
 #[derive(Debug)]
 pub(crate) struct Mac {
     payload_len: usize,
@@ -137,7 +137,7 @@ impl Mac {
     }
 }
 
-/// What stands before a frame in a capture: LoRaTap, version 0.
+/// Returns the header of a frame in a capture: LoRaTap, version 0.
 pub(crate) fn lora_tap(options: &LoraWan) -> Vec<u8> {
     let mut header = vec![0, 0, 0, 15];
     header.extend(868_100_000_u32.to_be_bytes());

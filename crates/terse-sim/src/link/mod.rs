@@ -1,7 +1,8 @@
-//! Links between two nodes, as data: change what you like, field by field.
+//! Links between two nodes are data: every field can be changed.
 //!
-//! A [`Link`] has two [`Path`]s, one each way, and a [`Framing`]: what stands around an IP packet. Headers are real
-//! bytes. Neighbours know each other's link-layer addresses: there is no ARP, no neighbour discovery and no joining.
+//! A [`Link`] has two [`Path`]s, one for each direction, and a [`Framing`]: the headers around an IP packet, which are
+//! real bytes. Neighbours know each other's link-layer addresses: there is no ARP, no neighbour discovery and no
+//! joining.
 
 mod address;
 mod codec;
@@ -28,22 +29,22 @@ pub use profiles::{PROFILES, UnknownLink};
 /// A link between two nodes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Link {
-    /// What it is called, also as the interface of a capture.
+    /// The name, also of the interface in a capture.
     pub name: Cow<'static, str>,
-    /// What stands around an IP packet.
+    /// The headers around an IP packet.
     pub framing: Framing,
-    /// The longest IP packet, header included, in bytes.
+    /// The length of the longest IP packet, header included, in bytes.
     pub mtu: usize,
-    /// Whether the two ways share one medium: then only one of them sends at a time.
+    /// Whether the two directions share one medium: then only one of them sends at a time.
     pub half_duplex: bool,
-    /// From the first end to the second.
+    /// The path from the first end to the second.
     pub up: Path,
-    /// From the second end to the first.
+    /// The path from the second end to the first.
     pub down: Path,
 }
 
 impl Link {
-    /// The way `direction`.
+    /// Returns the path of `direction`.
     pub const fn path(&self, direction: Direction) -> &Path {
         match direction {
             Direction::Up => &self.up,
@@ -51,7 +52,7 @@ impl Link {
         }
     }
 
-    /// Both ways alike.
+    /// Applies `change` to both paths.
     pub fn with_paths(mut self, change: impl Fn(&mut Path)) -> Self {
         change(&mut self.up);
         change(&mut self.down);
@@ -59,32 +60,33 @@ impl Link {
     }
 }
 
-/// One way over a link.
+/// One direction of a link.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Path {
-    /// Bits per second on the link; nothing: no time at all. LoRaWAN has its own formula and does not read this.
+    /// Bits per second on the link; with `None`, sending takes no time. LoRaWAN has its own formula and does not read
+    /// this.
     pub rate: Option<u64>,
-    /// From the last bit sent to the last bit received.
+    /// The time from the last bit sent to the last bit received.
     pub delay: Duration,
-    /// How probable it is that a frame is lost, 0 to 1; each for itself, fragments too.
+    /// The probability that a frame is lost, 0 to 1. Each frame, and each fragment, has its own chance.
     pub loss: f64,
-    /// How probable it is that a frame arrives twice.
+    /// The probability that a frame arrives twice.
     pub duplication: f64,
-    /// How probable it is that a frame is late by [`Self::late_by`], and thus overtaken.
+    /// The probability that a frame is late by [`Self::late_by`], and thus overtaken.
     pub reordering: f64,
-    /// How late.
+    /// The delay of a late frame.
     pub late_by: Duration,
     /// The share of time in which the sender may be on the air, up to 1: after sending for t it is silent for
     /// t(1/duty_cycle - 1) (ETSI EN 300 220, as LoRaWAN devices do it).
     pub duty_cycle: f64,
-    /// How many packets wait at the sender at most, besides the one that is being sent.
+    /// The most packets that wait at the sender, besides the one that is being sent.
     pub queue: usize,
     /// From which share of the queue on packets are marked with CE (RFC 3168), if they may be; paper 001 has 0.75.
     pub mark_at: Option<f64>,
 }
 
 impl Path {
-    /// A way that takes no time and loses nothing, with a queue of 1000 packets (Linux's `txqueuelen`).
+    /// A path that takes no time and loses nothing, with a queue of 1000 packets (Linux's `txqueuelen`).
     pub const IDEAL: Self = Self {
         rate: None,
         delay: Duration::ZERO,
@@ -97,7 +99,7 @@ impl Path {
         mark_at: None,
     };
 
-    /// A way with this rate and delay.
+    /// Returns a path with this rate and delay.
     pub const fn new(rate: u64, delay: Duration) -> Self {
         let mut path = Self::IDEAL;
         path.rate = Some(rate);
@@ -106,13 +108,13 @@ impl Path {
     }
 }
 
-/// What stands around an IP packet on a link.
+/// The headers around an IP packet on a link.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Framing {
     /// Ethernet II: a header of 14 B. The FCS is not counted, nor padding to 60 B, as a capture at a (virtual)
     /// interface does not see them.
     Ethernet,
-    /// Nothing: IPv4 and IPv6 packets as they are.
+    /// No headers: IPv4 and IPv6 packets as they are.
     Ip,
     /// IEEE 802.15.4 without TSCH, with 6LoWPAN: IPv6 only.
     Ieee802154(Ieee802154),

@@ -1,4 +1,4 @@
-//! Links by name, and where their numbers come from.
+//! Links have names, and each number in them has a source.
 //!
 //! | name | numbers |
 //! |---|---|
@@ -33,12 +33,12 @@ pub const PROFILES: &[&str] = &[
     "nb-iot",
 ];
 
-/// There is no link of this name.
+/// No link has this name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownLink(pub String);
 
 impl Link {
-    /// Takes no time and loses nothing.
+    /// Returns a link that takes no time and loses nothing.
     pub const fn lossless() -> Self {
         Self {
             name: Cow::Borrowed("lossless"),
@@ -50,7 +50,7 @@ impl Link {
         }
     }
 
-    /// Gigabit Ethernet with this MTU.
+    /// Returns Gigabit Ethernet with this MTU.
     pub fn ethernet(mtu: usize) -> Self {
         let path = Path::new(1_000_000_000, Duration::from_micros(100));
         Self {
@@ -63,7 +63,7 @@ impl Link {
         }
     }
 
-    /// IEEE 802.15.4 without TSCH, at 2.4 GHz.
+    /// Returns IEEE 802.15.4 without TSCH, at 2.4 GHz.
     pub fn ieee802154() -> Self {
         let path = Path { queue: 20, ..Path::new(250_000, Duration::ZERO) };
         Self {
@@ -76,7 +76,7 @@ impl Link {
         }
     }
 
-    /// LoRaWAN in EU868 with this spreading factor, 7 to 12.
+    /// Returns LoRaWAN in EU868 with this spreading factor, 7 to 12.
     pub fn lorawan(spreading_factor: u8) -> Self {
         let options = LoraWan::eu868(spreading_factor);
         let path = Path { duty_cycle: 0.01, queue: 20, ..Path::IDEAL };
@@ -90,7 +90,7 @@ impl Link {
         }
     }
 
-    /// NB-IoT in connected mode.
+    /// Returns NB-IoT in connected mode.
     pub fn nb_iot() -> Self {
         let delay = Duration::from_millis(500);
         Self {

@@ -1,4 +1,4 @@
-//! Profiles, and the bytes around a packet.
+//! Links have the numbers of their profiles, and the headers around a packet.
 
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 

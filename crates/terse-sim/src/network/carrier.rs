@@ -1,8 +1,8 @@
-//! A link at work: queues, the air, what is in flight, and the books.
+//! The state of a link: queues, the air, frames in flight, and the balances of packets and frames.
 //!
-//! A packet waits in its direction's queue, is made into frames, and each frame goes: on the air, then lost or in
-//! flight, perhaps sent again (all this is in [`air`]), then decoded. A packet is *under way* until a node took it, or
-//! nothing is left of it anywhere.
+//! A packet waits in its direction's queue, and is made into frames. Each frame goes on the air, is then lost or in
+//! flight, may be sent again (all this is in [`air`]), and is decoded. A packet is *under way* until a node took it, or
+//! until nothing is left of it.
 
 mod air;
 
@@ -15,7 +15,7 @@ use crate::link::{Codec, Coded, Decoded, Direction, Link, Station};
 use crate::packet::Packet;
 use crate::{Random, Time};
 
-/// A link, and everything on it.
+/// A link and everything on it.
 #[derive(Debug)]
 pub(crate) struct Carrier {
     pub(crate) link: Link,
@@ -29,28 +29,28 @@ pub(crate) struct Carrier {
     frames: Balance,
 }
 
-/// Something happens on a link.
+/// An event on a link.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum LinkEvent {
     /// The sender may be on the air again.
     Ready(Direction),
-    /// The last bit of a frame was sent.
+    /// The last bit of a frame has been sent.
     Sent(Direction),
     /// A frame was acknowledged by the link layer, or the wait for that is over.
     Acknowledged(Direction),
-    /// A frame arrives that is kept under this number.
+    /// The frame with this number arrives.
     Arrival(Direction, u64),
-    /// Reassembly gives something up, perhaps.
+    /// The timeout of a reassembly may be over.
     Reassembly(Direction),
 }
 
-/// One direction at work.
+/// The state of one direction.
 #[derive(Debug)]
 struct Way {
     codec: Codec,
     classifier: Classifier,
     queue: VecDeque<(u64, Packet)>,
-    /// What is left of the packet that is being sent.
+    /// The frames of the current packet that were not sent yet.
     frames: VecDeque<Frame>,
     on_air: Option<Frame>,
     /// The frame that waits for its acknowledgement, and whether that is on its way.
@@ -58,7 +58,7 @@ struct Way {
     flying: BTreeMap<u64, Frame>,
     next_flight: u64,
     silent_until: Time,
-    /// The times that are in the queue of events already.
+    /// The times for which there are events in the queue already.
     ready_at: Option<Time>,
     reassembly_at: Option<Time>,
     losses: Random,
@@ -74,7 +74,7 @@ struct Frame {
     kind: Kind,
     attempt: u8,
     record: usize,
-    /// Its number in each tap.
+    /// The numbers of the frame in the taps.
     entries: Vec<usize>,
 }
 
@@ -88,7 +88,7 @@ impl Way {
 #[derive(Debug)]
 struct Transit {
     len: usize,
-    /// Frames that are still with the sender, and copies in flight.
+    /// The number of frames that are still with the sender, and of copies in flight.
     frames: u32,
     in_reassembly: bool,
     arrived: bool,
@@ -98,7 +98,7 @@ struct Transit {
 impl Carrier {
     pub(crate) fn new(link: Link, ends: [End; 2], stations: [Station; 2], seed: u64, id: LinkId) -> Self {
         let way = |direction: Direction, from, to| {
-            // Each chance has its own stream; nodes' begin far above.
+            // Each random decision has its own stream; those of the nodes begin far above.
             let stream = |chance| Random::new(seed, u64::from(id.0) * 8 + direction.index() as u64 * 4 + chance);
             Way {
                 codec: Codec::new(&link.framing, direction, from, to),
@@ -138,12 +138,12 @@ impl Carrier {
         self.taps.push(Tap::new(&self.link, view));
     }
 
-    /// What the taps have.
+    /// Returns the captures of the taps.
     pub(crate) fn captures(&self) -> impl Iterator<Item = Capture> {
         self.taps.iter().map(Tap::capture)
     }
 
-    /// The end that sends in this direction.
+    /// Returns the end that sends in this direction.
     pub(crate) const fn end(&self, direction: Direction) -> End {
         self.ends[direction.index()]
     }
@@ -173,7 +173,7 @@ impl Carrier {
         self.advance(now, direction, schedule);
     }
 
-    /// Lets something happen. A packet that arrives is handed out with its number.
+    /// Handles an event. A packet that arrives is returned with its number.
     pub(crate) fn handle(
         &mut self,
         now: Time,
@@ -206,7 +206,7 @@ impl Carrier {
         }
     }
 
-    /// What the node at the end did with a packet.
+    /// Takes the verdict of the receiving node on a packet.
     pub(crate) fn arrived(&mut self, number: u64, verdict: Verdict) {
         let Some(transit) = self.transit.get_mut(&number) else { return };
         if transit.arrived {
@@ -221,7 +221,7 @@ impl Carrier {
         self.settle(number);
     }
 
-    /// The books, with what is under way counted where it is.
+    /// Returns the balances, with everything under way counted where it is.
     pub(crate) fn conservation(&self) -> Conservation {
         let mut all = Conservation { packets: self.packets.clone(), frames: self.frames.clone() };
         let mut present = BTreeSet::new();
@@ -242,7 +242,7 @@ impl Carrier {
         all
     }
 
-    /// A frame arrived at the other end.
+    /// Handles a frame that arrived at the other end.
     fn arrival(
         &mut self,
         now: Time,
@@ -281,14 +281,14 @@ impl Carrier {
             }
         };
         self.reassembly(now, direction, schedule);
-        // A packet that is whole is settled when the node has said what it does with it.
+        // A complete packet is settled by the verdict of the node.
         if whole.as_ref().is_none_or(|(number, _)| *number != frame.packet) {
             self.settle(frame.packet);
         }
         whole
     }
 
-    /// Takes from the decoder what it gave up, and waits for the next.
+    /// Takes from the decoder the packets that it gave up, and schedules the next timeout.
     fn reassembly(&mut self, now: Time, direction: Direction, schedule: &mut Schedule<'_>) {
         let way = &mut self.ways[direction.index()];
         let abandoned = way.codec.abandoned(now);
@@ -307,7 +307,7 @@ impl Carrier {
         }
     }
 
-    /// Tells the books and the captures what became of a frame, and when.
+    /// Records the fate of a frame and its time, in the ledger and the captures.
     fn decide(&mut self, at: Time, frame: &Frame, fate: Fate) {
         self.ledger.decide(at, frame.record, fate);
         let taps = self.taps.iter_mut().filter(|tap| tap.view() == View::Frames);
@@ -316,7 +316,7 @@ impl Carrier {
         }
     }
 
-    /// Closes the book of a packet if nothing is left of it.
+    /// Closes the balance of a packet if nothing is left of it.
     fn settle(&mut self, number: u64) {
         let Some(transit) = self.transit.get(&number) else { return };
         if transit.frames > 0 || (transit.in_reassembly && !transit.arrived) {

@@ -1,4 +1,4 @@
-//! Conservation: whatever was sent was delivered, was dropped for a cause, or is still under way.
+//! Conservation: everything that was sent was delivered, was dropped for a cause, or is still under way.
 
 use core::fmt;
 use core::ops::AddAssign;
@@ -6,17 +6,17 @@ use std::collections::BTreeMap;
 
 use crate::cause::Cause;
 
-/// So many packets or frames, and their bytes.
+/// A number of packets or frames, and of their bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Count {
-    /// How many.
+    /// The number of packets or frames.
     pub number: u64,
-    /// Their lengths together.
+    /// The sum of their lengths.
     pub bytes: u64,
 }
 
 impl Count {
-    /// Counts one of this length.
+    /// Counts one packet or frame of this length.
     pub(crate) fn add(&mut self, len: usize) {
         self.number += 1;
         self.bytes += len as u64;
@@ -30,18 +30,18 @@ impl AddAssign for Count {
     }
 }
 
-/// What became of the packets, or of the frames.
+/// The balance of the packets, or of the frames.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Balance {
     /// Sent by nodes (packets) or by link layers (frames, each transmission).
     pub sent: Count,
-    /// Made by links that duplicate, or that send again what had arrived.
+    /// Copies made by links that duplicate, or that repeat what had arrived.
     pub duplicated: Count,
-    /// Taken by a node that is their destination (packets) or by a link layer (frames).
+    /// Taken by the node that is the destination (packets), or by a link layer (frames).
     pub delivered: Count,
-    /// Taken by a node that passes them on: sent again, or dropped there.
+    /// Taken by a node that forwards: sent again, or dropped there.
     pub forwarded: Count,
-    /// Not delivered, and why.
+    /// Not delivered, by cause.
     pub dropped: BTreeMap<Cause, Count>,
     /// Still under way: counted where they are, not inferred.
     pub queued: Count,
@@ -59,7 +59,7 @@ impl Balance {
         sources == sinks
     }
 
-    /// All that was dropped.
+    /// Returns the sum of all that was dropped.
     pub fn dropped_in_all(&self) -> Count {
         self.dropped.values().fold(Count::default(), |mut all, count| {
             all += *count;
@@ -67,7 +67,7 @@ impl Balance {
         })
     }
 
-    /// How many were dropped for this cause.
+    /// Returns how many were dropped for this cause.
     pub fn dropped_for(&self, cause: Cause) -> u64 {
         self.dropped.get(&cause).map_or(0, |count| count.number)
     }
@@ -95,7 +95,7 @@ impl AddAssign<&Self> for Balance {
 pub struct Conservation {
     /// IP packets, from a node to its neighbour.
     pub packets: Balance,
-    /// Frames, each transmission, with acknowledgements of the link layer.
+    /// Frames, counted at each transmission, with acknowledgements of the link layer.
     pub frames: Balance,
 }
 

@@ -1,8 +1,8 @@
-//! The kernel: nodes, links between them, and virtual time.
+//! A network has nodes, links between them, and virtual time.
 //!
 //! A [`Network`] jumps from event to event. Events at the same time happen in the order in which they were put in,
-//! every chance has a stream of its own from the one seed, and nothing reads a clock: a run is a function of its
-//! scenario. After every step [`Network::conservation`] holds.
+//! every random decision has its own stream derived from the one seed, and nothing reads a clock: a run is a function
+//! of its scenario. After every step [`Network::conservation`] holds.
 
 mod carrier;
 mod conservation;
@@ -43,20 +43,21 @@ pub struct Network<N> {
     links: Vec<Carrier>,
     /// Nodes that the user may have changed.
     touched: Vec<NodeId>,
-    /// How many events there were without time going on.
+    /// The number of events since the time last moved on.
     standing_still: u64,
 }
 
 #[derive(Debug)]
 struct Attached<N> {
     node: N,
-    /// By interface: the link, and which way is out.
+    /// The link of each interface, and the direction that leaves the node.
     interfaces: Vec<(LinkId, Direction)>,
-    /// The timer event that is in the queue. Later ones are put in when it comes; earlier ones supersede it.
+    /// The time of the timer event that is in the queue. Later timers are put in when it comes; earlier ones supersede
+    /// it.
     timer: Option<Time>,
 }
 
-/// The end of a link: which node has it, and as which interface.
+/// The end of a link: a node, and one of its interfaces.
 #[derive(Clone, Copy, Debug)]
 struct End {
     node: NodeId,
@@ -70,7 +71,7 @@ enum Event {
 }
 
 impl<N: Node> Network<N> {
-    /// An empty network, with everything that is left to chance decided by `seed`.
+    /// Creates an empty network, whose randomness follows from `seed`.
     pub const fn new(seed: u64) -> Self {
         Self {
             seed,
@@ -91,7 +92,7 @@ impl<N: Node> Network<N> {
         id
     }
 
-    /// Puts a link between two nodes; from `first` to `second` is [`Direction::Up`].
+    /// Connects two nodes by a link; [`Direction::Up`] is from `first` to `second`.
     pub fn connect(&mut self, first: NodeId, second: NodeId, link: Link) -> LinkId {
         let id = LinkId(u32::try_from(self.links.len()).expect("fewer links than would fit into memory"));
         let mtu = link.mtu;
@@ -108,28 +109,28 @@ impl<N: Node> Network<N> {
         id
     }
 
-    /// The time.
+    /// Returns the time.
     pub const fn now(&self) -> Time {
         self.now
     }
 
-    /// A node.
+    /// Returns a node.
     pub fn node(&self, id: NodeId) -> &N {
         &self.nodes[id.0 as usize].node
     }
 
-    /// A node, to be changed; what it then has to send is sent when the run goes on.
+    /// Returns a node for changes. What it then has to send is sent when the run goes on.
     pub fn node_mut(&mut self, id: NodeId) -> &mut N {
         self.touched.push(id);
         &mut self.nodes[id.0 as usize].node
     }
 
-    /// A link as it is configured.
+    /// Returns the configuration of a link.
     pub fn link(&self, id: LinkId) -> &Link {
         &self.links[id.0 as usize].link
     }
 
-    /// Changes a link during a run: it applies to what is sent from now on. Its framing stays what it was.
+    /// Changes a link during a run. The change applies to later frames; the framing stays as it was.
     pub fn change_link(&mut self, id: LinkId, change: impl FnOnce(&mut Link)) {
         let link = &mut self.links[id.0 as usize].link;
         let framing = link.framing.clone();
@@ -137,22 +138,22 @@ impl<N: Node> Network<N> {
         link.framing = framing;
     }
 
-    /// What went over a link.
+    /// Returns the ledger of a link.
     pub fn ledger(&self, id: LinkId) -> &Ledger {
         &self.links[id.0 as usize].ledger
     }
 
-    /// What went over a link, to say what is to be kept.
+    /// Returns the ledger of a link, for changes to what it keeps.
     pub fn ledger_mut(&mut self, id: LinkId) -> &mut Ledger {
         &mut self.links[id.0 as usize].ledger
     }
 
-    /// From now on, keeps what goes over a link for [`Self::captured`].
+    /// Begins a capture of a link, for [`Self::captured`].
     pub fn capture(&mut self, id: LinkId, view: View) {
         self.links[id.0 as usize].tap(view);
     }
 
-    /// All captures together.
+    /// Returns all captures as one.
     pub fn captured(&self) -> Capture {
         let mut all = Capture::default();
         for capture in self.links.iter().flat_map(Carrier::captures) {
@@ -161,7 +162,7 @@ impl<N: Node> Network<N> {
         all
     }
 
-    /// What became of everything that was sent.
+    /// Returns the balances of the whole network.
     pub fn conservation(&self) -> Conservation {
         let mut all = Conservation::default();
         for link in &self.links {
@@ -172,21 +173,22 @@ impl<N: Node> Network<N> {
         all
     }
 
-    /// What became of everything that was sent over one link.
+    /// Returns the balances of one link.
     pub fn conservation_of(&self, id: LinkId) -> Conservation {
         self.links[id.0 as usize].conservation()
     }
 
-    /// When something happens next.
+    /// Returns when the next event is.
     pub fn next_time(&mut self) -> Option<Time> {
         self.settle();
         self.events.next_time()
     }
 
-    /// Lets the next event happen. Says whether there was one.
+    /// Handles the next event. Returns whether there was one.
     ///
     /// # Panics
-    /// If a node asks a million times for a timer that has passed: time would stand still for ever.
+    ///
+    /// Panics if a node asks a million times for a timer that has passed: time would stand still for ever.
     pub fn step(&mut self) -> bool {
         self.settle();
         let Some((at, event)) = self.events.pop() else { return false };
@@ -200,19 +202,19 @@ impl<N: Node> Network<N> {
         true
     }
 
-    /// Goes on until this time.
+    /// Goes on until `deadline`.
     pub fn run_until(&mut self, deadline: Time) {
         self.run_while(deadline, |_| true);
         self.now = self.now.max(deadline);
     }
 
-    /// Goes on for so long.
+    /// Goes on for `duration`.
     pub fn run_for(&mut self, duration: Duration) {
         self.run_until(self.now + duration);
     }
 
-    /// Goes on while `condition` holds, something is left to happen, and it happens not after `deadline`. Says whether
-    /// the condition ended it.
+    /// Goes on while `condition` holds and there is an event not after `deadline`. Returns whether the condition ended
+    /// it.
     pub fn run_while(&mut self, deadline: Time, mut condition: impl FnMut(&Self) -> bool) -> bool {
         loop {
             if !condition(self) {
@@ -227,7 +229,7 @@ impl<N: Node> Network<N> {
 
     fn timer(&mut self, id: NodeId) {
         let attached = &mut self.nodes[id.0 as usize];
-        // An earlier timer superseded this one, or time went on without it.
+        // An earlier timer superseded this one.
         if attached.timer != Some(self.now) {
             return;
         }
@@ -275,7 +277,7 @@ impl<N: Node> Network<N> {
     }
 }
 
-/// Where a link puts its events.
+/// The queue of events, as a link sees it.
 struct Schedule<'a> {
     events: &'a mut Queue<Event>,
     link: LinkId,
@@ -287,5 +289,5 @@ impl Schedule<'_> {
     }
 }
 
-/// More events at one time than any network here has.
+/// The most events at one time: more than any network here has.
 const EVENTS_AT_ONCE: u64 = 1_000_000;

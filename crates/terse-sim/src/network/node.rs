@@ -1,4 +1,4 @@
-//! What a network is made of: anything that takes packets and gives packets, and has timers.
+//! A network consists of nodes: anything that takes packets, gives packets, and has timers.
 
 use std::net::IpAddr;
 
@@ -6,42 +6,43 @@ use super::Cause;
 use crate::Time;
 use crate::packet::Packet;
 
-/// A node. It does no I/O and knows no time but what it is told.
+/// A node. It does no I/O, and knows only the time that it is told.
 ///
 /// The network calls [`Self::poll_transmit`] until there is nothing more, and then [`Self::poll_timeout`], after every
 /// other call. A node that forwards takes packets from one interface and gives them to another.
 pub trait Node {
-    /// Its address; the link-layer addresses are made from it, so that neighbours know each other.
+    /// Returns the node's address. Link-layer addresses are made from it, so that neighbours know each other.
     fn address(&self) -> Option<IpAddr> {
         None
     }
 
-    /// A link was put to `interface` (numbered from 0); packets longer than `mtu` do not get through.
+    /// Notes that a link was attached to `interface` (numbered from 0). Packets longer than `mtu` do not get through.
     fn attach(&mut self, interface: usize, mtu: usize) {
         let _ = (interface, mtu);
     }
 
-    /// Takes a packet, and says what became of it.
+    /// Takes a packet, and returns what became of it.
     fn handle_packet(&mut self, now: Time, interface: usize, packet: Packet) -> Verdict;
 
-    /// The next packet to send, and on which interface.
+    /// Returns the next packet to send, and its interface.
     fn poll_transmit(&mut self, now: Time) -> Option<(usize, Packet)>;
 
-    /// When [`Self::handle_timeout`] is to be called next. It must move on: time stands still while this does not.
+    /// Returns when [`Self::handle_timeout`] is to be called next. That call must move this time on, or time stands
+    /// still.
     fn poll_timeout(&self) -> Option<Time>;
 
-    /// The time has come.
+    /// Handles that the time of [`Self::poll_timeout`] has come.
     fn handle_timeout(&mut self, now: Time);
 }
 
-/// What became of a packet that arrived at a node.
+/// The result of a packet's arrival at a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It was for this node, which has it.
+    /// The packet was for this node, which has it.
     Delivered,
-    /// The node sends it on.
+    /// The node forwards the packet.
     Forwarded,
-    /// The node has no use for it.
+    /// The node has no use for the packet.
     Dropped(Cause),
 }
 

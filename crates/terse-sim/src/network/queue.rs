@@ -1,12 +1,12 @@
-//! The queue of events: by time, and at the same time by the order in which they were put in, so that a run depends on
-//! nothing else.
+//! The queue of events. Events are ordered by time, and at the same time by the order in which they were put in, so
+//! that a run depends on nothing else.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use crate::Time;
 
-/// Events to come.
+/// Future events.
 #[derive(Debug)]
 pub(crate) struct Queue<E> {
     heap: BinaryHeap<Reverse<Entry<E>>>,
@@ -30,7 +30,7 @@ impl<E> Queue<E> {
         self.inserted += 1;
     }
 
-    /// When the next event is.
+    /// Returns when the next event is.
     pub(crate) fn next_time(&self) -> Option<Time> {
         self.heap.peek().map(|Reverse(entry)| entry.at)
     }

@@ -1,4 +1,4 @@
-//! The order of events, and what becomes of packets between two scripted nodes.
+//! Events come in order, and packets between two scripted nodes have the right fate.
 
 use std::collections::VecDeque;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -9,7 +9,7 @@ use crate::link::Path;
 use crate::packet::Packet;
 use crate::tcp::Ecn;
 
-/// Sends what it is given, keeps what it gets.
+/// A node that sends what it is given, and keeps what it gets.
 #[derive(Default)]
 struct Script {
     to_send: VecDeque<Packet>,
@@ -42,7 +42,7 @@ fn packet(len: usize) -> Packet {
     Packet::udp(address(1), address(2), &vec![0x5A; len - 28]).expect("a short packet")
 }
 
-/// Two nodes, and what the first sends.
+/// Returns a network of two nodes, of which the first sends `packets`.
 fn world(link: Link, packets: impl IntoIterator<Item = Packet>) -> (Network<Script>, NodeId, LinkId) {
     let mut network = Network::new(7);
     let first = network.add(Script { to_send: packets.into_iter().collect(), ..Script::default() });

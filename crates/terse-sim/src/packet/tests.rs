@@ -1,4 +1,4 @@
-//! Headers against bytes written by hand.
+//! Headers agree with bytes written by hand.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 

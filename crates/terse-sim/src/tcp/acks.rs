@@ -1,4 +1,4 @@
-//! When an acknowledgement is due that nothing carries (RFC 1122, 4.2.3.2; RFC 5681, 4.2; Linux's habits).
+//! The scheduler of acknowledgements that no data carries (RFC 1122, 4.2.3.2; RFC 5681, 4.2; Linux's habits).
 
 use super::Acknowledgements;
 use crate::Time;
@@ -9,9 +9,9 @@ use core::time::Duration;
 pub(super) struct AckScheduler {
     policy: Acknowledgements,
     due: Option<Due>,
-    /// Segments that count and are not acknowledged.
+    /// The number of segments that count for the policy and are not acknowledged.
     pending: u32,
-    /// The size of the peer's full segments, as far as they were seen.
+    /// The size of the peer's full segments, as far as it is known.
     full_size: u32,
     linux: Habits,
 }
@@ -22,17 +22,17 @@ enum Due {
     At(Time),
 }
 
-/// What `Acknowledgements::Adaptive` remembers.
+/// The state of `Acknowledgements::Adaptive`.
 #[derive(Clone, Debug, Default)]
 struct Habits {
-    /// How long an answer of the application usually takes; none before the first data.
+    /// The usual time until the application answers; `None` before the first data.
     timeout: Option<Duration>,
-    /// How many acknowledgements are still sent at once.
+    /// The number of acknowledgements that are still sent at once.
     quick: u32,
-    /// The application answers quickly: acknowledgements can ride on its answers.
+    /// Whether the application answers quickly, so that its answers can carry acknowledgements.
     interactive: bool,
     last_received: Time,
-    /// A segment that was not full waits for its acknowledgement, or more than one do.
+    /// The number of segments that were not full and wait for their acknowledgement.
     small: u32,
 }
 
@@ -54,13 +54,13 @@ pub(super) struct Arrival {
 }
 
 impl AckScheduler {
-    /// `segment_size`: the most that the peer may send in a segment.
+    /// Creates a scheduler. `segment_size` is the most that the peer may send in a segment.
     pub(super) fn new(policy: Acknowledgements, segment_size: u32) -> Self {
         let full_size = segment_size.clamp(SMALLEST_FULL_SIZE, LIKELY_FULL_SIZE);
         Self { policy, due: None, pending: 0, full_size, linux: Habits::default() }
     }
 
-    /// An acknowledgement is due at once, whatever the policy says.
+    /// Makes an acknowledgement due at once, whatever the policy says.
     pub(super) fn demand(&mut self) {
         self.due = Some(Due::Now);
     }
@@ -74,7 +74,7 @@ impl AckScheduler {
         }
     }
 
-    /// When one is due that is not due already.
+    /// Returns when an acknowledgement will be due, if none is due already.
     pub(super) const fn deadline(&self) -> Option<Time> {
         match self.due {
             Some(Due::At(time)) => Some(time),
@@ -82,8 +82,8 @@ impl AckScheduler {
         }
     }
 
-    /// Something unusual arrived: out of order, old, or marked. It is acknowledged at once, and so is what follows for a
-    /// while.
+    /// Handles a segment that arrived out of order, old, or marked. It is acknowledged at once, and so are the next
+    /// ones for a while.
     pub(super) fn unusual(&mut self, window: u32) {
         if let Acknowledgements::Adaptive { minimum, quick, .. } = self.policy {
             self.be_quick(window, quick);
@@ -93,14 +93,14 @@ impl AckScheduler {
         self.demand();
     }
 
-    /// A congestion mark arrived. Linux tells it at once; others when an acknowledgement is due anyway.
+    /// Handles a congestion mark. Linux reports it at once; others when an acknowledgement is due anyway.
     pub(super) fn marked(&mut self, window: u32) {
         if matches!(self.policy, Acknowledgements::Adaptive { .. }) {
             self.unusual(window);
         }
     }
 
-    /// Data arrived in order.
+    /// Handles data that arrived in order.
     pub(super) fn received(&mut self, now: Time, arrival: Arrival) {
         match self.policy {
             Acknowledgements::Immediate => self.demand(),
@@ -128,7 +128,7 @@ impl AckScheduler {
         }
     }
 
-    /// The peer's FIN arrived in order. Linux waits for the application to close, if that is what comes next.
+    /// Handles the peer's FIN, in order. Linux waits for the application to close, if that is what comes next.
     pub(super) fn finished(&mut self, now: Time, application_may_answer: bool) {
         match self.policy {
             Acknowledgements::Adaptive { minimum, .. } if application_may_answer => {
@@ -141,7 +141,7 @@ impl AckScheduler {
         }
     }
 
-    /// The application has read; `all` that had arrived, and so much is not acknowledged.
+    /// Handles that the application has read. `all`: it has read everything that had arrived.
     pub(super) fn read(&mut self, all: bool, unacknowledged: u32) {
         if !matches!(self.policy, Acknowledgements::Adaptive { .. }) || self.due.is_none() {
             return;
@@ -152,14 +152,14 @@ impl AckScheduler {
         }
     }
 
-    /// Data of the application goes out.
+    /// Handles that data of the application is sent.
     pub(super) fn data_sent(&mut self, now: Time) {
         if self.linux.timeout.is_some_and(|timeout| now.since(self.linux.last_received) < timeout) {
             self.linux.interactive = true;
         }
     }
 
-    /// A segment goes out, which acknowledges all that arrived.
+    /// Handles that a segment is sent, which acknowledges all that arrived.
     pub(super) fn sent(&mut self) {
         if self.due.take().is_some()
             && self.linux.quick > 0
@@ -174,11 +174,11 @@ impl AckScheduler {
         self.linux.small = 0;
     }
 
-    /// The delay is over.
+    /// Handles the end of the delay.
     pub(super) fn expired(&mut self, rto: Duration) {
         if let Acknowledgements::Adaptive { minimum, .. } = self.policy {
             if self.linux.interactive {
-                // The application did not answer after all.
+                // The application did not answer within the delay.
                 self.linux.interactive = false;
                 self.linux.timeout = Some(minimum);
             } else {
@@ -196,7 +196,7 @@ impl AckScheduler {
         };
     }
 
-    /// Learns how large the peer's full segments are; what is smaller ends a flight.
+    /// Learns how large the peer's full segments are; a smaller segment ends a flight.
     fn measure(&mut self, len: u32) {
         if len >= self.full_size {
             self.full_size = len;
@@ -205,7 +205,7 @@ impl AckScheduler {
         }
     }
 
-    /// Lets the delay follow the time between segments.
+    /// Adapts the delay to the time between segments.
     fn follow(&mut self, now: Time, minimum: Duration, quick: u32, arrival: Arrival) {
         let gap = now.since(self.linux.last_received);
         self.linux.last_received = now;
@@ -216,7 +216,7 @@ impl AckScheduler {
             }
             Some(timeout) if gap <= minimum / 2 => self.linux.timeout = Some(timeout / 2 + minimum / 2),
             Some(timeout) if gap < timeout => self.linux.timeout = Some((timeout / 2 + gap).min(arrival.rto)),
-            // The sender has been silent for long, and may have to start slowly.
+            // The sender has been silent for long, and may begin again with slow start.
             Some(_) if gap > arrival.rto => self.be_quick(arrival.window, quick),
             Some(_) => {}
         }
@@ -239,9 +239,9 @@ impl AckScheduler {
     }
 }
 
-/// The least that is taken for a full segment.
+/// The least size that is taken for a full segment.
 const SMALLEST_FULL_SIZE: u32 = 88;
-/// What is taken for a full segment before one was seen.
+/// The size that is taken for a full segment before one was seen.
 const LIKELY_FULL_SIZE: u32 = 536;
 /// The longest delay of a bulk transfer.
 const WITHOUT_ANSWERS: Duration = Duration::from_millis(500);

@@ -1,4 +1,5 @@
-//! Every constant of a connection, and two named profiles: [`Config::linux`] and [`Config::constrained`].
+//! The configuration holds every constant of a connection; its two profiles are [`Config::linux`] and
+//! [`Config::constrained`].
 
 use core::time::Duration;
 
@@ -7,10 +8,10 @@ use super::segment::FIXED_HEADER;
 /// What a connection does, and how long it waits for what.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
-    /// The MSS option: the most payload taken in a segment, in bytes, options not counted; also the most that is sent in
-    /// one (RFC 9293, 3.7.1). [`for_mtu`](Self::for_mtu) sets it.
+    /// The MSS option: the most payload that is accepted in a segment, in bytes, options not counted. It also limits
+    /// the segments that are sent (RFC 9293, 3.7.1). [`for_mtu`](Self::for_mtu) sets it.
     pub maximum_segment_size: u16,
-    /// What a peer takes that sends no MSS option, in bytes: 536 with IPv4, 1220 with IPv6 (RFC 9293, 3.7.1).
+    /// The MSS of a peer that sends no MSS option, in bytes: 536 with IPv4, 1220 with IPv6 (RFC 9293, 3.7.1).
     pub default_segment_size: u16,
     /// When small segments wait for others (RFC 1122, 4.2.3.4).
     pub nagle: Nagle,
@@ -38,7 +39,8 @@ pub struct Config {
     pub initial_window_after_lost_syn: u32,
     /// How many retransmissions of the SYN leave the initial window as it is (RFC 5681, 3.1: 0; RFC 6928, 2: 1).
     pub lost_syns_forgiven: u32,
-    /// The most that an acknowledgement adds to the window in slow start, in full segments (RFC 3465, L; RFC 5681: 1).
+    /// The most that an acknowledgement adds to the window in slow start, in full segments (L in RFC 3465; RFC 5681:
+    /// 1).
     pub slow_start_limit: u32,
     /// Whether the window returns to the initial one after a timeout's worth of idleness (RFC 5681, 4.1).
     pub idle_restart: bool,
@@ -48,7 +50,7 @@ pub struct Config {
     pub limited_transmit: bool,
     /// Whether the end of a flight is probed before the timer expires (RFC 8985, 7).
     pub loss_probe: bool,
-    /// One timer for a connection, or one for each segment.
+    /// Whether the connection has one retransmission timer, or one for each segment.
     pub retransmission_timers: RetransmissionTimers,
     /// The timeout before the first sample (RFC 6298, 2.1: 1 s; RFC 2988: 3 s).
     pub rto_initial: Duration,
@@ -56,92 +58,94 @@ pub struct Config {
     pub rto_minimum: Duration,
     /// The most that a timeout grows to (RFC 6298, 2.5: at least 60 s).
     pub rto_maximum: Duration,
-    /// G of RFC 6298, 2.3: the least that is added to the smoothed round-trip time.
+    /// The least value that is added to the smoothed round-trip time (G in RFC 6298, 2.3).
     pub rto_granularity: Duration,
     /// The timeout after a handshake whose SYN was retransmitted, if there is no sample (RFC 6298, 5.7: 3 s); `None` keeps
     /// the initial one.
     pub rto_after_lost_syn: Option<Duration>,
     /// How often a SYN is retransmitted before the connection fails (RFC 9293, 3.8.3, R2).
     pub syn_retries: u32,
-    /// How often anything else is, and how many probes of a closed window stay unanswered.
+    /// How often any other segment is retransmitted, and how many probes of a closed window may stay unanswered.
     pub retries: u32,
     /// How long TIME-WAIT lasts: 2 MSL (RFC 9293, 3.4.2).
     pub time_wait: Duration,
-    /// The send buffer, in bytes: what was written and is not acknowledged yet.
+    /// The size of the send buffer, in bytes: it holds data that is not acknowledged yet.
     pub send_buffer: usize,
-    /// The receive buffer, in bytes: the most that the window ever covers.
+    /// The size of the receive buffer, in bytes: the largest window that is ever advertised.
     pub receive_window: usize,
     /// How many segments may be unacknowledged at a time.
     pub maximum_in_flight: usize,
-    /// How many separate blocks are kept of what arrives out of order.
+    /// How many separate blocks of data are kept that arrived out of order.
     pub maximum_out_of_order: usize,
-    /// Whether what was selectively acknowledged no longer counts in the send buffer and among the segments in flight.
+    /// Whether selectively acknowledged data no longer counts in the send buffer and among the segments in flight.
     pub free_sacked: bool,
 }
 
-/// When a segment that is not full waits.
+/// Conditions under which a segment that is not full waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Nagle {
-    /// Never (`TCP_NODELAY`).
+    /// Segments never wait (`TCP_NODELAY`).
     Off,
-    /// While anything is unacknowledged (RFC 1122, 4.2.3.4; RFC 896).
+    /// A segment waits while anything is unacknowledged (RFC 1122, 4.2.3.4; RFC 896).
     On,
-    /// While a segment that was not full is unacknowledged: Minshall's variation, which Linux has.
+    /// A segment waits while a segment that was not full is unacknowledged: Minshall's variation, which Linux has.
     Minshall,
 }
 
-/// When acknowledgements are sent that nothing carries.
+/// The policy for acknowledgements that no data carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Acknowledgements {
-    /// For each segment at once.
+    /// Each segment is acknowledged at once.
     Immediate,
-    /// After a fixed delay, or with so many segments (RFC 1122, 4.2.3.2).
+    /// An acknowledgement is sent after a fixed delay, or with a number of segments (RFC 1122, 4.2.3.2).
     Delayed {
-        /// How long one waits: less than 500 ms.
+        /// The delay: less than 500 ms.
         delay: Duration,
-        /// With which segment it is sent at once: 2.
+        /// The number of segments with which an acknowledgement is sent at once: 2.
         segments: u32,
-        /// Whether only full segments count (RFC 5681, 4.2, asks for no more), or all.
+        /// Whether only full segments count (RFC 5681, 4.2, asks for no more).
         full_sized: bool,
     },
-    /// As Linux does: at once at the beginning, after something unusual, and when the application has read all of a
-    /// flight; late, by a delay that follows the traffic, where the application answers quickly.
+    /// Acknowledgements are sent as Linux sends them: at once at the beginning, after something unusual, and when the
+    /// application has read all of a flight; late, by a delay that follows the traffic, where the application answers
+    /// quickly.
     Adaptive {
         /// The least delay.
         minimum: Duration,
-        /// The most.
+        /// The greatest delay.
         maximum: Duration,
-        /// How many acknowledgements are sent at once at the beginning, at most.
+        /// The most acknowledgements that are sent at once at the beginning.
         quick: u32,
     },
 }
 
-/// How far explicit congestion notification goes.
+/// The use of explicit congestion notification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EcnMode {
-    /// Neither asked for nor granted.
+    /// ECN is neither requested nor accepted.
     Off,
-    /// Granted to a peer that asks.
+    /// ECN is accepted if the peer requests it.
     WhenAsked,
-    /// Asked for and granted.
+    /// ECN is requested and accepted.
     On,
 }
 
-/// What a retransmission timer belongs to.
+/// The owner of a retransmission timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RetransmissionTimers {
-    /// The connection (RFC 6298, 5): it covers the oldest segment, and is started anew by each acknowledgement.
+    /// The connection has one timer (RFC 6298, 5): it covers the oldest segment, and each acknowledgement starts it
+    /// anew.
     One,
-    /// Each segment: it expires by itself, doubles by itself, and retransmits that segment only. A new segment begins with the
-    /// doubled timeout of the oldest, until there is a sample (RFC 6298, 5.5).
+    /// Each segment has a timer: it expires by itself, doubles by itself, and retransmits that segment only. A new
+    /// segment begins with the doubled timeout of the oldest, until there is a sample (RFC 6298, 5.5).
     PerSegment,
 }
 
 impl Config {
-    /// As a Linux kernel of today sends over Ethernet: IPv4, MTU 1500.
+    /// Returns the behaviour of a current Linux kernel over Ethernet: IPv4, MTU 1500.
     ///
-    /// What differs: the congestion window grows by Reno's rules and counts bytes, not by CUBIC's and packets; losses are
-    /// found as in RFC 6675, not RFC 8985 (RACK); the receive buffer does not grow.
+    /// Differences from Linux: the congestion window grows by Reno's rules and counts bytes, not by CUBIC's and
+    /// packets; losses are found as in RFC 6675, not RFC 8985 (RACK); the receive buffer does not grow.
     pub const fn linux() -> Self {
         Self {
             maximum_segment_size: 1460,
@@ -183,8 +187,8 @@ impl Config {
         }
     }
 
-    /// As the TCP of OpenWSN, on a device with a handful of packet buffers: no congestion window, a timer for each of five
-    /// segments, and no options but MSS and SACK.
+    /// Returns the behaviour of OpenWSN's TCP, on a device with a handful of packet buffers: no congestion window, a
+    /// timer for each of five segments, and no options but MSS and SACK.
     pub const fn constrained() -> Self {
         Self {
             maximum_segment_size: 844,
@@ -226,8 +230,8 @@ impl Config {
         }
     }
 
-    /// The same, with the MSS that a link of this `mtu` gives to headers of `ip_header` bytes: 20 for IPv4, 40 for IPv6
-    /// (RFC 9293, 3.7.1).
+    /// Returns this configuration with the MSS for a link of this `mtu` and headers of `ip_header` bytes: 20 for IPv4,
+    /// 40 for IPv6 (RFC 9293, 3.7.1).
     pub const fn for_mtu(self, mtu: u16, ip_header: u16) -> Self {
         let headers = ip_header.saturating_add(FIXED_HEADER as u16);
         let size = mtu.saturating_sub(headers);

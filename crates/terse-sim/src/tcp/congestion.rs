@@ -2,7 +2,7 @@
 
 use super::Config;
 
-/// cwnd and ssthresh.
+/// The variables cwnd and ssthresh.
 #[derive(Clone, Debug)]
 pub(super) struct Congestion {
     enabled: bool,
@@ -16,7 +16,7 @@ pub(super) struct Congestion {
 }
 
 impl Congestion {
-    /// At the end of a handshake, whose SYN was sent again so many times.
+    /// Creates the state at the end of a handshake whose SYN was sent again `lost_syns` times.
     pub(super) fn new(config: &Config, segment_size: u32, lost_syns: u32) -> Self {
         let forgiven = lost_syns <= config.lost_syns_forgiven;
         let segments = if forgiven { config.initial_window } else { config.initial_window_after_lost_syn };
@@ -32,7 +32,7 @@ impl Congestion {
         }
     }
 
-    /// cwnd; without congestion control, no limit.
+    /// Returns cwnd; without congestion control there is no limit.
     pub(super) const fn window(&self) -> u32 {
         if self.enabled { self.window } else { u32::MAX }
     }
@@ -42,7 +42,7 @@ impl Congestion {
         self.threshold
     }
 
-    /// New data was acknowledged outside of recovery, of `flight` bytes that had been under way (RFC 5681, 3.1).
+    /// Handles an acknowledgement of new data outside of recovery; `flight` bytes had been in flight (RFC 5681, 3.1).
     ///
     /// A window that was not used does not grow.
     pub(super) fn acknowledged(&mut self, bytes: u32, flight: u32) {
@@ -60,7 +60,7 @@ impl Congestion {
         }
     }
 
-    /// A loss was found without the timer (RFC 5681, 3.2; RFC 6675, 5, step 4.2).
+    /// Handles a loss that was found without the timer (RFC 5681, 3.2; RFC 6675, 5, step 4.2).
     ///
     /// `inflate`: there is no SACK, so the duplicate acknowledgements stand for segments that have left the network.
     pub(super) fn enter_recovery(&mut self, flight: u32, inflate: bool) {
@@ -71,18 +71,18 @@ impl Congestion {
         }
     }
 
-    /// One more duplicate acknowledgement in recovery without SACK (RFC 5681, 3.2, step 4).
+    /// Handles one more duplicate acknowledgement in recovery without SACK (RFC 5681, 3.2, step 4).
     pub(super) fn inflate(&mut self) {
         self.window = self.window.saturating_add(self.segment_size);
     }
 
-    /// A partial acknowledgement in recovery without SACK (RFC 6582, 3.2, step 3).
+    /// Handles a partial acknowledgement in recovery without SACK (RFC 6582, 3.2, step 3).
     pub(super) fn deflate(&mut self, bytes: u32) {
         let refill = if bytes >= self.segment_size { self.segment_size } else { 0 };
         self.window = self.window.saturating_sub(bytes).saturating_add(refill).max(self.segment_size);
     }
 
-    /// All that was under way when the loss was found has arrived (RFC 6582, 3.2, step 3).
+    /// Handles that everything in flight at the time of the loss has arrived (RFC 6582, 3.2, step 3).
     pub(super) fn leave_recovery(&mut self, flight: u32, inflated: bool) {
         self.credit = 0;
         self.window = self.threshold;
@@ -91,7 +91,7 @@ impl Congestion {
         }
     }
 
-    /// The timer expired (RFC 5681, 3.1); `again` for the same data.
+    /// Handles an expired timer (RFC 5681, 3.1). `again`: it expired for the same data before.
     pub(super) fn timed_out(&mut self, flight: u32, again: bool) {
         if !again {
             self.halve(flight);
@@ -100,14 +100,14 @@ impl Congestion {
         self.window = self.segment_size;
     }
 
-    /// A congestion mark was echoed (RFC 3168, 6.1.2).
+    /// Handles the echo of a congestion mark (RFC 3168, 6.1.2).
     pub(super) fn marked(&mut self, flight: u32) {
         self.halve(flight);
         self.credit = 0;
         self.window = self.threshold.min(self.window);
     }
 
-    /// Nothing was sent for a timeout's time (RFC 5681, 4.1).
+    /// Handles that nothing was sent for as long as a timeout (RFC 5681, 4.1).
     pub(super) fn restart_after_idle(&mut self) {
         self.window = self.window.min(self.initial);
     }

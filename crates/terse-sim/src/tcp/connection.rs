@@ -1,4 +1,4 @@
-//! A connection: what its user sees, and the variables of RFC 9293, 3.3.1.
+//! A connection has the face that its user sees, and the variables of RFC 9293, 3.3.1.
 //!
 //! The protocol is in `input` (segments that arrive), `recovery` (what acknowledgements mean), `output` (what is sent) and
 //! `timers`.
@@ -42,14 +42,14 @@ pub struct Connection {
     pub(super) timers: Timers,
     pub(super) ecn: EcnState,
     pub(super) acks: AckScheduler,
-    /// Arrived in order, not read yet.
+    /// Data that arrived in order and was not read yet.
     pub(super) received: VecDeque<u8>,
     pub(super) reassembly: Reassembly,
     /// A reset that is to be sent.
     pub(super) reset: Option<Segment>,
 }
 
-/// States of a connection (RFC 9293, 3.3.2). LISTEN is the host's business.
+/// States of a connection (RFC 9293, 3.3.2). LISTEN is a state of the host's sockets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
     /// CLOSED
@@ -74,7 +74,7 @@ pub enum State {
     TimeWait,
 }
 
-/// Why a connection ended that was not closed.
+/// Causes for which a connection ended that was not closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Failure {
     /// The peer answered the SYN with a reset.
@@ -124,7 +124,7 @@ pub(super) struct SendSequence {
     pub(super) wl1: SequenceNumber,
     /// SND.WL2
     pub(super) wl2: SequenceNumber,
-    /// The application has closed: a FIN follows the data.
+    /// Whether the application has closed: a FIN follows the data.
     pub(super) closing: bool,
     /// The number of the FIN, once it was sent.
     pub(super) fin: Option<SequenceNumber>,
@@ -149,13 +149,13 @@ pub(super) struct ReceiveSequence {
     pub(super) fin: Option<SequenceNumber>,
 }
 
-/// What the two SYNs have agreed upon.
+/// The options that the two SYNs have agreed upon.
 #[derive(Clone, Debug)]
 pub(super) struct Agreed {
-    /// The most payload and options in a segment.
+    /// The most bytes of payload and options in a segment.
     pub(super) segment_size: u32,
     pub(super) sack: bool,
-    /// TS.Recent and when it was set (RFC 7323, 4.3).
+    /// TS.Recent and the time when it was set (RFC 7323, 4.3).
     pub(super) timestamps: Option<(u32, Time)>,
     /// Snd.Wind.Shift and Rcv.Wind.Shift (RFC 7323, 2.3).
     pub(super) send_shift: u8,
@@ -169,7 +169,7 @@ impl Connection {
         Self::new(config, (source_port, destination_port), State::SynSent, SequenceNumber(initial_sequence), now)
     }
 
-    /// Answers a `syn` that arrived at a listener; `None` if it is no SYN, or not only one.
+    /// Answers a `syn` that arrived at a listener. Returns `None` if it is no SYN, or has other control bits.
     pub fn accept(config: Config, syn: &Segment, initial_sequence: u32, now: Time) -> Option<Self> {
         if !syn.flags.syn || syn.flags.rst || syn.flags.fin || syn.acknowledgement.is_some() {
             return None;
@@ -232,26 +232,27 @@ impl Connection {
         }
     }
 
-    /// Takes as much of `data` as the send buffer has room for, and says how much that is: nothing once it is closed.
+    /// Takes as much of `data` as the send buffer has room for, and returns how much that is: 0 once the connection is
+    /// closed.
     pub fn send(&mut self, _now: Time, data: &[u8]) -> usize {
         let taken = data.len().min(self.send_capacity());
         self.send_buffer.push(&data[..taken]);
         taken
     }
 
-    /// How many bytes [`send`](Self::send) would take.
+    /// Returns how many bytes [`send`](Self::send) would take.
     pub fn send_capacity(&self) -> usize {
         use State::{CloseWait, Established, SynReceived, SynSent};
         if self.snd.closing || !matches!(self.state, SynSent | SynReceived | Established | CloseWait) {
             return 0;
         }
         let limit = self.config.send_buffer;
-        // A peer that reports and never acknowledges gets no more than twice of it.
+        // A peer that reports data by SACK and never acknowledges it can at most double the buffer.
         let freed = if self.config.free_sacked { (self.scoreboard.reported() as usize).min(limit) } else { 0 };
         (limit + freed).saturating_sub(self.send_buffer.len())
     }
 
-    /// Reads what arrived, in order, into `out`, and says how much that is.
+    /// Reads data that arrived in order into `out`, and returns how many bytes that is.
     pub fn recv(&mut self, _now: Time, out: &mut [u8]) -> usize {
         let len = out.len().min(self.received.len());
         for (to, from) in out.iter_mut().zip(self.received.drain(..len)) {
@@ -264,26 +265,26 @@ impl Connection {
         len
     }
 
-    /// How many bytes [`recv`](Self::recv) has.
+    /// Returns how many bytes [`recv`](Self::recv) has.
     pub fn readable(&self) -> usize {
         self.received.len()
     }
 
-    /// Ends this direction, after all that was written: a FIN is sent. The peer may go on sending, for as long as it likes:
-    /// FIN-WAIT-2 has no timer.
+    /// Closes the sending direction: a FIN follows all data that was written. The peer may go on sending for as long as
+    /// it likes: FIN-WAIT-2 has no timer.
     pub fn close(&mut self, _now: Time) {
         match self.state {
             State::SynSent if self.send_buffer.len() == 0 => self.end(),
             State::Established => self.state = State::FinWait1,
             State::CloseWait => self.state = State::LastAck,
-            // RFC 9293, 3.10.4: before the connection is established, it waits until it is.
+            // RFC 9293, 3.10.4: before the connection is established, the FIN waits until it is.
             State::SynSent | State::SynReceived => {}
             _ => return,
         }
         self.snd.closing = true;
     }
 
-    /// Ends the connection at once: a reset is sent, and whatever has not arrived is lost (RFC 9293, 3.10.5).
+    /// Ends the connection at once: a reset is sent, and data that has not arrived is lost (RFC 9293, 3.10.5).
     pub fn abort(&mut self, _now: Time) {
         use State::{CloseWait, Closed, Established, FinWait1, FinWait2, SynReceived, TimeWait};
         if matches!(self.state, Closed | TimeWait) {
@@ -296,43 +297,43 @@ impl Connection {
         self.fail(Failure::Aborted);
     }
 
-    /// The state.
+    /// Returns the state.
     pub const fn state(&self) -> State {
         self.state
     }
 
-    /// Whether the handshake is over and the connection has not ended: data can have arrived, or still arrive, or be sent.
+    /// Whether the handshake is over and the connection has not ended, so that data may still arrive or be sent.
     pub const fn is_established(&self) -> bool {
         !matches!(self.state, State::Closed | State::SynSent | State::SynReceived | State::TimeWait)
     }
 
-    /// Whether the peer has sent its FIN, and all before it was read.
+    /// Whether the peer has sent its FIN, and all data before it was read.
     pub fn is_peer_finished(&self) -> bool {
         self.has_peer_fin() && self.received.is_empty()
     }
 
-    /// Whether all is over: CLOSED, or TIME-WAIT, in which only a FIN that comes again is answered.
+    /// Whether the connection is over: CLOSED, or TIME-WAIT, in which only a repeated FIN is answered.
     pub const fn is_closed(&self) -> bool {
         matches!(self.state, State::Closed | State::TimeWait)
     }
 
-    /// Why the connection ended, if it was not closed.
+    /// Returns why the connection ended, if it was not closed.
     pub const fn failure(&self) -> Option<Failure> {
         self.failure
     }
 
-    /// What was counted.
+    /// Returns the counters.
     pub const fn statistics(&self) -> &Statistics {
         &self.statistics
     }
 
-    /// The most payload of a segment, without SACK blocks: agreed upon by the handshake.
+    /// Returns the most payload of a segment without SACK blocks, which the handshake agreed upon.
     pub fn segment_size(&self) -> u32 {
         let options = if self.agreed.timestamps.is_some() { TIMESTAMPS_LEN as u32 } else { 0 };
         self.agreed.segment_size.saturating_sub(options).max(1)
     }
 
-    /// SRTT, once there was a sample (RFC 6298).
+    /// Returns SRTT, once there was a sample (RFC 6298).
     pub const fn round_trip_time(&self) -> Option<core::time::Duration> {
         self.rto.smoothed()
     }
@@ -341,7 +342,7 @@ impl Connection {
         self.rcv.fin.is_some_and(|fin| self.rcv.nxt.is_after(fin))
     }
 
-    /// A segment with nothing but what every segment has.
+    /// Returns a segment with only the fields that every segment has.
     pub(super) fn bare(
         &self,
         sequence: SequenceNumber,
@@ -363,7 +364,7 @@ impl Connection {
         self.end();
     }
 
-    /// CLOSED: nothing is sent any more, and what has not been read can still be.
+    /// Enters CLOSED: nothing is sent any more, and data that was not read yet can still be read.
     pub(super) fn end(&mut self) {
         self.state = State::Closed;
         self.send_buffer.clear();

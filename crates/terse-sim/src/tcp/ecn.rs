@@ -17,7 +17,7 @@ pub enum Ecn {
 }
 
 impl Ecn {
-    /// The codepoint in the two lowest bits of the traffic class.
+    /// Returns the codepoint in the two lowest bits of the traffic class.
     pub const fn from_bits(traffic_class: u8) -> Self {
         match traffic_class & 3 {
             0 => Self::NotEct,
@@ -27,7 +27,7 @@ impl Ecn {
         }
     }
 
-    /// The codepoint as two bits.
+    /// Returns the codepoint as two bits.
     pub const fn bits(self) -> u8 {
         match self {
             Self::NotEct => 0,
@@ -38,17 +38,17 @@ impl Ecn {
     }
 }
 
-/// What a connection knows about ECN.
+/// The state of ECN in a connection.
 #[derive(Clone, Debug)]
 pub(super) struct EcnState {
     mode: EcnMode,
-    /// Both sides have agreed (RFC 3168, 6.1.1).
+    /// Whether both sides have agreed on ECN (RFC 3168, 6.1.1).
     pub(super) agreed: bool,
-    /// As receiver: a mark arrived, and is echoed until the sender answers (RFC 3168, 6.1.3).
+    /// As receiver: whether a mark is echoed, until the sender answers (RFC 3168, 6.1.3).
     echo: bool,
-    /// As sender: the window was reduced, and the next new data says so (RFC 3168, 6.1.2).
+    /// As sender: whether the window was reduced, so that the next new data says so (RFC 3168, 6.1.2).
     reduced: bool,
-    /// As sender: the window is reduced again only when all up to here is acknowledged.
+    /// As sender: the number up to which all must be acknowledged before the window is reduced again.
     until: SequenceNumber,
 }
 
@@ -57,8 +57,8 @@ impl EcnState {
         Self { mode, agreed: false, echo: false, reduced: false, until: initial_sequence }
     }
 
-    /// The flags of a SYN that asks, or of a SYN-ACK that grants. A retransmission does not ask again: somebody on the
-    /// path may have dropped it for its flags (RFC 3168, 6.1.1.1).
+    /// Sets the flags of a SYN that requests ECN, or of a SYN-ACK that accepts it. A retransmission does not request it
+    /// again: somebody on the path may have dropped the SYN for its flags (RFC 3168, 6.1.1.1).
     pub(super) fn handshake_flags(&self, flags: &mut Flags, answers: bool, retransmitted: bool) {
         if answers {
             flags.ece = self.agreed;
@@ -67,7 +67,7 @@ impl EcnState {
         }
     }
 
-    /// A SYN arrived. It asks with both flags; as the answer to a SYN that asked, it grants with ECE alone.
+    /// Takes the flags of a SYN. A SYN requests with both flags; a SYN-ACK accepts with ECE alone.
     pub(super) fn take_handshake(&mut self, flags: Flags, answers: bool, asked: bool) {
         self.agreed = if answers {
             asked && self.mode == EcnMode::On && flags.ece && !flags.cwr
@@ -76,9 +76,7 @@ impl EcnState {
         };
     }
 
-    /// A segment arrived.
-    ///
-    /// True if it came with a mark.
+    /// Takes the flags and codepoint of a segment. Returns whether it was marked.
     pub(super) fn receive(&mut self, flags: Flags, codepoint: Ecn) -> bool {
         if !self.agreed {
             return false;
@@ -88,12 +86,12 @@ impl EcnState {
         codepoint == Ecn::Ce
     }
 
-    /// Whether an echo asks for a smaller window now: once for each window of data.
+    /// Whether an echo requires a smaller window now: this is so once for each window of data.
     pub(super) fn should_reduce(&self, flags: Flags, acknowledged: SequenceNumber) -> bool {
         self.agreed && flags.ece && !acknowledged.is_before(self.until)
     }
 
-    /// The window was reduced, for an echo or a loss, when all up to `next` had been sent.
+    /// Notes that the window was reduced, for an echo or a loss, when all up to `next` had been sent.
     pub(super) fn reduced(&mut self, next: SequenceNumber) {
         if self.agreed {
             self.reduced = true;
@@ -101,7 +99,8 @@ impl EcnState {
         }
     }
 
-    /// The flags of a segment; `new_data` is the only kind that carries CWR, and that may be marked on its way.
+    /// Sets the flags of a segment, and returns its codepoint. Only new data carries CWR, and only new data may be
+    /// marked.
     pub(super) fn send(&mut self, flags: &mut Flags, new_data: bool) -> Ecn {
         if !self.agreed {
             return Ecn::NotEct;

@@ -1,4 +1,4 @@
-//! Segments that arrive (RFC 9293, 3.10.7), with the checks of RFC 5961 and RFC 7323.
+//! Segments that arrive are handled as in RFC 9293, 3.10.7, with the checks of RFC 5961 and RFC 7323.
 
 use super::acks::AckScheduler;
 use super::acks::Arrival;
@@ -8,7 +8,7 @@ use crate::Time;
 use core::time::Duration;
 
 impl Connection {
-    /// A segment arrived, in a packet with this ECN codepoint.
+    /// Handles a segment that arrived in a packet with this ECN codepoint.
     pub fn handle_segment(&mut self, now: Time, segment: &Segment, ecn: Ecn) {
         self.statistics.segments_received += 1;
         match self.state {
@@ -18,7 +18,7 @@ impl Connection {
         }
     }
 
-    /// RFC 9293, 3.10.7.3
+    /// Handles a segment in SYN-SENT (RFC 9293, 3.10.7.3).
     fn in_syn_sent(&mut self, now: Time, segment: &Segment) {
         let acknowledges = |ack: SequenceNumber| ack.is_after(self.snd.una) && !ack.is_after(self.snd.nxt);
         if segment.acknowledgement.is_some_and(|ack| !acknowledges(ack)) {
@@ -40,7 +40,7 @@ impl Connection {
                 self.acks.demand();
                 self.establish(now, segment, acknowledgement);
             }
-            // Both have sent a SYN (RFC 9293, 3.5): it is sent again, with an acknowledgement.
+            // Both sides have sent a SYN (RFC 9293, 3.5): ours is sent again, with an acknowledgement.
             None => {
                 self.state = State::SynReceived;
                 self.scoreboard.lose(0);
@@ -49,7 +49,7 @@ impl Connection {
         }
     }
 
-    /// The peer's SYN: its numbers, its window, its options.
+    /// Takes the numbers, the window and the options of the peer's SYN.
     pub(super) fn take_syn(&mut self, now: Time, syn: &Segment) {
         self.rcv.initial = syn.sequence;
         self.rcv.nxt = syn.sequence + 1;
@@ -66,7 +66,7 @@ impl Connection {
         self.agreed.sack = options.sack_permitted && (self.config.sack_sender || self.config.sack_receiver);
         self.agreed.timestamps = options.timestamps.filter(|_| self.config.timestamps).map(|(value, _)| (value, now));
         if let (Some(ours), Some(theirs)) = (self.config.window_scale, options.window_scale) {
-            // RFC 7323, 2.3: more than 14 is taken for 14.
+            // RFC 7323, 2.3: a shift of more than 14 is taken for 14.
             self.agreed.scaled = true;
             self.agreed.receive_shift = ours.min(14);
             self.agreed.send_shift = theirs.min(14);
@@ -76,7 +76,7 @@ impl Connection {
         self.acks = AckScheduler::new(self.config.acknowledgements, self.segment_size());
     }
 
-    /// Our SYN was acknowledged.
+    /// Handles the acknowledgement of our SYN.
     fn establish(&mut self, now: Time, segment: &Segment, acknowledgement: SequenceNumber) {
         let lost_syns = self.scoreboard.first().map_or(0, |first| first.transmissions.saturating_sub(1));
         self.state = if self.snd.closing { State::FinWait1 } else { State::Established };
@@ -87,9 +87,9 @@ impl Connection {
         }
     }
 
-    /// RFC 9293, 3.10.7.4: the checks are in its order.
+    /// Handles a segment in any other state; the checks have the order of RFC 9293, 3.10.7.4.
     fn in_any_other_state(&mut self, now: Time, segment: &Segment, ecn: Ecn) {
-        // RFC 7323, 3.2: who has agreed to timestamps sends them.
+        // RFC 7323, 3.2: a side that has agreed to timestamps sends them in every segment.
         if self.agreed.timestamps.is_some() && segment.options.timestamps.is_none() && !segment.flags.rst {
             self.statistics.unacceptable += 1;
             return;
@@ -103,7 +103,7 @@ impl Connection {
             return;
         }
         if segment.flags.syn {
-            // RFC 5961, 4.2; in SYN-RECEIVED it is the other SYN of a simultaneous opening, seen before.
+            // RFC 5961, 4.2. In SYN-RECEIVED, the SYN of a simultaneous opening was handled before.
             self.challenge(now);
             return;
         }
@@ -132,7 +132,7 @@ impl Connection {
         self.take_data(now, segment);
     }
 
-    /// PAWS (RFC 7323, 5.3); sets TS.Recent (RFC 7323, 4.3).
+    /// Checks the timestamp by PAWS (RFC 7323, 5.3), and sets TS.Recent (RFC 7323, 4.3).
     fn is_timely(&mut self, now: Time, segment: &Segment) -> bool {
         let Some((recent, since)) = self.agreed.timestamps else { return true };
         let Some((value, _)) = segment.options.timestamps else { return true };
@@ -146,18 +146,18 @@ impl Connection {
         true
     }
 
-    /// Whether some of the segment lies in the window (RFC 9293, 3.4).
+    /// Whether some part of the segment lies in the window (RFC 9293, 3.4).
     fn is_acceptable(&self, segment: &Segment) -> bool {
         let window = self.rcv.edge.since(self.rcv.nxt);
         let inside = |number: SequenceNumber| number.since(self.rcv.nxt) < window;
         match segment.sequence_len() {
-            // An acknowledgement may lie on the right edge: its sender has filled the window, and something was lost.
+            // An acknowledgement may lie on the right edge: its sender has filled the window, and a segment was lost.
             0 => segment.sequence.since(self.rcv.nxt) <= window,
             len => inside(segment.sequence) || inside(segment.sequence + (len - 1)),
         }
     }
 
-    /// A segment that is not acceptable: it is answered with what would be.
+    /// Answers a segment that is not acceptable with an acknowledgement.
     fn refuse(&mut self, now: Time, segment: &Segment) {
         self.statistics.unacceptable += 1;
         if segment.flags.rst {
@@ -177,7 +177,8 @@ impl Connection {
         }
     }
 
-    /// The peer's SYN once more: our SYN-ACK did not arrive, or this is the peer's, when both have opened (RFC 9293, 3.5).
+    /// Handles a repeated SYN: our SYN-ACK did not arrive, or both sides have opened and this is the peer's SYN-ACK
+    /// (RFC 9293, 3.5).
     fn take_syn_again(&mut self, now: Time, segment: &Segment) {
         match segment.acknowledgement {
             Some(acknowledgement) if acknowledgement == self.snd.nxt => {
@@ -191,8 +192,7 @@ impl Connection {
         }
     }
 
-    /// An acknowledgement that tells the peer where we are (RFC 5961, 3.2), not too often: two sides that disagree would
-    /// never stop.
+    /// Sends a challenge ACK (RFC 5961, 3.2), with a limit on their rate: two sides that disagree would never stop.
     fn challenge(&mut self, now: Time) {
         if self.timers.challenged.is_none_or(|last| now.since(last) >= CHALLENGE_INTERVAL) {
             self.timers.challenged = Some(now);
@@ -200,7 +200,7 @@ impl Connection {
         }
     }
 
-    /// RFC 5961, 3.2: only a reset with exactly the next number is believed.
+    /// Handles a reset. RFC 5961, 3.2: only a reset with exactly the next number is believed.
     fn take_reset(&mut self, now: Time, segment: &Segment) {
         if segment.sequence != self.rcv.nxt {
             self.challenge(now);
@@ -212,7 +212,7 @@ impl Connection {
         }
     }
 
-    /// The text and the FIN (RFC 9293, 3.10.7.4, seventh and eighth).
+    /// Handles the text and the FIN (RFC 9293, 3.10.7.4, seventh and eighth).
     fn take_data(&mut self, now: Time, segment: &Segment) {
         if !matches!(self.state, State::Established | State::FinWait1 | State::FinWait2) {
             return;
@@ -227,7 +227,7 @@ impl Connection {
         if segment.flags.fin && end.is_before(self.rcv.edge) && is_last && self.rcv.fin.is_none() {
             self.rcv.fin = Some(end);
         }
-        // Nothing comes after a FIN.
+        // Data after a FIN is dropped.
         let data = match self.rcv.fin {
             Some(fin) => &data[..data.len().min(fin.saturating_since(start) as usize)],
             None => data,
@@ -266,7 +266,7 @@ impl Connection {
                 round_trip: self.rto.smoothed(),
             },
         );
-        // RFC 5681, 4.2: a segment that fills a gap, in whole or in part.
+        // RFC 5681, 4.2: a segment that fills a gap, in whole or in part, is acknowledged at once.
         if fills_a_gap {
             self.acks.demand();
         }
@@ -294,7 +294,7 @@ impl Connection {
         };
     }
 
-    /// What an acknowledgement of our FIN leads to.
+    /// Handles the acknowledgement of our FIN.
     pub(super) fn fin_acknowledged(&mut self, now: Time) {
         match self.state {
             State::FinWait1 => self.state = State::FinWait2,
@@ -308,9 +308,9 @@ impl Connection {
     }
 }
 
-/// The least MSS that a peer's option is believed to mean. Less would make a segment of each octet.
+/// The least MSS that is accepted from a peer's option. A smaller one would make a segment of each octet.
 const LEAST_SEGMENT_SIZE: u16 = 48;
-/// After so long, timestamps may have wrapped (RFC 7323, 5.5).
+/// The time after which timestamps may have wrapped (RFC 7323, 5.5).
 const OUTDATED: Duration = Duration::from_secs(24 * 24 * 60 * 60);
-/// How far apart two challenges are, at least.
+/// The least time between two challenge ACKs.
 const CHALLENGE_INTERVAL: Duration = Duration::from_millis(500);

@@ -1,4 +1,4 @@
-//! What is sent, and when (RFC 9293, 3.8): repairs first, then new data, probes, acknowledgements.
+//! Segments are sent as in RFC 9293, 3.8, in this order: repairs, new data, probes, acknowledgements.
 
 use super::connection::Transmit;
 use super::recovery::Phase;
@@ -7,7 +7,7 @@ use super::{Connection, Flags, Nagle, Options, Segment, SequenceNumber, State};
 use crate::Time;
 
 impl Connection {
-    /// The next segment to send at `now`, until there is none.
+    /// Returns the next segment to send at `now`, or `None`.
     pub fn poll_transmit(&mut self, now: Time) -> Option<Transmit> {
         if let Some(segment) = self.reset.take() {
             self.statistics.segments_sent += 1;
@@ -28,7 +28,7 @@ impl Connection {
         Some(transmit)
     }
 
-    /// What is lost, in order (RFC 6675, 4, `NextSeg`, rule 1).
+    /// Retransmits what is lost, in order (RFC 6675, 4, `NextSeg`, rule 1).
     fn repair(&mut self, now: Time) -> Option<Transmit> {
         let index = self.scoreboard.next_lost()?;
         let len = self.scoreboard.get(index)?.len();
@@ -39,7 +39,7 @@ impl Connection {
         self.retransmit(now, index)
     }
 
-    /// Rules 3 and 4 of the same: what may be lost, rather than nothing.
+    /// Retransmits what may be lost, rather than nothing (RFC 6675, 4, `NextSeg`, rules 3 and 4).
     fn last_resort(&mut self, now: Time) -> Option<Transmit> {
         if self.recovery.phase != Phase::Fast
             || !self.acts_on_sack()
@@ -56,7 +56,7 @@ impl Connection {
         self.retransmit(now, index)
     }
 
-    /// RFC 8985, 7.3: where no new data can be the probe, it is the newest segment once more.
+    /// Sends the loss probe. RFC 8985, 7.3: without new data, it is the newest segment once more.
     fn loss_probe(&mut self, now: Time) -> Option<Transmit> {
         if !core::mem::take(&mut self.timers.loss_probe_due) {
             return None;
@@ -66,7 +66,7 @@ impl Connection {
         self.retransmit(now, index)
     }
 
-    /// The segment at `index` of the scoreboard, once more.
+    /// Retransmits the segment at `index` of the scoreboard.
     fn retransmit(&mut self, now: Time, index: usize) -> Option<Transmit> {
         let sent = *self.scoreboard.get(index)?;
         let deadline = self.segment_deadline(now, sent.transmissions);
@@ -84,7 +84,7 @@ impl Connection {
         Some(self.segment(now, sent.left, Flags { fin, psh, ..Flags::default() }, payload, false))
     }
 
-    /// The SYN, or the SYN-ACK.
+    /// Returns the SYN, or the SYN-ACK, if it was not sent yet.
     fn syn(&mut self, now: Time) -> Option<Transmit> {
         if self.snd.nxt != self.snd.initial {
             return None;
@@ -111,7 +111,7 @@ impl Connection {
                 .then(|| (self.timestamp(now), self.agreed.timestamps.map_or(0, |(recent, _)| recent))),
             sack: Vec::new(),
         };
-        // RFC 7323, 2.2: not scaled.
+        // RFC 7323, 2.2: the window of a SYN is not scaled.
         segment.window = self.window_of_syn();
         if answers {
             self.acknowledged();
@@ -119,12 +119,12 @@ impl Connection {
         Transmit { segment, ecn: super::Ecn::NotEct }
     }
 
-    /// The window that a SYN advertises.
+    /// Returns the window that a SYN advertises.
     pub(super) fn window_of_syn(&self) -> u16 {
         u16::try_from(self.config.receive_window).unwrap_or(u16::MAX)
     }
 
-    /// What has not been sent, if the windows, Nagle's algorithm and the peer's SYN allow.
+    /// Sends new data, if the windows, Nagle's algorithm and the peer's SYN allow it.
     fn new_data(&mut self, now: Time) -> Option<Transmit> {
         use State::{CloseWait, Closing, Established, FinWait1, LastAck};
         let may_send = matches!(self.state, Established | CloseWait | FinWait1 | Closing | LastAck);
@@ -134,7 +134,7 @@ impl Connection {
         }
         let freed = if self.config.free_sacked { self.scoreboard.reported_segments() } else { 0 };
         let limit = self.config.maximum_in_flight.max(1);
-        // A peer that reports and never acknowledges gets no more than twice of it.
+        // A peer that reports segments by SACK and never acknowledges them can at most double the limit.
         if self.scoreboard.len() >= limit + freed.min(limit) {
             return None;
         }
@@ -149,7 +149,7 @@ impl Connection {
             return self.squeeze(now, room);
         }
         self.stop_window_probes();
-        // RFC 8985, 7.3: new data is the better probe, whatever the congestion window says.
+        // RFC 8985, 7.3: new data is the preferred probe, whatever the congestion window says.
         let may_go = self.timers.loss_probe_due || self.fits_congestion_window(len);
         if (len < full && !fin && self.must_wait_for_more()) || !may_go {
             return None;
@@ -157,7 +157,7 @@ impl Connection {
         Some(self.send_new(now, len, fin, full))
     }
 
-    /// The window is too small for what is to be sent. Part of it goes only if that is worth a segment (RFC 9293,
+    /// Sends a part of the data where the window is too small for all of it, if that part is worth a segment (RFC 9293,
     /// 3.8.6.2.1), or has waited.
     fn squeeze(&mut self, now: Time, room: u32) -> Option<Transmit> {
         let override_timeout = self.timers.window_probe_due;
@@ -173,7 +173,7 @@ impl Connection {
         None
     }
 
-    /// Sends `len` bytes that are new, of which `full` fill a segment.
+    /// Sends `len` new bytes. A full segment has `full` bytes.
     fn send_new(&mut self, now: Time, len: u32, fin: bool, full: u32) -> Transmit {
         let left = self.snd.nxt;
         let payload = self.send_buffer.copy(left, left + len);
@@ -201,7 +201,7 @@ impl Connection {
         self.segment(now, left, Flags { fin, psh, ..Flags::default() }, payload, len > 0)
     }
 
-    /// Nagle's algorithm (RFC 1122, 4.2.3.4), or Minshall's variation of it.
+    /// Whether Nagle's algorithm (RFC 1122, 4.2.3.4), or Minshall's variation of it, holds a small segment back.
     fn must_wait_for_more(&self) -> bool {
         match self.config.nagle {
             Nagle::Off => false,
@@ -214,14 +214,15 @@ impl Connection {
     fn fits_congestion_window(&self, len: u32) -> bool {
         let pipe = self.scoreboard.pipe();
         let mut window = self.congestion.window();
-        // RFC 3042; with SACK, what was reported has left the pipe.
+        // RFC 3042 applies without SACK only: with it, reported segments have left the pipe.
         if self.config.limited_transmit && self.recovery.phase == Phase::Open && !self.acts_on_sack() {
             window = window.saturating_add(self.recovery.duplicates.min(2).saturating_mul(self.segment_size()));
         }
         pipe == 0 || pipe.saturating_add(len) <= window
     }
 
-    /// A segment without data, one octet before the window: it is not acceptable, and so its answer tells the window.
+    /// Sends a window probe: a segment without data, one octet before the window. It is not acceptable, so that its
+    /// answer reports the window.
     fn window_probe(&mut self, now: Time) -> Option<Transmit> {
         if !core::mem::take(&mut self.timers.window_probe_due) {
             return None;
@@ -231,7 +232,7 @@ impl Connection {
         Some(self.segment(now, self.snd.una - 1, Flags::default(), Vec::new(), false))
     }
 
-    /// An acknowledgement that nothing carries.
+    /// Sends an acknowledgement that no data carries.
     fn acknowledge(&mut self, now: Time) -> Option<Transmit> {
         if self.state == State::SynSent || !self.acks.is_due(now) {
             return None;
@@ -243,7 +244,7 @@ impl Connection {
         Some(transmit)
     }
 
-    /// A segment of a connection whose peer's SYN is known.
+    /// Builds a segment of a connection whose peer's SYN is known.
     fn segment(
         &mut self,
         now: Time,
@@ -264,7 +265,7 @@ impl Connection {
         Transmit { segment, ecn }
     }
 
-    /// What a full segment carries beside the SACK blocks that are due.
+    /// Returns the payload of a full segment beside the SACK blocks that are due.
     fn payload_beside_sack(&self) -> u32 {
         let blocks = if self.agreed.sack && self.config.sack_receiver {
             self.reassembly.blocks().min(self.sack_blocks_beside(0))
@@ -272,20 +273,20 @@ impl Connection {
             0
         };
         let options = if blocks > 0 { 4 + 8 * blocks as u32 } else { 0 };
-        // A segment that holds nothing but SACK blocks gets its data nowhere.
+        // A segment full of SACK blocks would have no room for data.
         if options < self.segment_size() { self.segment_size() - options } else { self.segment_size() }
     }
 
-    /// How many SACK blocks fit beside so much payload.
+    /// Returns how many SACK blocks fit beside `payload` bytes.
     fn sack_blocks_beside(&self, payload: usize) -> usize {
         let timestamps = if self.agreed.timestamps.is_some() { TIMESTAMPS_LEN } else { 0 };
         let header = MAXIMUM_OPTIONS - timestamps;
-        // An acknowledgement without payload may be longer than a full segment's payload, if that is tiny.
+        // A segment without payload may have more options than a full segment has room for, if the MSS is tiny.
         let space = if payload == 0 { header } else { (self.segment_size() as usize).saturating_sub(payload) };
         sack_blocks_in(space.min(header))
     }
 
-    /// Writes the window, and remembers what it promises (RFC 9293, 3.8.6.2.2: not in small steps, and never back).
+    /// Writes the window, and remembers its right edge (RFC 9293, 3.8.6.2.2: it never moves in small steps, nor back).
     fn advertise(&mut self, segment: &mut Segment) {
         let edge = self.next_edge().later(self.rcv.edge);
         let window = edge.since(self.rcv.nxt) >> self.agreed.receive_shift;
@@ -294,7 +295,7 @@ impl Connection {
         self.rcv.edge = self.rcv.edge.later(promised);
     }
 
-    /// The right edge of the window that would be advertised now.
+    /// Returns the right edge of the window that would be advertised now.
     pub(super) fn next_edge(&self) -> SequenceNumber {
         let free = self.config.receive_window.saturating_sub(self.received.len());
         let limit = u32::from(u16::MAX) << self.agreed.receive_shift;
@@ -303,7 +304,8 @@ impl Connection {
         if edge.saturating_since(self.rcv.edge) >= step.max(1) { edge } else { self.rcv.edge }
     }
 
-    /// The application has read: a window that has at least doubled since it was advertised is worth a segment.
+    /// Handles that the application has read: a window that has at least doubled since it was advertised is worth a
+    /// segment.
     pub(super) fn update_window(&mut self) {
         if self.is_opening() || self.has_peer_fin() {
             return;
@@ -320,7 +322,7 @@ impl Connection {
         self.acks.sent();
     }
 
-    /// The timestamp clock: milliseconds, from a point that the initial sequence number hides (RFC 7323, 5.4).
+    /// Returns the timestamp clock: milliseconds, from a point that the initial sequence number hides (RFC 7323, 5.4).
     pub(super) const fn timestamp(&self, now: Time) -> u32 {
         (now.as_millis() as u32).wrapping_add(self.snd.initial.0)
     }

@@ -1,16 +1,17 @@
-//! What arrived out of order: blocks that neither touch nor overlap, and the SACK blocks that tell of them (RFC 2018, 4).
+//! Data that arrived out of order is kept in blocks that neither touch nor overlap; SACK blocks report them (RFC 2018,
+//! 4).
 
 use super::{SackBlock, SequenceNumber};
 
 /// The queue of segments that arrived out of order.
 ///
-/// It holds at most as many blocks as it was made for; the caller cuts data to the window, which bounds the bytes.
+/// It holds at most as many blocks as it was made for. The caller cuts data to the window, which bounds the bytes.
 #[derive(Clone, Debug)]
 pub(super) struct Reassembly {
-    /// In order of their sequence numbers.
+    /// The blocks, in order of their sequence numbers.
     blocks: Vec<Block>,
     maximum: usize,
-    /// Counts insertions, so that blocks know which of them grew last.
+    /// A counter of insertions, by which blocks know which of them grew last.
     clock: u64,
 }
 
@@ -30,23 +31,23 @@ impl Reassembly {
         self.blocks.is_empty()
     }
 
-    /// How many blocks there are.
+    /// Returns the number of blocks.
     pub(super) fn blocks(&self) -> usize {
         self.blocks.len()
     }
 
-    /// Bytes held.
+    /// Returns the number of bytes.
     #[cfg(test)]
     pub(super) fn len(&self) -> usize {
         self.blocks.iter().map(|block| block.bytes.len()).sum()
     }
 
-    /// The sequence number after the last octet.
+    /// Returns the sequence number after the last octet.
     pub(super) fn end(&self) -> Option<SequenceNumber> {
         self.blocks.last().map(Block::right)
     }
 
-    /// Keeps `data`, which begins at `left`. Data for which there is no room is forgotten: it will be sent again.
+    /// Keeps `data`, which begins at `left`. Data for which there is no room is dropped: it will be sent again.
     pub(super) fn insert(&mut self, left: SequenceNumber, data: &[u8]) {
         if data.is_empty() {
             return;
@@ -61,7 +62,7 @@ impl Reassembly {
             }
             return;
         }
-        // What is here already wins, where both have something to say.
+        // Where both have an octet, the one that is already here is kept.
         let mut merged = Block { left, bytes: Vec::new(), touched: self.clock };
         let mut rest = data;
         let mut at = left;
@@ -78,7 +79,7 @@ impl Reassembly {
         self.blocks.insert(first, merged);
     }
 
-    /// Takes what continues at `next`. What lies before it is forgotten.
+    /// Removes and returns the data that continues at `next`. Data before it is dropped.
     pub(super) fn take(&mut self, next: SequenceNumber) -> Option<Vec<u8>> {
         while let Some(block) = self.blocks.first() {
             if block.left.is_after(next) {
@@ -93,7 +94,7 @@ impl Reassembly {
         None
     }
 
-    /// At most `maximum` blocks for an acknowledgement, the one that grew last first (RFC 2018, 4).
+    /// Returns at most `maximum` blocks for an acknowledgement, the one that grew last first (RFC 2018, 4).
     pub(super) fn sack_blocks(&self, maximum: usize) -> Vec<SackBlock> {
         let mut blocks: Vec<&Block> = self.blocks.iter().collect();
         blocks.sort_by_key(|block| core::cmp::Reverse(block.touched));

@@ -1,35 +1,36 @@
-//! What acknowledgements mean: progress, losses, and the way out of them (RFC 5681, 6582, 6675; RFC 3168, 6.1.2).
+//! Acknowledgements show progress or losses, and end recovery (RFC 5681, 6582, 6675; RFC 3168, 6.1.2).
 
 use super::{Connection, Segment, SequenceNumber};
 use crate::Time;
 use core::time::Duration;
 
-/// Where a connection is in the repair of losses.
+/// The state of loss recovery.
 #[derive(Clone, Debug)]
 pub(super) struct Recovery {
     pub(super) phase: Phase,
-    /// Duplicate acknowledgements since the last that was none.
+    /// The number of duplicate acknowledgements in a row.
     pub(super) duplicates: u32,
-    /// RecoveryPoint, `recover`: SND.NXT when the last loss was found.
+    /// RecoveryPoint, or `recover`: SND.NXT when the last loss was found.
     pub(super) point: SequenceNumber,
-    /// The next retransmission goes out whatever the congestion window says.
+    /// Whether the next retransmission goes out whatever the congestion window says.
     pub(super) urgent: bool,
-    /// This fast recovery has had a partial acknowledgement (RFC 6582, 3.2), or its one rescue (RFC 6675, 4, rule 4).
+    /// Whether this fast recovery has had a partial acknowledgement (RFC 6582, 3.2), and its one rescue (RFC 6675, 4,
+    /// condition 4).
     pub(super) partial: bool,
     pub(super) rescued: bool,
-    /// The peer has sent selective acknowledgements.
+    /// Whether the peer has sent selective acknowledgements.
     pub(super) reports_seen: bool,
-    /// Bytes that limited transmit let out, which the flight does not count (RFC 5681, 3.2, step 2).
+    /// The bytes that limited transmit sent, which the flight does not count (RFC 5681, 3.2, step 2).
     pub(super) limited: u32,
 }
 
-/// Whether losses are being repaired, and what found them.
+/// Whether losses are being repaired, and how they were found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Phase {
     Open,
-    /// Found by duplicate acknowledgements or SACK.
+    /// Duplicate acknowledgements or SACK found the loss.
     Fast,
-    /// Found by the timer.
+    /// The timer found the loss.
     Timeout,
 }
 
@@ -49,7 +50,7 @@ impl Recovery {
 }
 
 impl Connection {
-    /// An acknowledgement that is acceptable.
+    /// Handles an acceptable acknowledgement.
     pub(super) fn take_acknowledgement(&mut self, now: Time, segment: &Segment, acknowledgement: SequenceNumber) {
         let flight = self.flight();
         let duplicate = self.is_duplicate(segment, acknowledgement);
@@ -57,7 +58,7 @@ impl Connection {
         self.recovery.reports_seen |= reported;
         self.timers.probes_unanswered = 0;
         if self.snd.window == 0 {
-            // A peer that answers is there, even if it takes nothing (RFC 9293, 3.8.6.1).
+            // A peer that answers is alive, even if it accepts nothing (RFC 9293, 3.8.6.1).
             self.timers.expiries = 0;
         }
         self.take_window(segment, acknowledgement);
@@ -71,22 +72,22 @@ impl Connection {
         }
     }
 
-    /// Whether losses are repaired by what selective acknowledgements say. A peer may agree to them and send none.
+    /// Whether losses are repaired by selective acknowledgements. A peer may agree to them and send none.
     pub(super) const fn acts_on_sack(&self) -> bool {
         self.may_act_on_sack() && self.recovery.reports_seen
     }
 
-    /// Whether it would be, if there were any.
+    /// Whether selective acknowledgements would be acted upon if the peer sent any.
     pub(super) const fn may_act_on_sack(&self) -> bool {
         self.agreed.sack && self.config.sack_sender
     }
 
-    /// FlightSize: what has been sent and is not acknowledged (RFC 5681, 2).
+    /// Returns FlightSize: the bytes that were sent and are not acknowledged (RFC 5681, 2).
     pub(super) const fn flight(&self) -> u32 {
         self.snd.nxt.since(self.snd.una)
     }
 
-    /// SND.WND (RFC 9293, 3.10.7.4, fifth).
+    /// Updates SND.WND (RFC 9293, 3.10.7.4, fifth).
     pub(super) fn take_window(&mut self, segment: &Segment, acknowledgement: SequenceNumber) {
         let (wl1, wl2) = (self.snd.wl1, self.snd.wl2);
         let is_newer = wl1.is_before(segment.sequence) || (wl1 == segment.sequence && !wl2.is_after(acknowledgement));
@@ -99,7 +100,7 @@ impl Connection {
         self.snd.wl2 = acknowledgement;
     }
 
-    /// RFC 5681, 2.
+    /// Whether this is a duplicate acknowledgement (RFC 5681, 2).
     fn is_duplicate(&self, segment: &Segment, acknowledgement: SequenceNumber) -> bool {
         !self.scoreboard.is_empty()
             && segment.payload.is_empty()
@@ -109,7 +110,7 @@ impl Connection {
             && u32::from(segment.window) << self.agreed.send_shift == self.snd.window
     }
 
-    /// New data was acknowledged.
+    /// Handles an acknowledgement of new data.
     fn progress(&mut self, now: Time, segment: &Segment, acknowledgement: SequenceNumber, flight: u32) {
         let bytes = acknowledgement.since(self.snd.una);
         let acknowledged = self.scoreboard.acknowledge(acknowledgement);
@@ -132,7 +133,8 @@ impl Connection {
                 self.congestion.leave_recovery(self.flight(), !self.acts_on_sack());
             }
             Phase::Fast if !self.acts_on_sack() => {
-                // RFC 6582, 3.2, step 3: the next segment was lost too; only the first such news restarts the timer.
+                // RFC 6582, 3.2, step 3: the next segment was lost too; only the first partial acknowledgement restarts
+                // the timer.
                 self.congestion.deflate(bytes);
                 self.scoreboard.lose_first();
                 self.recovery.urgent = true;
@@ -154,16 +156,16 @@ impl Connection {
         }
     }
 
-    /// The round-trip time that a timestamp tells, also of segments that were sent twice (RFC 7323, 4.1).
+    /// Returns the round-trip time that a timestamp shows, also for segments that were sent twice (RFC 7323, 4.1).
     fn echoed_round_trip(&self, now: Time, segment: &Segment) -> Option<Duration> {
         self.agreed.timestamps?;
         let (_, echo) = segment.options.timestamps?;
         let elapsed = self.timestamp(now).wrapping_sub(echo);
-        // An echo of the future is nonsense.
+        // An echo of a future timestamp is ignored.
         (elapsed < 1 << 31).then(|| Duration::from_millis(elapsed.into()))
     }
 
-    /// RFC 5681, 3.2; RFC 6675, 5.
+    /// Looks for losses by duplicate acknowledgements (RFC 5681, 3.2) or by SACK (RFC 6675, 5).
     fn look_for_losses(&mut self, duplicate: bool, reported: bool) {
         if duplicate {
             self.statistics.duplicate_acks_received += 1;
@@ -211,7 +213,7 @@ impl Connection {
         self.timers.loss_probe = None;
     }
 
-    /// RFC 3168, 6.1.2: an echo is answered as a loss would be, once for each window.
+    /// Handles an echo. RFC 3168, 6.1.2: it has the effect of a loss, once for each window.
     fn take_echo(&mut self, segment: &Segment, acknowledgement: SequenceNumber, flight: u32) {
         if !segment.flags.syn && self.ecn.should_reduce(segment.flags, acknowledgement) {
             if self.recovery.phase == Phase::Open {

@@ -1,11 +1,12 @@
 //! The retransmission timeout (RFC 6298).
 //!
-//! The caller obeys Karn: it gives no sample of a segment that was retransmitted, unless timestamps tell the copies apart.
+//! Karn's algorithm is the caller's: it gives no sample of a segment that was retransmitted, unless timestamps tell the
+//! copies apart.
 
 use super::Config;
 use core::time::Duration;
 
-/// SRTT, RTTVAR and what follows from them.
+/// The estimator of the retransmission timeout, from SRTT and RTTVAR.
 #[derive(Clone, Debug)]
 pub(super) struct RtoEstimator {
     smoothed: Option<Duration>,
@@ -31,27 +32,27 @@ impl RtoEstimator {
         }
     }
 
-    /// The timeout of now, doublings included.
+    /// Returns the current timeout, with all doublings.
     pub(super) fn current(&self) -> Duration {
         self.doubled(self.doublings)
     }
 
-    /// The timeout after so many doublings, whatever has been doubled before.
+    /// Returns the timeout after `times` doublings, whatever has been doubled before.
     pub(super) fn doubled(&self, times: u32) -> Duration {
         self.base.saturating_mul(1 << times.min(20)).min(self.maximum)
     }
 
-    /// SRTT, once there was a sample.
+    /// Returns SRTT, once there was a sample.
     pub(super) const fn smoothed(&self) -> Option<Duration> {
         self.smoothed
     }
 
-    /// How often the timeout has been doubled since the last sample.
+    /// Returns how often the timeout has been doubled since the last sample.
     pub(super) const fn doublings(&self) -> u32 {
         self.doublings
     }
 
-    /// A measured round-trip time (RFC 6298, 2.2 and 2.3). It ends the doubling.
+    /// Takes a measured round-trip time (RFC 6298, 2.2 and 2.3). It ends the doubling.
     pub(super) fn sample(&mut self, round_trip: Duration) {
         let smoothed = match self.smoothed {
             None => {
@@ -59,7 +60,7 @@ impl RtoEstimator {
                 round_trip
             }
             Some(smoothed) => {
-                // beta = 1/4, alpha = 1/8; RTTVAR is computed with the SRTT of before.
+                // beta = 1/4, alpha = 1/8; RTTVAR is computed with the previous SRTT.
                 self.variation = (self.variation * 3 + smoothed.abs_diff(round_trip)) / 4;
                 (smoothed * 7 + round_trip) / 8
             }
@@ -71,12 +72,12 @@ impl RtoEstimator {
         self.doublings = 0;
     }
 
-    /// The timer expired (RFC 6298, 5.5).
+    /// Handles an expiry of the timer (RFC 6298, 5.5).
     pub(super) fn back_off(&mut self) {
         self.doublings = self.doublings.saturating_add(1);
     }
 
-    /// The handshake is over, and its SYN was sent more than once (RFC 6298, 5.7). A sample counts for more.
+    /// Sets the timeout after a handshake whose SYN was sent more than once (RFC 6298, 5.7). A sample takes precedence.
     pub(super) fn restart_after_lost_syn(&mut self, timeout: Duration) {
         if self.smoothed.is_none() {
             self.base = timeout.min(self.maximum);

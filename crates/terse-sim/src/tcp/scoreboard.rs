@@ -1,41 +1,42 @@
-//! What has been sent and is not acknowledged, segment by segment: the scoreboard of RFC 6675, 3 and 4.
+//! The scoreboard of RFC 6675, 3 and 4, holds the segments that were sent and are not acknowledged.
 //!
-//! A segment is retransmitted as it was first cut. Entries touch each other, in order, and end at SND.NXT. What the peer
-//! reports is advice: it never removes an entry, only a cumulative acknowledgement does.
+//! A segment is retransmitted with its first boundaries. Entries touch each other, in order, and end at SND.NXT. SACK
+//! is advice: only a cumulative acknowledgement removes an entry.
 
 use super::{SackBlock, SequenceNumber};
 use crate::Time;
 use std::collections::VecDeque;
 
-/// A segment under way. SYN and FIN take an octet each.
+/// A segment in flight. SYN and FIN take an octet each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Sent {
     pub(super) left: SequenceNumber,
     pub(super) right: SequenceNumber,
-    /// When it was sent last.
+    /// The time when it was sent last.
     pub(super) at: Time,
-    /// How often it was sent.
+    /// The number of its transmissions.
     pub(super) transmissions: u32,
-    /// When its own timer expires, where each segment has one.
+    /// The expiry of its own timer, where each segment has one.
     pub(super) deadline: Option<Time>,
-    /// Selectively acknowledged.
+    /// Whether it was selectively acknowledged.
     pub(super) sacked: bool,
-    /// Taken for lost.
+    /// Whether it is taken for lost.
     pub(super) lost: bool,
-    /// Sent again since it was taken for lost.
+    /// Whether it was sent again since it was taken for lost.
     pub(super) repaired: bool,
 }
 
-/// The segments under way.
+/// The segments in flight.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Scoreboard {
     segments: VecDeque<Sent>,
 }
 
-/// What a cumulative acknowledgement said.
+/// The result of a cumulative acknowledgement.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Acknowledged {
-    /// When the oldest of the segments was sent, if none of them was sent twice (Karn) or had been reported before.
+    /// The time when the oldest of the segments was sent, if none of them was sent twice (Karn) or had been reported
+    /// before.
     pub(super) sent_at: Option<Time>,
 }
 
@@ -65,7 +66,7 @@ impl Scoreboard {
         self.segments.iter()
     }
 
-    /// All up to `acknowledgement` has arrived.
+    /// Removes everything up to `acknowledgement`.
     pub(super) fn acknowledge(&mut self, acknowledgement: SequenceNumber) -> Acknowledged {
         let mut sample = None;
         let mut ambiguous = false;
@@ -86,10 +87,10 @@ impl Scoreboard {
         Acknowledged { sent_at: sample.filter(|_| !ambiguous) }
     }
 
-    /// Marks what the `blocks` report: `Update` of RFC 6675, 4.
+    /// Marks the segments that `blocks` report: `Update` of RFC 6675, 4. Returns whether that is news.
     ///
-    /// True if they report something new. What does not lie between the oldest octet and the newest is not believed, nor
-    /// that the oldest has arrived: it would have been acknowledged.
+    /// A report of octets that are not in flight is ignored, and so is one of the oldest octet: that would have been
+    /// acknowledged.
     pub(super) fn select(&mut self, blocks: &[SackBlock]) -> bool {
         let (Some(first), Some(last)) = (self.segments.front(), self.segments.back()) else { return false };
         let (oldest, newest) = (first.left, last.right);
@@ -114,7 +115,7 @@ impl Scoreboard {
         news
     }
 
-    /// Takes what was reported for lost: the peer has thrown away what it had (RFC 2018, 8).
+    /// Takes reported segments for lost: the peer has discarded them (RFC 2018, 8).
     pub(super) fn forget_reports(&mut self) {
         for segment in self.segments.iter_mut().filter(|segment| segment.sacked) {
             segment.sacked = false;
@@ -123,8 +124,8 @@ impl Scoreboard {
         }
     }
 
-    /// Marks as lost what `IsLost` of RFC 6675, 4 says: above it, `threshold` separate pieces were reported, or more bytes
-    /// than `threshold - 1` full segments have. True if there is something that was not lost before.
+    /// Marks segments as lost by `IsLost` of RFC 6675, 4: `threshold` separate pieces above one were reported, or more
+    /// bytes than `threshold - 1` full segments have. Returns whether there is a new loss.
     pub(super) fn find_losses(&mut self, threshold: u32, segment_size: u32) -> bool {
         let enough = segment_size.saturating_mul(threshold.saturating_sub(1));
         let (mut pieces, mut bytes, mut above_is_reported) = (0_u32, 0_u32, false);
@@ -153,7 +154,7 @@ impl Scoreboard {
         }
     }
 
-    /// Takes the segment at `index` for lost, also if it was repaired.
+    /// Takes the segment at `index` for lost, even if it was repaired.
     pub(super) fn lose(&mut self, index: usize) {
         if let Some(segment) = self.segments.get_mut(index) {
             segment.lost = true;
@@ -162,7 +163,7 @@ impl Scoreboard {
         }
     }
 
-    /// Takes all that was not reported for lost, repairs included.
+    /// Takes all segments for lost that were not reported, repairs included.
     pub(super) fn lose_all(&mut self) {
         for segment in self.segments.iter_mut().filter(|segment| !segment.sacked) {
             segment.lost = true;
@@ -170,39 +171,40 @@ impl Scoreboard {
         }
     }
 
-    /// `SetPipe` of RFC 6675, 4: bytes that are thought to be in the network.
+    /// Returns the bytes that are probably in the network: `SetPipe` of RFC 6675, 4.
     pub(super) fn pipe(&self) -> u32 {
         let present = |segment: &&Sent| !segment.sacked && (!segment.lost || segment.repaired);
         self.segments.iter().filter(present).map(Sent::len).sum()
     }
 
-    /// Bytes that were reported.
+    /// Returns the number of bytes that were reported.
     pub(super) fn reported(&self) -> u32 {
         self.segments.iter().filter(|segment| segment.sacked).map(Sent::len).sum()
     }
 
-    /// Segments that were reported.
+    /// Returns the number of segments that were reported.
     pub(super) fn reported_segments(&self) -> usize {
         self.segments.iter().filter(|segment| segment.sacked).count()
     }
 
-    /// The oldest segment that is lost and not repaired (RFC 6675, 4, `NextSeg`, rule 1).
+    /// Returns the oldest segment that is lost and not repaired (RFC 6675, 4, `NextSeg`, rule 1).
     pub(super) fn next_lost(&self) -> Option<usize> {
         self.segments.iter().position(|segment| segment.lost && !segment.repaired && !segment.sacked)
     }
 
-    /// The oldest segment that may be lost, as something after it was reported (rule 3).
+    /// Returns the oldest segment that may be lost, because a later one was reported (RFC 6675, 4, `NextSeg`, condition
+    /// 3).
     pub(super) fn next_suspect(&self) -> Option<usize> {
         let highest = self.segments.iter().rposition(|segment| segment.sacked)?;
         self.segments.iter().take(highest).position(|segment| !segment.sacked && !segment.lost)
     }
 
-    /// The newest segment that was not reported (rule 4; RFC 8985, 7.3).
+    /// Returns the newest segment that was not reported (RFC 6675, 4, `NextSeg`, rule 4; RFC 8985, 7.3).
     pub(super) fn newest(&self) -> Option<usize> {
         self.segments.iter().rposition(|segment| !segment.sacked)
     }
 
-    /// The segment at `index` is sent again.
+    /// Notes that the segment at `index` is sent again.
     pub(super) fn repair(&mut self, index: usize, at: Time, deadline: Option<Time>) {
         if let Some(segment) = self.segments.get_mut(index) {
             segment.at = at;
@@ -218,7 +220,7 @@ impl Scoreboard {
 }
 
 impl Sent {
-    /// What it takes of the sequence space.
+    /// Returns the sequence space of the segment.
     pub(super) fn len(&self) -> u32 {
         self.right.since(self.left)
     }

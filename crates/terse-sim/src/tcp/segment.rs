@@ -1,7 +1,8 @@
-//! Segments: bytes <-> a type (RFC 9293, 3.1), with the options of RFC 2018 and RFC 7323.
+//! The codec of segments (RFC 9293, 3.1), with the options of RFC 2018 and RFC 7323.
 //!
-//! Options are written in the order and with the padding of Linux, so that headers have its sizes: a SYN with everything
-//! takes 40 bytes, a segment with timestamps 32. What is parsed and is not known is left out; urgent data is ordinary data.
+//! Options are written in the order and with the padding of Linux, so that headers have its sizes: a SYN with
+//! everything takes 40 bytes, a segment with timestamps 32. The parser ignores unknown options; urgent data is ordinary
+//! data.
 
 use super::SequenceNumber;
 use core::fmt;
@@ -15,13 +16,13 @@ pub struct Segment {
     pub source_port: u16,
     /// The port it goes to.
     pub destination_port: u16,
-    /// SEG.SEQ: of the SYN, if there is one, else of the first octet of the payload.
+    /// SEG.SEQ: the number of the SYN, if there is one, else of the first octet of the payload.
     pub sequence: SequenceNumber,
-    /// SEG.ACK, with the ACK bit: what is expected next from the other side.
+    /// SEG.ACK, with the ACK bit: the next number expected from the other side.
     pub acknowledgement: Option<SequenceNumber>,
     /// The control bits other than ACK.
     pub flags: Flags,
-    /// The window field, as it stands in the header: not scaled.
+    /// The window field as it is in the header: not scaled.
     pub window: u16,
     /// The options.
     pub options: Options,
@@ -32,7 +33,7 @@ pub struct Segment {
 /// Control bits; ACK is [`Segment::acknowledgement`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Flags {
-    /// No more data from the sender.
+    /// The sender has no more data.
     pub fin: bool,
     /// Sequence numbers are synchronised.
     pub syn: bool,
@@ -46,7 +47,7 @@ pub struct Flags {
     pub cwr: bool,
 }
 
-/// What stands between header and payload.
+/// The options after the fixed header.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Options {
     /// The most payload that the sender takes in a segment, in bytes, options not counted (RFC 9293, 3.7.1).
@@ -55,7 +56,7 @@ pub struct Options {
     pub window_scale: Option<u8>,
     /// Whether selective acknowledgements may be sent (RFC 2018, 2).
     pub sack_permitted: bool,
-    /// Blocks of data that arrived out of order, at most four (RFC 2018, 3).
+    /// The blocks of data that arrived out of order, at most four (RFC 2018, 3).
     pub sack: Vec<SackBlock>,
     /// TSval and TSecr (RFC 7323, 3).
     pub timestamps: Option<(u32, u32)>,
@@ -79,28 +80,29 @@ pub enum PseudoHeader {
     V6(Ipv6Addr, Ipv6Addr),
 }
 
-/// Bytes that are no TCP segment.
+/// The bytes are no TCP segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MalformedSegment;
 
 impl Segment {
-    /// Header bytes, options and padding included: 20 to 60.
+    /// Returns the length of the header, options and padding included: 20 to 60 bytes.
     pub fn header_len(&self) -> usize {
         FIXED_HEADER + self.options.encode().len()
     }
 
-    /// What it takes of the sequence space: the payload, SYN and FIN.
+    /// Returns the sequence space of the segment: the payload, SYN and FIN.
     pub fn sequence_len(&self) -> u32 {
         let payload = u32::try_from(self.payload.len()).unwrap_or(u32::MAX);
         payload.saturating_add(u32::from(self.flags.syn)).saturating_add(u32::from(self.flags.fin))
     }
 
-    /// The sequence number after it.
+    /// Returns the sequence number after the segment.
     pub fn end(&self) -> SequenceNumber {
         self.sequence + self.sequence_len()
     }
 
-    /// The segment that answers this one where there is no connection (RFC 9293, 3.10.7.1); none if it is a reset itself.
+    /// Returns the segment that answers this one where there is no connection (RFC 9293, 3.10.7.1), or `None` if this
+    /// is a reset.
     pub fn reset(&self) -> Option<Self> {
         if self.flags.rst {
             return None;
@@ -119,7 +121,7 @@ impl Segment {
         })
     }
 
-    /// Its bytes. The checksum field is 0; [`fill_checksum`](Self::fill_checksum) is for the IP layer.
+    /// Encodes the segment. The checksum field is 0; the IP layer calls [`fill_checksum`](Self::fill_checksum).
     pub fn encode(&self) -> Vec<u8> {
         let options = self.options.encode();
         let header_len = FIXED_HEADER + options.len();
@@ -145,7 +147,7 @@ impl Segment {
         bytes
     }
 
-    /// The segment in `bytes`. The checksum is not looked at; that is [`verify_checksum`](Self::verify_checksum)'s job.
+    /// Parses a segment that fills `bytes`. [`verify_checksum`](Self::verify_checksum) checks the checksum.
     pub fn parse(bytes: &[u8]) -> Result<Self, MalformedSegment> {
         let packet = TcpPacket::new_checked(bytes).map_err(|_| MalformedSegment)?;
         Ok(Self {
@@ -167,7 +169,7 @@ impl Segment {
         })
     }
 
-    /// Fills in the checksum of an encoded segment. Fewer bytes than a header has are left as they are.
+    /// Fills in the checksum of an encoded segment. Bytes shorter than a header stay as they are.
     pub fn fill_checksum(bytes: &mut [u8], addresses: &PseudoHeader) {
         if bytes.len() >= FIXED_HEADER {
             let (source, destination) = addresses.split();
@@ -183,14 +185,14 @@ impl Segment {
 }
 
 impl Options {
-    /// Their bytes, a multiple of four of them, at most 40. SACK blocks that do not fit are left out.
+    /// Encodes the options, padded to a multiple of four bytes, at most 40. SACK blocks that do not fit are left out.
     fn encode(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         if let Some(size) = self.maximum_segment_size {
             bytes.extend_from_slice(&[KIND_MAXIMUM_SEGMENT_SIZE, 4]);
             bytes.extend_from_slice(&size.to_be_bytes());
         }
-        // SACK-permitted takes the place of the padding that timestamps need anyway.
+        // SACK-permitted takes the place of the padding that timestamps need.
         let padding = if self.sack_permitted { [KIND_SACK_PERMITTED, 2] } else { [KIND_NO_OPERATION; 2] };
         if let Some((value, echo)) = self.timestamps {
             bytes.extend_from_slice(&padding);
@@ -215,7 +217,7 @@ impl Options {
         bytes
     }
 
-    /// What is known among the options in `bytes`; nothing after the first that is broken.
+    /// Parses the known options in `bytes`, up to the first malformed one.
     fn parse(mut bytes: &[u8]) -> Self {
         let mut options = Self::default();
         while let [kind, rest @ ..] = bytes {
@@ -273,16 +275,16 @@ impl fmt::Display for MalformedSegment {
 
 impl core::error::Error for MalformedSegment {}
 
-/// How many SACK blocks fit into so many bytes of options, padding and all.
+/// Returns how many SACK blocks fit into `space` bytes of options, padding included.
 pub(super) fn sack_blocks_in(space: usize) -> usize {
     (space.saturating_sub(4) / 8).min(4)
 }
 
-/// What timestamps take of each segment, with their padding.
+/// The length of timestamps in a segment, with their padding.
 pub(super) const TIMESTAMPS_LEN: usize = 12;
-/// A header without options.
+/// The length of a header without options.
 pub(super) const FIXED_HEADER: usize = 20;
-/// The most that the data offset leaves for options.
+/// The most bytes of options that the data offset allows.
 pub(super) const MAXIMUM_OPTIONS: usize = 40;
 
 const KIND_END: u8 = 0;

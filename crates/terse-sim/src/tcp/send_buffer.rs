@@ -1,9 +1,9 @@
-//! What the application wrote and the peer has not acknowledged.
+//! The send buffer holds data that the application wrote and the peer has not acknowledged.
 
 use super::SequenceNumber;
 use std::collections::VecDeque;
 
-/// Bytes, the first of which has the sequence number `base`.
+/// Bytes from the sequence number `base` on.
 #[derive(Clone, Debug)]
 pub(super) struct SendBuffer {
     bytes: VecDeque<u8>,
@@ -23,24 +23,24 @@ impl SendBuffer {
         self.bytes.len()
     }
 
-    /// The sequence number after the last byte.
+    /// Returns the sequence number after the last byte.
     pub(super) fn end(&self) -> SequenceNumber {
         self.base + self.bytes.len() as u32
     }
 
-    /// How many bytes there are from `next` on.
+    /// Returns how many bytes there are from `next` on.
     pub(super) fn available(&self, next: SequenceNumber) -> u32 {
         self.end().saturating_since(next)
     }
 
-    /// The bytes from `start` up to `end`, as far as they are here.
+    /// Returns the bytes from `start` up to `end`, as far as they are here.
     pub(super) fn copy(&self, start: SequenceNumber, end: SequenceNumber) -> Vec<u8> {
         let from = (start.saturating_since(self.base) as usize).min(self.bytes.len());
         let to = (end.saturating_since(self.base) as usize).clamp(from, self.bytes.len());
         self.bytes.range(from..to).copied().collect()
     }
 
-    /// All up to `acknowledged` has arrived.
+    /// Removes everything up to `acknowledged`.
     pub(super) fn acknowledge(&mut self, acknowledged: SequenceNumber) {
         let done = (acknowledged.saturating_since(self.base) as usize).min(self.bytes.len());
         self.bytes.drain(..done);

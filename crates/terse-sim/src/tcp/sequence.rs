@@ -1,6 +1,6 @@
 //! Sequence numbers: 32 bits that wrap (RFC 9293, 3.4).
 //!
-//! Two of them compare only if they are less than 2^31 apart, so there is no `Ord`: the methods say what is compared.
+//! Two of them compare only if they are less than 2^31 apart, so there is no `Ord`; each method says what it compares.
 
 use core::fmt;
 use core::ops::{Add, AddAssign, Sub};
@@ -20,22 +20,22 @@ impl SequenceNumber {
         other.is_before(self)
     }
 
-    /// How many octets after `earlier` this is; what is before it is nearly 2^32 after it.
+    /// Returns how many octets after `earlier` this is. A number before `earlier` is nearly 2^32 after it.
     pub const fn since(self, earlier: Self) -> u32 {
         self.0.wrapping_sub(earlier.0)
     }
 
-    /// How many octets after `earlier` this is, nothing if it is before it.
+    /// Returns how many octets after `earlier` this is, or 0 if it is before it.
     pub const fn saturating_since(self, earlier: Self) -> u32 {
         if self.is_before(earlier) { 0 } else { self.since(earlier) }
     }
 
-    /// The later of the two.
+    /// Returns the later of the two.
     pub const fn later(self, other: Self) -> Self {
         if self.is_before(other) { other } else { self }
     }
 
-    /// The earlier of the two.
+    /// Returns the earlier of the two.
     pub const fn earlier(self, other: Self) -> Self {
         if self.is_before(other) { self } else { other }
     }

@@ -1,13 +1,13 @@
-//! What a connection counts.
+//! The counters of a connection.
 
-/// Counters of a connection. Bytes are payload.
+/// The counters of a connection. Bytes are payload.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Statistics {
     /// Segments sent, of any kind.
     pub segments_sent: u64,
     /// Segments that arrived, of any kind.
     pub segments_received: u64,
-    /// Bytes sent, for the first time.
+    /// Bytes sent for the first time.
     pub bytes_sent: u64,
     /// Bytes sent again.
     pub bytes_retransmitted: u64,
@@ -25,7 +25,7 @@ pub struct Statistics {
     pub window_probes: u64,
     /// Segments sent that only acknowledge.
     pub pure_acks_sent: u64,
-    /// Those of them that say nothing new: to segments out of order, old or unacceptable.
+    /// Pure acknowledgements that say nothing new: answers to segments out of order, old or unacceptable.
     pub duplicate_acks_sent: u64,
     /// Duplicate acknowledgements that arrived (RFC 5681, 2).
     pub duplicate_acks_received: u64,

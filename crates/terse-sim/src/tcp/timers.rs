@@ -1,40 +1,40 @@
-//! The timers of a connection, each with its end: retransmission (RFC 6298, 5), the probe of a closed window (RFC 9293,
-//! 3.8.6.1), the probe of the end of a flight (RFC 8985, 7), TIME-WAIT. The delay of acknowledgements is in `acks`.
+//! The timers of a connection: retransmission (RFC 6298, 5), the probe of a closed window (RFC 9293, 3.8.6.1), the
+//! probe of the end of a flight (RFC 8985, 7), TIME-WAIT. The delay of acknowledgements is in `acks`.
 
 use super::recovery::Phase;
 use super::{Connection, Failure, RetransmissionTimers, State};
 use crate::Time;
 use core::time::Duration;
 
-/// When what expires.
+/// The times at which timers expire.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Timers {
     /// The connection's retransmission timer, where there is one.
     pub(super) retransmission: Option<Time>,
-    /// How often it has expired since there was progress.
+    /// How often the retransmission timer has expired since there was progress.
     pub(super) expiries: u32,
-    /// The end of the flight is probed.
+    /// The time when the end of the flight is probed.
     pub(super) loss_probe: Option<Time>,
-    /// The end of this flight has been probed.
+    /// Whether the end of this flight has been probed.
     pub(super) loss_probed: bool,
-    /// The loss probe is due.
+    /// Whether the loss probe is due.
     pub(super) loss_probe_due: bool,
-    /// A window that is closed, or too small, is probed.
+    /// The time when a window that is closed, or too small, is probed.
     pub(super) window_probe: Option<Time>,
-    /// How often it has been.
+    /// The number of window probes since the window was open.
     pub(super) probes: u32,
-    /// How often since anything arrived.
+    /// The number of window probes since anything arrived.
     pub(super) probes_unanswered: u32,
-    /// The window probe is due.
+    /// Whether the window probe is due.
     pub(super) window_probe_due: bool,
-    /// TIME-WAIT ends.
+    /// The time when TIME-WAIT ends.
     pub(super) time_wait: Option<Time>,
-    /// When a challenge was sent last.
+    /// The time when the last challenge ACK was sent.
     pub(super) challenged: Option<Time>,
 }
 
 impl Connection {
-    /// When to call [`handle_timeout`](Self::handle_timeout), if nothing happens before.
+    /// Returns when to call [`handle_timeout`](Self::handle_timeout), if nothing happens before.
     pub fn poll_timeout(&self) -> Option<Time> {
         let timers = &self.timers;
         let single = [timers.retransmission, timers.loss_probe, timers.window_probe, timers.time_wait];
@@ -43,7 +43,7 @@ impl Connection {
         single.into_iter().flatten().chain(acknowledgement).chain(segments).min()
     }
 
-    /// Lets expire what is to expire up to `now`.
+    /// Handles all timers that expire up to `now`.
     pub fn handle_timeout(&mut self, now: Time) {
         let expired = |timer: Option<Time>| timer.is_some_and(|time| time <= now);
         if expired(self.timers.time_wait) {
@@ -59,7 +59,7 @@ impl Connection {
             self.timers.loss_probe = None;
             self.timers.loss_probed = true;
             self.timers.loss_probe_due = true;
-            // RFC 8985, 7.3: what follows an unanswered probe is a timeout, counted from it.
+            // RFC 8985, 7.3: after an unanswered probe the retransmission timer runs, from the probe on.
             self.timers.retransmission = Some(now + self.rto.current());
         }
         if expired(self.timers.window_probe) {
@@ -71,7 +71,7 @@ impl Connection {
         self.segments_expired(now);
     }
 
-    /// RFC 6298, 5.4 to 5.6; RFC 5681, 3.1.
+    /// Handles an expiry of the connection's timer (RFC 6298, 5.4 to 5.6; RFC 5681, 3.1).
     fn retransmission_expired(&mut self, now: Time) {
         self.timers.retransmission = None;
         if self.scoreboard.is_empty() {
@@ -102,7 +102,7 @@ impl Connection {
         self.timers.retransmission = Some(now + self.rto.current());
     }
 
-    /// The timers of single segments.
+    /// Handles the expired timers of single segments.
     fn segments_expired(&mut self, now: Time) {
         for index in 0..self.scoreboard.len() {
             let Some(segment) = self.scoreboard.get(index) else { break };
@@ -120,7 +120,8 @@ impl Connection {
             }
             self.scoreboard.lose(index);
             if index == 0 {
-                // Until the next sample: on a path slower than the timeout there never would be one (RFC 6298, 5.5; Karn).
+                // The timeout stays doubled until the next sample: a path slower than the timeout would never give one
+                // (RFC 6298, 5.5; Karn).
                 self.rto.back_off();
             }
         }
@@ -144,7 +145,7 @@ impl Connection {
         matches!(self.state, State::SynSent | State::SynReceived)
     }
 
-    /// Progress: the timer starts anew, for what is still under way (RFC 6298, 5.2 and 5.3).
+    /// Restarts the timer after progress, for the segments still in flight (RFC 6298, 5.2 and 5.3).
     pub(super) fn restart_retransmission(&mut self, now: Time) {
         self.timers.loss_probe = None;
         self.timers.loss_probed = false;
@@ -155,14 +156,14 @@ impl Connection {
         self.schedule_loss_probe(now);
     }
 
-    /// Something was sent that is to be acknowledged: the timer runs, if it does not already (RFC 6298, 5.1).
+    /// Starts the timer for a segment that was sent, if it does not run already (RFC 6298, 5.1).
     pub(super) fn start_retransmission(&mut self, now: Time) {
         if self.config.retransmission_timers == RetransmissionTimers::One && self.timers.retransmission.is_none() {
             self.timers.retransmission = Some(now + self.rto.current());
         }
     }
 
-    /// The deadline of a segment that is sent now, where segments have one.
+    /// Returns the deadline of a segment that is sent now, where segments have one.
     pub(super) fn segment_deadline(&self, now: Time, transmissions: u32) -> Option<Time> {
         let timeout = match self.config.retransmission_timers {
             RetransmissionTimers::One => return None,
@@ -171,7 +172,8 @@ impl Connection {
         Some(now + timeout)
     }
 
-    /// RFC 8985, 7.2: two round trips after the last of a flight, or in place of the timeout.
+    /// Schedules the loss probe. RFC 8985, 7.2: it follows two round trips after the last segment of a flight, or
+    /// replaces the timeout.
     pub(super) fn schedule_loss_probe(&mut self, now: Time) {
         let usable = self.config.loss_probe
             && self.config.retransmission_timers == RetransmissionTimers::One
@@ -186,20 +188,20 @@ impl Connection {
             return;
         }
         let mut delay = self.rto.smoothed().map_or(Duration::from_secs(1), |time| time * 2);
-        // A peer that has a single segment may be holding its acknowledgement back.
+        // A peer that has a single segment may delay its acknowledgement.
         let single = self.scoreboard.len() == 1;
         delay += if single { self.config.rto_granularity } else { LEAST_SLACK };
         self.timers.loss_probe = self.timers.retransmission.map(|timeout| timeout.min(now + delay));
     }
 
-    /// Data waits, and only the peer's window keeps it: it is asked for, later and later.
+    /// Schedules a window probe for data that only the peer's window holds back, each later than the one before.
     pub(super) fn schedule_window_probe(&mut self, now: Time) {
         if self.timers.window_probe.is_none() && !self.timers.window_probe_due {
             self.timers.window_probe = Some(now + self.rto.doubled(self.timers.probes));
         }
     }
 
-    /// The window is open.
+    /// Stops the probes: the window is open.
     pub(super) fn stop_window_probes(&mut self) {
         self.timers.window_probe = None;
         self.timers.window_probe_due = false;
@@ -214,5 +216,5 @@ impl Connection {
     }
 }
 
-/// What Linux adds to two round trips, at the least: two ticks of its clock.
+/// The least time that Linux adds to two round trips: two ticks of its clock.
 const LEAST_SLACK: Duration = Duration::from_millis(2);

@@ -1,4 +1,4 @@
-//! The TCP sockets of a host: which connection a segment belongs to, and what the program is told.
+//! The TCP sockets of a host: to which connection a segment belongs, and which events the program is told.
 //!
 //! A connection sends what it has after every segment and every call, as a kernel does, before the program can do more.
 
@@ -17,9 +17,9 @@ pub(in crate::host) struct Tcp {
     pub(in crate::host) connection: Connection,
     remote: SocketAddr,
     local_port: u16,
-    /// The socket that listened, if the peer connected.
+    /// The listening socket that accepted this connection, if the peer connected.
     listener: Option<SocketId>,
-    /// The program is busy, and connects when it is done.
+    /// Whether the connection waits to be opened until the program is no longer busy.
     held: bool,
     /// How many bytes the program has sent that leave when it is no longer busy.
     reserved: usize,
@@ -27,15 +27,15 @@ pub(in crate::host) struct Tcp {
     reported: Reported,
 }
 
-/// What the program was told.
+/// The state that the program was told.
 #[derive(Debug, Default)]
 struct Reported {
     connected: bool,
-    /// How much there was to read.
+    /// The number of bytes that could be read.
     readable: usize,
     finished: bool,
     ended: bool,
-    /// It has seen that it ended.
+    /// Whether the program knows that the connection ended.
     knows_end: bool,
 }
 
@@ -59,7 +59,7 @@ impl Stack {
         Some(socket)
     }
 
-    /// Makes a connection that is not begun.
+    /// Creates a connection, and does not open it yet.
     pub(in crate::host) fn connect(&mut self, now: Time, remote: SocketAddr, config: Config) -> Option<SocketId> {
         if remote.is_ipv4() != self.address.is_ipv4() {
             return None;
@@ -72,7 +72,7 @@ impl Stack {
         Some(self.add_connection(connection, port, remote, None))
     }
 
-    /// Begins a connection.
+    /// Opens a connection that [`Self::connect`] created.
     pub(super) fn begin(&mut self, now: Time, socket: SocketId) {
         if let Some(tcp) = self.tcp(socket) {
             tcp.held = false;
@@ -80,7 +80,7 @@ impl Stack {
         }
     }
 
-    /// How much of `len` bytes can be sent; so much is spoken for from now on.
+    /// Returns how many of `len` bytes can be sent, and reserves room for them.
     pub(in crate::host) fn reserve(&mut self, socket: SocketId, len: usize) -> Option<usize> {
         let tcp = self.tcp(socket)?;
         let taken = len.min(tcp.room());
@@ -119,7 +119,7 @@ impl Stack {
         }
     }
 
-    /// The program knows that a connection ended.
+    /// Notes that the program knows that a connection ended.
     pub(in crate::host) fn let_go(&mut self, socket: SocketId) {
         if let Some(tcp) = self.tcp(socket) {
             tcp.reported.knows_end = true;
@@ -171,7 +171,7 @@ impl Stack {
         }
     }
 
-    /// The configuration with an MSS for which the link has room.
+    /// Returns the configuration with an MSS that fits the link's MTU.
     fn fitted(&self, config: Config) -> Config {
         let mtu = u16::try_from(self.mtu).unwrap_or(u16::MAX);
         let ip_header = ip_header_len(self.address) as u16;
@@ -208,7 +208,8 @@ impl Stack {
         self.sockets.values().filter(is_half_open).count()
     }
 
-    /// After everything that happens to a connection: sends what it has, and tells the program what is new.
+    /// Sends what a connection has, and tells the program what is new. It follows everything that happens to a
+    /// connection.
     fn after(&mut self, now: Time, socket: SocketId) {
         let address = self.address;
         let Some(Socket::Tcp(tcp)) = self.sockets.get_mut(&socket) else { return };
@@ -243,7 +244,7 @@ impl Stack {
             reported.ended = true;
             match connection.failure() {
                 None => self.events.push_back(SocketEvent::Closed(socket)),
-                // The program did it.
+                // The program aborted the connection itself.
                 Some(Failure::Aborted) => reported.knows_end = true,
                 Some(failure) => self.events.push_back(SocketEvent::Failed(socket, failure)),
             }

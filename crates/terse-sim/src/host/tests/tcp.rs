@@ -11,7 +11,7 @@ use crate::network::{LinkId, Network, NodeId};
 use crate::tcp::{Config, Failure, Nagle};
 use crate::{Random, Time};
 
-/// Listens and echoes, or connects, sends and reads until the peer has finished.
+/// A program that listens and echoes, or connects, sends, and reads until the peer has finished.
 struct Program {
     config: Config,
     connects_to: Option<SocketAddr>,
@@ -120,7 +120,7 @@ fn bytes_are_echoed_over_every_link_that_loses_some() {
             path.loss = 0.05;
             path.duplication = 0.02;
             path.reordering = 0.02;
-            // At 1 % a segment would take minutes, and the connection fail.
+            // With a duty cycle of 1 % a segment would take minutes, and the connection would fail.
             path.duty_cycle = 1.0;
         });
         let sent = content(8000);

@@ -1,4 +1,4 @@
-//! Frames as IEEE 802.15.4 draws them, and what the MAC does about losses.
+//! Frames have the format of IEEE 802.15.4, and the MAC repairs losses.
 
 use std::net::{Ipv6Addr, SocketAddr};
 
@@ -46,13 +46,13 @@ fn a_late_frame_that_comes_again_is_known() {
     assert_ne!(decode(0), Decoded::Repeated, "sequence numbers are used again some day");
 }
 
-/// The example in the standard's text on the FCS (7.2.11).
+/// This is the example in the standard's text on the FCS (7.2.11).
 #[test]
 fn an_acknowledgement_has_five_bytes() {
     assert_eq!(acknowledgement(&[0x61, 0xDC, 0x6A]), [0x02, 0x00, 0x6A, 0xE4, 0x79]);
 }
 
-/// One node sends, the other counts.
+/// A node that sends its packets, and counts those that arrive.
 #[derive(Default)]
 struct Script {
     to_send: Vec<Packet>,

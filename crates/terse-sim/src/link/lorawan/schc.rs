@@ -30,16 +30,16 @@ use crate::link::{Decoded, Direction};
 use crate::packet::Packet;
 use crate::tcp::Ecn;
 
-/// What both ends know.
+/// The context that both ends know.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Context {
     pub(crate) from: IpAddr,
     pub(crate) to: IpAddr,
-    /// Source and destination.
+    /// Source and destination port.
     pub(crate) ports: Option<(u16, u16)>,
 }
 
-/// A payload of LoRaWAN, and the port it goes to.
+/// A payload of LoRaWAN, and its FPort.
 #[derive(Debug)]
 pub(crate) struct Message {
     pub(crate) rule: u8,
@@ -48,7 +48,7 @@ pub(crate) struct Message {
     pub(crate) fragment: Option<u16>,
 }
 
-/// One direction: its sender and its receiver.
+/// The SCHC layer of one direction: its sender and its receiver.
 #[derive(Debug)]
 pub(crate) struct Schc {
     context: Context,
@@ -84,7 +84,7 @@ impl Schc {
         if whole.payload.len() <= room {
             return Ok(vec![whole]);
         }
-        // In the fragments the RuleID is a part of the packet, and a part of its network header.
+        // In fragments the RuleID is part of the packet, and counts as part of its network header.
         let bytes = [&[whole.rule][..], &whole.payload].concat();
         let layers = Layers { network: whole.layers.network + 1, ..whole.layers };
         let tag = self.next_tag;
@@ -96,7 +96,7 @@ impl Schc {
         let mut from = 0;
         loop {
             let last = bytes.len() - from <= room - 1 - RCS_LEN;
-            // One byte at least is left for the last.
+            // At least one byte is left for the last fragment.
             let to = if last { bytes.len() } else { (from + room - 1).min(bytes.len() - 1) };
             let mut payload = vec![tag << 1 | u8::from(last)];
             if last {
@@ -114,7 +114,7 @@ impl Schc {
         }
     }
 
-    /// Takes a payload that came to the port `rule`.
+    /// Decodes a payload that arrived at the FPort `rule`.
     pub(crate) fn decode(&mut self, now: Time, rule: u8, payload: &[u8], id: u64) -> Decoded {
         if rule != self.fragments {
             return self
@@ -199,7 +199,7 @@ impl Schc {
         message(UNCOMPRESSED, &[packet.bytes()], plain.network, plain.transport)
     }
 
-    /// Whether the IPv6 header is the one that the rules have.
+    /// Whether the IPv6 header is the one of the rules.
     fn matches(&self, packet: &Packet) -> bool {
         let rebuilt = Packet::new(self.context.from, self.context.to, packet.protocol(), Ecn::NotEct, packet.payload());
         rebuilt.as_ref() == Some(packet)
@@ -227,12 +227,12 @@ const UDP_OF_CONTEXT: u8 = 1;
 const UDP: u8 = 2;
 const TCP: u8 = 3;
 const UNCOMPRESSED: u8 = 4;
-/// RFC 9011, 5.1.
+/// The RuleIDs of RFC 9011, 5.1.
 const FRAGMENTS_UP: u8 = 20;
 const FRAGMENTS_DOWN: u8 = 21;
 const RCS_LEN: usize = 4;
 const INACTIVITY: Duration = Duration::from_secs(12 * 60 * 60);
-/// More than any link here has as its MTU.
+/// The longest packet that is reassembled: longer than the MTU of any link here.
 const LONGEST: usize = 65_536;
-/// RFC 8724, 8.2.3: polynomial 0xEDB88320 (reversed).
+/// The RCS of RFC 8724, 8.2.3: polynomial 0xEDB88320 (reversed).
 const CRC: Crc<u32> = Crc::<u32>::new(&CRC_32_ISO_HDLC);

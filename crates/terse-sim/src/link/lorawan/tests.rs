@@ -1,4 +1,4 @@
-//! Time on air against published figures; SCHC there and back.
+//! The time on air agrees with published figures; packets survive SCHC there and back.
 
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
@@ -9,7 +9,8 @@ use super::schc::Context;
 use super::*;
 use crate::tcp::Ecn;
 
-/// Figures of the calculators of Semtech and of The Things Network, for 51 bytes of payload and 13 around them.
+/// The figures are those of the calculators of Semtech and of The Things Network, for 51 bytes of payload and 13 around
+/// them.
 #[test]
 fn time_on_air_as_calculators_have_it() {
     for (spreading_factor, len, microseconds) in
@@ -18,7 +19,7 @@ fn time_on_air_as_calculators_have_it() {
         let time = LoraWan::eu868(spreading_factor).time_on_air(Direction::Up, len);
         assert_eq!(time.as_micros(), microseconds, "SF{spreading_factor}, {len} B");
     }
-    // Without CRC a downlink is never longer.
+    // A downlink has no CRC, and is never longer.
     let options = LoraWan::eu868(12);
     assert!((0..255).all(|len| options.time_on_air(Direction::Down, len) <= options.time_on_air(Direction::Up, len)));
 }
@@ -80,7 +81,7 @@ fn a_fragment_that_is_missing_is_noticed() {
             assert_eq!(results.last(), Some(&Decoded::Dropped(Cause::Incomplete)));
             continue;
         }
-        // Without the last one it waits for twelve hours, or for the next packet.
+        // Without the last fragment, reassembly waits for twelve hours, or for the next packet.
         let limit = Time::ZERO + core::time::Duration::from_secs(12 * 3600);
         assert_eq!((schc.poll_timeout(), schc.held()), (Some(limit), vec![9]));
         assert_eq!(schc.abandoned(Time::from_millis(12 * 3_600_000 - 1)), []);

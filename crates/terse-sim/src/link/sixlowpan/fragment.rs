@@ -1,4 +1,4 @@
-//! Reassembly of fragments (RFC 4944, 5.3): bounded in number and in time.
+//! Fragments are reassembled (RFC 4944, 5.3), with bounds in number and in time.
 
 use core::time::Duration;
 use std::collections::{BTreeMap, VecDeque};
@@ -8,7 +8,7 @@ use crate::Time;
 use crate::cause::Cause;
 use crate::packet::Packet;
 
-/// The datagrams of one sender that are not whole yet, the oldest first.
+/// The incomplete datagrams of one sender, the oldest first.
 #[derive(Debug)]
 pub(super) struct Reassembly {
     partial: VecDeque<Partial>,
@@ -20,11 +20,11 @@ pub(super) struct Reassembly {
 struct Partial {
     /// `datagram_tag` and `datagram_size`.
     key: (u16, usize),
-    /// The packet it is, for the books.
+    /// The number of the packet, for its balance.
     id: u64,
     began: Time,
     bytes: Vec<u8>,
-    /// Where what came begins, and how long it is.
+    /// The offset and the length of each fragment that arrived.
     came: BTreeMap<usize, usize>,
 }
 
@@ -61,7 +61,7 @@ impl Reassembly {
                 _ => Decoded::Dropped(Cause::Malformed),
             },
             Put::Overlaps => {
-                // What came is discarded, and this begins anew.
+                // Fragments that overlap differently are discarded, and reassembly begins anew.
                 self.abandoned.push((partial.id, Cause::Incomplete));
                 *partial = Partial { key, id, began: now, bytes: vec![0; size], came: BTreeMap::new() };
                 partial.put(offset, content);
@@ -74,7 +74,7 @@ impl Reassembly {
         self.partial.front().map(|oldest| oldest.began + TIMEOUT)
     }
 
-    /// What was given up since the last call.
+    /// Returns the packets that were given up since the last call.
     pub(super) fn abandoned(&mut self, now: Time) -> Vec<(u64, Cause)> {
         self.expire(now);
         core::mem::take(&mut self.abandoned)
@@ -117,5 +117,5 @@ impl Partial {
     }
 }
 
-/// "MUST be set to a maximum of 60 seconds" (RFC 4944, 5.3).
+/// The timeout "MUST be set to a maximum of 60 seconds" (RFC 4944, 5.3).
 const TIMEOUT: Duration = Duration::from_secs(60);

@@ -1,12 +1,12 @@
-//! LOWPAN_IPHC and, for UDP, LOWPAN_NHC (RFC 6282, 3.1 and 4.3). smoltcp's type leaves out traffic class and contexts,
-//! and with the first ECN; so this is written here.
+//! LOWPAN_IPHC and, for UDP, LOWPAN_NHC (RFC 6282, 3.1 and 4.3). smoltcp's types leave out the traffic class, ECN with
+//! it, and contexts; so this is written here.
 
 use smoltcp::wire::{IPV6_HEADER_LEN, IpProtocol, UdpPacket};
 
 use crate::layers::Layers;
 use crate::packet::Packet;
 
-/// What both ends know of each other.
+/// The context that both ends share.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Context {
     /// The EUI-64 of the sender.
@@ -21,7 +21,7 @@ pub(crate) struct Context {
 #[derive(Debug)]
 pub(super) struct Compressed {
     pub(super) bytes: Vec<u8>,
-    /// How many of them are compressed headers: they must not be torn apart.
+    /// The length of the compressed headers, which must not be split.
     pub(super) header_len: usize,
     pub(super) layers: Layers,
 }
@@ -32,7 +32,7 @@ pub(super) fn compress(packet: &Packet, context: &Context) -> Compressed {
     let payload = packet.payload();
     let mut bytes = vec![0b0110_0000, 0];
 
-    // TF. RFC 6282 puts ECN before DSCP, the IPv6 header after it.
+    // TF: RFC 6282 puts ECN before DSCP, the IPv6 header puts it after.
     let class = header[0] << 4 | header[1] >> 4;
     let (turned, dscp) = (class.rotate_right(2), class >> 2);
     let label = [header[1] & 0x0F, header[2], header[3]];
@@ -66,7 +66,7 @@ pub(super) fn compress(packet: &Packet, context: &Context) -> Compressed {
     let source: [u8; 16] = *header[8..].first_chunk().expect("the header has 40 bytes");
     let destination: [u8; 16] = *header[24..].first_chunk().expect("the header has 40 bytes");
     if source == [0; 16] {
-        // The unspecified address: stateful, with nothing in line.
+        // The unspecified address is stateful, with nothing in line.
         bytes[1] |= 0b0100_0000;
     } else {
         bytes[1] |= compress_address(&source, context.from, context.prefix, &mut bytes) << 4;
@@ -92,7 +92,8 @@ pub(super) fn compress(packet: &Packet, context: &Context) -> Compressed {
     Compressed { bytes, header_len, layers: Layers { network, transport, application: plain.application, link: 0 } }
 }
 
-/// The packet that was compressed; or its first `size` bytes' beginning, if only a first fragment is there.
+/// Returns the packet that was compressed. If `bytes` is only the first fragment of a packet of `size` bytes, the
+/// result is the beginning of that packet.
 pub(super) fn decompress(bytes: &[u8], size: Option<usize>, context: &Context) -> Option<Vec<u8>> {
     let mut reader = Reader(bytes);
     let [first, second] = reader.take()?;
@@ -150,7 +151,7 @@ pub(super) fn decompress(bytes: &[u8], size: Option<usize>, context: &Context) -
     Some(packet)
 }
 
-/// The UDP header compressed, if the packet has one that can be put back.
+/// Compresses the UDP header, if the packet has one that can be restored.
 fn compress_udp(packet: &Packet) -> Option<Vec<u8>> {
     if packet.protocol() != IpProtocol::Udp {
         return None;
@@ -177,7 +178,7 @@ fn compress_udp(packet: &Packet) -> Option<Vec<u8>> {
     Some(nhc)
 }
 
-/// Puts what is left of an address, and gives SAC and SAM (or DAC and DAM).
+/// Writes the part of an address that is not elided, and returns SAC and SAM (or DAC and DAM).
 fn compress_address(address: &[u8; 16], eui64: [u8; 8], prefix: Option<[u8; 8]>, out: &mut Vec<u8>) -> u8 {
     let (net, identifier) = address.split_at(8);
     let stateful = if *net == LINK_LOCAL {
@@ -199,7 +200,7 @@ fn compress_address(address: &[u8; 16], eui64: [u8; 8], prefix: Option<[u8; 8]>,
     }
 }
 
-/// The interface identifier of an EUI-64 (RFC 4291, appendix A).
+/// Returns the interface identifier of an EUI-64 (RFC 4291, appendix A).
 fn identifier_of(mut eui64: [u8; 8]) -> [u8; 8] {
     eui64[0] ^= 0x02;
     eui64
@@ -218,7 +219,7 @@ impl Reader<'_> {
         self.take().map(|[byte]| byte)
     }
 
-    /// An address of this mode, three bits.
+    /// Reads an address whose mode has three bits: SAC and SAM, or DAC and DAM.
     fn address(&mut self, mode: u8, eui64: [u8; 8], prefix: Option<[u8; 8]>) -> Option<[u8; 16]> {
         if mode == 0 {
             return self.take();
@@ -240,10 +241,10 @@ impl Reader<'_> {
         Some(address)
     }
 
-    /// Two ports and a checksum.
+    /// Reads a compressed UDP header: two ports and a checksum.
     fn udp(&mut self) -> Option<[u8; 6]> {
         let nhc = self.byte()?;
-        // A checksum that is left out is not modelled.
+        // An elided checksum is not modelled.
         if nhc >> 2 != 0b11_1100 {
             return None;
         }
@@ -268,7 +269,7 @@ impl Reader<'_> {
     }
 }
 
-/// fe80::/64.
+/// The prefix fe80::/64.
 const LINK_LOCAL: [u8; 8] = [0xFE, 0x80, 0, 0, 0, 0, 0, 0];
-/// What comes before a short address in an interface identifier.
+/// The beginning of an interface identifier that holds a short address.
 const SHORT: [u8; 6] = [0, 0, 0, 0xFF, 0xFE, 0];

@@ -30,7 +30,7 @@ pub(crate) struct Sixlowpan {
     reassembly: Reassembly,
 }
 
-/// What one frame carries.
+/// The content of one frame.
 #[derive(Debug)]
 pub(crate) struct Piece {
     pub(crate) bytes: Vec<u8>,
@@ -90,7 +90,7 @@ impl Sixlowpan {
         Ok(pieces)
     }
 
-    /// Takes what a frame carried.
+    /// Decodes the content of a frame.
     pub(crate) fn decode(&mut self, now: Time, bytes: &[u8], id: u64) -> Decoded {
         if bytes.first().is_some_and(|dispatch| dispatch & 0b1110_0000 == 0b0110_0000) {
             let packet = iphc::decompress(bytes, None, &self.context).and_then(|bytes| Packet::parse(bytes).ok());

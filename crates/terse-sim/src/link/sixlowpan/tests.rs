@@ -1,5 +1,5 @@
-//! Compression there and back, against bytes of RFC 6282's own examples where it has some, and against smoltcp's
-//! reading; fragments whole, lost, doubled and forged.
+//! Packets survive compression, agree with RFC 6282's examples and with smoltcp's reading; fragments arrive complete,
+//! lost, doubled and forged.
 
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
@@ -32,14 +32,15 @@ fn neighbours_that_know_each_other_need_seven_bytes() {
     let packet = datagram(link_local(1), link_local(2), (0xF0B3, 0xF0B4), b"hello");
     let compressed = compress(&packet, &context(None));
     let checksum = [packet.bytes()[46], packet.bytes()[47]];
-    // IPHC: TF, NH and hop limit 64 compressed; both addresses from the frame. NHC: four bits for each port.
+    // IPHC: TF, NH and hop limit 64 are compressed, and both addresses come from the frame. NHC: each port has four
+    // bits.
     assert_eq!(compressed.bytes[..6], [0b0111_1110, 0b0011_0011, 0b1111_0011, 0x34, checksum[0], checksum[1]]);
     assert_eq!((compressed.header_len, compressed.layers.network, compressed.layers.transport), (6, 2, 4));
     assert_eq!(decompress(&compressed.bytes, None, &context(None)).as_deref(), Some(packet.bytes()));
 }
 
-/// All but what smoltcp 0.14 does not: a destination port of eight bits (taken from the wrong place), context 0 without
-/// CID.
+/// The comparison leaves out what smoltcp 0.14 lacks: a destination port of eight bits (taken from the wrong place),
+/// and context 0 without CID.
 #[test]
 fn smoltcp_reads_the_same() {
     for (source, destination) in [
@@ -70,7 +71,7 @@ fn congestion_marks_survive() {
     }
 }
 
-/// What a receiver makes of these fragments, in this order.
+/// Returns what a receiver makes of these fragments, in this order.
 fn receive(pieces: &[&Piece]) -> (Sixlowpan, Vec<Decoded>) {
     let mut receiver = Sixlowpan::new(context(None), 4);
     let results = pieces.iter().map(|piece| receiver.decode(Time::ZERO, &piece.bytes, 5)).collect();
@@ -82,7 +83,8 @@ fn fragments_arrive_in_any_order_once_or_twice() {
     let packet = datagram(link_local(1), link_local(2), (5683, 5684), &[9; 230]);
     let pieces = Sixlowpan::new(context(None), 4).encode(&packet, 104).expect("IPv6");
     let headers: Vec<_> = pieces.iter().map(|piece| (piece.bytes[0], piece.bytes[4])).collect();
-    // FRAG1; FRAGN with offsets in eights of 278 bytes: 39 are compressed away, and 104 - 4 or - 5 fit.
+    // FRAG1, then FRAGN with offsets in units of eight of the 278 bytes: 39 are compressed away, and 104 - 4 or - 5
+    // fit.
     assert_eq!(headers, [(0b1100_0001, 0b0111_1110), (0b1110_0001, 17), (0b1110_0001, 29)]);
     let whole = || Decoded::Packet(packet.clone(), 5);
     let [a, b, c] = [&pieces[0], &pieces[1], &pieces[2]];
@@ -121,7 +123,7 @@ fn fragments_that_overlap_begin_anew() {
     assert_eq!(receiver.held(), [5]);
 }
 
-/// Addresses of all kinds that are compressed differently.
+/// Returns addresses of all kinds that are compressed differently.
 fn addresses() -> impl Strategy<Value = Ipv6Addr> {
     let net = prop_oneof![Just([0xFE, 0x80, 0, 0, 0, 0, 0, 0]), Just(PREFIX), any::<[u8; 8]>(), Just([0; 8])];
     let own = |last| [0, 0, 0, 0, 0, 0, 0, last];
@@ -154,7 +156,7 @@ proptest! {
             packet.expect("it fits")
         };
         let mut bytes = packet.bytes().to_vec();
-        // Any traffic class, flow label and hop limit.
+        // Traffic class, flow label and hop limit take any value.
         bytes[..4].copy_from_slice(&[0x60 | first[0] & 0xF, first[1], first[2], first[3]]);
         bytes[7] = hop_limit;
         let packet = Packet::parse(bytes).expect("still IPv6");

@@ -1,5 +1,5 @@
-//! The sender's half of a link: when a frame may go, how long it is on the air, whether it is lost, and what the link
-//! layer does then.
+//! The sending half of a link: when a frame may go, how long it is on the air, whether it is lost, and how the link
+//! layer reacts.
 
 use core::time::Duration;
 
@@ -12,7 +12,7 @@ use crate::link::{Coded, Direction, Framing, transmission};
 use crate::network::{Cause, Schedule};
 
 impl Carrier {
-    /// Puts the next frame onto the air, if one may go.
+    /// Puts the next frame onto the air, if it may go now.
     pub(super) fn advance(&mut self, now: Time, direction: Direction, schedule: &mut Schedule<'_>) {
         let busy = self.link.half_duplex && self.ways.iter().any(Way::is_sending);
         let way = &mut self.ways[direction.index()];
@@ -58,7 +58,7 @@ impl Carrier {
         schedule.push(end, LinkEvent::Sent(direction));
     }
 
-    /// Writes a frame into the books and captures.
+    /// Records a frame in the ledger and the captures.
     fn put_on_air(&mut self, at: Time, direction: Direction, mut frame: Frame) -> Frame {
         self.frames.sent.add(frame.coded.bytes.len());
         frame.record = self.ledger.note(Record {
@@ -77,7 +77,7 @@ impl Carrier {
         frame
     }
 
-    /// The last bit of a frame left.
+    /// Handles that the last bit of a frame was sent.
     pub(super) fn sent(&mut self, now: Time, direction: Direction, schedule: &mut Schedule<'_>) {
         let path = self.link.path(direction);
         let way = &mut self.ways[direction.index()];
@@ -106,7 +106,7 @@ impl Carrier {
         self.go_on(now, direction, schedule);
     }
 
-    /// The receiver's link layer acknowledges a frame, if it has it.
+    /// Acknowledges a frame in the receiver's link layer, if it arrived.
     fn acknowledge(
         &mut self,
         now: Time,
@@ -138,7 +138,7 @@ impl Carrier {
         schedule.push(at, LinkEvent::Acknowledged(direction));
     }
 
-    /// An acknowledgement is there, or is not to be hoped for.
+    /// Handles that an acknowledgement arrived, or that the wait for it is over.
     pub(super) fn acknowledged(&mut self, now: Time, direction: Direction, schedule: &mut Schedule<'_>) {
         let Framing::Ieee802154(options) = &self.link.framing else { return };
         let way = &mut self.ways[direction.index()];
@@ -148,10 +148,10 @@ impl Carrier {
         } else if frame.attempt < options.retries.unwrap_or(0) {
             frame.attempt += 1;
             way.frames.push_front(frame);
-            // The air is still the sender's.
+            // The sender keeps the medium.
             return self.advance(now, direction, schedule);
         } else {
-            // What is left of the packet would be of no use: the frames that wait are all of this packet.
+            // The other frames of this packet would be useless, and all frames that wait are of this packet.
             let rest = u32::try_from(way.frames.len()).unwrap_or(u32::MAX);
             way.frames.clear();
             if let Some(transit) = self.transit.get_mut(&frame.packet) {
@@ -162,7 +162,7 @@ impl Carrier {
         self.go_on(now, direction, schedule);
     }
 
-    /// So many frames of a packet are no longer with the sender.
+    /// Notes that `frames` frames of a packet are no longer with the sender.
     pub(super) fn leave(&mut self, number: u64, frames: u32) {
         if let Some(transit) = self.transit.get_mut(&number) {
             transit.frames -= frames;
@@ -175,7 +175,7 @@ impl Carrier {
         self.decide(now, frame, Fate::Dropped(Cause::Lost));
     }
 
-    /// The next frame; where both ways share the air, they take turns.
+    /// Sends the next frame. Where both directions share the medium, they take turns.
     fn go_on(&mut self, now: Time, direction: Direction, schedule: &mut Schedule<'_>) {
         if self.link.half_duplex {
             self.advance(now, direction.opposite(), schedule);
@@ -197,9 +197,9 @@ impl Carrier {
     }
 }
 
-/// How long a sender is silent after it was on the air for so long: t(1/d - 1), rounded up.
+/// Returns how long a sender is silent after it was on the air for this time: t(1/d - 1), rounded up.
 fn silence(on_air: Duration, duty_cycle: f64) -> Duration {
     let nanos = on_air.as_nanos() as f64 * (1.0 / duty_cycle - 1.0);
-    // A cast saturates: with a duty cycle of nothing, this was the last frame.
+    // A cast saturates: with a duty cycle of 0, this was the last frame.
     Duration::from_nanos(nanos.ceil() as u64)
 }

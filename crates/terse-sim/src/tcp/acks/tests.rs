@@ -32,7 +32,7 @@ fn the_second_segment_is_acknowledged_at_once() {
     assert!(!acks.is_due(at(1000)));
 }
 
-/// RFC 5681, 4.2, asks this for full segments only.
+/// RFC 5681, 4.2, asks for acknowledgements of full segments only.
 #[test]
 fn small_segments_need_not_count() {
     let mut acks = delayed(true);
@@ -78,7 +78,7 @@ fn linux_waits_for_an_application_that_answers() {
     assert_eq!(acks.deadline(), Some(at(440)));
     acks.read(true, 400);
     assert!(!acks.is_due(at(400)));
-    // It does not answer: the next is acknowledged at once again.
+    // After a delay without an answer, the next segment is acknowledged at once again.
     acks.expired(Duration::from_secs(1));
     assert!(acks.is_due(at(440)));
     acks.sent();
@@ -86,7 +86,7 @@ fn linux_waits_for_an_application_that_answers() {
     assert!(acks.is_due(at(500)));
 }
 
-/// What is out of order makes it quick again.
+/// Linux acknowledges at once again after a segment out of order.
 #[test]
 fn linux_is_quick_after_something_unusual() {
     let mut acks = adaptive();

@@ -1,4 +1,4 @@
-//! RFC 5681 and RFC 6582, by their formulas.
+//! The congestion window follows the formulas of RFC 5681 and RFC 6582.
 
 use super::Congestion;
 use crate::tcp::Config;
@@ -9,19 +9,20 @@ fn congestion() -> Congestion {
     Congestion::new(&Config { slow_start_limit: 1, ..Config::linux() }, SMSS, 0)
 }
 
-/// RFC 6928, 2: ten segments; RFC 5681, 3.1: one after a SYN was lost.
+/// RFC 6928, 2: the window is ten segments; RFC 5681, 3.1: it is one after a SYN was lost.
 #[test]
 fn the_initial_window() {
     assert_eq!(congestion().window(), 10 * SMSS);
     let strict = Config { lost_syns_forgiven: 0, ..Config::linux() };
     assert_eq!(Congestion::new(&strict, SMSS, 1).window(), SMSS);
-    // RFC 6928, 2: a single loss may be none.
+    // RFC 6928, 2: a single lost SYN may have been no loss.
     assert_eq!(Congestion::new(&Config::linux(), SMSS, 1).window(), 10 * SMSS);
     assert_eq!(Congestion::new(&Config::linux(), SMSS, 2).window(), SMSS);
     assert_eq!(Congestion::new(&Config::constrained(), SMSS, 0).window(), u32::MAX);
 }
 
-/// RFC 5681, 3.1: at most SMSS for each acknowledgement in slow start, SMSS for each window after it.
+/// RFC 5681, 3.1: the window grows by at most SMSS for each acknowledgement in slow start, and by SMSS for each window
+/// after it.
 #[test]
 fn growth() {
     let mut congestion = congestion();
@@ -41,7 +42,7 @@ fn growth() {
     assert_eq!(congestion.window(), 11 * SMSS);
 }
 
-/// RFC 3465, 2.3, where more than one segment counts.
+/// RFC 3465, 2.3: an acknowledgement may count for more than one segment.
 #[test]
 fn the_limit_of_slow_start_can_be_higher() {
     let mut congestion = Congestion::new(&Config { slow_start_limit: 2, ..Config::linux() }, SMSS, 0);
@@ -61,7 +62,7 @@ fn a_window_that_is_not_used_does_not_grow() {
     assert_eq!(congestion.window(), 10 * SMSS);
 }
 
-/// RFC 5681, 3.2, steps 2 to 6; RFC 6582, 3.2.
+/// Recovery follows RFC 5681, 3.2, steps 2 to 6, and RFC 6582, 3.2.
 #[test]
 fn recovery_without_sack_inflates_and_deflates() {
     let mut congestion = congestion();
@@ -88,7 +89,7 @@ fn a_timeout_leaves_one_segment() {
     assert_eq!(congestion.threshold(), 2 * SMSS);
 }
 
-/// RFC 3168, 6.1.2, and RFC 5681, 4.1.
+/// Marks follow RFC 3168, 6.1.2, and idleness RFC 5681, 4.1.
 #[test]
 fn marks_and_idleness() {
     let mut marked = congestion();

@@ -1,4 +1,4 @@
-//! Whatever arrives: nothing panics, and what is kept stays within the configuration.
+//! Whatever arrives, nothing panics, and the memory stays within the configuration.
 
 use super::{Connection, State};
 use crate::Time;
@@ -7,25 +7,25 @@ use crate::tcp::{Config, Ecn, EcnMode, Flags, Segment, SequenceNumber};
 use core::time::Duration;
 use proptest::prelude::*;
 
-/// Something that happens to a connection.
+/// An event in a connection's life.
 #[derive(Clone, Debug)]
 enum Event {
-    /// A segment, with numbers that are close to those that are expected: relative to RCV.NXT and SND.UNA.
+    /// A segment with numbers that are close to the expected ones: relative to RCV.NXT and SND.UNA.
     Near(Segment, i16, i16),
-    /// A segment as it is.
+    /// A segment with any numbers.
     Far(Segment),
     Send(usize),
     Read(usize),
     Close,
     Abort,
-    /// Time passes.
+    /// Milliseconds of time that pass.
     Wait(u64),
 }
 
 fn events() -> impl Strategy<Value = Event> {
     prop_oneof![
         8 => (segments(), -600_i16..600, -300_i16..600).prop_map(|(mut segment, sequence, acknowledgement)| {
-            // Mostly not the end of the connection.
+            // Most segments do not end the connection.
             segment.flags.rst &= sequence % 8 == 0;
             segment.flags.syn &= sequence % 4 == 0;
             Event::Near(segment, sequence, acknowledgement)
@@ -61,7 +61,7 @@ fn check(connection: &Connection) -> Result<(), TestCaseError> {
     prop_assert!(!connection.rcv.edge.is_before(connection.rcv.nxt));
     if connection.state != State::Closed {
         prop_assert_eq!(connection.scoreboard.iter().map(|sent| sent.len()).sum::<u32>(), connection.flight());
-        // What is under way has a timer, or goes out with the next call.
+        // Data in flight has a timer, or goes out with the next call.
         if connection.flight() > 0 && connection.state != State::TimeWait {
             prop_assert!(connection.poll_timeout().is_some());
         }

@@ -1,4 +1,4 @@
-//! Blocks against a plain map of octets.
+//! The queue agrees with a plain map of octets.
 
 use super::Reassembly;
 use crate::tcp::{SackBlock, SequenceNumber};
@@ -41,13 +41,13 @@ fn there_are_never_more_blocks_than_allowed() {
         queue.insert(BASE + start, &[0; 5]);
     }
     assert_eq!(queue.len(), 10);
-    // A block that is there may still grow.
+    // A block that is already there may still grow.
     queue.insert(BASE + 35, &[0; 5]);
     assert_eq!(queue.len(), 15);
 }
 
 proptest! {
-    /// The stream is octet `n` at `n`; whatever arrives, in whatever order, is taken as the stream.
+    /// The stream has octet `n` at `n`. Pieces that arrive in any order are taken as the stream.
     #[test]
     fn blocks_agree_with_a_map(pieces in prop::collection::vec((0_u32..200, 0_usize..40), 0..40), start in 0_u32..250) {
         let mut queue = Reassembly::new(usize::MAX);

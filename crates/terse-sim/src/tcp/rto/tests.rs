@@ -1,4 +1,4 @@
-//! RFC 6298, by its sections.
+//! The timeout follows RFC 6298, section by section.
 
 use super::RtoEstimator;
 use crate::tcp::Config;
@@ -31,7 +31,7 @@ fn samples_are_smoothed() {
     assert_eq!(rto.current(), ms(2900));
 }
 
-/// RFC 6298, 2.4 and 2.5.
+/// The bounds are those of RFC 6298, 2.4 and 2.5.
 #[test]
 fn the_timeout_has_a_minimum_and_a_maximum() {
     let mut rto = RtoEstimator::new(&config());
@@ -51,7 +51,7 @@ fn granularity_is_the_least_variation() {
     assert_eq!(rto.current(), ms(700));
 }
 
-/// RFC 6298, 5.5: doubled at each expiry, up to the maximum; a sample ends it.
+/// RFC 6298, 5.5: the timeout doubles at each expiry, up to the maximum; a sample ends the doubling.
 #[test]
 fn expiry_doubles() {
     let mut rto = RtoEstimator::new(&config());
@@ -65,14 +65,14 @@ fn expiry_doubles() {
     assert_eq!(rto.current(), ms(2400));
 }
 
-/// RFC 6298, 5.7.
+/// RFC 6298, 5.7, sets the timeout after a lost SYN to three seconds.
 #[test]
 fn a_lost_syn_means_three_seconds() {
     let mut rto = RtoEstimator::new(&config());
     rto.back_off();
     rto.restart_after_lost_syn(ms(3000));
     assert_eq!(rto.current(), ms(3000));
-    // A sample that timestamps allowed is better than the default.
+    // A sample from timestamps takes precedence over the three seconds.
     let mut rto = RtoEstimator::new(&config());
     rto.sample(ms(800));
     rto.restart_after_lost_syn(ms(3000));

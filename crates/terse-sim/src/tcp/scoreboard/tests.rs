@@ -1,4 +1,4 @@
-//! RFC 6675, by its functions.
+//! The scoreboard has the functions of RFC 6675.
 
 use super::Scoreboard;
 use crate::Time;
@@ -8,7 +8,7 @@ use proptest::prelude::*;
 const BASE: SequenceNumber = SequenceNumber(u32::MAX - 250);
 const SMSS: u32 = 100;
 
-/// Segments of 100 bytes, sent a millisecond apart.
+/// Returns a scoreboard of segments of 100 bytes, sent a millisecond apart.
 fn scoreboard(segments: u32) -> Scoreboard {
     let mut board = Scoreboard::default();
     for index in 0..segments {
@@ -26,7 +26,7 @@ fn lost(board: &Scoreboard) -> Vec<usize> {
     (0..board.len()).filter(|index| board.get(*index).is_some_and(|segment| segment.lost)).collect()
 }
 
-/// `IsLost`: three separate pieces above, or more than two full segments.
+/// `IsLost`: three separate pieces above a segment, or more than two full segments, make it lost.
 #[test]
 fn three_reports_above_are_a_loss() {
     let mut board = scoreboard(8);
@@ -46,7 +46,7 @@ fn three_reports_above_are_a_loss() {
     assert!(!board.find_losses(3, SMSS));
 }
 
-/// `SetPipe` and `NextSeg`.
+/// The test follows `SetPipe` and `NextSeg`.
 #[test]
 fn repairs_go_out_in_order_and_count_in_the_pipe() {
     let mut board = scoreboard(8);
@@ -71,7 +71,7 @@ fn a_suspect_lies_below_a_report() {
     assert_eq!(board.next_suspect(), Some(0));
 }
 
-/// Karn: no sample of a segment that was sent twice.
+/// Karn's algorithm: a segment that was sent twice gives no sample.
 #[test]
 fn only_unambiguous_segments_give_samples() {
     let mut board = scoreboard(4);
@@ -89,7 +89,7 @@ fn a_part_of_a_segment_may_be_acknowledged() {
     assert_eq!(board.first().map(|first| (first.left, first.len())), Some((BASE + 150, 50)));
 }
 
-/// What was never sent, or long acknowledged, or is upside down, is not believed.
+/// Reports of octets that were never sent, of acknowledged ones, and of inverted blocks are ignored.
 #[test]
 fn reports_outside_of_what_was_sent_are_ignored() {
     let mut board = scoreboard(4);

@@ -1,4 +1,4 @@
-//! Round trips, the header sizes of Linux, and bytes that are no segment.
+//! Segments survive the codec, have Linux's header sizes, and other bytes are refused.
 
 use super::{Flags, Options, PseudoHeader, SackBlock, Segment};
 use crate::tcp::SequenceNumber;
@@ -21,12 +21,12 @@ fn headers_have_the_sizes_of_linux() {
     assert_eq!(len(constrained), 28);
     assert_eq!(len(Options { timestamps: Some((1, 1)), ..Options::default() }), 32);
     assert_eq!(len(Options { sack: vec![block], ..Options::default() }), 32);
-    // With timestamps there is no room for the fourth.
+    // With timestamps there is no room for the fourth block.
     assert_eq!(len(Options { sack: vec![block; 4], timestamps: Some((1, 1)), ..Options::default() }), 60);
     assert_eq!(len(Options { sack: vec![block; 4], ..Options::default() }), 56);
 }
 
-/// A SYN of Linux, byte by byte: MSS, SACK-permitted, timestamps, no-operation, window scale.
+/// A SYN of Linux has MSS, SACK-permitted, timestamps, no-operation and window scale, byte by byte.
 #[test]
 fn a_syn_is_laid_out_as_linux_does() {
     let syn = Segment {
@@ -67,7 +67,7 @@ fn a_checksum_covers_the_addresses() {
 fn options_that_are_broken_end_the_list() {
     let mut bytes =
         Segment { options: Options { timestamps: Some((1, 2)), ..Options::default() }, ..Segment::default() }.encode();
-    // A length of 0 instead of 10 would otherwise never end; one of 200 would reach outside.
+    // A length of 0 instead of 10 would make the parser loop; a length of 200 would reach outside.
     for length in [0, 1, 200] {
         bytes[23] = length;
         assert_eq!(Segment::parse(&bytes).map(|segment| segment.options), Ok(Options::default()));

@@ -1,4 +1,4 @@
-//! Order and distance, also where the numbers wrap.
+//! Sequence numbers have the right order and distance, also where they wrap.
 
 use super::SequenceNumber;
 use proptest::prelude::*;
