@@ -1,8 +1,8 @@
-//! The cache of handshakes in a file: for devices with flash, and for the command line. Both tables of
+//! The cache of handshakes in a file, for devices with flash and for the command line. Both tables of
 //! [`terse_tls::cache`] live in memory; the file holds a [`snapshot`] of them, and the changes since.
 //!
-//! What must always hold: a commit of a client with a certificate that was confirmed is in the file. What a client without
-//! one does is never written: whoever connects could have the disk kept busy.
+//! What must always hold: a commit of a client whose certificate was confirmed is in the file. A change for a client
+//! without a certificate is never written, or anybody who connects could keep the disk busy.
 
 use core::fmt;
 use core::sync::atomic::{AtomicU32, Ordering};
@@ -24,14 +24,14 @@ use change::Change;
 
 /// A [`ClientStore`] and [`ServerStore`] that keeps its contents in a file, with mode 0600.
 ///
-/// Of two processes with the same file, the last one that writes wins. That costs full handshakes, never connections. A
-/// server whose tickets prove addresses must have a file of its own: each process would take such a proof once.
+/// If two processes use the same file, the last one that writes wins. That costs full handshakes, never connections. A
+/// server whose tickets prove addresses must have a file of its own, or each process would accept such a proof once.
 pub struct CacheFile {
     file: SavedFile,
     client: MemoryClientStore,
     server: MemoryServerStore,
     issuers: LearnedIssuers,
-    /// How many issuers were learned when they were last saved.
+    /// The number of learned issuers when they were last saved.
     issuers_saved: AtomicU32,
 }
 
@@ -40,9 +40,9 @@ static FORMAT: Format = Format { name: "cache file", magic: *b"terse$c\n", versi
 impl CacheFile {
     /// Opens the file, or prepares to create it, for at most `capacity` scopes and as many clients.
     ///
-    /// An error says that the path cannot be used. Otherwise the second value says why the content was not used, if
-    /// there was some; the file is then overwritten when there is something to save. A disk that is full or read-only is no
-    /// error: [`Self::take_error`] tells of it.
+    /// Fails if the path cannot be used. The second value of the result says why existing content was not used; the
+    /// file is then overwritten when there is something to save. A disk that is full or read-only is no error here:
+    /// [`Self::take_error`] reports it.
     pub fn open(path: impl AsRef<Path>, capacity: usize) -> Result<(Self, Option<Damage>), SavedFileError> {
         let decode = |bytes: &[u8], changes: &[&[u8]]| {
             let mut contents = snapshot::decode(bytes, capacity).ok()?;
@@ -57,32 +57,34 @@ impl CacheFile {
         Ok((Self { file, client, server, issuers, issuers_saved }, damage))
     }
 
-    /// Where the file is.
+    /// Returns the path of the file.
     pub fn path(&self) -> &Path {
         self.file.path()
     }
 
-    /// Why changes cannot be saved, which the traits report as [`NotSaved`]: once, until one could be saved again.
+    /// Returns why changes cannot be saved, which the traits report as [`NotSaved`]. The error is returned once, until
+    /// a change could be saved again.
     pub fn take_error(&self) -> Option<SavedFileError> {
         self.file.take_error()
     }
 
-    /// What is kept as a client, to look at.
+    /// Returns the client's part of the cache, for inspection.
     pub const fn client(&self) -> &MemoryClientStore {
         &self.client
     }
 
-    /// What is kept as a server, to look at.
+    /// Returns the server's part of the cache, for inspection.
     pub const fn server(&self) -> &MemoryServerStore {
         &self.server
     }
 
-    /// Who issued what is kept, where revocation is checked: for [`Trust::with_issuers`](terse_tls::Trust::with_issuers).
+    /// Returns the issuers of what is cached, for [`Trust::with_issuers`](terse_tls::Trust::with_issuers). They are
+    /// kept where revocation is checked.
     pub const fn issuers(&self) -> &LearnedIssuers {
         &self.issuers
     }
 
-    /// Makes a change in memory that the journal has as `entry`. Saves it, unless it is none for the disk or may wait.
+    /// Makes a change in memory, with its entry for the journal, and saves it if `when` is [`Save::Now`].
     fn change<T>(
         &self,
         when: Save,
@@ -100,7 +102,7 @@ impl CacheFile {
         Ok(result)
     }
 
-    /// Has the issuers saved with the next change, if there are others than in the file.
+    /// Adds the issuers to the next change that is saved, if there are new ones.
     fn save_issuers(&self) {
         let learned = self.issuers.learned();
         if self.issuers_saved.swap(learned, Ordering::SeqCst) != learned {
@@ -110,12 +112,12 @@ impl CacheFile {
 }
 
 impl CacheFile {
-    /// What [`ServerStore::find`] finds: this store has it at once.
+    /// Finds a row at once: [`ServerStore::find`] of this store is never pending.
     pub fn find(&self, ticket: &Ticket) -> Option<Row> {
         self.server.find(ticket)
     }
 
-    /// What [`ServerStore::commit`] does: this store does it at once.
+    /// Commits a row at once: [`ServerStore::commit`] of this store is never pending.
     pub fn commit(&self, commit: Commit) -> Result<(), NotSaved> {
         if commit.row.entry.is_none() {
             return self.server.commit(commit);

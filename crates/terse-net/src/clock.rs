@@ -1,4 +1,4 @@
-//! The time of a call, from the machine's clocks.
+//! The clock gives the time of a call, from the machine's clocks.
 //!
 //! What must always hold: one program uses one [`Clock`] for everything that shares a cache, because points in time
 //! are counted from where the clock was made.
@@ -11,7 +11,7 @@ use pki_types::UnixTime;
 use rustix::time::ClockId;
 use terse_tls::{Instant, Now};
 
-/// The machine's clocks, or a wall clock that pretends to be elsewhere in time.
+/// The machine's clocks, or a wall clock that pretends to be at another time.
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
     start: Start,
@@ -19,30 +19,30 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// The machine's clocks. The monotonic one counts from here.
+    /// Returns the machine's clocks. The monotonic one counts from here.
     pub fn new() -> Self {
         Self { start: Start::now(), pretended: None }
     }
 
-    /// As if it were `time` now: for trying what expires.
+    /// Returns a clock that pretends that it is `time` now, to try what expires.
     pub fn starting_at(time: UnixTime) -> Self {
         Self { pretended: Some(time), ..Self::new() }
     }
 
-    /// The time of a call.
+    /// Returns the time of a call.
     pub fn now(&self) -> Now {
         let elapsed = self.elapsed();
         Now::new(milliseconds(elapsed), self.wall(elapsed))
     }
 
-    /// The time of a call that comes after the one at `last`. The wall clock is read at most once in a second: nothing
-    /// that needs it counts in less.
+    /// Returns the time of a call that comes after the one at `last`. The wall clock is read at most once in a second,
+    /// which is precise enough for all that needs it.
     pub fn now_after(&self, last: Now) -> Now {
         self.after(last, self.elapsed())
     }
 
-    /// The same, as of the system's last tick, which is up to 10 ms ago: for a fraction of the cost, where that does not matter.
-    /// Never before `last`. Without ticks that can be read (they are Linux's) it is the time of the call.
+    /// Returns the time of the system's last tick, but never a time before `last`. It may be 10 ms old, and costs a
+    /// fraction of [`Self::now_after`]. Only Linux has ticks that can be read; elsewhere this is the time of the call.
     #[inline] // handing over the time costs as much as finding it
     pub fn last_tick_after(&self, last: Now) -> Now {
         #[cfg(test)]
@@ -72,7 +72,7 @@ impl Clock {
     }
 }
 
-/// Where the monotonic clock stood when it was first read.
+/// The monotonic clock's value when it was first read.
 #[derive(Clone, Copy, Debug)]
 struct Start {
     clock: std::time::Instant,
@@ -84,7 +84,7 @@ impl Start {
     fn now() -> Self {
         Self {
             clock: std::time::Instant::now(),
-            // After the other, so that no tick seems to be in the future.
+            // This is read after the other clock, so that no tick seems to be in the future.
             #[cfg(target_os = "linux")]
             ticks: read(ClockId::Monotonic),
         }
@@ -102,7 +102,7 @@ impl Start {
     }
 }
 
-/// Linux's `CLOCK_MONOTONIC`, or what it was at the last tick.
+/// Reads Linux's `CLOCK_MONOTONIC`, or its value at the last tick.
 #[cfg(target_os = "linux")]
 fn read(clock: ClockId) -> Duration {
     let time = rustix::time::clock_gettime(clock);
@@ -113,7 +113,7 @@ fn read(clock: ClockId) -> Duration {
 thread_local! {
     /// How often this thread has read a clock.
     pub(crate) static READINGS: core::cell::Cell<u32> = const { core::cell::Cell::new(0) };
-    /// How often it has looked for the last tick.
+    /// How often this thread has asked for the last tick.
     pub(crate) static TICKS: core::cell::Cell<u32> = const { core::cell::Cell::new(0) };
 }
 

@@ -1,4 +1,4 @@
-//! Sizes of datagrams, and what a socket says of them.
+//! The sizes of datagrams, and the errors of their sockets.
 
 use core::net::IpAddr;
 use core::time::Duration;
@@ -10,8 +10,8 @@ mod server;
 pub use client::DatagramClient;
 pub use server::{DatagramEvent, DatagramServer, Watch};
 
-/// How many bytes of UDP an IP packet of `mtu` bytes carries to or from `address`: 28 less with IPv4, 48 less with IPv6.
-/// That is what [`terse_tls::Datagrams::max_datagram`] wants to know.
+/// Returns how many bytes of UDP payload an IP packet of `mtu` bytes carries to or from `address`: 28 less with IPv4,
+/// 48 less with IPv6. This is the value for [`terse_tls::Datagrams::max_datagram`].
 pub fn max_datagram(mtu: usize, address: IpAddr) -> usize {
     let ip_header = match address.to_canonical() {
         IpAddr::V4(_) => 20,
@@ -22,23 +22,23 @@ pub fn max_datagram(mtu: usize, address: IpAddr) -> usize {
 
 const UDP_HEADER: usize = 8;
 
-/// Room for any datagram.
+/// The length of a buffer for any datagram.
 const BUFFER_LEN: usize = 0x1_0000;
 
-/// How many datagrams are read although a timer is due: what came while this side was busy may be what the timer is
-/// waiting for. More would let a flood stop the clock.
+/// The most datagrams that are read although a timer is due: the timer may be waiting for a datagram that arrived while
+/// this side was busy. With a higher limit, a flood could hold the timers up.
 const MAX_OVERDUE: usize = 64;
 
-/// A time limit that lets a call take what is there, and hardly wait.
+/// A time limit that lets a call take what has arrived, and hardly wait.
 const AT_ONCE: Duration = Duration::from_micros(1);
 
-/// A call on a socket ran into its time limit, or a signal came.
+/// Whether a call on a socket ran into its time limit, or was interrupted by a signal.
 fn is_interruption(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted)
 }
 
-/// The network says that what was sent did not arrive. That may change, and anybody may have said it (ICMP is not
-/// protected), so it counts as a loss.
+/// Whether the network reported that a datagram did not arrive. It counts as a loss: the reason may pass, and anybody
+/// may have sent the report, as ICMP is not protected.
 fn is_of_network(error: &io::Error) -> bool {
     matches!(
         error.kind(),

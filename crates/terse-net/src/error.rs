@@ -1,4 +1,4 @@
-//! Why a connection over a socket failed.
+//! Errors of connections over sockets.
 
 use core::fmt;
 use std::io::{self, ErrorKind};
@@ -19,17 +19,17 @@ pub enum NetError {
     Tls(Error),
     /// The peer closed the connection before the handshake was complete.
     ClosedInHandshake,
-    /// The time limit that was set on the socket passed.
+    /// A time limit that was set on the socket passed.
     TimedOut {
-        /// Before the handshake was complete.
+        /// Whether the handshake was not complete yet.
         in_handshake: bool,
     },
-    /// Over datagrams: the peer did not answer, in the time limit or however often it was asked.
+    /// Over datagrams, the peer did not answer within the time limit or after the last retransmission.
     NoAnswer(NoAnswer),
 }
 
 impl NetError {
-    /// Whether time is all that ran out.
+    /// Whether a time limit or the number of retransmissions was the cause.
     pub const fn is_timeout(&self) -> bool {
         matches!(self, Self::TimedOut { .. } | Self::NoAnswer(_))
     }

@@ -1,4 +1,4 @@
-//! An error as a line for people: what is wrong, with the peer's name, and what to try.
+//! An error is explained in a line for people: the problem, with the peer's name, and what to try.
 
 use core::fmt;
 use std::io::ErrorKind;
@@ -10,16 +10,16 @@ use terse_tls::{
 
 use crate::{NetError, NoAnswer};
 
-/// What is wrong, and what to try. Displays as one line: `problem; advice`.
+/// A problem and its remedy. It is displayed as one line: `problem; advice`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Explanation {
-    /// What is wrong, with the peer's name.
+    /// The problem, with the peer's name.
     pub problem: String,
-    /// What to try; not every problem has a remedy.
+    /// A possible remedy; not every problem has one.
     pub advice: Option<&'static str>,
 }
 
-/// Says what `error` means for a connection with `peer`, the name of the peer as the user knows it.
+/// Explains what `error` means for a connection with `peer`, the name of the peer as the user knows it.
 pub fn explain(error: &NetError, peer: &dyn fmt::Display) -> Explanation {
     let problem = match error {
         NetError::Tls(Error::Certificate(error)) => error.of(peer).to_string(),

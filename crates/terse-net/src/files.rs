@@ -1,9 +1,9 @@
-//! Credential files: certificates, keys, CRLs, passphrases and pre-shared keys; as PEM (RFC 7468) or DER, where that
-//! applies.
+//! Credential files hold certificates, keys, CRLs, passphrases and pre-shared keys, as PEM (RFC 7468) or DER, where
+//! that applies.
 //!
-//! What a file holds is told from its content, never from its name. What must always hold: what is returned has been
-//! parsed once, keys and passphrases are zeroized on drop, and an error is one line that says which file, what is
-//! wrong with it, and what to do.
+//! The type of a file is known by its content, never by its name. What must always hold: everything that is returned
+//! has been parsed once, keys and passphrases are zeroized on drop, and an error is one line that names the file, the
+//! problem, and the remedy.
 
 use core::fmt;
 use std::fs::File;
@@ -83,8 +83,8 @@ pub fn read_passphrase(path: impl AsRef<Path>) -> Result<Zeroizing<Vec<u8>>, Fil
 /// Length in bytes of the shortest pre-shared key: one that can have the 128 bits of entropy of RFC 9257, 6.
 pub const MIN_PSK_LEN: usize = 16;
 
-/// Reads a pre-shared key: hexadecimal digits, as `openssl s_client -psk` takes them and `openssl rand -hex 32` makes
-/// them. Space around them does not count.
+/// Reads a pre-shared key in hexadecimal digits, as `openssl s_client -psk` takes them and `openssl rand -hex 32` makes
+/// them. White space around them is ignored.
 pub fn read_psk(path: impl AsRef<Path>) -> Result<Zeroizing<Vec<u8>>, FileError> {
     let read = |contents: &[u8]| {
         let digits = contents.trim_ascii();
@@ -105,7 +105,7 @@ fn read_file<T>(path: &Path, wanted: Item, read: impl FnOnce(&[u8]) -> Result<T,
 
 fn contents(path: &Path) -> Result<Zeroizing<Vec<u8>>, Problem> {
     let file = File::open(path).map_err(Problem::Unreadable)?;
-    // Room for all of it, and one byte to see its end: growing would leave copies of a key behind.
+    // The buffer holds the whole file and one byte more, to see its end: growing would leave copies of a key behind.
     let size = file.metadata().map_or(0, |metadata| metadata.len().min(MAX_FILE_SIZE)) as usize;
     let mut contents = Zeroizing::new(Vec::with_capacity(size + 1));
     file.take(MAX_FILE_SIZE + 1).read_to_end(&mut contents).map_err(Problem::Unreadable)?;
@@ -115,7 +115,7 @@ fn contents(path: &Path) -> Result<Zeroizing<Vec<u8>>, Problem> {
     }
 }
 
-/// One object of the wanted kind.
+/// An object of the wanted kind.
 struct Block {
     der: Zeroizing<Vec<u8>>,
     encrypted: bool,
@@ -176,10 +176,10 @@ fn decode(body: &str, number: usize) -> Result<Zeroizing<Vec<u8>>, Problem> {
     Base64::decode_vec(&base64).map(Zeroizing::new).map_err(|_| malformed(number, "not base64"))
 }
 
-/// What DER is, and whether it is encrypted.
+/// Returns the type of a DER value, and whether it is encrypted.
 fn classify(der: &[u8]) -> Option<(Item, bool)> {
     if AnyRef::from_der(der).is_err() {
-        return None; // not one complete value
+        return None; // `der` is not one complete value
     }
     if plain_key(der).is_some() {
         return Some((Item::PrivateKey, false));
@@ -193,11 +193,11 @@ fn classify(der: &[u8]) -> Option<(Item, bool)> {
     [Item::Certificate, Item::Crl].into_iter().find(|item| check(der, item).is_ok()).map(|item| (item, false))
 }
 
-/// Parses an object, to find out now rather than in a handshake that it cannot be.
+/// Parses an object, so that a malformed one is found now rather than in a handshake.
 fn check(der: &[u8], item: &Item) -> Result<(), String> {
     let parsed = match item {
         Item::Certificate => match webpki::anchor_from_trusted_cert(&CertificateDer::from(der)) {
-            // Understanding it is a matter for whoever validates the certificate.
+            // The validation of the certificate deals with critical extensions.
             Err(webpki::Error::UnsupportedCriticalExtension) => Ok(()),
             other => other.map(|_| ()),
         },

@@ -1,4 +1,4 @@
-//! The secrets of connections in a file, for debugging: the NSS key log format, which Wireshark reads.
+//! A key log file has the secrets of connections, for debugging, in the NSS key log format, which Wireshark reads.
 //!
 //! What must always hold: a line is written whole, so that several programs can append to one file.
 
@@ -17,7 +17,7 @@ pub struct KeyLogFile {
 }
 
 impl KeyLogFile {
-    /// Appends to the file at `path`; a new one is made with mode 0600.
+    /// Opens the file at `path` to append to it; a new file has mode 0600.
     pub fn append(path: &Path) -> io::Result<Self> {
         let mut options = OpenOptions::new();
         options.append(true).create(true);
@@ -29,13 +29,13 @@ impl KeyLogFile {
 
 impl KeyLog for KeyLogFile {
     fn log(&self, label: &'static str, client_random: &[u8; 32], secret: &[u8]) {
-        // Never grows, so that no copy of a secret stays behind in memory.
+        // The line never grows, so that no copy of a secret stays behind in memory.
         let mut line = Zeroizing::new(String::with_capacity(label.len() + 2 * (32 + secret.len()) + 3));
         line.push_str(label);
         for part in [&client_random[..], secret] {
             line.push(' ');
             for byte in part {
-                let _ = write!(line, "{byte:02x}"); // a String takes everything
+                let _ = write!(line, "{byte:02x}"); // writing to a String cannot fail
             }
         }
         line.push('\n');

@@ -5,7 +5,7 @@
 //! | [`Stream`] | a connection over any blocking byte stream |
 //! | [`Timed`] | a TCP connection with a deadline |
 //! | [`DatagramClient`] | a client's connection over datagrams: DTLS on a UDP socket |
-//! | [`DatagramServer`] | the same for servers: one socket, any number of clients |
+//! | [`DatagramServer`] | a server for datagrams on one UDP socket, with any number of clients |
 //! | [`Clock`], [`OsRng`] | the time and randomness that the engine takes as arguments |
 //! | [`files`] | certificates, keys and CRLs from files |
 //! | [`CacheFile`], [`SessionFile`] | what is cached, and what a client resumes from, in a file |

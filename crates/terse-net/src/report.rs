@@ -1,5 +1,6 @@
-//! A connection's summary as the JSON object that `terse client` and `terse server` print (the contract of the command
-//! line): these fields, in this order. What was dropped is there over datagrams alone, the peer's `staple` where there was one.
+//! A connection's summary is printed by `terse client` and `terse server` as a JSON object with these fields, in this
+//! order: it is the contract of the command line. `dropped` is there over datagrams alone, and the peer's `staple`
+//! where there was one.
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use terse_tls::summary::{self, CachedObject, Staple, Summary, Traffic, Transport};
@@ -46,16 +47,16 @@ struct Direction<'a> {
     datagrams: u32,
 }
 
-/// An object in the order of the messages, which a map of the standard library would not keep.
+/// A JSON object in the order of the messages, which a map of the standard library would not keep.
 #[derive(Debug)]
 struct Messages<'a>(&'a [(HandshakeType, u32)]);
 
-/// An object of the causes that there were.
+/// A JSON object of the causes for which records were dropped.
 #[derive(Debug)]
 struct Dropped(summary::Dropped);
 
 impl<'a> Report<'a> {
-    /// The report of a connection that went as `summary` says and, perhaps, failed with `error`.
+    /// Returns the report of a connection with this `summary`, which may have failed with `error`.
     pub fn new(summary: &'a Summary, error: Option<&'a str>) -> Self {
         Self {
             version: summary.version_name(),

@@ -1,4 +1,4 @@
-//! Randomness from the operating system.
+//! The random bytes of the operating system.
 
 use terse_tls::crypto::{CryptoError, Rng};
 

@@ -1,15 +1,15 @@
-//! What a program wants to have again after a restart, in a file: the part that is the same whatever it is. The contents
-//! live in memory. The file is a mark, the version of the format, the contents as they once were, with their length and a
-//! SHA-256 over everything before them and them, and then a journal of the changes since ([`journal`]). A change that
-//! matters is appended there; once the journal has become longer than the contents, the whole file is written anew. So
-//! the cost of a change does not grow with the contents.
+//! A saved file holds what a program needs again after a restart; this is the part that all kinds of contents share.
+//! The contents live in memory. The file has a magic number, the version of the format, the length of the contents, a
+//! SHA-256 over all of this and the contents, the contents as they once were, and a journal of the changes since
+//! ([`journal`]). A change that matters is appended to the journal; once the journal is longer than the contents, the
+//! whole file is written anew. So the cost of a change does not grow with the contents.
 //!
 //! What must always hold:
-//! - Power lost at any byte leaves the state before a change or after it. So does a disk that is full.
-//! - What is something else than such a file is never changed.
+//! - Power lost at any byte, or a full disk, leaves the state before a change or after it.
+//! - A file that is something else is never changed.
 //! - A disk that cannot be written to is reported once, until it can be; the contents in memory go on.
-//! - Content that is damaged, or that another user could have written, is reported and not used; nor are secrets that
-//!   another user could have read.
+//! - Contents that are damaged, or that another user could have written, are reported and not used; nor are secrets
+//!   that another user could have read.
 //! - Nobody but the owner can read the file.
 
 use core::error::Error;
@@ -29,26 +29,26 @@ mod journal;
 use atomic::Owner;
 use journal::Tail;
 
-/// One kind of file.
+/// A kind of saved file.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Format {
-    /// As in messages: `cache file`.
+    /// The name in messages, for example `cache file`.
     pub(crate) name: &'static str,
-    /// What the file begins with.
+    /// The first bytes of the file.
     pub(crate) magic: [u8; 8],
-    /// Of the contents.
+    /// The version of the contents' format.
     pub(crate) version: u16,
-    /// Whether the contents are of no use once another user may have read them.
+    /// Whether the contents are useless once another user may have read them.
     pub(crate) secret: bool,
 }
 
-/// The file behind contents that live in memory.
+/// The file of contents that live in memory.
 ///
-/// Two processes never spoil each other's file, but do not see each other's changes: the last one that writes wins.
+/// Two processes never damage each other's file, but do not see each other's changes: the last one that writes wins.
 pub(crate) struct SavedFile {
     format: &'static Format,
     path: PathBuf,
-    /// Changes that were made in memory, in order, and are not in the file yet.
+    /// The changes that were made in memory, in order, and are not in the file yet.
     pending: Mutex<Pending>,
     saved: Mutex<Saved>,
     trouble: Mutex<WriteFailure>,
@@ -56,41 +56,40 @@ pub(crate) struct SavedFile {
 
 #[derive(Debug, Default)]
 struct Pending {
-    /// How many changes were made.
+    /// The number of changes that were made.
     changes: u64,
     entries: Vec<Vec<u8>>,
 }
 
-/// What the file has.
+/// The state of the file.
 #[derive(Debug, Default)]
 struct Saved {
-    /// How many of the changes.
+    /// The number of changes that are in the file.
     changes: u64,
-    /// Where the next one can be appended; `None`: the whole file must be written.
+    /// The end of the file, where the next change can be appended; `None` if the whole file must be written.
     tail: Option<Tail>,
 }
 
-/// What is to be told of a file that cannot be written.
+/// The error of a file that cannot be written.
 #[derive(Debug, Default)]
 struct WriteFailure {
-    /// Since when it is known, nothing could be saved.
+    /// Whether nothing could be saved since the error was found.
     lasts: bool,
     untold: Option<SavedFileError>,
 }
 
 impl SavedFile {
-    /// Opens the file, or prepares to create it. `decode` makes sense of the contents and of the changes since, or says
-    /// that there is none.
+    /// Opens the file, or prepares to create it. `decode` interprets the contents and the changes since, or returns
+    /// `None` if they make no sense.
     ///
-    /// An error says that the path cannot be used, or that it is some other file, which stays as it is. Otherwise the
-    /// third value says why the content was not used, if there was some; the file is then overwritten when there is
-    /// something to save.
+    /// Fails if the path cannot be used, or if the file is of another kind, which stays as it is. The third value of
+    /// the result says why existing content was not used; the file is then overwritten when there is something to save.
     pub(crate) fn open<T>(
         format: &'static Format,
         path: &Path,
         decode: impl FnOnce(&[u8], &[&[u8]]) -> Option<T>,
     ) -> Result<(Self, Option<T>, Option<Damage>), SavedFileError> {
-        // A link stays, and what it points to is replaced.
+        // A symbolic link stays, and the file that it points to is replaced.
         let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         let error = |doing| {
             let path = path.clone();
@@ -121,7 +120,7 @@ impl SavedFile {
         &self.path
     }
 
-    /// Why changes cannot be saved: once, until one could be saved again.
+    /// Returns why changes cannot be saved. The error is returned once, until a change could be saved again.
     pub(crate) fn take_error(&self) -> Option<SavedFileError> {
         self.trouble().untold.take()
     }
@@ -130,15 +129,15 @@ impl SavedFile {
         self.trouble.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Saves the whole of what is in memory, which `contents` collects, unless another thread has done so while this one
-    /// waited.
+    /// Saves all that is in memory, which `contents` collects, unless another thread did so while this one waited.
     pub(crate) fn save<B: AsRef<[u8]>>(&self, contents: impl FnOnce() -> Result<B, NotSaved>) -> Result<(), NotSaved> {
         let ((), number) = self.change(|| ((), Some(Vec::new())));
         self.flush(number, |_| false, contents)
     }
 
-    /// Makes a change in memory, together with its entry for the journal, so that those of several threads come in the
-    /// same order. Returns what `change` does, and the number of the change; without an entry, there is nothing to save.
+    /// Makes a change in memory, together with its entry for the journal, so that the changes of several threads have
+    /// the same order in both. Returns the result of `change`, and the number of the change. Without an entry, there is
+    /// nothing to save.
     pub(crate) fn change<T>(&self, change: impl FnOnce() -> (T, Option<Vec<u8>>)) -> (T, u64) {
         let mut pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
         let (result, entry) = change();
@@ -149,8 +148,8 @@ impl SavedFile {
         (result, pending.changes)
     }
 
-    /// Saves the changes up to this number, unless another thread has done so while this one waited: appended, or with
-    /// the whole of what is in memory, which `contents` collects.
+    /// Saves the changes up to this number, unless another thread did so while this one waited. They are appended, or
+    /// all that is in memory is written, which `contents` collects.
     pub(crate) fn commit<B: AsRef<[u8]>>(
         &self,
         number: u64,
@@ -174,7 +173,7 @@ impl SavedFile {
         let appended = appended.and_then(|(tail, bytes)| tail.append(&self.path, &bytes).ok()?);
         let written = match appended {
             Some(tail) => Ok(tail),
-            // There is nothing to append to, it failed, it is another file by now, or one that others can read.
+            // There is no end to append to, appending failed, the file was replaced, or others can read it.
             None => {
                 let ((all, _), contents) = self.take_pending(contents);
                 changes = all;
@@ -196,8 +195,8 @@ impl SavedFile {
         Ok(())
     }
 
-    /// The changes that are not in the file yet, and how many there were; and what `contents` collects, with which they
-    /// agree: what is changed later has an entry later.
+    /// Takes the number of changes and those that are not in the file yet, together with the result of `contents`,
+    /// which has the same changes: a later change has a later entry.
     fn take_pending<C>(&self, contents: impl FnOnce() -> C) -> ((u64, Vec<Vec<u8>>), C) {
         let mut pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
         ((pending.changes, core::mem::take(&mut pending.entries)), contents())
@@ -217,7 +216,7 @@ impl SavedFile {
     }
 }
 
-/// Why the content of a file was not used.
+/// The reason why the content of a file was not used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Damage {
     format: &'static Format,
@@ -228,19 +227,19 @@ pub struct Damage {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum What {
     TooLong,
-    /// This is an error, and no damage: nothing is started afresh there.
+    /// This is an error, and no damage: the file is not overwritten.
     OtherFile,
     OtherVersion(u16),
     Checksum,
     Content,
-    /// The content names peers as verified: it must come from this user's programs alone.
+    /// The content names peers as verified, so that only this user's programs may write it.
     WritableByOthers,
-    /// Who has a session's secret can be the client or the server of it.
+    /// Whoever has a session's secret can play the client or the server of it.
     ReadableByOthers,
 }
 
 impl Damage {
-    /// What is wrong, for those who do not start afresh.
+    /// Returns the problem, for callers that do not start afresh.
     pub fn cause(&self) -> String {
         let Format { name, version, .. } = self.format;
         let what = match self.what {
@@ -262,7 +261,7 @@ impl fmt::Display for Damage {
     }
 }
 
-/// A file for saved contents cannot be read or written.
+/// An error of reading or writing a saved file.
 #[derive(Debug)]
 pub struct SavedFileError {
     format: &'static Format,
@@ -300,16 +299,16 @@ impl Error for SavedFileError {
     }
 }
 
-/// Longer files are not read, and not written.
+/// The longest file that is read or written.
 pub(crate) const MAX_LEN: u64 = 64 << 20;
 
-/// The bytes of the file, if there is one; the inner error says why they are not to be used.
+/// Returns the bytes of the file, if there is one; the inner error says why they are not to be used.
 fn read(format: &Format, path: &Path, owner: Owner) -> io::Result<Option<Result<Zeroizing<Vec<u8>>, What>>> {
     let file = match atomic::open(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         file => file?,
     };
-    let metadata = file.metadata()?; // of what was opened, whatever the name stands for by now
+    let metadata = file.metadata()?; // of the opened file, even if the name means another one by now
     if !metadata.is_file() {
         return Err(io::Error::other("it is not a regular file"));
     }
@@ -330,7 +329,7 @@ fn read(format: &Format, path: &Path, owner: Owner) -> io::Result<Option<Result<
     if metadata.len() > MAX_LEN {
         return Ok(Some(Err(What::TooLong)));
     }
-    // Room for all of it, and one byte to see its end: growing would leave copies of secrets behind.
+    // The buffer holds the whole file and one byte more, to see its end: growing would leave copies of secrets behind.
     let mut bytes = Zeroizing::new(Vec::with_capacity(metadata.len() as usize + 1)); // at most 64 MiB, see above
     bytes.extend_from_slice(&magic);
     file.take(MAX_LEN + 1 - magic.len() as u64).read_to_end(&mut bytes)?;
@@ -338,14 +337,14 @@ fn read(format: &Format, path: &Path, owner: Owner) -> io::Result<Option<Result<
 }
 
 impl Format {
-    /// The file that holds `body`, with an empty journal.
+    /// Returns the file that holds `body`, with an empty journal.
     pub(crate) fn wrap(&self, body: &[u8]) -> Zeroizing<Vec<u8>> {
-        let len = (body.len() as u32).to_be_bytes(); // files that are longer are not written
+        let len = (body.len() as u32).to_be_bytes(); // longer files are not written
         let version = self.version.to_be_bytes();
         Zeroizing::new([&self.magic[..], &version, &len, &self.checksum(version, body), body].concat())
     }
 
-    /// The contents in the file `bytes`, and what its journal is bound to.
+    /// Returns the contents of the file `bytes`, and the checksum that its journal is bound to.
     fn unwrap<'a>(&self, bytes: &'a [u8]) -> Result<(&'a [u8], [u8; 32]), What> {
         let rest = bytes.strip_prefix(&self.magic).ok_or(What::OtherFile)?;
         let (version, rest) = rest.split_first_chunk().ok_or(What::Checksum)?;
@@ -358,7 +357,7 @@ impl Format {
         if *sum == self.checksum(*version, body) { Ok((body, *sum)) } else { Err(What::Checksum) }
     }
 
-    /// What the journal after these contents is bound to.
+    /// Returns the checksum of the contents, to which the journal after them is bound.
     fn seal(&self, body: &[u8]) -> [u8; 32] {
         self.checksum(self.version.to_be_bytes(), body)
     }
@@ -375,5 +374,5 @@ impl Format {
     }
 }
 
-/// Where the contents begin: after the mark, the version, their length, and the checksum.
+/// The offset of the contents: after the magic number, the version, the length, and the checksum.
 const BODY_AT: usize = 8 + 2 + 4 + 32;

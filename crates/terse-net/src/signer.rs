@@ -1,11 +1,11 @@
-//! Private keys outside of the program, such as in a secure element, asked on blocking transports.
+//! A signer has private keys outside of the program, such as in a secure element, and is asked on blocking transports.
 
 use terse_tls::crypto::{CryptoError, Rng};
 use terse_tls::{Connection, Error, SignatureRequest};
 
 use crate::Clock;
 
-/// Signs with a private key that is elsewhere and takes its time: a secure element, a key server.
+/// A function that signs with a private key elsewhere, and may take its time: a secure element, a key server.
 pub type Signer = Box<dyn FnMut(&SignatureRequest) -> Result<Vec<u8>, CryptoError> + Send>;
 
 /// Answers the connection's request. Without a signer the handshake fails.
@@ -19,6 +19,6 @@ pub(crate) fn sign(
         (Some(request), Some(signer)) => signer(request),
         _ => Err(CryptoError::SigningFailed),
     };
-    // The signer may have taken its time.
+    // The clock is read anew, as the signer may have taken its time.
     connection.provide_signature(clock.now(), rng, signature.as_deref().map_err(|error| *error))
 }

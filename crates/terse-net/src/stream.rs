@@ -1,8 +1,8 @@
 //! A connection over a blocking byte stream.
 //!
 //! What must always hold: nothing is waited for while something is left to send; a byte is written once, however often
-//! a time limit interrupts; after an error the alert has been handed to the transport if the transport took it; the clock
-//! is read once in each turn, which begins where a call may have waited, and never to send data.
+//! a time limit interrupts; after an error the alert has been given to the transport if the transport took it; the
+//! clock is read once in each turn, which begins where a call may have waited, and never to send data.
 
 use core::ops::Range;
 use std::io::{self, ErrorKind, Read, Write};
@@ -15,13 +15,13 @@ use crate::{Clock, NetError, OsRng};
 
 /// A connection over a blocking byte stream, such as a [`std::net::TcpStream`] or a [`crate::Timed`].
 ///
-/// [`Stream::handshake`] first, after early data if there is any; then [`Read`] and [`Write`], or [`Stream::receive`] and [`Stream::send`], whose errors
-/// say more; at the end [`Stream::close`].
+/// Send early data first, if there is any. Begin with [`Stream::handshake`]; then use [`Read`] and [`Write`], or
+/// [`Stream::receive`] and [`Stream::send`], whose errors say more; end with [`Stream::close`].
 pub struct Stream<S> {
     connection: Connection,
     transport: S,
     clock: Clock,
-    /// The time of this turn.
+    /// The time of the current turn.
     now: Now,
     rng: OsRng,
     input: Buffer,
@@ -31,11 +31,11 @@ pub struct Stream<S> {
     early_data: Vec<u8>,
 }
 
-/// Room for the largest record (RFC 9846, 5.2) in one read.
+/// The length of a buffer for the largest record (RFC 9846, 5.2), so that one read can take it.
 const BUFFER_LEN: usize = 5 + 0x4000 + 256;
 
 impl<S: Read + Write> Stream<S> {
-    /// Puts `connection`, which has not sent anything yet, on `transport`.
+    /// Creates a stream of `connection`, which has not sent anything yet, on `transport`.
     pub fn new(connection: Connection, transport: S, clock: Clock) -> Self {
         let (input, output) = (Buffer::new(), Buffer::new());
         Self {
@@ -58,16 +58,16 @@ impl<S: Read + Write> Stream<S> {
         Self { signer: Some(signer), ..self }
     }
 
-    /// Sends early data (0-RTT), before [`Stream::handshake`]. Returns how many bytes were taken; see
-    /// [`Connection::send_early_data`] for what that means.
+    /// Sends early data (0-RTT), before [`Stream::handshake`]. Returns how many bytes were taken, as
+    /// [`Connection::send_early_data`] does.
     pub fn send_early_data(&mut self, data: &[u8]) -> Result<usize, NetError> {
         let taken = self.connection.send_early_data(data)?;
         self.flush_records()?;
         Ok(taken)
     }
 
-    /// Waits for early data and copies it to `out`, on a server. 0: there is no more, and the handshake is complete, or
-    /// `out` is empty. It may be a replay; see [`Connection::recv_early_data`].
+    /// Waits for early data and copies it to `out`, on a server. Returns 0 if the handshake is complete and no early
+    /// data is left, or if `out` is empty. Early data may be a replay; see [`Connection::recv_early_data`].
     pub fn receive_early_data(&mut self, out: &mut [u8]) -> Result<usize, NetError> {
         loop {
             let kept = self.early_data.len().min(out.len());
@@ -91,8 +91,8 @@ impl<S: Read + Write> Stream<S> {
         self.handshake_sending(&[])
     }
 
-    /// The same, and sends all of `data` after it. If the last flight is this side's, both are handed to the transport in one
-    /// piece: the data takes no packet of its own.
+    /// Completes the handshake, as [`Stream::handshake`] does, and sends all of `data` after it. If the last flight is
+    /// this side's, both are written in one piece, so that the data takes no packet of its own.
     pub fn handshake_sending(&mut self, data: &[u8]) -> Result<(), NetError> {
         let result = self.try_handshake(data);
         if let Err(NetError::TimedOut { .. }) = result {
@@ -106,7 +106,7 @@ impl<S: Read + Write> Stream<S> {
         let mut chunk = [0; 1024];
         while self.connection.is_handshaking() {
             let len = self.connection.recv_early_data(&mut chunk);
-            self.early_data.extend_from_slice(&chunk[..len]); // not more than the configuration accepts
+            self.early_data.extend_from_slice(&chunk[..len]); // the configuration limits its length
             if len == 0 {
                 self.flush_records()?;
                 self.take_input()?;
@@ -124,8 +124,8 @@ impl<S: Read + Write> Stream<S> {
         result
     }
 
-    /// Waits for application data and copies it to `out`. 0: the peer has closed the connection properly, or `out` is
-    /// empty. After [`NetError::TimedOut`] the call may be made again.
+    /// Waits for application data and copies it to `out`. Returns 0 if the peer has closed the connection properly, or
+    /// if `out` is empty. After [`NetError::TimedOut`] the call may be made again.
     pub fn receive(&mut self, out: &mut [u8]) -> Result<usize, NetError> {
         loop {
             let len = self.connection.recv(out);
@@ -160,7 +160,7 @@ impl<S: Read + Write> Stream<S> {
     pub fn give_up(&mut self) {
         self.now = self.clock.now_after(self.now);
         self.connection.give_up(self.now);
-        let _ = self.flush_records(); // the peer is not answering; what it misses is at most an alert
+        let _ = self.flush_records(); // the peer is not answering, and misses an alert at most
     }
 
     /// Whether the peer has closed its direction properly.
@@ -168,12 +168,12 @@ impl<S: Read + Write> Stream<S> {
         self.peer_closed
     }
 
-    /// The connection, for its summary and what was negotiated.
+    /// Returns the connection, for its summary and what was negotiated.
     pub fn connection(&self) -> &Connection {
         &self.connection
     }
 
-    /// The transport, for its time limits. Reading from it or writing to it breaks the connection.
+    /// Returns the transport, for its time limits. Reading from it or writing to it breaks the connection.
     pub fn transport_mut(&mut self) -> &mut S {
         &mut self.transport
     }
@@ -189,7 +189,7 @@ impl<S: Read + Write> Stream<S> {
         }
     }
 
-    /// Hands the connection what has been read, or reads more and hands over that; then sends what that asks for.
+    /// Gives the connection the input that was read, or reads more; then sends the connection's output.
     fn advance(&mut self) -> Result<(), NetError> {
         self.take_input()?;
         self.flush_records()
@@ -223,7 +223,7 @@ impl<S: Read + Write> Stream<S> {
         let in_handshake = self.connection.is_handshaking();
         match self.connection.handle_end_of_input(self.now) {
             Ok(()) if self.peer_closed => Ok(()),
-            Ok(()) => Err(Error::Truncated.into()), // after a failure; never to be taken for a proper end
+            Ok(()) => Err(Error::Truncated.into()), // this follows a failure, and is never a proper end
             Err(Error::Truncated) if in_handshake => Err(NetError::ClosedInHandshake),
             Err(error) => Err(error.into()),
         }
@@ -247,7 +247,7 @@ impl<S: Read + Write> Stream<S> {
         result.map_err(|error| self.failed(error))
     }
 
-    /// Who blocks for bytes has nobody who could answer later.
+    /// Answers that the store is unavailable: on a blocking stream nobody could answer later.
     fn go_on_without_store(&mut self) -> Result<(), NetError> {
         let Some(answer) = self.connection.store_request().map(StoreAnswer::unavailable) else { return Ok(()) };
         let result = self.connection.provide_store_answer(self.now, &mut self.rng, answer);
@@ -273,7 +273,7 @@ impl<S: Read + Write> Stream<S> {
         self.transport.flush().map_err(NetError::Io)
     }
 
-    /// The alert that a peer sent before it closed the connection, which is why a write fails.
+    /// Returns the alert that a peer sent before it closed the connection, which made a write fail.
     fn unread_alert(&mut self) -> Option<NetError> {
         let mut ignored = [0; 1024];
         loop {
@@ -302,7 +302,7 @@ impl<S: Read + Write> Stream<S> {
     }
 }
 
-/// The peer has dropped the connection.
+/// Whether the peer has dropped the connection.
 fn is_reset(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::BrokenPipe | ErrorKind::ConnectionReset | ErrorKind::ConnectionAborted)
 }
@@ -326,7 +326,7 @@ impl<S: Read + Write> Write for Stream<S> {
     }
 }
 
-/// Bytes on their way, filled and emptied as a whole.
+/// Bytes to be consumed in steps; the buffer is filled only when it is empty.
 struct Buffer {
     bytes: Box<[u8]>,
     range: Range<usize>,

@@ -1,4 +1,4 @@
-//! A TCP connection whose reads and writes end at a deadline, however slowly the peer feeds it.
+//! The reads and writes of a TCP connection end at a deadline, however slowly the peer feeds it.
 
 use core::time::Duration;
 use std::io::{self, ErrorKind, Read, Write};
@@ -13,23 +13,23 @@ pub struct Timed {
     deadline: Option<Instant>,
 }
 
-/// What a peer may still send after this side has given up, before the connection is dropped all the same.
+/// The most bytes that a peer may still send after this side has given up; then the connection is dropped.
 const MAX_LINGER_BYTES: usize = 0x2_0000;
 
 impl Timed {
-    /// Without a deadline yet. Small writes are sent at once: the engine hands over whole flights.
+    /// Creates a connection without a deadline. Small writes are sent at once: the engine writes whole flights.
     pub fn new(stream: TcpStream) -> io::Result<Self> {
         stream.set_nodelay(true)?;
         Ok(Self { stream, deadline: None })
     }
 
-    /// Calls fail with [`ErrorKind::TimedOut`] from `limit` after now on.
+    /// Sets a deadline: calls fail with [`ErrorKind::TimedOut`] once `limit` has passed from now on.
     pub fn set_limit(&mut self, limit: Duration) {
-        self.deadline = Instant::now().checked_add(limit); // beyond the clock's range: never
+        self.deadline = Instant::now().checked_add(limit); // beyond the clock's range there is no deadline
     }
 
-    /// Ends the connection so that what was written last, an alert perhaps, arrives: a socket that is closed while
-    /// unread bytes wait resets the connection, and the peer loses what it has not read yet.
+    /// Ends the connection so that the last write, perhaps an alert, arrives. A socket that is closed with unread bytes
+    /// resets the connection, and the peer loses what it has not read yet.
     pub fn linger(&mut self, limit: Duration) {
         self.set_limit(limit);
         if self.stream.shutdown(Shutdown::Write).is_err() {
@@ -45,7 +45,7 @@ impl Timed {
         }
     }
 
-    /// What is left until the deadline, as a time limit for one call. A socket refuses a limit of zero.
+    /// Returns the time until the deadline, as a limit for one call. A socket refuses a limit of zero.
     fn remaining(&self) -> io::Result<Option<Duration>> {
         let Some(deadline) = self.deadline else { return Ok(None) };
         match deadline.checked_duration_since(Instant::now()) {
@@ -55,7 +55,7 @@ impl Timed {
     }
 }
 
-/// Unix says `WouldBlock` when a call runs into its time limit.
+/// Maps `WouldBlock`, which Unix returns when a call runs into its time limit, to `TimedOut`.
 fn timed_out(error: io::Error) -> io::Error {
     match error.kind() {
         ErrorKind::WouldBlock => ErrorKind::TimedOut.into(),

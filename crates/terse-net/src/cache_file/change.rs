@@ -1,4 +1,4 @@
-//! Changes of a cache, as the journal of its file has them.
+//! Changes of a cache are the entries of its file's journal.
 //!
 //! ```text
 //! 1  commit   ticket(8) || time(8) || has_parent(1) || parent(8) || row    time: seconds since 1970, or all ones
@@ -17,7 +17,7 @@ use terse_tls::cache::{
     Ticket, snapshot,
 };
 
-/// One of them, as bytes.
+/// A change, encoded.
 pub(super) struct Change(pub(super) Vec<u8>);
 
 const COMMIT: u8 = 1;
@@ -27,7 +27,7 @@ const RECORD: u8 = 4;
 const ISSUERS: u8 = 5;
 
 impl Change {
-    /// `None`: it cannot be kept.
+    /// Encodes a commit, or returns `None` if it cannot be kept.
     pub(super) fn commit(commit: &Commit) -> Option<Self> {
         let Commit { ticket, row, parent, time, .. } = commit;
         let time = time.map_or(u64::MAX, |time| time.as_secs()).to_be_bytes();
@@ -44,18 +44,18 @@ impl Change {
         Self([&[REMOVE][..], &ticket.0].concat())
     }
 
-    /// `None`: it cannot be kept.
+    /// Encodes the record of a scope, or returns `None` if it cannot be kept.
     pub(super) fn record(scope: &Scope, record: &ScopeRecord) -> Option<Self> {
         Some(Self([&[RECORD][..], &record.to_bytes(scope).ok()?].concat()))
     }
 
-    /// `None`: they cannot be kept.
+    /// Encodes the learned issuers, or returns `None` if they cannot be kept.
     pub(super) fn issuers(issuers: &LearnedIssuers) -> Option<Self> {
         let (client, server) = (MemoryClientStore::new(0), MemoryServerStore::new(0));
         Some(Self([&[ISSUERS][..], &snapshot::encode(&client, &server, issuers).ok()?].concat()))
     }
 
-    /// Makes the change once more. `None`: it makes no sense.
+    /// Applies a change again. Returns `None` if it is malformed.
     pub(super) fn apply(bytes: &[u8], contents: &mut snapshot::Contents) -> Option<()> {
         let (client, server, issuers) = contents;
         let (kind, rest) = bytes.split_first()?;

@@ -1,4 +1,5 @@
-//! Restarts, damage at every byte, permissions, and paths that cannot be used.
+//! The cache file survives restarts, damage at every byte, and unusual permissions, and refuses paths that cannot be
+//! used.
 
 use alloc::collections::BTreeSet;
 use alloc::sync::Arc;
@@ -29,13 +30,13 @@ fn scope() -> Scope {
     Scope::new(server, 443, Transport::Stream, Some(Fingerprint([1; 32])))
 }
 
-/// A record with the numbers of its shared values.
+/// Returns a record with the numbers of its shared values.
 fn record(shared: &[u8], body: &[u8]) -> Vec<u8> {
     let len = (2 + shared.len() + body.len()) as u16;
     [&len.to_be_bytes(), shared, body].concat()
 }
 
-/// A record of [`scope`] with a confirmed ticket, and a row under ticket 1, as a snapshot writes them.
+/// Returns a record of [`scope`] with a confirmed ticket, and a row under ticket 1, as a snapshot writes them.
 fn example() -> (ScopeRecord, Row) {
     let server = vector::<1>(b"\x01device.example");
     let times = [0; 8];
@@ -72,7 +73,7 @@ fn open(path: &Path) -> (CacheFile, Option<Damage>) {
     CacheFile::open(path, 8).expect("a usable path")
 }
 
-/// A directory with a cache file that has the example, and tickets 1 and 2.
+/// Returns a directory with a cache file that holds the example, and tickets 1 and 2.
 fn filled() -> (TempDir, PathBuf) {
     let directory = TempDir::new().expect("a directory");
     let path = directory.path().join("cache");
@@ -152,7 +153,7 @@ fn content_that_others_can_write_is_not_used() {
     }
 }
 
-/// The bytes are not used, and a report names the file.
+/// Asserts that `bytes` are not used, and that the report names the file.
 fn assert_damaged(path: &Path, bytes: &[u8], what: &str) {
     fs::write(path, bytes).expect("writable");
     let (file, damage) = open(path);
@@ -161,13 +162,13 @@ fn assert_damaged(path: &Path, bytes: &[u8], what: &str) {
     assert!(record_of(&file).is_empty() && file.find(&ticket(1)).is_none(), "{what}");
 }
 
-/// Where the journal of `bytes`, a cache file, begins.
+/// Returns where the journal begins in `bytes`, a cache file.
 fn journal_of(bytes: &[u8]) -> usize {
     let len: [u8; 4] = bytes[10..14].try_into().expect("its length");
     10 + 4 + 32 + u32::from_be_bytes(len) as usize
 }
 
-/// Which of the tickets 1 and 2 a file has: none when the contents were written, then the first, then both.
+/// Asserts that the file has an earlier state: none of the tickets 1 and 2, then the first, then both.
 fn assert_earlier(path: &Path, bytes: &[u8], what: &str) {
     fs::write(path, bytes).expect("writable");
     let (file, damage) = open(path);
@@ -177,7 +178,7 @@ fn assert_earlier(path: &Path, bytes: &[u8], what: &str) {
     assert!([[false, false], [true, false], [true, true]].contains(&found), "{what}: {found:?}");
 }
 
-/// In the contents it is reported; in the journal, what was there before counts.
+/// Damage in the contents is reported; before damage in the journal, the earlier changes count.
 #[test]
 fn damage_at_every_byte_is_noticed() {
     let (_directory, path) = filled();
@@ -198,7 +199,7 @@ fn damage_at_every_byte_is_noticed() {
     }
 }
 
-/// Whatever a lost power leaves of what was being appended, a state that there was is found, and the next change is saved.
+/// Power that is lost while an entry is appended leaves an earlier state, and the next change is saved.
 #[test]
 fn every_shorter_file_has_an_earlier_state() {
     let (_directory, path) = filled();
@@ -215,7 +216,7 @@ fn every_shorter_file_has_an_earlier_state() {
     assert_earlier(&path, &[bytes.as_slice(), &[0]].concat(), "one byte more");
 }
 
-/// A file with these bytes cannot be opened, and stays as it is.
+/// Asserts that a file with these bytes cannot be opened, and stays as it is.
 fn assert_left_alone(path: &Path, bytes: &[u8]) {
     fs::write(path, bytes).expect("writable");
     let error = CacheFile::open(path, 8).expect_err("something else").to_string();
@@ -225,7 +226,7 @@ fn assert_left_alone(path: &Path, bytes: &[u8]) {
     assert_eq!(fs::read(path).expect("there"), bytes);
 }
 
-/// A typo names a private key: that must not be the end of it.
+/// A mistyped path may name a private key, which must not be overwritten.
 #[test]
 fn what_is_something_else_is_never_overwritten() {
     let (directory, path) = filled();
@@ -234,7 +235,8 @@ fn what_is_something_else_is_never_overwritten() {
     assert_left_alone(&path, b"terse$s\n of sessions");
     fs::write(&path, b"").expect("writable");
     assert_eq!(open(&path).1, None, "nothing is lost of an empty file");
-    // It becomes something else while it is in use, the journal may be appended to or not.
+    // The file becomes something else while it is in use, both where the journal could be appended to and where it
+    // could not.
     let (directory_2, path_2) = filled();
     for (path, _directory) in [(path, directory), (path_2, directory_2)] {
         let (file, _) = open(&path);
@@ -256,7 +258,7 @@ fn a_pipe_is_not_waited_for() {
     assert!(error.contains("it is not a regular file"), "{error}");
 }
 
-/// How many bytes a commit adds to the file, and whether the file is still the same one.
+/// The test measures how many bytes a commit adds to the file, and whether the file is still the same one.
 #[test]
 fn what_a_change_costs_does_not_grow_with_the_contents() {
     let directory = TempDir::new().expect("a directory");
@@ -270,7 +272,7 @@ fn what_a_change_costs_does_not_grow_with_the_contents() {
         for n in 1..=clients {
             commit(n).expect("writable");
             let bytes = fs::metadata(&path).expect("there").len();
-            // Shorter, or very much longer: the whole file was written.
+            // A file that is shorter, or much longer, was written as a whole.
             written += if bytes > before && bytes - before < 0x1000 { bytes - before } else { bytes };
             before = bytes;
         }
@@ -281,7 +283,7 @@ fn what_a_change_costs_does_not_grow_with_the_contents() {
     }
 }
 
-/// Whoever connects without a certificate has nothing written.
+/// A client without a certificate causes no writes.
 #[test]
 fn strangers_cost_no_writes() {
     let (_directory, path) = filled();
@@ -302,7 +304,7 @@ fn strangers_cost_no_writes() {
     assert!(open(&path).0.find(&ticket(1_098)).is_none(), "nor with others' changes");
 }
 
-/// The journal and the contents say the same.
+/// The journal and the contents give the same state.
 #[test]
 fn the_journal_has_every_kind_of_change() {
     let directory = TempDir::new().expect("a directory");
@@ -382,7 +384,7 @@ fn damaged_file_is_replaced_by_the_next_change() {
     assert!(file.find(&ticket(5)).is_some());
 }
 
-/// What a lost power can leave: any part of the new file under its temporary name, and the old one in place.
+/// Lost power can leave any part of the new file under its temporary name, and the old file in place.
 #[test]
 fn power_lost_at_any_byte_leaves_the_old_file() {
     let (directory, path) = filled();
@@ -397,7 +399,7 @@ fn power_lost_at_any_byte_leaves_the_old_file() {
     assert_eq!(fs::read(&path).expect("readable"), old);
 }
 
-/// A reader sees only whole files, whenever it looks.
+/// A reader sees only whole files at any time.
 #[test]
 fn replacing_is_atomic() {
     let (_directory, path) = filled();
@@ -429,7 +431,7 @@ fn parallel_changes_are_all_saved() {
                 for n in 0..20 {
                     let commit = Commit::new(ticket(thread * 100 + n), row.clone(), None, None);
                     file.commit(commit).expect("writable");
-                    // Another process would find it by now.
+                    // Another process would find the row by now.
                     let (saved, _) = CacheFile::open(file.path(), 1000).expect("usable");
                     assert!(saved.find(&ticket(thread * 100 + n)).is_some());
                 }
@@ -500,7 +502,7 @@ fn spent_ticket_stays_spent() {
     let (file, _) = open(&path);
     assert_eq!([2, 3].map(|n| file.spend(&ticket(n), here)), [Ok(false), Ok(true)]);
     assert_ne!(fs::read(&path).expect("there"), saved);
-    // What cannot be saved proves nothing, and is not tried again.
+    // A change that cannot be saved proves nothing, and is not tried again.
     fs::remove_dir_all(directory.path()).expect("own directory");
     assert_eq!([4, 4].map(|n| file.spend(&ticket(n), here)), [Err(NotSaved), Ok(false)]);
     assert!(file.find(&ticket(4)).is_some(), "it still leaves out");

@@ -1,4 +1,4 @@
-//! Ticks among readings of the clock.
+//! Readings of the clock and of its last tick have the right order.
 
 use super::*;
 

@@ -1,8 +1,8 @@
 //! A client's connection over datagrams: DTLS on a UDP socket.
 //!
-//! What must always hold: nothing is waited for while something is left to send; what the network says of datagrams
-//! (ICMP) ends nothing, since anybody can say it; however much comes in, time limits hold; the clock is read where a call
-//! begins or has waited, and nowhere else.
+//! What must always hold: nothing is waited for while something is left to send; no report of the network (ICMP) ends a
+//! connection, since anybody can send one; time limits hold however much comes in; the clock is read only where a call
+//! begins or has waited.
 
 use core::ops::Range;
 use core::time::Duration;
@@ -18,44 +18,45 @@ use crate::{Clock, NetError, OsRng};
 
 /// A client's connection over datagrams, on a UDP socket that is connected to the server.
 ///
-/// [`DatagramClient::handshake`] first; then [`DatagramClient::send`] and [`DatagramClient::receive`], a message each. A
-/// message arrives whole or not at all, and messages may overtake each other: nobody sends them again. At the end
-/// [`DatagramClient::close`].
+/// Begin with [`DatagramClient::handshake`]; then [`DatagramClient::send`] and [`DatagramClient::receive`] take a
+/// message each; end with [`DatagramClient::close`]. A message arrives whole or not at all, and messages may overtake
+/// each other: a lost one is not sent again.
 pub struct DatagramClient {
     connection: Connection,
     socket: UdpSocket,
     clock: Clock,
-    /// The time of this turn.
+    /// The time of the current turn.
     now: Now,
     rng: OsRng,
     input: Box<[u8]>,
-    /// What the connection has not taken yet of the datagram in `input`.
+    /// The part of the datagram in `input` that the connection has not taken yet.
     rest: Range<usize>,
     output: Box<[u8]>,
-    /// Data was read: the connection may have put records aside that come after it.
+    /// Whether data was read: the connection may then have kept later records back.
     has_read: bool,
-    /// How many datagrams were read since a timer is due.
+    /// The number of datagrams that were read since a timer is due.
     overdue: usize,
     deadline: Option<Instant>,
     peer_closed: bool,
     signer: Option<Signer>,
-    /// How many of the server's connection IDs are kept for other networks.
+    /// The number of the server's connection IDs to keep for other networks.
     spare_ids: u8,
     effort: Effort,
 }
 
-/// What was done to get an answer.
+/// The effort to get an answer.
 struct Effort {
-    /// When the flight was first sent that waits for an answer.
+    /// The time when the flight that waits for an answer was first sent.
     since: Instant,
-    /// How often it was sent.
+    /// The number of times it was sent.
     asked: u32,
     network: Option<ErrorKind>,
 }
 
 impl DatagramClient {
-    /// Puts `connection`, which is configured for datagrams and has not sent anything yet, on `socket`, which is connected.
-    /// Without a time limit yet: the handshake ends by [`terse_tls::Datagrams::max_retransmissions`].
+    /// Creates a client from `connection`, which is configured for datagrams and has not sent anything yet, on
+    /// `socket`, which is connected. There is no time limit yet: [`terse_tls::Datagrams::max_retransmissions`] ends the
+    /// handshake.
     pub fn new(connection: Connection, socket: UdpSocket, clock: Clock) -> Self {
         let now = clock.now();
         Self {
@@ -82,14 +83,14 @@ impl DatagramClient {
         Self { signer: Some(signer), ..self }
     }
 
-    /// Keeps `count` of the server's connection IDs, four at most, so that whoever watches several networks cannot follow the
-    /// connection by its ID: [`Self::move_to`]. It costs a message in each direction after the handshake, and after each move
-    /// (RFC 9147, 9). DTLS 1.3 alone, with a server that has connection IDs.
+    /// Keeps `count` of the server's connection IDs, four at most, for [`Self::move_to`]: with a new one, an observer
+    /// of several networks cannot recognise the connection by its ID. This costs a message in each direction after the
+    /// handshake, and after each move (RFC 9147, 9). It needs DTLS 1.3, and a server that has connection IDs.
     pub fn with_spare_connection_ids(self, count: u8) -> Self {
         Self { spare_ids: count, ..self }
     }
 
-    /// Calls fail with [`NetError::NoAnswer`] from `limit` after now on.
+    /// Sets a time limit: calls fail with [`NetError::NoAnswer`] once `limit` has passed from now on.
     pub fn set_limit(&mut self, limit: Duration) {
         let now = self.turn_exactly();
         self.deadline = u64::try_from(limit.as_millis()).ok().and_then(|limit| now.0.checked_add(limit)).map(Instant);
@@ -136,8 +137,8 @@ impl DatagramClient {
         }
     }
 
-    /// Waits for a message and copies it to `out`; what does not fit, the next call gives. 0: the server has closed the
-    /// connection properly, or `out` is empty. After [`NetError::NoAnswer`] the call may be made again.
+    /// Waits for a message and copies it to `out`; the next call returns what did not fit. Returns 0 if the server has
+    /// closed the connection properly, or if `out` is empty. After [`NetError::NoAnswer`] the call may be made again.
     pub fn receive(&mut self, out: &mut [u8]) -> Result<usize, NetError> {
         self.effort = Effort { since: self.turn(), asked: 1, network: self.effort.network };
         loop {
@@ -170,7 +171,7 @@ impl DatagramClient {
     pub fn give_up(&mut self) {
         self.turn();
         self.connection.give_up(self.now);
-        let _ = self.flush(); // the server is not answering; what it misses is at most an alert
+        let _ = self.flush(); // the server is not answering, and misses an alert at most
     }
 
     /// Whether the server has closed its direction properly.
@@ -178,18 +179,18 @@ impl DatagramClient {
         self.peer_closed
     }
 
-    /// The connection, for its summary and what was negotiated.
+    /// Returns the connection, for its summary and what was negotiated.
     pub const fn connection(&self) -> &Connection {
         &self.connection
     }
 
-    /// The socket, for its options. Reading from it or writing to it takes datagrams from the connection.
+    /// Returns the socket, for its options. Reading from it or writing to it takes datagrams from the connection.
     pub const fn socket(&self) -> &UdpSocket {
         &self.socket
     }
 
-    /// Goes on with `socket`, which is connected to the same server: from another port, on another network. With a
-    /// connection ID (RFC 9146) the server knows the connection again; with a spare one, nobody else does
+    /// Continues on `socket`, which is connected to the same server from another port or network. With a connection ID
+    /// (RFC 9146) the server recognises the connection; with a spare one, nobody else does
     /// ([`Self::with_spare_connection_ids`]).
     pub fn move_to(&mut self, socket: UdpSocket) {
         self.socket = socket;
@@ -201,11 +202,12 @@ impl DatagramClient {
     fn ask_for_ids(&mut self) {
         let wanted = usize::from(self.spare_ids).saturating_sub(self.connection.spare_connection_ids());
         if wanted > 0 {
-            let _ = self.connection.request_connection_ids(wanted as u8); // if it cannot be asked now, then the next time
+            let _ = self.connection.request_connection_ids(wanted as u8); // if it cannot ask now, the next call does
         }
     }
 
-    /// Begins a turn: what follows happens now. After the handshake that is the last tick, which is cheaper to know.
+    /// Begins a turn, and returns its time. After the handshake that is the time of the last tick, which is cheaper to
+    /// read.
     fn turn(&mut self) -> Instant {
         if !self.connection.is_connected() {
             return self.turn_exactly();
@@ -214,13 +216,13 @@ impl DatagramClient {
         self.now.monotonic
     }
 
-    /// The same where time limits begin or may be over.
+    /// Begins a turn at the exact time, for calls where time limits begin or may end.
     fn turn_exactly(&mut self) -> Instant {
         self.now = self.clock.now_after(self.now);
         self.now.monotonic
     }
 
-    /// Hands the connection a datagram, or lets time pass.
+    /// Gives the connection a datagram, or handles a timeout.
     fn advance(&mut self) -> Result<(), NetError> {
         if self.rest.is_empty() && !core::mem::take(&mut self.has_read) {
             self.flush()?;
@@ -229,7 +231,7 @@ impl DatagramClient {
             }
         }
         let heard = self.heard();
-        let input = &mut self.input[self.rest.clone()]; // what came, or less
+        let input = &mut self.input[self.rest.clone()]; // the whole datagram, or its rest
         match self.connection.handle_input(self.now, &mut self.rng, input) {
             Ok(taken) => self.rest.start += taken, // of what was given
             Err(error) => return Err(self.failed(error)),
@@ -241,12 +243,12 @@ impl DatagramClient {
         self.flush()
     }
 
-    /// How much of the handshake has come.
+    /// Returns how many bytes of handshake messages have been received.
     fn heard(&self) -> u64 {
         self.connection.summary().received.handshake_bytes
     }
 
-    /// Waits for a datagram. `false`: none came yet.
+    /// Waits for a datagram. Returns whether one came.
     fn wait(&mut self) -> Result<bool, NetError> {
         let now = self.now.monotonic;
         if self.deadline.is_some_and(|deadline| deadline <= now) {
@@ -267,7 +269,7 @@ impl DatagramClient {
         self.read(next.map(|next| Duration::from_millis(next.since(now)))) // not 0: later than now
     }
 
-    /// Reads a datagram. `false`: none came in time.
+    /// Reads a datagram. Returns whether one came within `limit`.
     fn read(&mut self, limit: Option<Duration>) -> Result<bool, NetError> {
         self.socket.set_read_timeout(limit).map_err(NetError::Io)?;
         let received = self.socket.recv(&mut self.input);
@@ -341,7 +343,7 @@ impl DatagramClient {
 
     fn flush(&mut self) -> Result<(), NetError> {
         while let Some(len) = self.connection.poll_transmit(self.now, &mut self.output) {
-            // A socket answers with what the network said of an earlier datagram, instead of sending this one.
+            // A socket may report what the network said of an earlier datagram, instead of sending this one.
             let mut said = 0;
             while let Err(error) = self.socket.send(&self.output[..len]) {
                 said += 1;
@@ -350,7 +352,7 @@ impl DatagramClient {
                     kind if is_of_network(&error) => {
                         self.effort.network = Some(kind);
                         if said > 1 {
-                            break; // it is lost
+                            break; // the datagram counts as lost
                         }
                     }
                     _ => return Err(NetError::Io(error)),

@@ -1,8 +1,8 @@
 //! A server for datagrams: one UDP socket, one thread, any number of clients.
 //!
-//! What must always hold: no datagram ends the server or makes it wait; what came is handled before more is taken, so
-//! that no more is kept than the endpoint's limits allow; the clock is read where a call begins or has waited, and before
-//! it waits, and nowhere else.
+//! What must always hold: no datagram ends the server or makes it wait; a datagram is handled before the next is read,
+//! so that no more is kept than the endpoint's limits allow; the clock is read only where a call begins or has waited,
+//! and before it waits.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::sync::Arc;
@@ -23,18 +23,18 @@ use crate::{Clock, NetError, OsRng};
 
 /// A server for datagrams on one UDP socket: an [`Endpoint`], a clock, and time limits.
 ///
-/// [`DatagramServer::next_event`] does all the work; between its calls nothing is received and nothing is sent again. A
-/// connection stays until [`DatagramServer::end`].
+/// [`DatagramServer::next_event`] does all the work; between its calls nothing is received and nothing is
+/// retransmitted. A connection stays until [`DatagramServer::end`].
 pub struct DatagramServer {
     endpoint: Endpoint,
     socket: UdpSocket,
     clock: Clock,
-    /// The time of this turn.
+    /// The time of the current turn.
     now: Now,
     rng: OsRng,
     input: Box<[u8]>,
     output: Box<[u8]>,
-    /// How many datagrams were read since a timer is due.
+    /// The number of datagrams that were read since a timer is due.
     overdue: usize,
     idle: Idle,
     signer: Option<Signer>,
@@ -42,43 +42,44 @@ pub struct DatagramServer {
     send_error: Option<io::Error>,
 }
 
-/// Hears where each datagram comes from, before it is handled; `None`: time passes.
+/// A function that is told where each datagram comes from, before it is handled, and is called with `None` when time
+/// passes.
 pub type Watch = Box<dyn FnMut(Option<SocketAddr>) + Send>;
 
-/// What happened on a connection of a [`DatagramServer`].
+/// An event on a connection of a [`DatagramServer`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum DatagramEvent {
     /// The handshake is complete.
     Connected,
-    /// A message. It may have overtaken others, and others may be lost.
+    /// A message arrived. It may have overtaken others, and others may be lost.
     Data(Vec<u8>),
-    /// A message that came before the handshake was complete: maybe not now, and maybe not for the first time
+    /// A message arrived before the handshake was complete. It may be a replay, and may have been delayed
     /// ([`terse_tls::EndpointEvent::EarlyData`]).
     EarlyData(Vec<u8>),
     /// The client sends nothing more: [`DatagramServer::end`] is due.
     PeerClosed,
-    /// The client is somewhere else now, and showed it with its connection ID: see [`terse_tls::AddressChange`].
+    /// The client's address has changed, which its connection ID showed: see [`terse_tls::AddressChange`].
     AddressChanged {
-        /// Where it was.
+        /// The old address.
         from: SocketAddr,
-        /// Where it is.
+        /// The new address.
         to: SocketAddr,
     },
-    /// Nothing came or went for as long as a connection may be idle: [`DatagramServer::end`] is due. Otherwise this
-    /// comes again after as long.
+    /// There was no traffic for as long as a connection may be idle: [`DatagramServer::end`] is due. Otherwise this
+    /// event is repeated after the same time.
     Idle,
     /// The connection is over: [`DatagramServer::end`] is due.
     Failed(Error),
-    /// The client has lost this connection and began another one, and it is gone.
+    /// The client has lost this connection and began another one. This one is forgotten.
     Replaced,
-    /// The connection has made room for another one before its handshake was complete, and is gone, with the early data
-    /// that came of it.
+    /// The connection was forgotten before its handshake was complete, to make room for another one. Its early data is
+    /// lost.
     Evicted,
 }
 
 impl DatagramServer {
-    /// A server of `config`, which is for datagrams, on `socket`. A connection may be idle for ever.
+    /// Creates a server with `config`, which is for datagrams, on `socket`. A connection may be idle for ever.
     pub fn new(
         config: Arc<ServerConfig>,
         limits: EndpointLimits,
@@ -101,23 +102,24 @@ impl DatagramServer {
         })
     }
 
-    /// Reports connections that are idle for `limit`. Only what is authentic counts as traffic.
+    /// Reports connections that are idle for `limit`. Only authentic records count as traffic.
     pub fn with_idle_timeout(mut self, limit: Duration) -> Self {
         self.idle.limit = u64::try_from(limit.as_millis()).ok();
         self
     }
 
-    /// Asks `signer` for signatures, as [`crate::Stream::with_signer`] does. All clients wait meanwhile.
+    /// Asks `signer` for signatures, as [`crate::Stream::with_signer`] does. All clients wait during a call of it.
     pub fn with_signer(self, signer: Signer) -> Self {
         Self { signer: Some(signer), ..self }
     }
 
-    /// Tells `watch` whose datagram is handled next: a [`terse_tls::Trace`] does not say which connection it is about.
+    /// Calls `watch` with the origin of each datagram before it is handled: a [`terse_tls::Trace`] does not name its
+    /// connection.
     pub fn with_watch(self, watch: Watch) -> Self {
         Self { watch: Some(watch), ..self }
     }
 
-    /// Waits for what happens next, for at most `limit`. `None`: nothing did in that time.
+    /// Waits for the next event, for at most `limit`. Returns `None` if none happened in that time.
     pub fn next_event(
         &mut self,
         limit: Option<Duration>,
@@ -126,7 +128,7 @@ impl DatagramServer {
         let mut end = None;
         let end_after = |now: Instant| limit.map(|limit| Instant(now.0.saturating_add(limit)));
         loop {
-            // What waits here happened when the last datagram was handled, or the last timer.
+            // These events happened when the last datagram was handled, or the last timer.
             if let Some((handle, event)) = self.endpoint.poll_event() {
                 match self.event(handle, event) {
                     Some(event) => {
@@ -166,9 +168,9 @@ impl DatagramServer {
         }
     }
 
-    /// Sends `message`, of at most [`Connection::max_message`] bytes, in one datagram. It waits for nobody: a message is
-    /// taken as a whole, or refused at once. [`ApiMisuse::SendBufferFull`] says that too much waits for this client
-    /// already, which has to answer first; the message may then be sent again later, or be dropped like one that the
+    /// Sends `message`, of at most [`Connection::max_message`] bytes, in one datagram, without waiting: a message is
+    /// taken as a whole, or refused at once. [`ApiMisuse::SendBufferFull`] says that too much is queued for this
+    /// client, which has to answer first; the message may then be sent again later, or be dropped like one that the
     /// network lost ([`EndpointCounters::messages_refused`]).
     pub fn send(&mut self, handle: ConnectionHandle, message: &[u8]) -> Result<(), NetError> {
         let result = self.endpoint.send(handle, message);
@@ -178,8 +180,9 @@ impl DatagramServer {
         Ok(())
     }
 
-    /// Changes the key that a connection sends with, and asks the client to do the same if `request_peer` (RFC 9147, 8).
-    /// Fails with [`ApiMisuse::KeyUpdateUnderWay`] as long as the client has not acknowledged what must come before.
+    /// Changes the key that a connection sends with, and asks the client to do the same if `request_peer` (RFC 9147,
+    /// 8). Fails with [`ApiMisuse::KeyUpdateUnderWay`] until the client has acknowledged the handshake's end and any
+    /// earlier change.
     pub fn update_keys(&mut self, handle: ConnectionHandle, request_peer: bool) -> Result<(), NetError> {
         let connection = self.endpoint.connection(handle).ok_or(Error::ApiMisuse(ApiMisuse::Closed))?;
         connection.update_keys(request_peer)?;
@@ -187,7 +190,7 @@ impl DatagramServer {
         Ok(())
     }
 
-    /// Ends a connection: tells the client that no more follows (`close_notify`), and forgets it.
+    /// Ends a connection: sends a close_notify, and forgets the connection.
     pub fn end(&mut self, handle: ConnectionHandle) {
         if let Some(connection) = self.endpoint.connection(handle) {
             connection.close();
@@ -197,34 +200,34 @@ impl DatagramServer {
         self.idle.remove(handle);
     }
 
-    /// A connection, for its summary and what was negotiated; `None`: it was forgotten.
+    /// Returns a connection, for its summary and what was negotiated, or `None` if it was forgotten.
     pub fn connection(&mut self, handle: ConnectionHandle) -> Option<&Connection> {
         self.endpoint.connection(handle).map(|connection| &*connection)
     }
 
-    /// Where the client of a connection is.
+    /// Returns the address of the client of a connection.
     pub fn address(&self, handle: ConnectionHandle) -> Option<SocketAddr> {
         self.endpoint.address(handle)
     }
 
-    /// The application knows that the client is where it says, because it answered what was sent there
-    /// ([`terse_tls::AddressChange::Limited`]).
+    /// Confirms the client's address: the application knows that the client is there, because it answered what was sent
+    /// there ([`terse_tls::AddressChange::Limited`]).
     pub fn confirm_address(&mut self, handle: ConnectionHandle) {
         self.endpoint.confirm_address(handle);
         self.begin_and_flush();
     }
 
-    /// What came that belongs to no connection, and what was refused.
+    /// Returns the counters of datagrams that belong to no connection, and of what was refused.
     pub fn counters(&self) -> &EndpointCounters {
         self.endpoint.counters()
     }
 
-    /// Why a datagram could not be sent, most recently. It counts as lost.
+    /// Returns the most recent error of sending a datagram. The datagram counts as lost.
     pub fn take_send_error(&mut self) -> Option<io::Error> {
         self.send_error.take()
     }
 
-    /// What `event` is to the application, if anything.
+    /// Returns the event for the application, if there is one.
     fn event(&mut self, handle: ConnectionHandle, event: EndpointEvent) -> Option<DatagramEvent> {
         let event = match event {
             EndpointEvent::Connected => DatagramEvent::Connected,
@@ -234,7 +237,7 @@ impl DatagramServer {
             EndpointEvent::AddressChanged { from, to } => DatagramEvent::AddressChanged { from, to },
             EndpointEvent::NeedSignature => DatagramEvent::Failed(self.sign(handle).err()?),
             EndpointEvent::NeedStore => {
-                // Who blocks for datagrams has nobody who could answer later.
+                // On a blocking socket nobody could answer later.
                 let request = self.endpoint.connection(handle)?.store_request();
                 let answer = request.map(StoreAnswer::unavailable)?;
                 DatagramEvent::Failed(
@@ -260,14 +263,14 @@ impl DatagramServer {
         result
     }
 
-    /// Reads a datagram that is there and hands it over. `false`: none is. While many come, each costs one call of the
-    /// system and one reading of the clock.
+    /// Reads and handles a datagram that has arrived. Returns whether there was one. During a burst, each datagram
+    /// costs one system call and one reading of the clock.
     fn read_at_once(&mut self) -> Result<bool, NetError> {
         let received = receive_at_once(&self.socket, &mut self.input);
         self.received(received)
     }
 
-    /// Reads a datagram and hands it over. `false`: none came in time.
+    /// Reads and handles a datagram. Returns whether one came within `limit`.
     fn read(&mut self, limit: Option<Duration>) -> Result<bool, NetError> {
         self.socket.set_read_timeout(limit).map_err(NetError::Io)?;
         let received = self.socket.recv_from(&mut self.input);
@@ -293,13 +296,14 @@ impl DatagramServer {
         }
     }
 
-    /// Sends what a call of the application leaves to be sent.
+    /// Begins a turn, and sends what a call of the application has produced.
     fn begin_and_flush(&mut self) {
         self.turn();
         self.flush();
     }
 
-    /// Begins a turn: what follows happens now. While there is no handshake that is the last tick, which is cheaper to know.
+    /// Begins a turn, and returns its time. Without a handshake under way that is the last tick, which is cheaper to
+    /// read.
     fn turn(&mut self) -> Instant {
         let (_, half_open) = self.endpoint.connections();
         if half_open > 0 {
@@ -309,7 +313,7 @@ impl DatagramServer {
         self.now.monotonic
     }
 
-    /// The same where time limits begin or may be over.
+    /// Begins a turn at the exact time, for calls where time limits begin or may end.
     fn turn_exactly(&mut self) -> Instant {
         self.now = self.clock.now_after(self.now);
         self.now.monotonic
@@ -327,25 +331,25 @@ impl DatagramServer {
     }
 }
 
-/// A datagram that is there.
+/// Reads a datagram that has arrived, without waiting.
 #[cfg(unix)]
 fn receive_at_once(socket: &UdpSocket, out: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
     use rustix::net::{RecvFlags, recvfrom};
     let (len, _, from) = recvfrom(socket, out, RecvFlags::DONTWAIT)?;
-    let from = from.and_then(|from| from.try_into().ok()).ok_or(ErrorKind::InvalidData)?; // a UDP socket has no other
+    let from = from.and_then(|from| from.try_into().ok()).ok_or(ErrorKind::InvalidData)?; // UDP has no other addresses
     Ok((len, from))
 }
 
-/// The system has no call that does not wait at all: [`DatagramServer::read`] waits.
+/// Returns nothing: this system has no call that does not wait at all, so that [`DatagramServer::read`] waits.
 #[cfg(not(unix))]
 fn receive_at_once(_: &UdpSocket, _: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
     Err(ErrorKind::WouldBlock.into())
 }
 
-/// When the complete connections were last heard.
+/// The idle time limit of complete connections, and the end of each one's idle time.
 #[derive(Default)]
 struct Idle {
-    /// In milliseconds.
+    /// The limit in milliseconds.
     limit: Option<u64>,
     ends: BTreeMap<ConnectionHandle, Instant>,
     by_end: BTreeSet<(Instant, ConnectionHandle)>,
@@ -370,7 +374,7 @@ impl Idle {
         self.by_end.first().map(|(end, _)| *end)
     }
 
-    /// A connection whose time is over; it gets as much again.
+    /// Returns a connection whose idle time is over, and restarts its idle time.
     fn next(&mut self, now: Instant) -> Option<ConnectionHandle> {
         let (_, handle) = self.by_end.first().copied().filter(|(end, _)| *end <= now)?;
         self.restart(handle, now);

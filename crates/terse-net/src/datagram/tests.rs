@@ -1,4 +1,4 @@
-//! The sizes of packets, and how often the clock is read.
+//! Tests of the sizes of packets, and of how often the clock is read.
 
 use super::*;
 
@@ -61,9 +61,9 @@ fn the_last_tick_is_looked_for_once_for_a_message_and_twice_by_a_client_that_wai
         waited += TICKS.get();
     }
     assert_eq!(sent, 2 * MESSAGES);
-    // What the handshake left to be read and sent comes in between.
+    // Datagrams that the handshake leaves to be read and sent add a few turns.
     assert!((MESSAGES..=MESSAGES + 8).contains(&taken), "{taken}");
     assert!((2 * MESSAGES..=2 * MESSAGES + 8).contains(&waited), "{waited}");
-    // A clock itself is read only by a server that finds no datagram waiting.
+    // The clock itself is read only by a server that finds no datagram waiting.
     assert!(READINGS.get() <= MESSAGES + 8, "{}", READINGS.get());
 }

@@ -1,4 +1,5 @@
-//! What is known of a peer that does not answer over datagrams: nothing for certain, so everything that was seen.
+//! A peer that does not answer over datagrams: nothing is certain about it, so that the error holds everything that was
+//! seen.
 
 use core::fmt;
 use core::time::Duration;
@@ -9,19 +10,19 @@ use terse_tls::AlertDescription;
 /// A peer that does not answer over datagrams. Displays as what the peer did: `did not answer, asked 5 times in 31 s`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NoAnswer {
-    /// Before the handshake was complete.
+    /// Whether the handshake was not complete yet.
     pub in_handshake: bool,
-    /// Whether it answered before, with any message of the handshake.
+    /// Whether the peer answered before, with any handshake message.
     pub heard: bool,
-    /// How often it was asked the same, the first time included.
+    /// How often the flight was sent, the first time included.
     pub asked: u32,
-    /// How long it was waited for.
+    /// How long this side waited for an answer.
     pub waited: Duration,
-    /// It refused with this alert, which is not protected, and did not think better of it. Anybody may have sent that.
+    /// The alert of an unprotected refusal, if one came and no answer followed. Anybody may have sent it.
     pub alert: Option<AlertDescription>,
-    /// What the network said of what was sent (ICMP). Anybody may have said that, too.
+    /// The network's report about a datagram (ICMP), if one came. Anybody may have sent it.
     pub network: Option<ErrorKind>,
-    /// How many records came that were dropped.
+    /// The number of records that were dropped.
     pub dropped: u32,
 }
 

@@ -1,4 +1,4 @@
-//! Errors as lines for people.
+//! Tests of the lines for people.
 
 use core::time::Duration;
 use std::io;

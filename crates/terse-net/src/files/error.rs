@@ -1,8 +1,8 @@
-//! Why a credential file cannot be used: one line that says which file, what is wrong, and what to do.
+//! An error of a credential file is one line: the file, the problem, and the remedy.
 
 use super::*;
 
-/// What a credential file can hold.
+/// The contents that a credential file can have.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Item {
@@ -52,33 +52,33 @@ impl fmt::Display for Item {
     }
 }
 
-/// What is wrong with a credential file.
+/// The problem with a credential file.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Problem {
-    /// It cannot be opened or read.
+    /// The file cannot be opened or read.
     Unreadable(io::Error),
-    /// It is larger than [`MAX_FILE_SIZE`].
+    /// The file is larger than [`MAX_FILE_SIZE`].
     TooBig,
-    /// It holds nothing, or only white space.
+    /// The file is empty, or has only white space.
     Empty,
-    /// It is neither PEM nor DER of a kind that is known here.
+    /// The file is neither PEM nor DER of a known kind.
     Unrecognized,
-    /// It ends within a PEM block.
+    /// The file ends within a PEM block.
     Truncated,
-    /// It holds other things than what was looked for.
+    /// The file holds other objects than the wanted ones.
     Missing {
-        /// What it does hold.
+        /// The objects in the file.
         found: Vec<Item>,
     },
     /// One of the objects cannot be parsed.
     Malformed {
-        /// Which of the objects of that kind, counted from 1.
+        /// The number of the object among those of its kind, counted from 1.
         number: usize,
-        /// Why.
+        /// The parser's reason.
         reason: String,
     },
-    /// The pre-shared key is not written in hexadecimal digits, or in an odd number of them.
+    /// The pre-shared key has other characters than hexadecimal digits, or an odd number of digits.
     NotHexadecimal,
     /// The pre-shared key is shorter than [`MIN_PSK_LEN`].
     PskTooShort {
@@ -95,7 +95,7 @@ pub enum Problem {
     UnsupportedEncryption,
 }
 
-/// Why a credential file cannot be used.
+/// The reason why a credential file cannot be used.
 #[derive(Debug)]
 pub struct FileError {
     path: PathBuf,
@@ -108,12 +108,12 @@ impl FileError {
         Self { path: path.into(), wanted, problem }
     }
 
-    /// The file.
+    /// Returns the path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// What is wrong with it.
+    /// Returns the problem.
     pub fn problem(&self) -> &Problem {
         &self.problem
     }

@@ -1,5 +1,5 @@
-//! The keys in `fixtures` were made by OpenSSL 3.0; all but `pkcs1.pem` are the same P-256 key, and those that are
-//! encrypted have the passphrase "correct horse".
+//! The keys in `fixtures` were made by OpenSSL 3.0. All but `pkcs1.pem` are the same P-256 key, and the encrypted ones
+//! have the passphrase "correct horse".
 
 use std::fs;
 
@@ -27,7 +27,7 @@ fn file(contents: impl AsRef<[u8]>) -> NamedTempFile {
     file
 }
 
-/// The message without the path in front, which must be there.
+/// Returns the message without the path at its beginning, which must be there.
 fn message<T>(file: &NamedTempFile, result: Result<T, FileError>) -> String {
     let message = result.err().expect("an error").to_string();
     assert!(!message.contains('\n'), "{message}");
@@ -122,7 +122,7 @@ fn encrypted_keys_open_with_their_passphrase() {
     assert_eq!(key(pem, PASSPHRASE).secret_der(), credential.key().secret_der());
 }
 
-/// One wrong passphrase in 256 decrypts to a valid padding; that must read like any other.
+/// One wrong passphrase in 256 decrypts to a valid padding; its error must be the same as any other's.
 #[test]
 fn no_wrong_passphrase_opens_a_key() {
     let scrypt = der(SCRYPT);
@@ -187,7 +187,8 @@ fn files_without_anything_useful() {
 fn damaged_certificates() {
     let authority = authority();
     let pem = authority.root_pem();
-    // Cut anywhere, it is an error: without BEGIN nothing is there, and without END the rest is missing.
+    // A file that is cut at any byte is an error: without BEGIN nothing is found, and without END the file is
+    // truncated.
     for length in 1..pem.trim_end().len() {
         let expected = if length < "-----BEGIN ".len() { Problem::Unrecognized } else { Problem::Truncated };
         let problem = blocks(&pem.as_bytes()[..length], Item::Certificate).err().unwrap();

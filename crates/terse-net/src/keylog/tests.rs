@@ -1,4 +1,4 @@
-//! Key log files: the format, appending, the mode.
+//! Tests of the key log's format, of appending, and of its mode.
 
 use std::fs;
 

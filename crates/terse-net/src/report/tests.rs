@@ -1,4 +1,4 @@
-//! The JSON report, letter for letter.
+//! The JSON report is compared letter for letter.
 
 use terse_tls::cache::Scheme;
 use terse_tls::summary::{AuthenticatedBy, Mode};

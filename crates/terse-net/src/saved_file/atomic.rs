@@ -7,7 +7,7 @@ use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-/// Opens the file at `path` to read it. A link is not followed, and nothing is waited for if it is a pipe.
+/// Opens the file at `path` to read it. A symbolic link is not followed, and a pipe does not make it wait.
 pub(super) fn open(path: &Path) -> io::Result<File> {
     with_flags(OpenOptions::new().read(true)).open(path)
 }
@@ -27,13 +27,13 @@ fn with_flags(options: &mut OpenOptions) -> &mut OpenOptions {
     options
 }
 
-/// Fills `out` from this place in `file` on.
+/// Fills `out` from the offset `place` in `file` on.
 pub(super) fn read_at(mut file: &File, out: &mut [u8], place: u64) -> io::Result<()> {
     file.seek(SeekFrom::Start(place))?;
     file.read_exact(out)
 }
 
-/// Whether the file at `path` begins with `magic`, or is empty, or there is none.
+/// Whether the file at `path` begins with `magic`, is empty, or does not exist.
 pub(super) fn begins_with(path: &Path, magic: &[u8]) -> io::Result<bool> {
     let file = match open(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(true),
@@ -50,7 +50,7 @@ pub(super) fn is_private(metadata: &Metadata) -> bool {
     std::os::unix::fs::MetadataExt::mode(metadata) & 0o077 == 0
 }
 
-/// Left to the directory's access list.
+/// Returns true: access is left to the directory's access list.
 #[cfg(not(unix))]
 pub(super) const fn is_private(_: &Metadata) -> bool {
     true
@@ -65,8 +65,8 @@ pub(super) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     sync_directory(path)
 }
 
-/// Finds out whether [`replace`] would work, and clears away what a lost power left of earlier calls. A disk that is full or
-/// read-only may not be so for ever, and what is on it can be used: that error comes beside the result.
+/// Tests whether [`replace`] would work, and removes temporary files that earlier calls left when power was lost. A
+/// full or read-only disk is reported beside the result: it may change, and its files can be read.
 pub(super) fn probe(path: &Path) -> io::Result<(Owner, Option<io::Error>)> {
     use io::ErrorKind::{QuotaExceeded, ReadOnlyFilesystem, StorageFull};
     clear_away(path);
@@ -96,7 +96,7 @@ impl Owner {
         Self { user: metadata.uid() }
     }
 
-    /// Where the system says it without writing.
+    /// Returns the owner of this process's files, where the system tells it without a write.
     fn of_process() -> Option<Self> {
         fs::metadata("/proc/self").ok().map(|metadata| Self::of(&metadata))
     }
@@ -124,18 +124,18 @@ impl Owner {
         Some(Self {})
     }
 
-    /// Left to the directory's access list.
+    /// Returns true: access is left to the directory's access list.
     pub(super) const fn alone_writes(self, _: &Metadata) -> bool {
         true
     }
 
-    /// The same.
+    /// Returns true: access is left to the directory's access list.
     pub(super) const fn alone_reads(self, _: &Metadata) -> bool {
         true
     }
 }
 
-/// A new file next to another, which is gone when this is dropped, unless it was renamed.
+/// A new file next to another one. It is removed when this is dropped, unless it was renamed.
 struct Temporary {
     path: PathBuf,
     file: File,
@@ -148,7 +148,7 @@ impl Temporary {
         let mut name = temporary_prefix(target)?;
         name.push(format!("{}-{count}{TEMPORARY_SUFFIX}", std::process::id()));
         let path = target.with_file_name(name);
-        // Left by a process of the same number that lost its power.
+        // A process of the same number left it when power was lost.
         let _ = fs::remove_file(&path);
         let mut options = OpenOptions::new();
         options.write(true).create_new(true);
@@ -175,7 +175,8 @@ fn temporary_prefix(target: &Path) -> io::Result<OsString> {
     Ok(prefix)
 }
 
-/// Temporary files of an hour ago belong to nobody any more. What cannot be removed does no harm.
+/// Removes temporary files that are older than an hour, which no process uses any more. One that cannot be removed does
+/// no harm.
 fn clear_away(target: &Path) {
     const OLD: Duration = Duration::from_secs(60 * 60);
     let (Ok(prefix), Ok(entries)) = (temporary_prefix(target), fs::read_dir(directory(target))) else { return };
@@ -190,7 +191,7 @@ fn clear_away(target: &Path) {
     }
 }
 
-/// The new name is on the disk once its directory is.
+/// Forces the directory to the disk: only then is the new name there.
 fn sync_directory(path: &Path) -> io::Result<()> {
     if cfg!(unix) { File::open(directory(path))?.sync_all() } else { Ok(()) }
 }

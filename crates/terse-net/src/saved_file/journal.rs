@@ -1,9 +1,9 @@
-//! The journal of a saved file: the changes since its contents were written, in order, each
-//! `length(4) || sum(8) || entry`, where `sum` begins a SHA-256 over what the journal is bound to (the checksum of the
-//! contents), the place of the entry in the file, and the entry.
+//! The journal of a saved file holds the changes since its contents were written, in order, each as `length(4) ||
+//! sum(8) || entry`. `sum` is the beginning of a SHA-256 over the checksum of the contents (to which the journal is
+//! thus bound), the offset of the entry in the file, and the entry.
 //!
-//! What must always hold: an entry counts only if it is whole and all entries before it are, so that every prefix of the
-//! file is a state that there once was; nothing is appended to a file that is not as it was left.
+//! What must always hold: an entry counts only if it is whole and all entries before it are, so that every prefix of
+//! the file is a state that once existed; nothing is appended to a file that another process has changed.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -13,23 +13,24 @@ use sha2::{Digest, Sha256};
 
 use super::{BODY_AT, MAX_LEN, atomic};
 
-/// The end of a file, as this process left it.
+/// The end of a file that this process wrote.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Tail {
-    /// What the journal is bound to.
+    /// The checksum of the contents, to which the journal is bound.
     pub(super) seal: [u8; 32],
-    /// How long the contents are.
+    /// The length of the contents.
     pub(super) body: usize,
-    /// How long the file is.
+    /// The length of the file.
     pub(super) len: u64,
 }
 
-/// A journal may always become as long as this, in bytes; then, as long as the contents.
+/// The length in bytes that a journal may always have; beyond it, a journal may be as long as the contents.
 pub(super) const LEAST_LIMIT: usize = 0x4000;
 
 const HEADER_LEN: usize = 4 + 8;
 
-/// The entries in the file `bytes` after its contents, and where they end. What is left then was never written whole.
+/// Returns the entries in the file `bytes` after its contents, and where they end. Anything after that end was never
+/// written whole.
 pub(super) fn read<'a>(seal: [u8; 32], bytes: &'a [u8], body: &[u8]) -> (Vec<&'a [u8]>, usize) {
     let mut entries = Vec::new();
     let mut at = BODY_AT + body.len();
@@ -55,7 +56,7 @@ fn sum(seal: [u8; 32], at: usize, entry: &[u8]) -> [u8; 8] {
 }
 
 impl Tail {
-    /// The bytes of `entries` at this end, and the end after them; `None`: the journal would become too long.
+    /// Returns the new end and the bytes of `entries`, or `None` if the journal would become too long.
     pub(super) fn with(self, entries: &[Vec<u8>]) -> Option<(Self, Vec<u8>)> {
         let mut bytes = Vec::new();
         for entry in entries {
@@ -69,7 +70,8 @@ impl Tail {
         (len <= limit as u64 && len <= MAX_LEN).then_some((self, bytes))
     }
 
-    /// Appends `bytes`, which are on the disk then. `None`: the file at `path` is not as it was left.
+    /// Appends `bytes` and forces them to the disk. Returns `None` if the file at `path` is not as this process left
+    /// it.
     pub(super) fn append(self, path: &Path, bytes: &[u8]) -> io::Result<Option<Self>> {
         let mut file = match atomic::open_to_append(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -83,13 +85,13 @@ impl Tail {
             return Ok(None);
         }
         if let Err(error) = file.write_all(bytes).and_then(|()| file.sync_data()) {
-            let _ = file.set_len(self.len); // what is left of it does not count in any case
+            let _ = file.set_len(self.len); // a rest of it would not count in any case
             return Err(error);
         }
         Ok(Some(Self { len: self.len + bytes.len() as u64, ..self }))
     }
 
-    /// Whether the contents of `file` are those that this end belongs to: another process may have replaced it.
+    /// Whether `file` still has the contents that this end belongs to: another process may have replaced it.
     fn is_ours(&self, file: &File) -> io::Result<bool> {
         let mut sum = [0; 32];
         atomic::read_at(file, &mut sum, (BODY_AT - 32) as u64)?;

@@ -1,4 +1,5 @@
-//! Restarts, damage, and who may read the file. What is the same for every file is tested with the cache file.
+//! The session file survives restarts and damage, and is private. The cache file's tests cover what all saved files
+//! share.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,7 +15,7 @@ fn scope(port: u16) -> Scope {
     Scope::new(server, port, Transport::Stream, None)
 }
 
-/// A session as it is written: TLS 1.2 with this ticket.
+/// Returns an encoded session: TLS 1.2 with this ticket.
 fn session(ticket: u8) -> Vec<u8> {
     let head = [&[2, 0xc0, 0x2b, 0x03, 0x03, 1, 0][..], &[48], &[0x5e; 48], &[0, 1, ticket]].concat();
     let times =
@@ -27,7 +28,7 @@ fn put(file: &SessionFile, port: u16, ticket: u8) {
     file.put(&scope(port), StoredSession::from_bytes(&session(ticket)).expect("written by hand as it should be"));
 }
 
-/// The session that is taken, as it is written.
+/// Takes a session, and returns it encoded.
 fn take(file: &SessionFile, port: u16) -> Option<Vec<u8>> {
     file.take(&scope(port)).map(|session| session.to_bytes().to_vec())
 }
@@ -36,7 +37,7 @@ fn open(path: &Path) -> (SessionFile, Option<Damage>) {
     SessionFile::open(path, 8).expect("a usable path")
 }
 
-/// A file with one session for each of two ports.
+/// Returns a file with one session for each of two ports.
 fn filled() -> (TempDir, PathBuf) {
     let directory = TempDir::new().expect("a directory");
     let path = directory.path().join("sessions");

@@ -1,4 +1,4 @@
-//! Streams over sockets that dribble, block, break and end.
+//! Streams work over sockets that dribble, block, break and end.
 
 use alloc::sync::Arc;
 use core::time::Duration;
@@ -23,12 +23,12 @@ use crate::clock::READINGS;
 
 pub(crate) const NAME: &str = "broker.example";
 
-/// A client, and a server that requires a certificate, which the client has unless `anonymous`.
+/// Returns a client, and a server that requires a certificate, which the client has unless `anonymous`.
 fn connections(anonymous: bool) -> (Connection, Connection, Clock) {
     connections_with(anonymous, |key| key)
 }
 
-/// The same; `wrap` is put around the private key, which both sides have.
+/// Returns the connections of [`connections`], whose private keys `wrap` has replaced.
 fn connections_with(
     anonymous: bool,
     wrap: impl FnOnce(Arc<dyn SigningKey>) -> Arc<dyn SigningKey>,
@@ -67,12 +67,12 @@ pub(crate) fn configs(
 /// A socket with quirks.
 struct Quirky {
     socket: UnixStream,
-    /// How many bytes a call moves at most, after one call that was interrupted.
+    /// The most bytes that a call moves, after one call that was interrupted.
     at_most: usize,
     interrupted: bool,
-    /// What a write fails with, after the next one.
+    /// The error with which a write fails, after the next write.
     writes_fail: Option<(bool, ErrorKind)>,
-    /// How many writes moved anything.
+    /// The number of writes that moved anything.
     writes: usize,
     reads: u32,
 }
@@ -118,7 +118,7 @@ impl Write for Quirky {
     }
 }
 
-/// Two streams after their handshake.
+/// Returns two streams after their handshake.
 fn connected(at_most: usize) -> (Stream<Quirky>, Stream<Quirky>) {
     let (client, server, clock) = connections(false);
     let (a, b) = Quirky::pair(at_most);
@@ -270,7 +270,7 @@ fn a_peer_that_dribbles_meets_the_deadline() {
     let mut slow = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
     let mut transport = Timed::new(listener.accept().unwrap().0).unwrap();
     transport.set_limit(Duration::from_millis(300));
-    // A record of 16 KiB, a byte every 20 ms: no single read ever waits for long.
+    // A record of 16 KiB comes byte by byte, every 20 ms: no single read ever waits for long.
     slow.write_all(&[22, 3, 1, 0x40, 0, 1]).unwrap();
     let dribble = thread::spawn(move || {
         while slow.write_all(&[0]).is_ok() {
@@ -288,7 +288,7 @@ fn an_alert_arrives_although_unread_data_waits() {
     let (_, server, clock) = connections(false);
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let mut peer = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
-    // Not TLS, and more of it than one read takes: closing at once would reset the connection.
+    // The input is not TLS, and longer than one read takes: closing at once would reset the connection.
     peer.write_all(&[b'x'; 50_000]).unwrap();
     let transport = Timed::new(listener.accept().unwrap().0).unwrap();
     let mut server = Stream::new(server, transport, clock);
@@ -305,7 +305,8 @@ fn an_alert_arrives_although_unread_data_waits() {
     assert_eq!(received, [21, 3, 3, 0, 2, 2, unexpected_message]);
 }
 
-/// A client that resumes with early data, and a server that takes it; each call gives a connection between them.
+/// Returns a function that gives a connection between a client that resumes with early data, and a server that accepts
+/// it.
 fn resuming() -> impl Fn() -> (Stream<Quirky>, Stream<Quirky>) {
     let provider = &terse_aws_lc::PROVIDER;
     let (mut client, mut server, clock) = configs(true, |key| key);
@@ -324,7 +325,8 @@ fn resuming() -> impl Fn() -> (Stream<Quirky>, Stream<Quirky>) {
     }
 }
 
-/// Sends `text` early, as far as that goes, and waits for the server's answer and its tickets. How much went early.
+/// Sends as much of `text` as early data as it can, and waits for the server's answer and its tickets. Returns how much
+/// was early data.
 fn client_with_early_data(client: &mut Stream<Quirky>, text: &[u8]) -> (usize, EarlyDataStatus) {
     let taken = client.send_early_data(text).unwrap();
     client.handshake().unwrap();
@@ -385,7 +387,7 @@ fn early_data_needs_a_configuration() {
     assert!(matches!(error, NetError::Tls(Error::ApiMisuse(_))), "{error}");
 }
 
-/// A key in a secure element, which `signer` asks.
+/// A key in a secure element, for which `signer` is asked.
 struct Outside(Arc<dyn SigningKey>);
 
 impl SigningKey for Outside {

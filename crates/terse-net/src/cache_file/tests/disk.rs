@@ -1,4 +1,4 @@
-//! Disks that are full, or become read-only: on a file system of their own, which takes root to make.
+//! Disks may be full, or become read-only. The tests make a file system of their own, for which they must run as root.
 
 use std::process::Command;
 
@@ -10,7 +10,7 @@ struct Disk {
 }
 
 impl Disk {
-    /// `None`, with a word, where none can be made.
+    /// Mounts a file system. Where that is impossible, it says so and returns `None`.
     fn new() -> Option<Self> {
         let directory = TempDir::new().expect("a directory");
         let disk = Self { directory };
@@ -44,10 +44,10 @@ fn commit(file: &CacheFile, n: u64) -> bool {
     file.commit(Commit::new(ticket(n), example().1, None, None)).is_ok()
 }
 
-/// What cannot be saved is told once, and the file that was there stays: then `mend` helps, and all that was learned
-/// meanwhile is saved.
+/// Asserts that a change that cannot be saved is reported once and leaves the file as it was; and that after `mend`,
+/// all changes since are saved.
 fn goes_on(disk: &Disk, file: &CacheFile, expected: &str, mend: impl FnOnce()) {
-    // In a page that the file has already there is still room.
+    // There is still room in a page that the file already has.
     (100..300).find(|n| !commit(file, *n)).expect("no room");
     let before = fs::read(disk.path()).expect("readable");
     assert!(!commit(file, 2) && !commit(file, 3));
