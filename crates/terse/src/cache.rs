@@ -1,6 +1,6 @@
-//! `terse cache`: what a cache file holds, of whom, how old it is, and why it was not used last time.
+//! `terse cache` lists what a cache file holds about which peers, how old it is, and why it was not used last time.
 //!
-//! What must always hold: no ticket is printed, which until it is used links two connections.
+//! What must always hold: no ticket is printed, because an unused ticket links two connections.
 
 use std::path::PathBuf;
 
@@ -68,7 +68,7 @@ pub(crate) fn run(command: CacheCommand, json: bool) -> Result<(), Failure> {
     }
 }
 
-/// Opens a file that must be there, and of use.
+/// Opens a cache file, which must exist and be usable.
 fn open(cache: &CacheArgs) -> Result<CacheFile, Failure> {
     let path = &cache.file;
     if !path.exists() {
@@ -82,45 +82,45 @@ fn open(cache: &CacheArgs) -> Result<CacheFile, Failure> {
     }
 }
 
-/// What is kept of one peer. With `--json` an object for each.
+/// What the cache has about one peer. With `--json` each is an object.
 #[derive(Debug, Serialize)]
 struct Kept {
-    /// What the peer is: `server` or `client`.
+    /// The role of the peer: `server` or `client`.
     role: &'static str,
-    /// The server's name or address; of a client: what it called the server.
+    /// The server's name or address; for a client, the name by which it called the server.
     server: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     port: Option<u16>,
     #[serde(skip_serializing_if = "Option::is_none")]
     transport: Option<&'static str>,
-    /// Who the peer is, as the application sees it; `None`: it showed no certificate, or that is gone.
+    /// The peer as the application sees it, or `None` if it sent no certificate, or the certificate is gone.
     peer: Option<String>,
     fingerprint: Option<String>,
-    /// The own Certificate that a client had.
+    /// The client's own Certificate in that connection.
     #[serde(skip_serializing_if = "Option::is_none")]
     own_certificate: Option<String>,
-    /// The narrowest of the chain, in seconds since 1970, like all times here.
+    /// The validity that the whole chain has, in seconds since 1970, like all times here.
     not_before: Option<u64>,
     not_after: Option<u64>,
     signatures_saved: u8,
-    /// What the server answered last.
+    /// The scheme that the server accepted last.
     #[serde(skip_serializing_if = "Option::is_none")]
     scheme: Option<&'static str>,
     tickets: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
     certificate_requests: Option<usize>,
-    /// How offers fare.
+    /// Whether the last offers were accepted.
     #[serde(skip_serializing_if = "Option::is_none")]
     health: Option<&'static str>,
     made: Option<u64>,
     last_used: Option<u64>,
-    /// Why less than everything was offered last time.
+    /// Why the last offer was not for everything.
     fallback: Option<&'static str>,
     #[serde(skip)]
     key: Key,
 }
 
-/// What it is kept under.
+/// The key of an entry.
 #[derive(Debug)]
 enum Key {
     Scope(Scope),
@@ -128,7 +128,7 @@ enum Key {
 }
 
 impl Kept {
-    /// The most recently used first.
+    /// Returns all entries, the most recently used first.
     fn all(file: &CacheFile) -> Vec<Self> {
         let servers = file.client().records().into_iter().rev().map(Self::of_server);
         let clients = file.server().lineages().into_iter().rev().map(Self::of_client);
@@ -188,7 +188,7 @@ impl Kept {
         }
     }
 
-    /// Where the peer is, or who: what a line begins with.
+    /// Returns the peer's address or name, with which its line begins.
     fn title(&self) -> String {
         match (self.port, &self.peer) {
             (Some(port), _) => {
@@ -211,7 +211,7 @@ impl Kept {
         is_fingerprint || is_place || self.peer.as_deref() == Some(peer)
     }
 
-    /// One line after the title.
+    /// Returns the line after the title.
     fn line(&self) -> String {
         let mut parts = vec![count(self.tickets, "ticket")];
         parts.extend(self.scheme.map(str::to_owned));
@@ -222,7 +222,7 @@ impl Kept {
         parts.join("; ")
     }
 
-    /// Everything, a line each.
+    /// Returns all details, a line for each.
     fn rows(&self) -> Vec<(&'static str, String)> {
         let mut rows = Vec::new();
         let mut add = |name, value: Option<String>| rows.extend(value.map(|value| (name, value)));
@@ -244,7 +244,7 @@ impl Kept {
     }
 }
 
-/// As many digits of a fingerprint tell entries apart.
+/// The digits of a fingerprint that tell entries apart.
 const MIN_DIGITS: usize = 8;
 
 fn choose(kept: Vec<Kept>, peers: &[String]) -> Result<Vec<Kept>, Failure> {
@@ -305,7 +305,7 @@ fn count(count: usize, what: &str) -> String {
     format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
-/// Such as `2026-11-21 17:05 UTC`.
+/// Formats a date, such as `2026-11-21 17:05 UTC`.
 fn date(seconds: u64) -> String {
     let time = i64::try_from(seconds).ok().and_then(|seconds| OffsetDateTime::from_unix_timestamp(seconds).ok());
     time.map_or_else(

@@ -161,7 +161,7 @@ impl Client {
         Ok(Self { config, server, clock, cache_file, session_file, crl_files, staples, json, args })
     }
 
-    /// One connection, from the socket to close_notify, and its report.
+    /// Makes one connection, from the socket to close_notify, and prints its report.
     fn connect_once(&self, number: u32) -> Result<(), Failure> {
         self.crl_files.iter().for_each(CrlFiles::refresh);
         let mut channel = match self.open() {
@@ -181,12 +181,12 @@ impl Client {
             Err(error) => {
                 let summary = channel.connection().summary().clone();
                 if channel.connection().is_connected() {
-                    let _ = channel.close(); // the error to report is the one that there was
+                    let _ = channel.close(); // the error to report is the first one
                 }
                 channel.linger(CLOSING_TIME);
                 let name = self.server.name.to_str();
                 let peer = match (&error, channel.address()) {
-                    // A name may have several addresses, and only one was asked.
+                    // A name may have several addresses, and only one was tried.
                     (ConversationError::Net(NetError::NoAnswer(_)), Some(address)) => format!("{name} at {address}"),
                     _ => name.into_owned(),
                 };
@@ -216,12 +216,12 @@ impl Client {
         Ok(Channel::Datagrams(Box::new(client)))
     }
 
-    /// Everything between connecting and closing. Returns the data that was received, and the exported bytes.
+    /// Does everything between connecting and closing. Returns the data that was received, and the exported bytes.
     fn converse(&self, channel: &mut Channel) -> Result<(Vec<u8>, Option<String>), ConversationError> {
         let ClientArgs { early_data, send, expect, key_update, shared, .. } = &self.args;
         let early_data = early_data.as_deref().unwrap_or_default().as_bytes();
         let sent = if early_data.is_empty() { 0 } else { channel.send_early_data(early_data)? };
-        // What was meant to be early data comes first, and whether it was early is known after the handshake.
+        // Text for early data comes first, and only after the handshake it is known whether the server accepted it.
         let (first, text) = match send.as_deref().unwrap_or_default().as_bytes() {
             text if early_data.is_empty() => (text, &[][..]),
             text => (&[][..], text),
@@ -286,8 +286,8 @@ fn receive(channel: &mut Channel, expected: usize, data: &mut Vec<u8>) -> Result
 }
 
 /// Waits a little for the server's close_notify. A server that refuses the client's certificate says so only now,
-/// because a client's handshake is complete before the server has seen the certificate. Many servers close without a
-/// word, which is their business.
+/// because a client's handshake is complete before the server has seen the certificate. A server that closes without a
+/// close_notify is no error.
 fn await_close(channel: &mut Channel, mut data: Option<&mut Vec<u8>>) -> Result<(), NetError> {
     const MAX_KEPT: usize = 0x10_0000;
     let end = Instant::now() + CLOSING_TIME;
@@ -308,7 +308,7 @@ fn await_close(channel: &mut Channel, mut data: Option<&mut Vec<u8>>) -> Result<
     Ok(())
 }
 
-/// Why a conversation failed.
+/// Errors of a conversation.
 enum ConversationError {
     Net(NetError),
     TooLittle { received: usize, expected: usize },
@@ -320,7 +320,7 @@ impl From<NetError> for ConversationError {
     }
 }
 
-/// A line for people about a connection with `peer`.
+/// Explains an error in a line for people, for a connection with `peer`.
 trait Explain {
     fn explain(&self, peer: &str) -> String;
 }

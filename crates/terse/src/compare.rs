@@ -1,7 +1,7 @@
-//! `terse compare`: every handshake mode side by side, on a simulated link: bytes by message and by layer, packets, round
-//! trips, time, signatures; processor time and heap if asked for.
+//! `terse compare` runs every handshake mode side by side on a simulated link, and prints bytes by message and by
+//! layer, packets, round trips, times and signatures; processor time and heap if requested.
 //!
-//! What must always hold: a row is printed only of connections that were what it says.
+//! What must always hold: a row describes only connections whose mode and setting are the row's.
 
 use std::io::IsTerminal;
 use std::path::PathBuf;
@@ -41,7 +41,7 @@ pub(crate) struct CompareArgs {
     /// (2 to 9, the root is not sent)
     #[arg(long, value_name = "CHAIN", default_value = "rsa2048x3", help_heading = "What is compared")]
     certificates: Chain,
-    /// Those of the server, if they differ
+    /// Certificates of the server, if they differ
     #[arg(long, value_name = "CHAIN", help_heading = "What is compared")]
     server_certificates: Option<Chain>,
     /// Only this version of TLS and DTLS (repeatable) [default: both]
@@ -74,7 +74,7 @@ pub(crate) struct CompareArgs {
     /// Bytes of the client's message
     #[arg(long, value_name = "N", default_value_t = Exchange::default().request, value_parser = message_len, help_heading = "What is compared")]
     request: usize,
-    /// Bytes of the server's
+    /// Bytes of the server's message
     #[arg(long, value_name = "N", default_value_t = Exchange::default().reply, value_parser = message_len, help_heading = "What is compared")]
     reply: usize,
     /// Where the cryptography comes from. The same run gives the same bytes with rustcrypto only, which does not sign with RSA
@@ -194,7 +194,7 @@ pub(crate) fn run(args: &CompareArgs, json: bool) -> Result<(), Failure> {
         captures.push(measured.capture);
     }
     progress.clear();
-    // The table first: a full disk is no reason to keep it back.
+    // The table comes first: it is printed even if a file cannot be written.
     if !json && !prints_csv {
         args.print(&rows)?;
     }
@@ -236,7 +236,7 @@ impl CompareArgs {
         parties.limits.require_cookie = !self.no_cookie;
         let (timeout, datagrams) = (u64::from(self.dtls_timeout), &mut parties.datagrams);
         datagrams.initial_timeout = timeout;
-        datagrams.min_timeout = timeout; // a duty cycle makes the next flight slower than the last one was
+        datagrams.min_timeout = timeout; // with a duty cycle the next flight is slower than the last one was
         datagrams.max_timeout = datagrams.max_timeout.max(timeout);
         let certificates = match server == self.certificates {
             _ if self.files.are_given() => "own certificates".into(),
@@ -254,7 +254,7 @@ impl CompareArgs {
         })
     }
 
-    /// The versions to compare. One that was asked for needs a suite; one that was not is left out.
+    /// Returns the versions to compare. A version that was chosen must have a suite; otherwise one without is left out.
     fn protocol_versions(&self) -> Result<Vec<ProtocolVersion>, Failure> {
         let provider = self.crypto.provider();
         let has = |version: ProtocolVersion, suite: CipherSuite| match version {
@@ -272,7 +272,7 @@ impl CompareArgs {
             .collect())
     }
 
-    /// Version after version and link after link, each with all modes.
+    /// Returns the settings: version after version and link after link, each with all modes.
     fn settings(&self) -> Result<Vec<Setting>, Failure> {
         let versions = self.protocol_versions()?;
         let is_wanted = |version: &Version| {
@@ -322,7 +322,7 @@ impl CompareArgs {
     }
 }
 
-/// Now, for certificates that somebody has.
+/// Returns the current time, for certificates from files.
 fn unix_now() -> Result<u64, Failure> {
     let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH);
     since_1970
@@ -330,12 +330,12 @@ fn unix_now() -> Result<u64, Failure> {
         .map_err(|_| Failure::Failed("this machine's clock is before 1970; set it".into()))
 }
 
-/// Clients of one capture have different addresses, as far as these go.
+/// Returns a number for the client's address, so that the clients of one capture differ as far as possible.
 fn client_number(row: usize) -> u8 {
     (row % 200) as u8 + 10
 }
 
-/// What is being measured, on a terminal.
+/// Shows on a terminal which row is being measured.
 struct Progress {
     total: usize,
     is_shown: bool,

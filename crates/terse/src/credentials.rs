@@ -1,7 +1,6 @@
 //! Certificates, keys, trust and caches from the files that the options name.
 //!
-//! What must always hold: whatever is wrong with a file is found before a connection is made, and the message names
-//! the file.
+//! What must always hold: a problem with a file is found before a connection is made, and the message names the file.
 
 use alloc::sync::Arc;
 use std::path::{Path, PathBuf};
@@ -17,11 +16,11 @@ use crate::failure::Failure;
 use crate::options::{CacheMode, Shared};
 use crate::output;
 
-/// How many servers a client remembers, and how many clients a server does.
+/// The number of servers that a client remembers, and of clients that a server remembers.
 pub(crate) const CACHE_CAPACITY: usize = 4096;
 
 impl Shared {
-    /// What this side proves its identity with, preferred first: each certificate with its key, or keys alone.
+    /// Loads this side's credentials, preferred first: each certificate with its key, or keys alone.
     pub(crate) fn credentials(&self, certs: &[PathBuf], keys: &[PathBuf]) -> Result<Vec<Credential>, Failure> {
         if certs.is_empty() {
             return keys.iter().map(|key| self.credential(None, key)).collect();
@@ -34,7 +33,7 @@ impl Shared {
         certs.iter().zip(keys).map(|(chain, key)| self.credential(Some(chain), key)).collect()
     }
 
-    /// What this side proves its identity with: a private key, and a certificate chain or the public key alone.
+    /// Loads a credential: a private key, and a certificate chain or the public key alone.
     fn credential(&self, chain: Option<&Path>, key: &Path) -> Result<Credential, Failure> {
         let signing = self.private_key(key)?;
         let Some(chain) = chain else {
@@ -64,8 +63,8 @@ impl Shared {
         self.crypto.provider().load_key(&der).map_err(|error| in_file(key, error))
     }
 
-    /// Trust in the CAs of a file, if one was given, and in the raw public keys that were; and what keeps its CRLs up to
-    /// date.
+    /// Loads the trust in the CAs of a file, and in raw public keys, as far as they were given; and the files that keep
+    /// the CRLs up to date.
     pub(crate) fn trust(&self, anchors: Option<&Path>) -> Result<(Trust, Option<CrlFiles>), Failure> {
         let trust = match anchors {
             Some(path) => {
@@ -88,7 +87,7 @@ impl Shared {
         Ok((trust, crl_files))
     }
 
-    /// The cache file, if there is one to use. A damaged one is worth a warning, not a failure: it costs one full
+    /// Opens the cache file, if there is one to use. A damaged file causes a warning, not a failure: it costs one full
     /// handshake with each peer.
     pub(crate) fn open_cache(&self) -> Result<Option<Arc<CacheFile>>, Failure> {
         let Some(path) = self.cache_file.as_ref().filter(|_| self.cache != CacheMode::Off) else { return Ok(None) };
@@ -99,7 +98,7 @@ impl Shared {
         Ok(Some(Arc::new(file)))
     }
 
-    /// A client's cache, in `file` or in memory, unless it is off.
+    /// Returns a client's cache, in `file` or in memory, unless caching is off.
     pub(crate) fn client_cache(&self, file: Option<Arc<CacheFile>>) -> Option<ClientCache> {
         let schemes = self.cache.schemes()?;
         Some(match file {
@@ -108,7 +107,7 @@ impl Shared {
         })
     }
 
-    /// A server's cache, in `file` or in memory, unless it is off.
+    /// Returns a server's cache, in `file` or in memory, unless caching is off.
     pub(crate) fn server_cache(&self, file: Option<Arc<CacheFile>>) -> Option<ServerCache> {
         let schemes = self.cache.schemes()?;
         Some(match file {
@@ -117,7 +116,7 @@ impl Shared {
         })
     }
 
-    /// What both sides configure alike.
+    /// Sets what both sides configure alike.
     pub(crate) fn configure(&self, common: &mut Common) -> Result<(), Failure> {
         common.set_versions(self.versions()?);
         common.set_require_extended_master_secret(!self.no_extended_master_secret);
@@ -153,14 +152,14 @@ impl CacheMode {
     }
 }
 
-/// Says why the last change to a file could not be saved. The connections went on without.
+/// Prints why the last change to a file could not be saved. The connections have gone on without.
 pub(crate) fn warn_unsaved(error: Option<SavedFileError>) {
     if let Some(error) = error {
         output::warn(&error);
     }
 }
 
-/// Errors of `terse-net` say which file, what is wrong and what to do.
+/// Makes a failure of an error of `terse-net`, which names the file, the problem, and the remedy.
 pub(crate) fn failed(error: impl core::fmt::Display) -> Failure {
     Failure::Failed(error.to_string())
 }

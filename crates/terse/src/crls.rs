@@ -1,7 +1,7 @@
-//! The files of `--crl`, which are read again when they change.
+//! The files of `--crl` are read again when they change.
 //!
-//! What must always hold: what is in force was read whole from each file; a file that is damaged or gone is reported
-//! once, and what it had before stays in force, until its nextUpdate.
+//! What must always hold: the CRLs in force were each read from a whole file; a file that is damaged or gone is
+//! reported once, and its last CRLs stay in force until their nextUpdate.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -24,12 +24,12 @@ pub(crate) struct CrlFiles {
 
 struct CrlFile {
     path: PathBuf,
-    /// Of the file as it was read, or could not be read.
+    /// The stamp of the file when it was last read, or could not be read.
     stamp: Option<Stamp>,
     crls: Vec<CertificateRevocationListDer<'static>>,
 }
 
-/// What tells one version of a file from another.
+/// The data that tells one version of a file from another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Stamp {
     modified: Option<SystemTime>,
@@ -50,7 +50,7 @@ impl CrlFiles {
         Ok((trust, files))
     }
 
-    /// Looks whether a file has changed, and if so, reads it. To be called before each connection.
+    /// Reads the files that have changed. This is called before each connection.
     pub(crate) fn refresh(&self) {
         let mut files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
         let mut any = false;
@@ -61,7 +61,7 @@ impl CrlFiles {
             }
         }
         if any && let Err(error) = self.revocation.replace(&all(&files)) {
-            output::warn(&error); // each of them was read
+            output::warn(&error); // each of them parsed before
         }
     }
 }
@@ -96,7 +96,7 @@ fn read(path: &Path) -> Result<Vec<CertificateRevocationListDer<'static>>, Failu
 }
 
 impl Stamp {
-    /// `None`: the file is not there.
+    /// Returns the stamp of the file, or `None` if there is no such file.
     fn of(path: &Path) -> Option<Self> {
         let metadata = fs::metadata(path).ok()?;
         Some(Self { modified: metadata.modified().ok(), len: metadata.len(), inode: inode(&metadata) })

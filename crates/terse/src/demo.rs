@@ -1,5 +1,5 @@
-//! `terse demo`: a sensor and a broker meet on loopback again and again, over TCP and over UDP, with certificates made for
-//! the occasion, and a table says what the later meetings did without.
+//! `terse demo` connects a sensor to a broker on loopback again and again, over TCP and over UDP, with certificates
+//! made for the demonstration. A table shows what the later handshakes left out.
 //!
 //! What must always hold: the exit code is 0 only if every step did what its name says.
 
@@ -44,7 +44,7 @@ pub(crate) struct DemoArgs {
 const BROKER: &str = "broker.plant.example";
 const SENSOR: &str = "sensor17.plant.example";
 
-/// A step: how the two meet, what the client takes part in, and what must come of it.
+/// A step: how the two connect, what the client may leave out, and the expected mode.
 #[derive(Clone, Copy)]
 struct Plan {
     name: &'static str,
@@ -69,7 +69,7 @@ const STEPS: [Plan; 7] = [
     Plan::new("dtls_resumed", Transport::Datagram, Schemes::COMPACT, Mode::Resumed),
 ];
 
-/// How long a session can be resumed, in seconds: the demonstration is shorter.
+/// The lifetime of sessions in seconds, which is longer than the demonstration.
 const SESSION_LIFETIME: u32 = 3600;
 
 /// Runs the command.
@@ -96,7 +96,7 @@ pub(crate) fn run(args: &DemoArgs, json: bool) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Both parties, before they meet.
+/// Both parties, with all that they keep between connections.
 struct Demo {
     client: ConfigBuilder<ClientConfig>,
     client_store: Arc<MemoryClientStore>,
@@ -106,7 +106,7 @@ struct Demo {
     clock: Clock,
 }
 
-/// One meeting, as both sides saw it.
+/// One connection, as both sides saw it.
 pub(crate) struct Step {
     name: &'static str,
     time: Duration,
@@ -115,7 +115,7 @@ pub(crate) struct Step {
     problem: Option<String>,
 }
 
-/// A step on a line of JSON; `summary` is the client's.
+/// The JSON object of a step; `summary` is the client's.
 #[derive(serde::Serialize)]
 struct Line<'a> {
     step: &'static str,
@@ -133,7 +133,7 @@ impl Demo {
         let options =
             |chain, name: &str| AuthorityOptions { name: name.into(), ..AuthorityOptions::new(chain, validity) };
         let plant = Authority::new(&options(chain, "Plant CA")).map_err(failed)?;
-        // The broker knows devices of two CAs, and tells them: that makes its CertificateRequest worth caching.
+        // The broker trusts devices of two CAs, and names both: that makes its CertificateRequest worth caching.
         let vendor_chain = Chain::new(KeyAlgorithm::P256, 2).map_err(failed)?;
         let vendor = Authority::new(&options(vendor_chain, "Sensor Vendor CA")).map_err(failed)?;
         let credential = |name| {
@@ -166,7 +166,7 @@ impl Demo {
         })
     }
 
-    /// The two meet once more, unseen, so that the sensor has a session to resume: it asks for none before.
+    /// Makes a connection that is not shown, so that the sensor has a session to resume: it requests none before.
     fn fetch_ticket(&self, plan: Plan) -> Result<(), Failure> {
         match self.meet(Plan { mode: Mode::Cached(Scheme::Compact), ..plan }, true)?.problem {
             None => Ok(()),
@@ -174,7 +174,7 @@ impl Demo {
         }
     }
 
-    /// The two meet. Fails if they cannot even be brought together.
+    /// Makes a connection. Fails if the two cannot be brought together at all.
     fn meet(&self, plan: Plan, resumes: bool) -> Result<Step, Failure> {
         let mut config = self.client.clone();
         config.cache(Some(ClientCache::new(self.client_store.clone(), plan.schemes)));
@@ -201,7 +201,7 @@ impl Step {
     }
 }
 
-/// What differs from what the step must show.
+/// Returns the difference from the expected mode, if there is one.
 fn unexpected(client: &Summary, server: &Summary, mode: Mode) -> Option<String> {
     if client.mode != mode || server.mode != mode {
         let reason = client.fallback.or(server.fallback).map_or("no reason given", FallbackReason::text);

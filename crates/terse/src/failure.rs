@@ -1,9 +1,9 @@
-//! Why the command stops, and the exit code that goes with it.
+//! A failure stops the command, and has an exit code.
 
 use core::fmt;
 use std::process::ExitCode;
 
-/// Why the command stops; the message is one line that says what is wrong and what to try.
+/// The reason why the command stops; the message is one line that says what is wrong and what to try.
 #[derive(Debug)]
 pub(crate) enum Failure {
     /// The operation failed: exit code 1.

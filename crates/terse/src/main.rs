@@ -50,7 +50,7 @@ enum Command {
     Pki(pki::PkiCommand),
 }
 
-/// Counted for `terse compare --memory`.
+/// The allocator counts the heap for `terse compare --memory`.
 #[global_allocator]
 static HEAP: terse_heap::CountingAllocator = terse_heap::CountingAllocator;
 

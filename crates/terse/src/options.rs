@@ -1,6 +1,6 @@
 //! The options that `terse client` and `terse server` have in common, and the values that they take.
 //!
-//! What must always hold: a value that no run could use is refused here, with what may stand in its place.
+//! What must always hold: a value that no run could use is refused here, with the possible values.
 
 use core::time::Duration;
 use std::path::PathBuf;
@@ -21,7 +21,7 @@ mod psk;
 pub(crate) use datagrams::DatagramOptions;
 use psk::PskOptions;
 
-/// What both sides of a connection can be told.
+/// The options that both sides of a connection have.
 #[derive(Args, Debug)]
 pub(crate) struct Shared {
     /// Trace the handshake on standard error: a line per message, with sizes and what was left out and why
@@ -43,7 +43,8 @@ pub(crate) struct Shared {
     /// Ask peers to staple an OCSP response to their certificate (RFC 6066); one that comes must be good
     #[arg(long, help_heading = "Certificates")]
     ask_staple: bool,
-    /// The same, and refuse peers whose certificate comes without one; in TLS 1.2 no client can send one
+    /// Ask peers for a staple as --ask-staple does, and refuse peers whose certificate comes without one; in TLS 1.2 no
+    /// client can send one
     #[arg(long, help_heading = "Certificates")]
     require_staple: bool,
     /// Staple the OCSP response (DER) in this file to the own certificate that it is about, for peers that ask; it is read
@@ -110,8 +111,8 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    /// With `--dtls`, refuses the first of the options that is given and has no meaning over datagrams, each for its reason:
-    /// `own` and those of both sides.
+    /// With `--dtls`, refuses the first option that has no meaning over datagrams, with its reason. `own` are the
+    /// options of the subcommand, which are checked before the common ones.
     pub(crate) fn check_datagrams(&self, own: &[(bool, &str, &str)]) -> Result<(), Failure> {
         self.datagrams.refuse(own)?;
         self.datagrams.refuse(&[(
@@ -121,20 +122,20 @@ impl Shared {
         )])
     }
 
-    /// How connections over datagrams behave; `None`: they run over a stream.
+    /// Returns the configuration of datagrams, or `None` over a stream.
     pub(crate) fn datagrams(&self, address: core::net::IpAddr) -> Option<Datagrams> {
-        // Who asks for a suite with short tags by its name has other safeguards (RFC 9147, 4.5.3).
+        // Whoever names a suite with short tags has other safeguards (RFC 9147, 4.5.3).
         let short_tags = self.suites.contains(&CipherSuite::TLS_AES_128_CCM_8_SHA256);
         let datagrams = self.datagrams.datagrams(address, self.timeout())?;
         Some(datagrams.short_tags(short_tags))
     }
 
-    /// The clock of all connections.
+    /// Returns the clock of all connections.
     pub(crate) fn clock(&self) -> Clock {
         self.at.map_or_else(Clock::new, Clock::starting_at)
     }
 
-    /// The versions to allow, preferred first. One that was asked for needs a suite; one that was not is left out.
+    /// Returns the versions to allow, preferred first. A version that was chosen must have a suite.
     pub(crate) fn versions(&self) -> Result<Vec<ProtocolVersion>, Failure> {
         let all = [Version::Tls13, Version::Tls12].into_iter();
         let versions: Vec<_> = all.filter(|version| self.tls.is_empty() || self.tls.contains(version)).collect();
@@ -155,7 +156,7 @@ impl Shared {
         }
     }
 
-    /// What peers are asked for beside their certificates.
+    /// Returns whether peers are asked for a staple, or must send one.
     pub(crate) const fn stapling(&self) -> Stapling {
         match (self.require_staple, self.ask_staple) {
             (true, _) => Stapling::Require,
@@ -164,7 +165,7 @@ impl Shared {
         }
     }
 
-    /// How long to wait for the peer.
+    /// Returns how long to wait for the peer.
     pub(crate) fn timeout(&self) -> Duration {
         Duration::from_secs(self.timeout.unwrap_or_else(|| self.datagrams.default_timeout()).into())
     }
@@ -196,7 +197,7 @@ impl Version {
         }
     }
 
-    /// The suite that a peer of this version is most likely to have.
+    /// Returns the suite that a peer of this version is most likely to have.
     const fn example(self) -> CipherSuite {
         match self {
             Self::Tls12 => CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256,
@@ -205,20 +206,20 @@ impl Version {
     }
 }
 
-/// What may be left out.
+/// The caching schemes that this side takes part in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum CacheMode {
     /// Nothing
     Off,
     /// The server's Certificate and CertificateRequest (RFC 7924)
     Rfc7924,
-    /// Those, and the client's Certificate (BiTHaC), falling back to what the peer supports
+    /// What rfc7924 leaves out, and the client's Certificate (BiTHaC), falling back to what the peer supports
     Bithac,
-    /// The same with fewer bytes: one ticket for all three; falling back to what the peer supports
+    /// What bithac leaves out, with fewer bytes: one ticket for all three; falling back to what the peer supports
     Compact,
 }
 
-/// Where the cryptography comes from.
+/// The source of cryptography.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Crypto {
     /// RustCrypto and dalek: what devices use; does not sign with RSA keys
@@ -228,7 +229,7 @@ pub(crate) enum Crypto {
 }
 
 impl Crypto {
-    /// The provider.
+    /// Returns the provider.
     pub(crate) const fn provider(self) -> &'static CryptoProvider {
         match self {
             Self::Rustcrypto => &terse_rustcrypto::PROVIDER,
@@ -237,7 +238,7 @@ impl Crypto {
     }
 }
 
-/// Host and port, as in `broker.plant.example:8883` or `[::1]:8883`.
+/// A host and a port, as in `broker.plant.example:8883` or `[::1]:8883`.
 #[derive(Clone, Debug)]
 pub(crate) struct HostPort {
     /// A name or an address, without brackets.
@@ -260,25 +261,25 @@ impl core::str::FromStr for HostPort {
     }
 }
 
-/// The value of an option.
+/// Parses the name of a cipher suite.
 pub(crate) fn suite(name: &str) -> Result<CipherSuite, String> {
     let tls13 = terse_aws_lc::PROVIDER.tls13_suites.iter().map(|suite| suite.id);
     let tls12 = terse_aws_lc::PROVIDER.tls12_suites.iter().map(|suite| suite.id);
     named(name, CipherSuite::from_name(name), tls13.chain(tls12))
 }
 
-/// The value of an option.
+/// Parses the name of a key exchange group.
 pub(crate) fn group(name: &str) -> Result<NamedGroup, String> {
     named(name, NamedGroup::from_name(name), terse_aws_lc::PROVIDER.groups.iter().map(|group| group.name()))
 }
 
-/// The value of an option.
+/// Parses the name of a signature scheme.
 pub(crate) fn signature_scheme(name: &str) -> Result<SignatureScheme, String> {
     let known = terse_aws_lc::PROVIDER.signatures.by_scheme.iter().map(|(scheme, _)| *scheme);
     named(name, SignatureScheme::from_name(name), known)
 }
 
-/// The code point that `name` stands for, if it is among `known`.
+/// Returns the code point of `name`, if it is among `known`.
 fn named<T: PartialEq + ToString>(
     name: &str,
     value: Option<T>,
@@ -302,7 +303,7 @@ fn alpn(name: &str) -> Result<String, String> {
     }
 }
 
-/// A date, a date with time and offset (RFC 3339), or seconds since 1970.
+/// Parses a date, a date with time and offset (RFC 3339), or seconds since 1970.
 fn date(text: &str) -> Result<UnixTime, String> {
     let seconds = match text.parse::<u64>() {
         Ok(seconds) => Some(seconds),

@@ -1,7 +1,7 @@
-//! What the command prints: lines on standard output, warnings and errors on standard error, a connection as a table.
+//! The command prints lines on standard output, warnings and errors on standard error, and a connection as a table.
 //!
-//! What must always hold: a reader that goes away is no reason to panic, and what a peer chose (names) cannot move the
-//! cursor of a terminal.
+//! What must always hold: a reader that goes away causes no panic, and names that a peer chose cannot move the cursor
+//! of a terminal.
 
 use core::fmt;
 use std::io::{self, Write};
@@ -18,7 +18,7 @@ pub(crate) fn line(text: impl fmt::Display) -> Result<(), Failure> {
     writeln!(out, "{text}").and_then(|()| out.flush()).map_err(|error| cannot_print(&error))
 }
 
-/// Prints what a peer sent, as it is, and ends the line.
+/// Prints a peer's data as it is, and ends the line.
 pub(crate) fn data(bytes: &[u8]) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
     let end: &[u8] = if bytes.ends_with(b"\n") { b"" } else { b"\n" };
@@ -26,12 +26,12 @@ pub(crate) fn data(bytes: &[u8]) -> Result<(), Failure> {
     printed.map_err(|error| cannot_print(&error))
 }
 
-/// Prints one line on standard error. There is nowhere to report that this failed.
+/// Prints one line on standard error. A failure of this cannot be reported anywhere.
 pub(crate) fn warn(text: &impl fmt::Display) {
     let _ = writeln!(io::stderr().lock(), "terse: {text}");
 }
 
-/// A value as one line of JSON.
+/// Prints a value as one line of JSON.
 pub(crate) fn json(value: &impl serde::Serialize) -> Result<(), Failure> {
     let text = serde_json::to_string(value).map_err(|error| Failure::Failed(error.to_string()))?;
     line(text)
@@ -41,24 +41,24 @@ fn cannot_print(error: &io::Error) -> Failure {
     Failure::Failed(format!("cannot write to standard output: {error}"))
 }
 
-/// Text without control characters.
+/// Replaces the control characters in a text.
 pub(crate) fn printable(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c }).collect()
 }
 
-/// A connection that has ended, for the two forms of output.
+/// A connection that has ended, to be printed as JSON or as a table.
 pub(crate) struct Ended<'a> {
-    /// What it did.
+    /// The summary of the connection.
     pub(crate) summary: &'a Summary,
-    /// Why it failed, if it did.
+    /// The error of the connection, if it failed.
     pub(crate) error: Option<&'a str>,
-    /// The application protocol, if one was asked for.
+    /// The application protocol, if there is one.
     pub(crate) alpn: Option<String>,
-    /// Exported keying material in hexadecimal, if it was asked for.
+    /// Exported keying material in hexadecimal, if it was requested.
     pub(crate) exported: Option<&'a str>,
 }
 
-/// The object of the contract; what was asked for beyond it follows at the end.
+/// The JSON object of the command line's contract; further data that was requested follows at the end.
 #[derive(serde::Serialize)]
 struct Object<'a> {
     #[serde(flatten)]
@@ -70,19 +70,19 @@ struct Object<'a> {
 }
 
 impl<'a> Ended<'a> {
-    /// A connection that went well.
+    /// Returns a connection that ended without an error.
     pub(crate) fn new(connection: &'a Connection, exported: Option<&'a str>) -> Self {
         let alpn = connection.alpn_protocol().map(|name| String::from_utf8_lossy(name).into_owned());
         Self { summary: connection.summary(), error: None, alpn, exported }
     }
 
-    /// One line of JSON.
+    /// Prints one line of JSON.
     pub(crate) fn print_json(&self) -> Result<(), Failure> {
         let report = Report::new(self.summary, self.error);
         json(&Object { report, alpn: self.alpn.as_deref(), exported: self.exported })
     }
 
-    /// What a client prints: a table with `title`.
+    /// Prints a client's table with `title`.
     pub(crate) fn print_table(&self, title: &str) -> Result<(), Failure> {
         let mut table = printable(title);
         for (name, value) in self.rows() {
@@ -91,7 +91,7 @@ impl<'a> Ended<'a> {
         line(table)
     }
 
-    /// What a server prints: one line about `peer`.
+    /// Prints a server's line about `peer`.
     pub(crate) fn print_line(&self, peer: &str) -> Result<(), Failure> {
         let row = |(name, value): (&str, String)| match name {
             "version" | "cipher suite" | "group" => value,
@@ -164,7 +164,7 @@ fn or_none(value: Option<impl fmt::Display>) -> String {
     value.map_or_else(|| "none".into(), |value| value.to_string())
 }
 
-/// A number and a noun.
+/// Formats a number and a noun.
 pub(crate) fn count(n: u32, noun: &str) -> String {
     format!("{n} {noun}{}", if n == 1 { "" } else { "s" })
 }

@@ -1,4 +1,4 @@
-//! `terse pki`: a small CA for trying things. The work is done by `terse-pki`; here are the arguments and the report.
+//! `terse pki` is a small CA for trying things. `terse-pki` does the work; the arguments and the report are here.
 
 use std::fs;
 use std::io::{self, Write};
@@ -13,7 +13,7 @@ use terse_pki::{
 
 use crate::failure::Failure;
 
-/// Certificates start an hour early, for peers whose clocks are slow.
+/// The seconds by which certificates start early, for peers whose clocks are slow.
 const SLOW_CLOCK: u64 = 3600;
 
 #[derive(Debug, Subcommand)]
@@ -141,7 +141,7 @@ pub(crate) fn run(command: PkiCommand, json: bool) -> Result<(), Failure> {
     report(&written, json).map_err(|e| Failure::Failed(format!("standard output: {e}")))
 }
 
-/// A file that was written, and what it is for.
+/// A file that was written, and its purpose.
 struct Written {
     path: PathBuf,
     content: &'static str,
@@ -182,7 +182,7 @@ impl Issue {
         fs::create_dir_all(&out)
             .map_err(|e| failed(format!("{}: cannot be made: {e}; choose another directory", out.display())))?;
         let [certificate, key] = ["pem", "key"].map(|kind| out.join(file_name(&self.name, kind)));
-        // Nothing is written unless both can be: a new key beside an old certificate is of no use.
+        // Nothing is written unless both files can be: a new key beside an old certificate is useless.
         for path in [&certificate, &key] {
             if !self.force && path.exists() {
                 return Err(failure(Error::Exists(path.clone())));
@@ -208,7 +208,7 @@ impl Revoke {
     }
 }
 
-/// The file that is named, or the one that was written for a name.
+/// Returns the named file, or the one that was written for a name.
 fn certificate_file(target: PathBuf) -> PathBuf {
     let named = target.to_str().map(|name| PathBuf::from(file_name(name, "pem")));
     match named {
@@ -222,7 +222,7 @@ impl Ocsp {
         let authority = Authority::load(&self.ca).map_err(failure)?;
         let path = certificate_file(self.target);
         let certificates = read_certificates(&path).map_err(failed)?;
-        let leaf = &certificates[0]; // a file without any is refused
+        let leaf = &certificates[0]; // a file without certificates is refused
         let about = |e| Failure::Failed(format!("{}: {e}", path.display()));
         let now = now()?;
         let options = OcspOptions {
@@ -240,7 +240,7 @@ impl Crl {
     fn run(self, revoke: Option<&Path>) -> Result<Vec<Written>, Failure> {
         let authority = Authority::load(&self.ca).map_err(failure)?;
         let mut certificates = revoke.map(read_certificates).transpose().map_err(failed)?.unwrap_or_default();
-        certificates.truncate(1); // the leaf: the rest of its chain stays valid
+        certificates.truncate(1); // only the leaf: the rest of its chain stays valid
         if let (Some(path), Some(certificate)) = (revoke, certificates.first()) {
             authority.issuer_of(certificate).map_err(|e| Failure::Failed(format!("{}: {e}", path.display())))?;
         }
@@ -264,7 +264,7 @@ fn report(written: &[Written], json: bool) -> io::Result<()> {
     Ok(())
 }
 
-/// A wildcard in a file name would be one for the shell too.
+/// Returns a file name without wildcards, which a shell would expand.
 fn file_name(name: &str, kind: &str) -> String {
     format!("{}.{kind}", name.replace('*', "_"))
 }

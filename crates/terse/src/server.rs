@@ -101,7 +101,7 @@ impl ServerArgs {
     }
 }
 
-/// Bytes of early data.
+/// The default of `--early-data-size`, in bytes.
 const DEFAULT_EARLY_DATA: u32 = 0x4000;
 
 /// Runs the command.
@@ -190,7 +190,7 @@ impl Server {
         Ok(Self { clock: shared.clock(), config, cache_file, crl_files, staples, json, args })
     }
 
-    /// What `bind` makes of the address to listen on.
+    /// Opens a socket with `bind` at the address to listen on.
     fn listen<T>(&self, bind: impl FnOnce((&str, u16)) -> io::Result<T>) -> Result<T, Failure> {
         let HostPort { host, port } = &self.args.listen;
         bind((host, *port)).map_err(|error| {
@@ -221,7 +221,7 @@ impl Server {
         }
     }
 
-    /// Whoever read the reports may have gone; the clients have not.
+    /// Warns that a report could not be printed. Its reader may be gone, but the clients are not.
     fn warn_unprinted(&self, printed: Result<(), Failure>) {
         if let Err(failure) = printed {
             output::warn(&failure);
@@ -229,7 +229,7 @@ impl Server {
     }
 }
 
-/// Something is wrong that concerns all clients; it may pass, as when the process is out of descriptors.
+/// Waits after an error that concerns all clients and may pass, for example a lack of file descriptors.
 fn wait_out(doing: &str, error: &io::Error) {
     if error.kind() != io::ErrorKind::Interrupted {
         output::warn(&format!("cannot {doing}: {error}; trying again"));

@@ -1,7 +1,7 @@
-//! OCSP responses from files, stapled to this side's certificates (`--staple`), and read again when the files change:
-//! responses last for days, and programs for years.
+//! OCSP responses from files are stapled to this side's certificates (`--staple`), and read again when the files
+//! change: responses last for days, and programs for years.
 //!
-//! What must always hold: what is wrong with a file at the start is found before a connection is made; later it is
+//! What must always hold: at the start, a problem with a file is found before a connection is made; later it is
 //! reported once, and the last good response stays in force until it is out of date.
 
 use core::time::Duration;
@@ -16,7 +16,7 @@ use terse_tls::{ApiMisuse, Credential};
 use crate::failure::Failure;
 use crate::output;
 
-/// The files of `--staple`, each with the certificate that it is for.
+/// The files of `--staple`, each with its certificate.
 #[derive(Default)]
 pub(crate) struct Staples(Vec<Staple>);
 
@@ -24,11 +24,11 @@ struct Staple {
     path: PathBuf,
     provider: &'static CryptoProvider,
     credential: Credential,
-    /// What the file looked like when it was read last.
+    /// The stamp of the file when it was last read.
     seen: Mutex<Option<Stamp>>,
 }
 
-/// When a file was written, and how long it is: enough to see a change without reading it.
+/// The time when a file was written, and its length: they show a change without reading the file.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Stamp {
     modified: Option<SystemTime>,
@@ -60,12 +60,13 @@ impl Staples {
         paths.iter().map(load).collect::<Result<_, _>>().map(Self)
     }
 
-    /// How long to wait for a connection before [`Self::refresh`] is due again, where it cannot be called for each.
+    /// Returns how long to wait for a connection before [`Self::refresh`] is due again, where it cannot be called for
+    /// each.
     pub(crate) const fn until_renewal(&self) -> Option<Duration> {
         if self.0.is_empty() { None } else { Some(Duration::from_secs(1)) }
     }
 
-    /// Reads again what has changed. To be called before each connection.
+    /// Reads the files that have changed. This is called before each connection.
     pub(crate) fn refresh(&self) {
         self.0.iter().for_each(Staple::refresh);
     }
@@ -95,7 +96,7 @@ fn stamp(path: &Path) -> io::Result<Stamp> {
     Ok(Stamp { modified: metadata.modified().ok(), len: metadata.len() })
 }
 
-/// The stamp comes first: what changes while it is read is read again.
+/// Reads a file. The stamp comes first, so that a file that changes meanwhile is read again.
 fn read(path: &Path) -> io::Result<(Stamp, Vec<u8>)> {
     let stamp = stamp(path)?;
     if stamp.len > MAX_LEN {
@@ -110,6 +111,6 @@ fn unreadable(error: &io::Error) -> String {
 
 const MAX_LEN: u64 = 1 << 20;
 
-/// How one gets what is needed.
+/// The advice how to get a response.
 const ADVICE: &str = "fetch one from the CA's responder, as with openssl ocsp -issuer CA.pem -cert CERT.pem -url URL \
                       -no_nonce -respout FILE";

@@ -1,4 +1,4 @@
-//! `-v`: the handshake on standard error, a line per message.
+//! `-v` prints the handshake on standard error, a line for each message.
 
 use core::net::SocketAddr;
 use std::io::Write;
@@ -6,20 +6,20 @@ use std::sync::{Mutex, PoisonError};
 
 use terse_tls::{Trace, TraceEvent};
 
-/// Prints a line per event.
+/// A trace that prints a line for each event.
 #[derive(Debug)]
 pub(crate) struct TraceLog {
     prefix: Mutex<String>,
 }
 
 impl TraceLog {
-    /// `connection` tells the connections of a server apart; empty if there is only one.
+    /// Creates a trace. `connection` tells the connections of a server apart; it is empty if there is only one.
     pub(crate) fn new(connection: &str) -> Self {
         let prefix = if connection.is_empty() { String::new() } else { format!("{connection} ") };
         Self { prefix: Mutex::new(prefix) }
     }
 
-    /// What comes next is about the connection with this address.
+    /// Names the connection of the next lines by its address.
     pub(crate) fn set_connection(&self, address: Option<SocketAddr>) {
         let prefix = address.map_or_else(String::new, |address| format!("{address} "));
         *self.prefix.lock().unwrap_or_else(PoisonError::into_inner) = prefix;

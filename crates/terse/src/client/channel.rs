@@ -1,4 +1,4 @@
-//! What a client speaks over: a stream, or datagrams.
+//! A client's channel is a stream, or datagrams.
 
 use core::net::SocketAddr;
 use core::time::Duration;
@@ -8,7 +8,7 @@ use std::net::{Ipv4Addr, Ipv6Addr, TcpStream, UdpSocket};
 use terse_net::{DatagramClient, NetError, Stream, Timed};
 use terse_tls::Connection;
 
-/// A connection, and what carries it.
+/// A connection and its transport.
 pub(super) enum Channel {
     Stream(Box<Stream<Timed>>),
     Datagrams(Box<DatagramClient>),
@@ -22,7 +22,7 @@ impl Channel {
         }
     }
 
-    /// Over datagrams: where the server is.
+    /// Returns the address of the server over datagrams.
     pub(super) fn address(&self) -> Option<SocketAddr> {
         match self {
             Self::Stream(_) => None,
@@ -30,7 +30,7 @@ impl Channel {
         }
     }
 
-    /// Calls fail from `limit` after now on.
+    /// Sets a time limit: calls fail once `limit` has passed from now on.
     pub(super) fn set_limit(&mut self, limit: Duration) {
         match self {
             Self::Stream(stream) => stream.transport_mut().set_limit(limit),
@@ -38,7 +38,7 @@ impl Channel {
         }
     }
 
-    /// Returns how many bytes were taken: over datagrams all or none.
+    /// Sends early data. Returns how many bytes were taken; over datagrams these are all or none.
     pub(super) fn send_early_data(&mut self, data: &[u8]) -> Result<usize, NetError> {
         match self {
             Self::Stream(stream) => stream.send_early_data(data),
@@ -46,7 +46,8 @@ impl Channel {
         }
     }
 
-    /// Completes the handshake and sends `data`: over a stream with the last flight, if that is the client's.
+    /// Completes the handshake and sends `data`; over a stream the data goes with the last flight, if that is the
+    /// client's.
     pub(super) fn handshake_sending(&mut self, data: &[u8]) -> Result<(), NetError> {
         match self {
             Self::Stream(stream) => stream.handshake_sending(data),
@@ -57,7 +58,7 @@ impl Channel {
         }
     }
 
-    /// Sends `data`, over datagrams in one, and none if it is empty.
+    /// Sends `data`. Over datagrams it is one datagram, and none if it is empty.
     pub(super) fn send(&mut self, data: &[u8]) -> Result<(), NetError> {
         match self {
             Self::Stream(stream) => stream.send(data),
@@ -94,7 +95,7 @@ impl Channel {
         }
     }
 
-    /// Sees to it that an alert arrives, as far as that goes: a datagram is gone once it is sent.
+    /// Gives an alert on a stream time to arrive. Over datagrams nothing more can be done.
     pub(super) fn linger(&mut self, limit: Duration) {
         if let Self::Stream(stream) = self {
             stream.transport_mut().linger(limit);
@@ -102,12 +103,12 @@ impl Channel {
     }
 }
 
-/// Tries the addresses in turn.
+/// Connects to the first address that answers.
 pub(super) fn connect_tcp(addresses: &[SocketAddr], limit: Duration) -> io::Result<TcpStream> {
     first(addresses, |address| TcpStream::connect_timeout(&address, limit))
 }
 
-/// A socket for the first address that there is a way to. Nothing is sent yet.
+/// Connects a socket to the first address that has a route. Nothing is sent yet.
 pub(super) fn connect_udp(addresses: &[SocketAddr]) -> io::Result<(UdpSocket, SocketAddr)> {
     first(addresses, |address| {
         let socket = match address {

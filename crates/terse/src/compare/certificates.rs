@@ -1,7 +1,7 @@
-//! The certificates of a comparison, made for the occasion.
+//! The certificates of a comparison are made for it.
 //!
-//! What must always hold: the sizes of two runs are the same. RSA and EdDSA signatures have one length each; the DER of
-//! an ECDSA signature has the length that it has most often, and a certificate with another one is made again.
+//! What must always hold: two runs have the same sizes. RSA and EdDSA signatures have one length each; the DER of an
+//! ECDSA signature must have its most frequent length, and a certificate with another length is made again.
 
 use std::path::{Path, PathBuf};
 
@@ -22,20 +22,20 @@ use crate::failure::Failure;
 const SERVER: &str = "broker.plant.example";
 const CLIENT: &str = "sensor17.plant.example";
 
-/// Certificates are good for a year from here, and every run begins an hour later: 2026-01-01T00:00:00Z.
+/// The certificates' notBefore, 2026-01-01T00:00:00Z. They are valid for a year, and every run begins an hour later.
 const NOT_BEFORE: u64 = 1_767_225_600;
 
-/// When runs begin, in UNIX seconds.
+/// The time when runs begin, in UNIX seconds.
 pub(crate) const NOW: u64 = NOT_BEFORE + 3_600;
 
-/// What both sides offer and accept; an empty list stands for the least that the certificates need.
+/// The algorithms that both sides offer and accept; an empty list stands for the fewest that the certificates need.
 pub(crate) struct Algorithms {
     pub(crate) suites: Vec<CipherSuite>,
     pub(crate) groups: Vec<NamedGroup>,
     pub(crate) signature_schemes: Vec<SignatureScheme>,
 }
 
-/// Certificates from files, of both sides.
+/// The certificate files of both sides.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Own certificates")]
 pub(crate) struct Files {
@@ -62,13 +62,13 @@ pub(crate) struct Files {
     client_ca: Option<PathBuf>,
 }
 
-/// What both sides are, by their certificates.
+/// The two sides with their certificates.
 struct Certified {
     server: Credential,
     client: Credential,
-    /// What the client trusts.
+    /// The trust anchors of the client.
     trust: Trust,
-    /// What the server trusts.
+    /// The trust anchors of the server.
     client_trust: Trust,
     name: String,
     schemes: Vec<SignatureScheme>,
@@ -77,7 +77,7 @@ struct Certified {
     curve: Option<NamedGroup>,
 }
 
-/// Both sides, with a chain of `server` and one of `client`, made now.
+/// Makes both sides, with a new chain of `server` and one of `client`.
 pub(crate) fn made(
     provider: &'static CryptoProvider,
     client: Chain,
@@ -106,13 +106,13 @@ pub(crate) fn made(
 }
 
 impl Files {
-    /// Whether they are used.
+    /// Whether certificate files were given.
     pub(super) const fn are_given(&self) -> bool {
         self.cert.is_some()
     }
 
-    /// Both sides, with these certificates. Nothing is known of their keys, so that all suites, groups and signature
-    /// schemes are offered unless some are chosen.
+    /// Returns both sides, with the given certificates. The algorithms of their keys are unknown, so that all suites,
+    /// groups and signature schemes are offered unless some are chosen.
     pub(super) fn parties(
         &self,
         provider: &'static CryptoProvider,
@@ -193,7 +193,7 @@ fn in_file(path: &Path, error: impl core::fmt::Display) -> Failure {
     Failure::Failed(format!("{}: {error}", path.display()))
 }
 
-/// One for each version.
+/// Returns a cipher suite for each version.
 fn suites(server: KeyAlgorithm) -> Vec<CipherSuite> {
     let tls12 = match server {
         KeyAlgorithm::Rsa2048 | KeyAlgorithm::Rsa3072 | KeyAlgorithm::Rsa4096 => {
@@ -204,7 +204,7 @@ fn suites(server: KeyAlgorithm) -> Vec<CipherSuite> {
     vec![CipherSuite::TLS_AES_128_GCM_SHA256, tls12]
 }
 
-/// The curve of such keys, for TLS 1.2.
+/// Returns the curve of such keys, for TLS 1.2.
 const fn curve(algorithm: KeyAlgorithm) -> Option<NamedGroup> {
     match algorithm {
         KeyAlgorithm::P256 => Some(NamedGroup::SECP256R1),
@@ -213,7 +213,7 @@ const fn curve(algorithm: KeyAlgorithm) -> Option<NamedGroup> {
     }
 }
 
-/// What chains of such keys are signed with, and handshakes.
+/// Returns the schemes by which chains of such keys, and their handshakes, are signed.
 fn schemes(algorithm: KeyAlgorithm) -> Vec<SignatureScheme> {
     match algorithm {
         KeyAlgorithm::P256 => vec![SignatureScheme::ECDSA_SECP256R1_SHA256],
@@ -255,7 +255,7 @@ fn credential(
     Credential::new(issued.chain().to_vec(), key).map_err(failed)
 }
 
-/// Whether the signatures of `certificates` are as long as most are: of ECDSA's every second is.
+/// Whether the signatures of `certificates` have the most frequent length, as every second ECDSA signature has.
 fn are_typical<'a>(
     chain: Chain,
     mut certificates: impl Iterator<Item = &'a CertificateDer<'static>>,

@@ -8,7 +8,7 @@ use terse_sim::compare::{Captured, Row};
 
 use crate::failure::Failure;
 
-/// Says at once what would fail only after all was measured: a file in a directory that does not exist.
+/// Refuses a file in a directory that does not exist, before the measurements rather than after them.
 pub(super) fn check(path: &Path) -> Result<(), Failure> {
     match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() && !parent.is_dir() => {
@@ -19,12 +19,12 @@ pub(super) fn check(path: &Path) -> Result<(), Failure> {
     }
 }
 
-/// Writes a file, over what was there.
+/// Writes a file, and replaces an existing one.
 pub(super) fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     fs::write(path, bytes).map_err(|error| cannot_write(path, error))
 }
 
-/// Whether a name stands for standard output.
+/// Whether a name means standard output.
 pub(super) fn is_standard_output(path: &Path) -> bool {
     path.as_os_str() == "-"
 }
@@ -33,7 +33,7 @@ fn cannot_write(path: &Path, error: impl core::fmt::Display) -> Failure {
     Failure::Failed(format!("cannot write {}: {error}", path.display()))
 }
 
-/// A row of the file, whose columns are the names of these fields.
+/// A row of the file; the names of these fields are its columns.
 #[derive(Serialize)]
 struct Line<'a> {
     mode: &'a str,
@@ -126,7 +126,7 @@ fn line(row: &Row) -> Line<'_> {
     }
 }
 
-/// Writes the packets of all rows into one file, each row an interface with its secrets.
+/// Writes the packets of all rows into one file; each row is an interface, with its secrets.
 pub(super) fn write_captures(path: &Path, captures: &[Captured]) -> Result<(), Failure> {
     write(path, &Captured::join(captures).to_pcapng())
 }

@@ -1,4 +1,4 @@
-//! Options about the simulated network.
+//! The options of the simulated network.
 
 use core::time::Duration;
 
@@ -74,7 +74,7 @@ enum Nagle {
 }
 
 impl NetworkOptions {
-    /// All links, at all MTUs.
+    /// Returns all links, at all MTUs.
     pub(super) fn links(&self) -> Result<Vec<Link>, Failure> {
         let mut links: Vec<Link> = Vec::new();
         for name in &self.links {
@@ -102,7 +102,7 @@ impl NetworkOptions {
             };
             for mtu in mtus {
                 let link = Link { mtu, ..link.clone() };
-                // What was asked for twice is compared once.
+                // A link that was named twice is compared once.
                 if !links.contains(&link) {
                     links.push(link);
                 }
@@ -111,7 +111,7 @@ impl NetworkOptions {
         Ok(links)
     }
 
-    /// The version of IP on `link`.
+    /// Returns the version of IP on `link`.
     pub(super) fn ip(&self, link: &Link) -> Result<IpVersion, Failure> {
         let carries_v4 = matches!(link.framing, Framing::Ethernet | Framing::Ip);
         match self.ip {
@@ -125,7 +125,7 @@ impl NetworkOptions {
         }
     }
 
-    /// How TCP behaves, and whether its MSS is a limit of its own.
+    /// Returns the configuration of TCP, and whether its MSS applies where the MTU would allow more.
     pub(super) fn tcp(&self) -> (tcp::Config, bool) {
         let mut config = match self.tcp {
             TcpProfile::Linux => tcp::Config::linux(),
@@ -134,7 +134,7 @@ impl NetworkOptions {
         config.nagle = match (self.nagle, self.tcp) {
             (Some(Nagle::On), _) => tcp::Nagle::On,
             (Some(Nagle::Minshall), _) => tcp::Nagle::Minshall,
-            // Programs for Linux set TCP_NODELAY, ours too (`terse_net::Timed`).
+            // Programs for Linux set TCP_NODELAY, and so does `terse_net::Timed`.
             (Some(Nagle::Off), _) | (None, TcpProfile::Linux) => tcp::Nagle::Off,
             (None, TcpProfile::Constrained) => config.nagle,
         };
@@ -167,13 +167,13 @@ fn percent(text: &str) -> Result<f64, String> {
 }
 
 impl NetworkOptions {
-    /// Whether to say which links there are, and nothing else.
+    /// Whether only the list of links is wanted.
     pub(super) fn wants_list(&self) -> bool {
         self.links.iter().any(|name| name == "list")
     }
 }
 
-/// The links that have a name.
+/// Returns the list of links by name.
 pub(super) fn list() -> String {
     let lines = PROFILES.iter().filter_map(|name| name.parse::<Link>().ok()).map(|link| {
         let rate = |rate: Option<u64>| rate.map_or("-".into(), |rate| format!("{} kbit/s", rate / 1000));

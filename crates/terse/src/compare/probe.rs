@@ -1,29 +1,29 @@
-//! Measures the engine's calls: the processor time of this thread, and the heap.
+//! A probe measures the engine's calls: the processor time of this thread, and the heap.
 //!
 //! What must always hold: only calls of the engine count, each for its side; the simulated network does not.
 
 use terse_sim::compare::{Cpu, Party, Probe, Sides};
 
-/// Measures both sides of one connection after the other.
+/// A probe that measures both sides of one connection after the other.
 #[derive(Default)]
 pub(super) struct Meter {
     counts_heap: bool,
-    /// Of the connection at hand.
+    /// The processor time of the current connection.
     nanoseconds: Sides<u64>,
     in_use: Sides<i64>,
     peak: Sides<i64>,
-    /// Of those before.
+    /// The processor times of the earlier connections.
     times: Vec<Sides<u64>>,
     peaks: Vec<Sides<i64>>,
 }
 
 impl Meter {
-    /// A meter of the processor time, and of the heap if asked for.
+    /// Creates a meter of the processor time and, if `counts_heap`, of the heap.
     pub(super) fn new(counts_heap: bool) -> Self {
         Self { counts_heap, ..Self::default() }
     }
 
-    /// The medians since the last call.
+    /// Returns the medians since the last call.
     pub(super) fn take(&mut self) -> (Option<Cpu>, Option<Sides<u64>>) {
         let times = core::mem::take(&mut self.times);
         let peaks = core::mem::take(&mut self.peaks);
@@ -64,7 +64,7 @@ impl Probe for Meter {
     }
 }
 
-/// What this thread has computed, in nanoseconds.
+/// Returns the processor time of this thread, in nanoseconds.
 fn thread_time() -> u64 {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
     (time.tv_sec as u64).saturating_mul(1_000_000_000).saturating_add(time.tv_nsec as u64)

@@ -11,7 +11,7 @@ mod figure;
 
 use figure::{LAYERS, PAPER, thousands};
 
-/// The report, as HTML.
+/// Returns the report as HTML.
 pub(super) fn render(args: &CompareArgs, rows: &[Row], failures: &[String]) -> String {
     let has_paper = rows.iter().any(|row| paper_value(row).is_some());
     let page = html! {
@@ -38,7 +38,7 @@ pub(super) fn render(args: &CompareArgs, rows: &[Row], failures: &[String]) -> S
     page.into_string()
 }
 
-/// All rows of one version on links of one name, whatever their MTUs.
+/// Groups the rows by version and name of the link, whatever their MTUs.
 fn sheets(rows: &[Row]) -> Vec<Vec<&Row>> {
     let mut sheets: Vec<Vec<&Row>> = Vec::new();
     for row in rows {
@@ -53,7 +53,7 @@ fn sheets(rows: &[Row]) -> Vec<Vec<&Row>> {
     sheets
 }
 
-/// What was asked for and is not here: a reader who sees five modes of six wants to know.
+/// Lists the rows that could not be measured, so that a reader knows why they are missing.
 fn missing(failures: &[String]) -> Markup {
     html! {
         @if !failures.is_empty() {
@@ -67,7 +67,7 @@ fn missing(failures: &[String]) -> Markup {
     }
 }
 
-/// What is found, in a few sentences.
+/// Describes the result in a few sentences.
 fn opening(rows: &[Row]) -> Markup {
     html! {
         p class="lead" {
@@ -112,7 +112,7 @@ fn percent(full: &Row, row: &Row) -> String {
     format!("{:.1} %", 100.0 * (1.0 - row.bytes.total as f64 / full.bytes.total.max(1) as f64))
 }
 
-/// What each mode is.
+/// Describes each mode.
 fn modes(rows: &[Row]) -> Markup {
     let known = MODES.iter().filter(|(mode, ..)| rows.iter().any(|row| row.mode == *mode));
     html! {
@@ -165,7 +165,7 @@ const MODES: [(Mode, &str, &str, &str); 6] = [
     ),
 ];
 
-/// Figure and tables of one version on one kind of link.
+/// Returns the figure and the tables of one version on one kind of link.
 fn section(sheet: &[&Row], has_paper: bool) -> Markup {
     let Some(first) = sheet.first() else { return html! {} };
     let carrier = if first.transport == Transport::Datagram { "UDP" } else { "TCP" };
@@ -209,7 +209,7 @@ fn drawn(figure: Result<String, Box<dyn core::error::Error>>) -> Markup {
     }
 }
 
-/// A row for each mode, and one for each message.
+/// Returns a table with a row for each mode, and one with a row for each message.
 fn numbers(group: &[&Row]) -> Markup {
     let Some(first) = group.first() else { return html! {} };
     let full = group.iter().find(|row| row.mode == Mode::Full);
@@ -308,7 +308,7 @@ fn paper_value(row: &Row) -> Option<paper::PaperValue> {
     (row.certificates == paper::CERTIFICATES).then(|| paper::value(row.version, row.mode, row.mtu)).flatten()
 }
 
-/// Bytes where they follow from the paper, else how much less than a full connection.
+/// Returns the paper's bytes where they can be derived, otherwise the share that it saved.
 fn paper_text(value: &paper::PaperValue) -> String {
     match (value.bytes, value.saved) {
         (Some(bytes), _) => format!("{} B", thousands(bytes.round() as usize)),
@@ -317,7 +317,7 @@ fn paper_text(value: &paper::PaperValue) -> String {
     }
 }
 
-/// How it was measured, and how to do it again.
+/// Describes the measurement, and how to repeat it.
 fn method(args: &CompareArgs, rows: &[Row], has_paper: bool) -> Markup {
     let runs = rows.iter().map(|row| row.runs.count).max().unwrap_or(0);
     html! {
@@ -357,7 +357,7 @@ fn method(args: &CompareArgs, rows: &[Row], has_paper: bool) -> Markup {
     }
 }
 
-/// The command that made the report.
+/// Returns the command that made the report.
 fn command_line() -> String {
     let words = std::env::args_os().skip(1).map(|word| {
         let word = word.to_string_lossy().into_owned();

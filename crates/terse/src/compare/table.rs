@@ -1,15 +1,15 @@
-//! A comparison as tables for people: one for each version and link, a line for each mode.
+//! A comparison is printed as tables for people: one for each version and link, with a line for each mode.
 
 use terse_sim::compare::{Mode, Row, paper};
 use terse_tls::HandshakeType;
 use terse_tls::summary::Transport;
 
-/// Rows of one version on one link, which are compared with each other.
+/// Groups rows of one version on one link, which are compared with each other.
 pub(super) fn groups(rows: &[Row]) -> impl Iterator<Item = &[Row]> {
     rows.chunk_by(|a, b| (a.version, &a.link, a.mtu) == (b.version, &b.link, b.mtu))
 }
 
-/// What all layers carried.
+/// Returns the table of bytes by layer.
 pub(super) fn layers(group: &[Row]) -> String {
     let Some(first) = group.first() else { return String::new() };
     let (carrier, is_stream) = match first.transport {
@@ -72,7 +72,7 @@ pub(super) fn layers(group: &[Row]) -> String {
     text
 }
 
-/// What each handshake message took.
+/// Returns the table of bytes by handshake message.
 pub(super) fn messages(group: &[Row]) -> String {
     let mut lines = vec![];
     let header = ["message", "from"].map(str::to_owned).into_iter();
@@ -99,7 +99,7 @@ pub(super) fn messages(group: &[Row]) -> String {
     lay_out(&lines)
 }
 
-/// How much less than a full handshake.
+/// Returns the share of a full handshake that a row saved.
 fn saved(group: &[Row], row: &Row) -> String {
     match group.iter().find(|full| full.mode == Mode::Full) {
         Some(full) if row.mode != Mode::Full && full.bytes.total > 0 => {
@@ -126,7 +126,7 @@ fn dash() -> String {
     "-".into()
 }
 
-/// Columns as wide as what is in them: the first to the left, the others to the right.
+/// Pads columns to the width of their longest value: the first to the left, the others to the right.
 fn lay_out(lines: &[Vec<String>]) -> String {
     let columns = lines.iter().map(Vec::len).max().unwrap_or(0);
     let width = |column| {

@@ -1,4 +1,4 @@
-//! How the two parties of `terse demo` meet on loopback: over TCP, or over UDP.
+//! The two parties of `terse demo` connect on loopback: over TCP, or over UDP.
 
 use alloc::sync::Arc;
 use core::time::Duration;
@@ -14,17 +14,18 @@ use terse_tls::{
 use super::{BROKER, Demo, SENSOR, failed};
 use crate::failure::Failure;
 
-/// A meeting, as both sides saw it, and what went wrong.
+/// The result of a connection, as both sides saw it, with the problem if it failed.
 pub(super) struct Outcome {
     pub(super) client: Summary,
     pub(super) server: Summary,
     pub(super) problem: Option<String>,
 }
 
-/// No meeting takes longer, whatever the machine is doing.
+/// The time limit of a connection: none takes longer, on any machine.
 const TIME_LIMIT: Duration = Duration::from_secs(60);
 
-/// Loopback loses nothing, so nothing needs to be sent again, however slow the machine is.
+/// The retransmission timeout in milliseconds: loopback loses nothing, so that only a slow machine could let a timer
+/// expire.
 const PATIENCE: u64 = 20_000;
 
 const MEASUREMENT: &[u8] = b"21.5 C";
@@ -35,7 +36,7 @@ impl Demo {
     pub(super) fn meet_over_a_stream(&self, mut config: ConfigBuilder<ClientConfig>) -> Result<Outcome, Failure> {
         let listener = TcpListener::bind("127.0.0.1:0").map_err(no_socket)?;
         let address = listener.local_addr().map_err(no_socket)?;
-        // A connection is complete before it is accepted.
+        // The kernel completes a connection before it is accepted.
         let client_socket = TcpStream::connect(address).map_err(no_socket)?;
         let (server_socket, _) = listener.accept().map_err(no_socket)?;
 
@@ -105,7 +106,8 @@ impl Demo {
     }
 }
 
-/// Sends a measurement, reads the answer, and waits for the end: only then is the cache entry confirmed.
+/// Sends a measurement, reads the answer, and waits for the server's close_notify: only then is the cache entry
+/// confirmed.
 fn sensor_on_a_stream(stream: &mut Stream<Timed>) -> Result<(), NetError> {
     stream.handshake()?;
     stream.send(MEASUREMENT)?;
@@ -125,7 +127,7 @@ fn broker_on_a_stream(stream: &mut Stream<Timed>) -> Result<(), NetError> {
     stream.close()
 }
 
-/// As [`sensor_on_a_stream`].
+/// Sends a measurement, reads the answer, and waits for the server's close_notify, as [`sensor_on_a_stream`] does.
 fn sensor_on_datagrams(client: &mut DatagramClient) -> Result<(), NetError> {
     client.handshake()?;
     client.send(MEASUREMENT)?;
@@ -136,7 +138,7 @@ fn sensor_on_datagrams(client: &mut DatagramClient) -> Result<(), NetError> {
     Ok(())
 }
 
-/// Serves one client, and tells what the connection did.
+/// Serves one client, and copies the summary of its connection.
 fn broker_on_datagrams(server: &mut DatagramServer, summary: &mut Summary) -> Result<(), NetError> {
     while let Some((handle, event)) = server.next_event(Some(TIME_LIMIT))? {
         if let Some(connection) = server.connection(handle) {

@@ -8,7 +8,7 @@ use terse_tls::summary::{Traffic, Transport};
 
 use super::Step;
 
-/// The meetings side by side; each is compared with the first one over the same transport.
+/// Returns the table of the connections; each is compared with the first one over the same transport.
 pub(super) fn table(chain: Chain, steps: &[Step]) -> String {
     let mut text = format!(
         "A sensor and a broker met {} times on loopback, over TCP and over UDP.\n\
@@ -66,13 +66,13 @@ trip and a second ClientHello go to a cookie, which shows that the sensor is whe
 unless its ticket of compact shows that; and the broker acknowledges the last flight, since
 packets get lost.";
 
-/// A number of bytes of a step.
+/// A function that returns a number of bytes of a step.
 type Size = fn(&Step) -> u64;
 
 const COLUMN: usize = 10;
 
 fn row(text: &mut String, name: &str, values: impl Iterator<Item = String>) {
-    let _ = write!(text, "{name:<26}"); // a String takes everything
+    let _ = write!(text, "{name:<26}"); // writing to a String cannot fail
     for value in values {
         let _ = write!(text, "{value:>COLUMN$}");
     }

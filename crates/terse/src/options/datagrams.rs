@@ -1,6 +1,6 @@
-//! Options about datagrams: DTLS, and how it behaves on a network.
+//! The options of DTLS, and of its behaviour on a network.
 //!
-//! What must always hold: what has no meaning over datagrams is refused, with what to do instead.
+//! What must always hold: an option that has no meaning over datagrams is refused, with a remedy.
 
 use core::net::IpAddr;
 use core::time::Duration;
@@ -39,12 +39,12 @@ impl DatagramOptions {
         self.dtls
     }
 
-    /// How long to wait for the peer unless something else is asked for, in seconds.
+    /// Returns the default time limit for the peer, in seconds.
     pub(crate) const fn default_timeout(&self) -> u32 {
         if self.constrained { 120 } else { 30 }
     }
 
-    /// Refuses the first of the options that is given, each for its reason.
+    /// Refuses the first of the options that is given, with its reason.
     pub(crate) fn refuse(&self, options: &[(bool, &str, &str)]) -> Result<(), Failure> {
         match options.iter().find(|(is_given, ..)| self.dtls && *is_given) {
             Some((_, option, reason)) => Err(Failure::Usage(format!("{option} with --dtls: it {reason}"))),
@@ -52,7 +52,8 @@ impl DatagramOptions {
         }
     }
 
-    /// How connections to or from `address` behave that wait for `time_limit` in all; `None`: they run over a stream.
+    /// Returns the configuration of connections to or from `address` with this `time_limit` in all, or `None` over a
+    /// stream.
     pub(crate) fn datagrams(&self, address: IpAddr, time_limit: Duration) -> Option<Datagrams> {
         if !self.dtls {
             return None;
@@ -72,8 +73,8 @@ impl DatagramOptions {
     }
 }
 
-/// How often a flight is sent again so that it is given up when `time_limit` is at its end, or at the first timeout after
-/// that.
+/// Returns how often a flight is retransmitted so that it is given up at the end of `time_limit`, or at the first
+/// timeout after that.
 fn retransmissions_within(time_limit: Duration, datagrams: &Datagrams) -> u8 {
     let mut timeout = datagrams.initial_timeout;
     let mut waited = u128::from(timeout);

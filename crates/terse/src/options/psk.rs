@@ -1,4 +1,4 @@
-//! Options about a pre-shared key.
+//! The options of a pre-shared key.
 
 use std::path::PathBuf;
 
@@ -8,7 +8,7 @@ use terse_tls::resume::ExternalPsk;
 
 use crate::failure::Failure;
 
-/// A key that both sides have from elsewhere, and its name.
+/// A key that both sides have from elsewhere, and its identity.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Pre-shared key")]
 pub(crate) struct PskOptions {
@@ -24,17 +24,17 @@ pub(crate) struct PskOptions {
 }
 
 impl PskOptions {
-    /// Whether there is a key.
+    /// Whether a key was given.
     pub(crate) const fn is_given(&self) -> bool {
         self.psk_identity.is_some()
     }
 
-    /// Whether the key is imported, and so not for TLS 1.2.
+    /// Whether the key is imported, and so cannot be used in TLS 1.2.
     pub(crate) const fn is_imported(&self) -> bool {
         self.psk_import.is_some()
     }
 
-    /// The key, if there is one.
+    /// Loads the key, if one was given.
     pub(crate) fn load(&self) -> Result<Option<ExternalPsk>, Failure> {
         let (Some(identity), Some(file)) = (&self.psk_identity, &self.psk_file) else { return Ok(None) };
         let key = files::read_psk(file).map_err(|error| Failure::Failed(error.to_string()))?;

@@ -1,4 +1,4 @@
-//! The values of options.
+//! Tests of the values of options.
 
 use super::*;
 

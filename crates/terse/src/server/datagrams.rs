@@ -1,6 +1,6 @@
-//! `terse server --dtls`: all clients on one socket, in one thread.
+//! `terse server --dtls` serves all clients on one socket, in one thread.
 //!
-//! What must always hold: whatever a client does or leaves out, the others are served.
+//! What must always hold: whatever one client does or fails to do, the others are served.
 
 use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
@@ -20,14 +20,14 @@ use crate::trace::TraceLog;
 /// A client whose handshake is complete.
 struct Client {
     address: SocketAddr,
-    /// As it was then, in case that the connection is replaced.
+    /// The summary at that time, in case the connection is replaced.
     summary: Summary,
 }
 
 /// The clients, and how many more connections may end.
 struct Clients {
     connected: BTreeMap<ConnectionHandle, Client>,
-    /// Early data to be sent back once the handshake is complete.
+    /// Early data to send back once the handshake is complete.
     early_data: BTreeMap<ConnectionHandle, Vec<Vec<u8>>>,
     left: Option<u32>,
 }
@@ -130,8 +130,8 @@ impl Server {
         }
     }
 
-    /// The report of a connection, and its end. The report comes first: a client that has seen its connection end may
-    /// look for it.
+    /// Prints the report of a connection, and ends it. The report comes first: a client that has seen its connection
+    /// end may look for it.
     fn end(
         &self,
         server: &mut DatagramServer,
@@ -152,7 +152,8 @@ impl Server {
         clients.early_data.remove(&handle);
     }
 
-    /// A connection is gone because its client began another one. One that never was complete is nobody's business.
+    /// Reports a connection that is gone because its client began another one. One whose handshake was not complete is
+    /// not reported.
     fn replaced(&self, clients: &mut Clients, handle: ConnectionHandle) {
         clients.early_data.remove(&handle);
         let Some(Client { address, summary }) = clients.connected.remove(&handle) else { return };
@@ -166,7 +167,8 @@ impl Server {
     }
 }
 
-/// Sends `message`. One that the client cannot be sent now is dropped, as if the network had lost it, and counted.
+/// Sends `message`. If too much is queued for the client, the message is dropped, as if the network had lost it, and
+/// counted.
 fn send(server: &mut DatagramServer, handle: ConnectionHandle, message: &[u8]) -> Result<(), NetError> {
     match server.send(handle, message) {
         Err(NetError::Tls(Error::ApiMisuse(ApiMisuse::SendBufferFull))) => Ok(()),

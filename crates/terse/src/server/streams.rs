@@ -20,10 +20,10 @@ use crate::failure::Failure;
 use crate::output;
 use crate::trace::TraceLog;
 
-/// Connections that are served at a time; more wait to be accepted.
+/// The number of connections that are served at a time; more wait to be accepted.
 const MAX_CONCURRENT: usize = 256;
 
-/// How long a connection may take to end.
+/// The longest time that a connection may take to end.
 const CLOSING_TIME: Duration = Duration::from_secs(2);
 
 impl Server {
@@ -48,7 +48,7 @@ impl Server {
                     Ok(accepted) => accepted,
                     Err(error) => {
                         if error.kind() != ErrorKind::ConnectionAborted {
-                            wait_out("accept a connection", &error); // not that a client is gone already
+                            wait_out("accept a connection", &error); // not for a client that is gone
                         }
                         continue;
                     }
@@ -65,7 +65,7 @@ impl Server {
         });
     }
 
-    /// One connection, from TCP to close_notify, and its report.
+    /// Serves one connection, from TCP to close_notify, and prints its report.
     fn serve_one(&self, socket: TcpStream, peer: SocketAddr) {
         let mut stream = match self.open(socket, peer) {
             Ok(stream) => stream,
@@ -95,7 +95,7 @@ impl Server {
         Ok(Stream::new(connection, transport, self.clock))
     }
 
-    /// Everything until the client closes. Returns the exported bytes.
+    /// Does everything until the client closes. Returns the exported bytes.
     fn converse(&self, stream: &mut Stream<Timed>) -> Result<Option<String>, NetError> {
         let mut chunk = [0; 0x4000];
         let mut early_data = Vec::new();
@@ -141,18 +141,18 @@ impl Server {
     }
 }
 
-/// Counts the connections that are being served.
+/// A counter of the connections that are being served.
 #[derive(Default)]
 struct Slots {
     taken: Mutex<usize>,
     freed: Condvar,
 }
 
-/// The place of one connection, free again when it is dropped.
+/// The slot of one connection, which is free again when this is dropped.
 struct Slot<'a>(&'a Slots);
 
 impl Slots {
-    /// Waits for a place.
+    /// Waits for a free slot.
     fn take(&self) -> Slot<'_> {
         let taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
         let full = |taken: &mut usize| *taken >= MAX_CONCURRENT;

@@ -4,7 +4,7 @@ use plotters::coord::types::RangedCoordf64;
 use plotters::prelude::*;
 use terse_sim::compare::{Mode, Row, paper};
 
-/// Name, colour, bytes.
+/// A layer's name, its colour, and its bytes in a row.
 type Layer = (&'static str, RGBColor, fn(&Row) -> usize);
 
 /// Layers from the bottom of a bar to its top.
@@ -16,7 +16,7 @@ pub(super) const LAYERS: [Layer; 5] = [
     ("link", RGBColor(165, 165, 165), |row| row.bytes.link),
 ];
 
-/// The colour of what a paper says.
+/// The colour of a paper's values.
 pub(super) const PAPER: RGBColor = RGBColor(192, 0, 0);
 
 const BAR: f64 = 0.72;
@@ -25,7 +25,7 @@ const SIZE: (u32, u32) = (1000, 380);
 type Chart<'a, 'b> = ChartContext<'a, SVGBackend<'b>, Cartesian2d<RangedCoordf64, RangedCoordf64>>;
 type Drawn = Result<String, Box<dyn core::error::Error>>;
 
-/// Bytes on all layers: a bar for each row, next to each other; a gap between MTUs. What a paper says is drawn beside.
+/// Draws the bytes on all layers: a bar for each row, with a gap between MTUs. A paper's value is drawn beside.
 pub(super) fn layers(rows: &[&Row]) -> Drawn {
     let highest = rows.iter().map(|row| row.bytes.total).max().unwrap_or(1).max(1);
     let highest =
@@ -54,7 +54,7 @@ pub(super) fn layers(rows: &[&Row]) -> Drawn {
     )
 }
 
-/// How long until the client was connected.
+/// Draws the time until the client was connected.
 pub(super) fn times(rows: &[&Row]) -> Drawn {
     let longest = rows.iter().map(|row| row.runs.p95_connected_ms).fold(0.001, f64::max);
     let (unit, per_unit) = if longest >= 10_000.0 { ("seconds", 1e3) } else { ("milliseconds", 1.0) };
@@ -77,7 +77,7 @@ pub(super) fn times(rows: &[&Row]) -> Drawn {
     )
 }
 
-/// What the paper's value is in bytes: given, or its share of the full handshake that was measured here.
+/// Returns the paper's value in bytes: given, or its share of the full handshake that was measured here.
 fn paper_range(rows: &[&Row], row: &Row) -> Option<(f64, f64)> {
     if row.certificates != paper::CERTIFICATES {
         return None;
@@ -88,7 +88,7 @@ fn paper_range(rows: &[&Row], row: &Row) -> Option<(f64, f64)> {
     }
     let full = rows.iter().find(|full| full.mode == Mode::Full && full.mtu == row.mtu)?.bytes.total as f64;
     let (least, most) = value.saved;
-    let least = if least == 0.0 { most } else { least }; // "up to" has no other end
+    let least = if least == 0.0 { most } else { least }; // "up to" has no lower end
     Some((full * (1.0 - most / 100.0), full * (1.0 - least / 100.0)))
 }
 
@@ -135,7 +135,7 @@ fn draw(
     Ok(svg)
 }
 
-/// The left edge of each bar.
+/// Returns the left edge of each bar.
 fn places(rows: &[&Row]) -> Vec<f64> {
     let mut left = -1.0;
     let mut mtu = rows.first().map(|row| row.mtu);
@@ -147,7 +147,7 @@ fn places(rows: &[&Row]) -> Vec<f64> {
     rows.iter().map(place).collect()
 }
 
-/// Text above a bar.
+/// Draws text above a bar.
 fn label(chart: &mut Chart<'_, '_>, left: f64, top: f64, text: &str) -> Result<(), Box<dyn core::error::Error>> {
     let (x, y) = chart.plotting_area().map_coordinate(&(left + BAR / 2.0, top));
     let area = chart.plotting_area().strip_coord_spec();
@@ -156,7 +156,7 @@ fn label(chart: &mut Chart<'_, '_>, left: f64, top: f64, text: &str) -> Result<(
     Ok(())
 }
 
-/// Text below the axis.
+/// Draws text below the axis.
 fn below(
     area: &DrawingArea<SVGBackend<'_>, plotters::coord::Shift>,
     chart: &Chart<'_, '_>,
@@ -174,7 +174,7 @@ fn centred(size: u32) -> TextStyle<'static> {
     TextStyle::from(("sans-serif", size).into_font()).color(&BLACK).pos(Pos::new(HPos::Center, VPos::Top))
 }
 
-/// 12345 as `12,345`.
+/// Formats 12345 as `12,345`.
 pub(super) fn thousands(number: usize) -> String {
     let digits = number.to_string();
     let mut text = String::new();

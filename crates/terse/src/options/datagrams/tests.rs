@@ -1,4 +1,4 @@
-//! What the options make of a network.
+//! The options of datagrams set the sizes and timers of a network.
 
 use super::*;
 
