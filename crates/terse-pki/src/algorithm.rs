@@ -1,4 +1,4 @@
-//! Key algorithms and chain lengths, by the names that the command line uses (`p256`, `rsa2048x3`).
+//! Key algorithms and chain lengths have names, which the command line uses (`p256`, `rsa2048x3`).
 
 use core::fmt;
 use core::str::FromStr;
@@ -55,7 +55,7 @@ impl KeyAlgorithm {
         }))
     }
 
-    /// The algorithm of a key that was read from a file; `None` for one that this CA does not make.
+    /// Returns the algorithm of a key that was read from a file, or `None` for one that this CA does not make.
     pub(crate) fn of(key: &KeyPair) -> Option<Self> {
         let algorithm = key.algorithm();
         if algorithm == &PKCS_ECDSA_P256_SHA256 {
@@ -100,7 +100,7 @@ pub struct Chain {
 }
 
 impl Chain {
-    /// A chain of 2 to 9 certificates.
+    /// Creates a chain of 2 to 9 certificates.
     pub fn new(algorithm: KeyAlgorithm, certificates: usize) -> Result<Self, Error> {
         match certificates {
             2..=9 => Ok(Self { algorithm, certificates }),
@@ -108,12 +108,12 @@ impl Chain {
         }
     }
 
-    /// The algorithm of every key in the chain.
+    /// Returns the algorithm of every key in the chain.
     pub fn algorithm(self) -> KeyAlgorithm {
         self.algorithm
     }
 
-    /// The number of certificates, leaf and root included.
+    /// Returns the number of certificates, leaf and root included.
     pub fn certificates(self) -> usize {
         self.certificates
     }

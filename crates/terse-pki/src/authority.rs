@@ -1,4 +1,4 @@
-//! The CA itself: a root, any intermediates, and what they sign (RFC 5280, 4).
+//! The CA itself has a root, any number of intermediates, and signs certificates (RFC 5280, 4).
 //!
 //! What must always hold: `levels` is not empty, starts with the root, and each certificate is signed by the level before.
 
@@ -14,7 +14,7 @@ use zeroize::Zeroizing;
 
 use crate::{Chain, Credential, Error, KeyAlgorithm, LeafOptions, to_pem};
 
-/// From when until when, in UNIX seconds.
+/// The first and the last second of validity, in UNIX seconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Validity {
     /// The first second of validity.
@@ -24,7 +24,7 @@ pub struct Validity {
 }
 
 impl Validity {
-    /// The given number of days from a point in time, in UNIX seconds.
+    /// Returns a validity of `days` days after `from`, in UNIX seconds.
     pub fn days(from: u64, days: u32) -> Self {
         Self { not_before: from, not_after: from.saturating_add(u64::from(days) * 86_400) }
     }
@@ -37,7 +37,7 @@ impl Validity {
     }
 }
 
-/// RFC 5280, 4.1.2.5: a date has four digits for its year.
+/// Converts UNIX seconds to a date, whose year must have four digits (RFC 5280, 4.1.2.5).
 pub(crate) fn date(unix: u64) -> Result<OffsetDateTime, Error> {
     let seconds = i64::try_from(unix).map_err(|_| Error::InvalidValidity)?;
     match OffsetDateTime::from_unix_timestamp(seconds) {
@@ -46,19 +46,19 @@ pub(crate) fn date(unix: u64) -> Result<OffsetDateTime, Error> {
     }
 }
 
-/// What an [`Authority`] is made from.
+/// The options of a new [`Authority`].
 #[derive(Clone, Debug)]
 pub struct AuthorityOptions {
-    /// Key algorithm, and how many certificates there will be from leaf to root.
+    /// The key algorithm, and the number of certificates from leaf to root.
     pub chain: Chain,
-    /// Common name of the root; intermediates append their number. Short names make short certificates.
+    /// The common name of the root; intermediates append their number. Short names make short certificates.
     pub name: String,
-    /// Of every CA certificate.
+    /// The validity of every CA certificate.
     pub validity: Validity,
 }
 
 impl AuthorityOptions {
-    /// Options for a CA named "Terse CA".
+    /// Returns the options of a CA named "Terse CA".
     pub fn new(chain: Chain, validity: Validity) -> Self {
         Self { chain, name: "Terse CA".into(), validity }
     }
@@ -105,7 +105,7 @@ impl Authority {
         Ok(Self { levels })
     }
 
-    /// Puts a CA together from its parts, root first.
+    /// Creates a CA from its levels, root first, and checks that each signed the next.
     pub(crate) fn from_levels(levels: Vec<Level>) -> Result<Self, Error> {
         let mut parent: Option<X509Certificate<'_>> = None;
         for level in &levels {
@@ -138,27 +138,27 @@ impl Authority {
         Ok(Credential::new(core::iter::once(leaf.into()).chain(intermediates).collect(), key))
     }
 
-    /// The root certificate, which peers must trust.
+    /// Returns the root certificate, which peers must trust.
     pub fn root(&self) -> &CertificateDer<'static> {
         &self.levels[0].certificate // never empty
     }
 
-    /// The root certificate as PEM.
+    /// Returns the root certificate as PEM.
     pub fn root_pem(&self) -> String {
         to_pem("CERTIFICATE", self.root())
     }
 
-    /// Every CA certificate, root first; the position of one is its issuer number for [`Authority::crl`].
+    /// Returns every CA certificate, root first; the position of one is its issuer number for [`Authority::crl`].
     pub fn certificates(&self) -> impl ExactSizeIterator<Item = &CertificateDer<'static>> {
         self.levels.iter().map(|level| &level.certificate)
     }
 
-    /// The key algorithm of the issuing CA, which leaves have unless they ask for another.
+    /// Returns the key algorithm of the issuing CA, which is the default for leaves.
     pub fn algorithm(&self) -> Option<KeyAlgorithm> {
         KeyAlgorithm::of(&self.last().key)
     }
 
-    /// The last second, in UNIX time, at which every CA certificate is still valid.
+    /// Returns the last second, in UNIX time, at which every CA certificate is still valid.
     pub fn not_after(&self) -> Result<u64, Error> {
         let ends = self.certificates().map(|der| Ok(parse(der)?.validity().not_after.timestamp()));
         let first = ends.collect::<Result<Vec<_>, Error>>()?.into_iter().min();
@@ -180,7 +180,7 @@ impl fmt::Debug for Authority {
     }
 }
 
-/// What CA certificates and leaves have in common.
+/// Returns the parameters that CA certificates and leaves have in common.
 pub(crate) fn params(
     common_name: Option<String>,
     validity: Validity,
@@ -202,15 +202,16 @@ pub(crate) fn params(
 fn ca_params(name: String, validity: Validity) -> Result<CertificateParams, Error> {
     let mut params = params(Some(name), validity, None)?;
     params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
-    // BasicConstraints { cA TRUE }, by hand: rcgen's `IsCa` would add a subject key identifier.
+    // The BasicConstraints { cA TRUE } are encoded by hand: rcgen's `IsCa` would add a subject key identifier.
     let mut constraints = CustomExtension::from_oid_content(&[2, 5, 29, 19], vec![0x30, 3, 1, 1, 0xff]);
     constraints.set_criticality(true);
     params.custom_extensions = vec![constraints];
     Ok(params)
 }
 
-/// RFC 5280, 4.1.2.2: positive, and unique for the issuer. Sixteen bytes always, so that sizes do not vary; 126 of their bits are random, so that no two
-/// certificates share one, though nobody keeps count.
+/// Returns a serial number, which must be positive and unique for the issuer (RFC 5280, 4.1.2.2). It always has sixteen
+/// bytes, so that sizes do not vary. 126 bits of it are random, so that no two certificates share one without a record
+/// of them.
 fn random_serial() -> Result<SerialNumber, Error> {
     let mut serial = [0; 16];
     aws_lc_rs::rand::fill(&mut serial)?;
@@ -225,7 +226,7 @@ pub(crate) fn parse<'a>(certificate: &'a CertificateDer<'_>) -> Result<X509Certi
     }
 }
 
-/// By name and by signature: two CAs may have the same name.
+/// Whether the issuer's name and signature are right: two CAs may have the same name.
 pub(crate) fn is_issued_by(certificate: &X509Certificate<'_>, issuer: &X509Certificate<'_>) -> bool {
     certificate.issuer() == issuer.subject() && certificate.verify_signature(Some(issuer.public_key())).is_ok()
 }

@@ -1,4 +1,4 @@
-//! What the CA hands out: a certificate chain and its private key, as DER and as PEM.
+//! A credential, which the CA issues, is a certificate chain and its private key, as DER and as PEM.
 
 use core::fmt;
 
@@ -10,7 +10,7 @@ use zeroize::Zeroizing;
 
 use crate::{Error, to_pem};
 
-/// Of PBKDF2 with HMAC-SHA256, as OWASP recommends.
+/// The iterations of PBKDF2 with HMAC-SHA256 that OWASP recommends.
 const ITERATIONS: u32 = 600_000;
 
 /// A certificate chain, leaf first and without the root, and the leaf's private key.
@@ -25,33 +25,33 @@ impl Credential {
         Self { chain, key: Zeroizing::new(key.into()) }
     }
 
-    /// The leaf and the intermediates, in the order of a Certificate message.
+    /// Returns the leaf and the intermediates, in the order of a Certificate message.
     pub fn chain(&self) -> &[CertificateDer<'static>] {
         &self.chain
     }
 
-    /// The leaf.
+    /// Returns the leaf certificate.
     pub fn leaf(&self) -> &CertificateDer<'static> {
         &self.chain[0] // `Authority::issue` puts the leaf there
     }
 
-    /// The chain as PEM.
+    /// Returns the chain as PEM.
     pub fn chain_pem(&self) -> String {
         self.chain.iter().map(|certificate| to_pem("CERTIFICATE", certificate)).collect()
     }
 
-    /// The private key, as PKCS #8.
+    /// Returns the private key, as PKCS #8.
     pub fn key(&self) -> &PrivateKeyDer<'static> {
         &self.key
     }
 
-    /// The private key as PEM.
+    /// Returns the private key as PEM.
     pub fn key_pem(&self) -> Zeroizing<String> {
         Zeroizing::new(to_pem("PRIVATE KEY", self.key.secret_der()))
     }
 
-    /// The private key as PEM, encrypted (RFC 5958, 3) with PBES2: PBKDF2 with HMAC-SHA256, and AES-256-CBC, which
-    /// every other implementation can read.
+    /// Returns the private key as PEM, encrypted (RFC 5958, 3) with PBES2: PBKDF2 with HMAC-SHA256, and AES-256-CBC,
+    /// which every other implementation can read.
     pub fn encrypted_key_pem(&self, passphrase: &[u8]) -> Result<String, Error> {
         let (mut salt, mut iv) = ([0; 16], [0; 16]);
         aws_lc_rs::rand::fill(&mut salt)?;

@@ -1,4 +1,4 @@
-//! Certificate revocation lists (RFC 5280, 5): one for each CA of the chain, signed by that CA.
+//! There is a certificate revocation list (RFC 5280, 5) for each CA of the chain, signed by that CA.
 
 use pki_types::{CertificateDer, CertificateRevocationListDer};
 use rcgen::{CertificateRevocationListParams, KeyIdMethod, RevokedCertParams};
@@ -25,19 +25,20 @@ impl Revocation {
         Self { serial: serial_number.to_vec(), time }
     }
 
-    /// When it was revoked, in UNIX seconds.
+    /// Returns when the certificate was revoked, in UNIX seconds.
     pub(crate) fn time(&self) -> u64 {
         self.time
     }
 
-    /// Whether both name the same certificate of one issuer.
+    /// Whether both have the same serial number, and so name the same certificate of one issuer.
     pub fn same_certificate(&self, other: &Self) -> bool {
         self.serial == other.serial
     }
 }
 
 impl Authority {
-    /// Signs the CRL of one CA, counted from 0, the root. Its number is the time of issue, and so increases.
+    /// Signs the CRL of a CA, whose number is counted from 0, the root. The CRL number is the time of issue, and so
+    /// increases.
     pub fn crl(
         &self,
         issuer: usize,
@@ -65,13 +66,13 @@ impl Authority {
         Ok(params.signed_by(&level.issuer()?)?.into())
     }
 
-    /// The number of the CA that issued a certificate; the root is its own issuer.
+    /// Returns the number of the CA that issued a certificate; the root is its own issuer.
     pub fn issuer_of(&self, certificate: &CertificateDer<'_>) -> Result<usize, Error> {
         let certificate = parse(certificate)?;
         self.find(|ca| is_issued_by(&certificate, ca))
     }
 
-    /// The number of the CA that issued a CRL, and what the CRL lists.
+    /// Returns the number of the CA that issued a CRL, and the revocations in it.
     pub fn read_crl(&self, crl: &CertificateRevocationListDer<'_>) -> Result<(usize, Vec<Revocation>), Error> {
         let (_, list) = x509_parser::parse_x509_crl(crl).map_err(|_| Error::Malformed("the CRL"))?;
         let issuer = self.find(|ca| list.issuer() == ca.subject() && list.verify_signature(ca.public_key()).is_ok())?;

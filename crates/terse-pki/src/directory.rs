@@ -1,7 +1,8 @@
-//! A CA in a directory: `ca.pem` and `ca.key`, `intermediate1.pem` and `intermediate1.key` and so on, `crl.pem`.
+//! A CA can live in a directory: `ca.pem` and `ca.key`, `intermediate1.pem` and `intermediate1.key` and so on,
+//! `crl.pem`.
 //!
-//! What must always hold: private keys are readable by their owner alone (mode 0600), and no file is replaced unless
-//! that was asked for; a replaced file is the old one or the new one, whatever happens.
+//! What must always hold: only the owner can read private keys (mode 0600), and no file is replaced unless that was
+//! requested; after a failure, a replaced file is the old one or the new one.
 
 use std::fs::{self, OpenOptions};
 use std::io::{ErrorKind, Write};
@@ -16,7 +17,7 @@ use crate::authority::Level;
 use crate::{Authority, Error, OcspStatus, Revocation, Validity, to_pem};
 
 impl Authority {
-    /// Writes the CA into a directory, which is made if it is not there. Returns the files, root certificate first.
+    /// Writes the CA into a directory, which is created if necessary. Returns the files, root certificate first.
     pub fn save(&self, directory: &Path, overwrite: bool) -> Result<Vec<PathBuf>, Error> {
         if !overwrite && directory.join("ca.pem").exists() {
             return Err(Error::Exists(directory.join("ca.pem")));
@@ -56,7 +57,8 @@ impl Authority {
         Self::from_levels(levels).map_err(|e| Error::file(directory, format!("is damaged: {e}")))
     }
 
-    /// Writes `crl.pem`, a CRL for each CA of the chain, root first: what was revoked before, and these certificates.
+    /// Writes `crl.pem` with a CRL for each CA of the chain, root first. It lists the earlier revocations and
+    /// `certificates`.
     pub fn revoke(
         &self,
         directory: &Path,
@@ -83,7 +85,7 @@ impl Authority {
         Ok(path)
     }
 
-    /// What `crl.pem` says of a certificate of this CA: good, unless it is listed.
+    /// Returns the status of a certificate of this CA by `crl.pem`: good, unless it is listed.
     pub fn status(&self, directory: &Path, certificate: &CertificateDer<'_>) -> Result<OcspStatus, Error> {
         let issuer = self.issuer_of(certificate)?;
         let wanted = Revocation::new(certificate, 0)?;
@@ -92,7 +94,7 @@ impl Authority {
         Ok(entry.map_or(OcspStatus::Good, |entry| OcspStatus::Revoked(entry.time())))
     }
 
-    /// What the CRLs in a file list, for each CA; nothing, if there is no such file.
+    /// Returns the revocations in the file's CRLs, for each CA; none if there is no such file.
     fn revoked(&self, path: &Path) -> Result<Vec<Vec<Revocation>>, Error> {
         let mut revoked = vec![Vec::new(); self.levels().len()];
         if path.exists() {
@@ -106,7 +108,8 @@ impl Authority {
     }
 }
 
-/// Writes a file, with mode 0600 if it is a secret and 0644 otherwise. What it replaces stays until it is complete.
+/// Writes a file, with mode 0600 if it is a secret and 0644 otherwise. An existing file stays until the new one is
+/// complete.
 pub fn write_file(path: &Path, contents: &[u8], secret: bool, overwrite: bool) -> Result<(), Error> {
     let mut name = path.file_name().ok_or_else(|| Error::file(path, "is not the name of a file"))?.to_owned();
     name.push(format!(".{}.tmp", std::process::id()));
@@ -135,7 +138,7 @@ pub fn write_file(path: &Path, contents: &[u8], secret: bool, overwrite: bool) -
     })
 }
 
-/// Certificate and key file of a CA, counted from 0, the root.
+/// Returns the certificate and key file of a CA, whose number is counted from 0, the root.
 fn paths(directory: &Path, number: usize) -> (PathBuf, PathBuf) {
     let name = match number {
         0 => "ca".into(),
@@ -144,7 +147,7 @@ fn paths(directory: &Path, number: usize) -> (PathBuf, PathBuf) {
     (directory.join(format!("{name}.pem")), directory.join(format!("{name}.key")))
 }
 
-/// A CA that replaces a longer one must not inherit its intermediates, nor its CRLs.
+/// Removes the other CA's intermediates and CRLs, which a CA that replaces a longer chain must not inherit.
 fn remove_old(directory: &Path, from: usize) -> Result<(), Error> {
     let intermediates =
         (from..).map(|number| paths(directory, number)).take_while(|(certificate, _)| certificate.exists());

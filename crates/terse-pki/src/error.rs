@@ -1,17 +1,17 @@
-//! Why the CA could not do what was asked: one line that says what is wrong and what to do.
+//! An error of the CA is one line that says what is wrong and what to do.
 
 use core::fmt;
 use std::path::PathBuf;
 
-/// Why the CA could not do what was asked.
+/// The reason why the CA could not do what was requested.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
     /// No key algorithm has this name.
     UnknownAlgorithm(String),
-    /// Not a key algorithm and a number of certificates from 2 to 9.
+    /// This is no key algorithm with a number of certificates from 2 to 9.
     InvalidChain(String),
-    /// Not a DNS name or an IP address, or not usable as the name of a CA.
+    /// This is no DNS name and no IP address, or not usable as the name of a CA.
     InvalidName(String),
     /// No name was given for the certificate.
     NoName,
@@ -27,11 +27,11 @@ pub enum Error {
     KeyMismatch,
     /// The file exists and may not be overwritten.
     Exists(PathBuf),
-    /// A file could not be read or written, or its content is not what it should be.
+    /// A file could not be read or written, or has the wrong content.
     File {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The problem with the file.
         problem: String,
     },
     /// A key could not be made or used, or a certificate could not be signed.

@@ -1,4 +1,4 @@
-//! What a leaf certificate says: names, usage, validity (RFC 5280, 4.2.1).
+//! A leaf certificate has names, usage and validity (RFC 5280, 4.2.1).
 
 use core::net::IpAddr;
 
@@ -8,44 +8,44 @@ use rcgen::{CertificateParams, ExtendedKeyUsagePurpose, KeyUsagePurpose, SanType
 use crate::authority::params;
 use crate::{Error, KeyAlgorithm, Validity};
 
-/// What a leaf may authenticate (RFC 5280, 4.2.1.12).
+/// The purposes of a leaf certificate (RFC 5280, 4.2.1.12).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Usage {
-    /// A server.
+    /// It authenticates a server.
     Server,
-    /// A client.
+    /// It authenticates a client.
     Client,
-    /// Either.
+    /// It authenticates a server or a client.
     #[default]
     Both,
-    /// Nobody: it signs OCSP responses for its CA (RFC 6960, 4.2.2.2).
+    /// It authenticates nobody, but signs OCSP responses for its CA (RFC 6960, 4.2.2.2).
     OcspSigning,
 }
 
-/// What a leaf certificate is issued with.
+/// The options of a new leaf certificate.
 #[derive(Clone, Debug)]
 pub struct LeafOptions {
     /// DNS names and IP addresses; the first one is the common name too.
     pub names: Vec<String>,
-    /// What it may authenticate.
+    /// The purpose of the certificate.
     pub usage: Usage,
-    /// From when until when.
+    /// The first and the last second of validity.
     pub validity: Validity,
-    /// Of its key; that of the CA unless given.
+    /// The algorithm of its key; by default that of the CA.
     pub algorithm: Option<KeyAlgorithm>,
-    /// Four random bytes unless given.
+    /// The serial number; by default it is random.
     pub serial: Option<u64>,
 }
 
 impl LeafOptions {
-    /// A leaf with one name, for server and client, with a key like the CA's.
+    /// Returns the options of a leaf with one name, for server and client, with a key like the CA's.
     pub fn new(name: &str, validity: Validity) -> Self {
         Self { names: vec![name.into()], usage: Usage::Both, validity, algorithm: None, serial: None }
     }
 
     pub(crate) fn params(&self) -> Result<CertificateParams, Error> {
         let first = self.names.first().ok_or(Error::NoName)?;
-        // RFC 5280, A.1: ub-common-name is 64. A longer name stands in the subjectAltName alone, which is then critical.
+        // RFC 5280, A.1: ub-common-name is 64. A longer name is in the subjectAltName alone, which is then critical.
         let common_name = (first.len() <= 64).then(|| first.clone());
         let mut params = params(common_name, self.validity, self.serial)?;
         params.subject_alt_names = self.names.iter().map(|name| general_name(name)).collect::<Result<_, _>>()?;
@@ -65,7 +65,7 @@ fn general_name(name: &str) -> Result<SanType, Error> {
         return Ok(SanType::IpAddress(address));
     }
     let invalid = || Error::InvalidName(name.into());
-    // RFC 9525, 6.3: a wildcard is the whole left-most label, and stands for one.
+    // RFC 9525, 6.3: a wildcard is the whole left-most label, and matches one label.
     let dns_name = name.strip_prefix("*.").unwrap_or(name);
     if dns_name.ends_with('.') || DnsName::try_from(dns_name).is_err() {
         return Err(invalid());

@@ -15,8 +15,8 @@
 //!
 //! | | extensions | serial number |
 //! |---|---|---|
-//! | root, intermediates | basicConstraints (critical), keyUsage keyCertSign and cRLSign (critical) | 4 random bytes |
-//! | leaf | subjectAltName, keyUsage digitalSignature (critical), extKeyUsage | 4 random bytes |
+//! | root, intermediates | basicConstraints (critical), keyUsage keyCertSign and cRLSign (critical) | 16 random bytes |
+//! | leaf | subjectAltName, keyUsage digitalSignature (critical), extKeyUsage | 16 random bytes |
 //!
 //! Subject and authority key identifiers are left out: names are enough to build these paths, and the two cost some
 //! 64 bytes a certificate. RFC 5280, 4.2.1.1 and 4.2.1.2 require them of CAs; `openssl verify`, GnuTLS and webpki
@@ -44,7 +44,8 @@ pub use leaf::{LeafOptions, Usage};
 pub use ocsp::{OcspHash, OcspOptions, OcspStatus};
 pub use pki_types;
 
-/// How long the signature of a certificate is, in bytes: that of an ECDSA key varies, being DER (RFC 3279, 2.2.3).
+/// Returns the length of a certificate's signature in bytes. With an ECDSA key it varies, because it is DER (RFC 3279,
+/// 2.2.3).
 pub fn signature_len(certificate: &pki_types::CertificateDer<'_>) -> Result<usize, Error> {
     Ok(authority::parse(certificate)?.signature_value.data.len())
 }

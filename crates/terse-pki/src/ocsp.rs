@@ -1,5 +1,5 @@
-//! OCSP responses (RFC 6960, 4.2) about certificates of this CA, signed by the CA that issued them or by a responder
-//! that it certified. The DER is put together by hand: it is a dozen elements.
+//! OCSP responses (RFC 6960, 4.2) are about certificates of this CA, signed by the CA that issued them or by a
+//! responder that it certified. The DER is encoded by hand: it has a dozen elements.
 
 use pki_types::{CertificateDer, alg_id};
 use rcgen::{KeyPair, SigningKey};
@@ -7,47 +7,47 @@ use rcgen::{KeyPair, SigningKey};
 use crate::authority::{date, parse};
 use crate::{Authority, Credential, Error, KeyAlgorithm};
 
-/// What a response says of a certificate (RFC 6960, 2.2).
+/// The status of a certificate in a response (RFC 6960, 2.2).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OcspStatus {
-    /// It is not revoked.
+    /// The certificate is not revoked.
     #[default]
     Good,
-    /// It was revoked at this time, in UNIX seconds.
+    /// The certificate was revoked at this time, in UNIX seconds.
     Revoked(u64),
-    /// The responder does not know it.
+    /// The responder does not know the certificate.
     Unknown,
 }
 
 /// The hash by which a response names the issuer (RFC 6960, 4.1.1).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OcspHash {
-    /// What most responders use; it protects nothing here.
+    /// SHA-1, which most responders use; it protects nothing here.
     #[default]
     Sha1,
     /// SHA-256.
     Sha256,
 }
 
-/// What a response is made with.
+/// The options of a response.
 #[derive(Clone, Copy, Debug)]
 pub struct OcspOptions<'a> {
-    /// What it says.
+    /// The status of the certificate.
     pub status: OcspStatus,
-    /// From when on it counts, in UNIX seconds.
+    /// The time from which on the response is valid, in UNIX seconds.
     pub this_update: u64,
-    /// When a newer one is due, in UNIX seconds.
+    /// The time when a newer response is due, in UNIX seconds.
     pub next_update: Option<u64>,
-    /// How it names the issuer.
+    /// The hash of the issuer's name and key.
     pub hash: OcspHash,
-    /// Whether it names who signs it by its key.
+    /// Whether the responder is named by its key rather than by its name.
     pub by_key: bool,
-    /// Who signs it, a credential with [`crate::Usage::OcspSigning`]; the CA itself unless given.
+    /// The responder, a credential with [`crate::Usage::OcspSigning`]; by default the CA itself signs.
     pub responder: Option<&'a Credential>,
 }
 
 impl OcspOptions<'_> {
-    /// Good for some days, signed by the CA.
+    /// Returns the options of a good response for some days, signed by the CA.
     pub fn good(this_update: u64, days: u32) -> Self {
         Self {
             status: OcspStatus::Good,
@@ -61,7 +61,7 @@ impl OcspOptions<'_> {
 }
 
 impl Authority {
-    /// An `OCSPResponse` about `certificate`, in DER.
+    /// Returns an `OCSPResponse` about `certificate`, in DER.
     pub fn ocsp_response(&self, certificate: &CertificateDer<'_>, options: &OcspOptions<'_>) -> Result<Vec<u8>, Error> {
         let issuer = &self.levels()[self.issuer_of(certificate)?];
         let (issuer_certificate, certificate) = (parse(&issuer.certificate)?, parse(certificate)?);
@@ -118,7 +118,7 @@ fn sha1(data: &[u8]) -> aws_lc_rs::digest::Digest {
     aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA1_FOR_LEGACY_USE_ONLY, data)
 }
 
-/// `signatureAlgorithm` and `signature`.
+/// Returns `signatureAlgorithm` and `signature` in DER.
 fn sign(key: &KeyPair, signed: &[u8]) -> Result<Vec<u8>, Error> {
     let algorithm = match KeyAlgorithm::of(key) {
         Some(KeyAlgorithm::P256) => alg_id::ECDSA_SHA256,
@@ -139,7 +139,7 @@ fn generalized_time(unix: u64) -> Result<Vec<u8>, Error> {
     Ok(tlv(GENERALIZED_TIME, &[text.as_bytes()]))
 }
 
-/// A DER element, with the shortest length that says how long `parts` are.
+/// Returns a DER element of `parts`, with the shortest encoding of its length.
 fn tlv(tag: u8, parts: &[&[u8]]) -> Vec<u8> {
     let contents = parts.concat();
     let length = contents.len().to_be_bytes();
@@ -148,7 +148,7 @@ fn tlv(tag: u8, parts: &[&[u8]]) -> Vec<u8> {
     match contents.len() {
         0..0x80 => element.push(contents.len() as u8),
         _ => {
-            element.push(0x80 | length.len() as u8); // 8 at most
+            element.push(0x80 | length.len() as u8); // at most 8
             element.extend_from_slice(length);
         }
     }
@@ -163,13 +163,13 @@ const ENUMERATED: u8 = 0x0a;
 const GENERALIZED_TIME: u8 = 0x18;
 const SEQUENCE: u8 = 0x30;
 const NULL: &[u8] = &[5, 0];
-/// OCSPResponseStatus
+/// The OCSPResponseStatus `successful`.
 const SUCCESSFUL: u8 = 0;
-/// 1.3.6.1.5.5.7.48.1.1 (RFC 6960, 4.2.1)
+/// The OID 1.3.6.1.5.5.7.48.1.1 (RFC 6960, 4.2.1).
 const ID_PKIX_OCSP_BASIC: &[u8] = &[6, 9, 0x2b, 6, 1, 5, 5, 7, 0x30, 1, 1];
-/// 1.3.14.3.2.26
+/// The OID 1.3.14.3.2.26.
 const ID_SHA1: &[u8] = &[6, 5, 0x2b, 0x0e, 3, 2, 0x1a];
-/// 2.16.840.1.101.3.4.2.1
+/// The OID 2.16.840.1.101.3.4.2.1.
 const ID_SHA256: &[u8] = &[6, 9, 0x60, 0x86, 0x48, 1, 0x65, 3, 4, 2, 1];
 
 #[cfg(test)]

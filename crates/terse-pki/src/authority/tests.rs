@@ -7,7 +7,7 @@ use webpki::{ALL_VERIFICATION_ALGS, EndEntityCert, KeyUsage};
 use super::*;
 use crate::Usage;
 
-/// November 2025.
+/// A time in November 2025.
 pub(crate) const NOW: u64 = 1_763_700_000;
 
 pub(crate) fn options(chain: &str) -> AuthorityOptions {

@@ -1,4 +1,4 @@
-//! The encoding; what responses say is judged by the engine's tests and by OpenSSL's (`interop`).
+//! Tests of the encoding. The engine's tests, and OpenSSL in `interop`, judge the content of responses.
 
 use super::*;
 use crate::authority::tests::{NOW, options};
