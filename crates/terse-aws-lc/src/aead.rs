@@ -31,12 +31,12 @@ impl Aead for Algorithm {
     }
 }
 
-/// The engine sees to it that a nonce is used once.
+/// An AEAD key. The engine ensures that a nonce is used once.
 struct Key(LessSafeKey);
 
 impl AeadKey for Key {
     fn seal(&self, nonce: &[u8; NONCE_LEN], aad: &[u8], data: &mut [u8], tag: &mut [u8]) -> Result<(), CryptoError> {
-        // It refuses a tag of another length.
+        // This refuses a tag of another length.
         self.0
             .seal_in_place_scatter(Nonce::assume_unique_for_key(*nonce), Aad::from(aad), data, &[], tag)
             .map_err(|_| CryptoError::InvalidLength)
@@ -45,7 +45,7 @@ impl AeadKey for Key {
     fn open(&self, nonce: &[u8; NONCE_LEN], aad: &[u8], data: &mut [u8]) -> Result<usize, CryptoError> {
         let len = data.len().checked_sub(self.0.algorithm().tag_len()).ok_or(CryptoError::DecryptFailed)?;
         let (content, tag) = data.split_at_mut(len);
-        // `open_in_place` would then move the content to where it is already.
+        // `open_in_place` would move the content to where it already is.
         self.0
             .open_in_place_separate_tag(Nonce::assume_unique_for_key(*nonce), Aad::from(aad), tag, content)
             .map(|plaintext| plaintext.len())

@@ -12,7 +12,7 @@ pub static SHA384: &dyn Hash = &Sha2 { digest: &digest::SHA384, hmac: hmac::HMAC
 /// SHA-1, which no signature and no secret depends on here: see [`terse_tls::crypto::CryptoProvider::sha1`].
 pub fn sha1(data: &[u8]) -> [u8; 20] {
     let mut hash = [0; 20];
-    hash.copy_from_slice(digest::digest(&digest::SHA1_FOR_LEGACY_USE_ONLY, data).as_ref()); // which has 20 bytes
+    hash.copy_from_slice(digest::digest(&digest::SHA1_FOR_LEGACY_USE_ONLY, data).as_ref()); // it has 20 bytes
     hash
 }
 
@@ -45,7 +45,7 @@ impl Hash for Sha2 {
         Digest::new(self.tag(key, parts).as_ref())
     }
 
-    /// HMAC by definition (RFC 5869, 2.2), because `hkdf::Prk` does not give its bytes out.
+    /// Computes HMAC as in RFC 5869, 2.2, because `hkdf::Prk` does not reveal its bytes.
     fn hkdf_extract(&self, salt: &[u8], input_key_material: &[u8]) -> Secret {
         Secret::new(self.tag(salt, &[input_key_material]).as_ref())
     }

@@ -29,7 +29,7 @@ pub mod sign;
 pub mod suites;
 pub mod verify;
 
-/// Everything that this crate offers, in its order of preference.
+/// The provider with everything that this crate offers, in its order of preference.
 pub static PROVIDER: CryptoProvider = provider();
 
 const fn provider() -> CryptoProvider {

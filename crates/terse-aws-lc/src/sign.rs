@@ -1,5 +1,4 @@
-//! Private keys that sign: ECDSA on P-256 and P-384, Ed25519, and RSA (RSASSA-PSS, and for TLS 1.2
-//! RSASSA-PKCS1-v1_5).
+//! Private keys sign with ECDSA on P-256 and P-384, Ed25519, and RSA (RSASSA-PSS, and for TLS 1.2 RSASSA-PKCS1-v1_5).
 //!
 //! AWS-LC draws the randomness of ECDSA and of RSA-PSS itself; the `rng` arguments are not used.
 
@@ -56,7 +55,7 @@ static RSA_SCHEMES: &[SignatureScheme] = &[
     SignatureScheme::RSA_PKCS1_SHA512,
 ];
 
-/// From the bare scalar, so that every encoding goes the same way. A public key that the file states must belong to it.
+/// Loads a key from its bare scalar, whatever its encoding was. A public key in the file must belong to the scalar.
 fn ecdsa(
     key: &PrivateKey<'_>,
     curve: &'static agreement::Algorithm,
@@ -83,7 +82,7 @@ fn malformed<E>(_: E) -> KeyError {
     KeyError::Malformed
 }
 
-/// AWS-LC wipes the key.
+/// A private key, which AWS-LC wipes.
 struct Key {
     signer: Signer,
     schemes: &'static [SignatureScheme],

@@ -1,9 +1,9 @@
-//! Verification of signatures, in certificates and in CertificateVerify: the algorithms that `rustls-webpki` builds on
+//! Signatures in certificates and in CertificateVerify are verified by the algorithms that `rustls-webpki` builds on
 //! `aws-lc-rs`.
 //!
-//! AWS-LC allocates 2 kB to find the other half of a compressed point, as caches keep them, and takes longer for it than
-//! RustCrypto's curves, which need no heap: so those find it here. What they do is no secret, and AWS-LC checks that the
-//! point is on the curve.
+//! Caches keep points in compressed form. To decompress one, AWS-LC allocates 2 kB and takes longer than RustCrypto's
+//! curves, which need no heap: so those do it here. Public keys are no secret, and AWS-LC checks that the point is on
+//! the curve.
 
 use core::marker::PhantomData;
 
@@ -34,7 +34,7 @@ pub static ECDSA_P384_SHA384: &dyn SignatureVerificationAlgorithm =
 
 terse_tls::define_signature_algorithms!();
 
-/// With points of either form.
+/// An ECDSA algorithm that accepts compressed and uncompressed points.
 #[derive(Debug)]
 struct Ecdsa<C> {
     algorithm: &'static dyn SignatureVerificationAlgorithm,

@@ -1,4 +1,4 @@
-//! The provider suite on this provider. Known answers need secrets that the test chooses.
+//! The provider suite runs on this provider. Known answers need secrets that the test chooses.
 
 use terse_testkit::provider_suite::groups as suite;
 

@@ -1,4 +1,4 @@
-//! This provider and `terse-rustcrypto` with each other.
+//! This provider and `terse-rustcrypto` interoperate.
 
 use terse_aws_lc::PROVIDER as AWS_LC;
 use terse_rustcrypto::PROVIDER as RUSTCRYPTO;

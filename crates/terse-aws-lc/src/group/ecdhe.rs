@@ -14,7 +14,7 @@ pub static SECP256R1: &dyn Group = &SECP256R1_CURVE;
 /// secp384r1, also called P-384, at a security level of 192 bits.
 pub static SECP384R1: &dyn Group = &SECP384R1_CURVE;
 
-/// The same groups, with secrets that are made of the `rng` argument.
+/// The groups of this provider, with secrets made of the `rng` argument.
 pub mod external_randomness {
     use super::super::hybrid;
     use super::{Curve, Group, SECP256R1_CURVE, SECP384R1_CURVE, Source, X25519_CURVE};
@@ -64,10 +64,10 @@ const SECP384R1_CURVE: Curve = Curve {
     source: Source::AwsLc,
 };
 
-/// RFC 9846, 4.3.8.2: the only point format.
+/// The first byte of the only point format (RFC 9846, 4.3.8.2).
 const UNCOMPRESSED: Option<u8> = Some(0x04);
 
-/// Each candidate is a valid scalar with a probability above 1 - 2^-32.
+/// The most candidates that are drawn: each is a valid scalar with a probability above 1 - 2^-32.
 const MAX_CANDIDATES: usize = 64;
 
 #[derive(Clone, Copy)]
@@ -80,11 +80,11 @@ pub(super) struct Curve {
     source: Source,
 }
 
-/// Where secrets come from.
+/// The source of secrets.
 #[derive(Clone, Copy)]
 enum Source {
     AwsLc,
-    /// The `rng` argument. AWS-LC checks what it did not make itself: on a NIST curve that costs a multiplication.
+    /// The `rng` argument. AWS-LC checks keys that it did not make itself: on a NIST curve that costs a multiplication.
     Argument,
 }
 
@@ -135,13 +135,13 @@ pub(super) struct KeyPair {
 
 impl KeyPair {
     pub(super) fn agree(&self, key_share: &[u8]) -> Result<Vec<u8>, CryptoError> {
-        // aws-lc-rs would also read compressed points and SubjectPublicKeyInfo
+        // aws-lc-rs would also read compressed points and SubjectPublicKeyInfo.
         let Curve { algorithm, share_len, first_byte, .. } = self.curve;
         if key_share.len() != share_len || first_byte.is_some_and(|byte| key_share.first() != Some(&byte)) {
             return Err(CryptoError::InvalidKeyShare);
         }
         let peer = UnparsedPublicKey::new(algorithm, key_share);
-        // fails on points off the curve, and when x25519 gives all zeros
+        // This fails on points off the curve, and when the result of x25519 is all zeros.
         agreement::agree(&self.secret, peer, CryptoError::InvalidKeyShare, |secret| Ok(secret.to_vec()))
     }
 }

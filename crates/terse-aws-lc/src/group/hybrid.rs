@@ -10,7 +10,7 @@ use zeroize::Zeroizing;
 
 use super::ecdhe::{self, Curve, X25519_CURVE};
 
-/// X25519MLKEM768: also safe from recorded traffic being decrypted by a quantum computer later.
+/// X25519MLKEM768: traffic that is recorded now stays secret from later quantum computers.
 pub static X25519MLKEM768: &dyn Group = &Algorithm { x25519: X25519_CURVE };
 
 const ENCAPSULATION_KEY_LEN: usize = 1184;
@@ -38,7 +38,7 @@ impl Group for Algorithm {
         let (encapsulation_key, peer) = split(key_share, ENCAPSULATION_KEY_LEN)?;
         let x25519 = self.x25519.generate(rng)?;
         let x25519_secret = Zeroizing::new(x25519.agree(peer)?);
-        // with the modulus check of FIPS 203, 7.2
+        // This includes the modulus check of FIPS 203, 7.2.
         let (ciphertext, ml_kem_secret) = EncapsulationKey::new(&ML_KEM_768, encapsulation_key)
             .map_err(|_| CryptoError::InvalidKeyShare)?
             .encapsulate()
@@ -62,14 +62,14 @@ impl KeyExchange for KeyPair {
     fn complete(self: Box<Self>, key_share: &[u8]) -> Result<SharedSecret, CryptoError> {
         let (ciphertext, peer) = split(key_share, CIPHERTEXT_LEN)?;
         let x25519_secret = Zeroizing::new(self.x25519.agree(peer)?);
-        // a forged ciphertext gives a secret that nobody knows (FIPS 203, 6.3), and Finished fails
+        // A forged ciphertext gives a secret that nobody knows (FIPS 203, 6.3), so that Finished fails.
         let ml_kem_secret =
             self.ml_kem.decapsulate(Ciphertext::from(ciphertext)).map_err(|_| CryptoError::InvalidKeyShare)?;
         Ok(SharedSecret::new([ml_kem_secret.as_ref(), &x25519_secret].concat()))
     }
 }
 
-/// The ML-KEM part and the x25519 part of a share of the right length.
+/// Returns the ML-KEM part and the x25519 part of a share of the right length.
 fn split(key_share: &[u8], ml_kem_len: usize) -> Result<(&[u8], &[u8]), CryptoError> {
     match key_share.split_at_checked(ml_kem_len) {
         Some((ml_kem, x25519)) if x25519.len() == X25519_CURVE.share_len => Ok((ml_kem, x25519)),

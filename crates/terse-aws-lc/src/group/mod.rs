@@ -11,5 +11,5 @@ mod hybrid;
 pub use ecdhe::{SECP256R1, SECP384R1, X25519, external_randomness};
 pub use hybrid::X25519MLKEM768;
 
-/// All groups, preferred first. The hybrid comes last: its shares cost 2,304 bytes, for those who ask for it.
+/// All groups, preferred first. The hybrid comes last, as its shares cost 2,304 bytes.
 pub static ALL: &[&dyn Group] = &[X25519, SECP256R1, SECP384R1, X25519MLKEM768];

@@ -1,4 +1,4 @@
-//! AES-GCM, AES-CCM and ChaCha20-Poly1305, sealed and opened by each suite that has them.
+//! AES-GCM, AES-CCM and ChaCha20-Poly1305 are sealed and opened by each suite that has them.
 
 use terse_tls::CipherSuite;
 use terse_tls::crypto::{Aead, CryptoProvider, NONCE_LEN};
@@ -12,7 +12,7 @@ fn open(aead: &dyn Aead, test: &Test) -> bool {
     let mut data = [&test.ct[..], &test.tag[..]].concat();
     let Ok(len) = key.open(nonce, &test.aad, &mut data) else { return false };
     assert_eq!(data[..len], test.pt[..], "{}", test.tc_id);
-    // What opens is what sealing gives.
+    // Sealing gives the ciphertext that was opened.
     let (mut data, mut tag) = (test.pt.to_vec(), vec![0; aead.tag_len()]);
     key.seal(nonce, &test.aad, &mut data, &mut tag).expect("it can be sealed");
     assert_eq!((&data[..], &tag[..]), (&test.ct[..], &test.tag[..]), "{}", test.tc_id);
@@ -48,7 +48,7 @@ fn aes_256_gcm() {
     with_both(35, 25, |provider, tally| check(provider, tally, TestName::AesGcm, CipherSuite::TLS_AES_256_GCM_SHA384));
 }
 
-/// There are no invalid ones with tags of 8 bytes.
+/// There are no invalid vectors with tags of 8 bytes.
 #[test]
 fn aes_128_ccm_8() {
     with_both(8, 0, |provider, tally| {

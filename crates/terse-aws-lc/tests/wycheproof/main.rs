@@ -1,6 +1,6 @@
-//! The vectors of project Wycheproof, through the traits that the engine uses, with both providers: what is `valid` is
-//! accepted, what is `invalid` is refused, and what is `acceptable` as each check says. Vectors for parameters that TLS
-//! does not have are skipped, and counted by reason.
+//! The vectors of project Wycheproof run through the traits that the engine uses, with both providers: `valid` ones are
+//! accepted, `invalid` ones are refused, and each check decides about `acceptable` ones. Vectors for parameters that
+//! TLS does not have are skipped, and counted by reason.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ mod agreement;
 mod hash;
 mod signatures;
 
-/// What became of the vectors of one algorithm with one provider.
+/// The number of vectors of one algorithm with one provider, by result.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Tally {
     accepted: usize,
@@ -25,7 +25,7 @@ impl Tally {
         *self.skipped.entry(reason).or_default() += 1;
     }
 
-    /// Compares what the provider says with what the vector asks for; `acceptable` is the choice where it leaves one.
+    /// Compares the provider's result with the vector's; `acceptable` is the expectation where the vector allows both.
     fn check(&mut self, result: TestResult, acceptable: bool, accepted: bool, context: &dyn Fn() -> String) {
         let expected = match result {
             TestResult::Valid => true,
@@ -37,8 +37,8 @@ impl Tally {
     }
 }
 
-/// Runs `check` with both providers, which must come to the same; at least `accepted` vectors must be accepted, and
-/// `refused` refused.
+/// Runs `check` with both providers, which must agree. At least `accepted` vectors must be accepted, and `refused`
+/// refused.
 fn with_both(accepted: usize, refused: usize, check: impl Fn(&CryptoProvider, &mut Tally)) {
     let tallies = [&terse_aws_lc::EXTERNAL_RANDOMNESS, &terse_rustcrypto::PROVIDER].map(|provider| {
         let mut tally = Tally::default();

@@ -1,4 +1,4 @@
-//! Verification of signatures, as CertificateVerify and chains are verified.
+//! Signatures are verified as in CertificateVerify and in chains.
 
 use pki_types::{AlgorithmIdentifier, alg_id};
 use terse_testkit::provider_suite::subject_public_key;
@@ -64,7 +64,7 @@ fn ed25519() {
     });
 }
 
-/// Acceptable are signatures over a DigestInfo without its NULL, which RFC 8017, 9.2 does not make: refused.
+/// The acceptable vectors sign a DigestInfo without its NULL, which RFC 8017, 9.2 does not allow: they are refused.
 #[test]
 fn rsa_pkcs1() {
     use rsa_pkcs1_verify::TestName as T;
@@ -94,7 +94,7 @@ fn rsa_pkcs1() {
     });
 }
 
-/// TLS has salts as long as the hash, and that hash for MGF1 (RFC 9846, 4.3.3).
+/// In TLS, the salt is as long as the hash, and MGF1 uses that hash (RFC 9846, 4.3.3).
 #[test]
 fn rsa_pss() {
     use rsa_pss_verify::TestName as T;
