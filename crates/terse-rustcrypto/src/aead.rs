@@ -27,8 +27,8 @@ pub static AES_128_CCM: &dyn Aead = &Algorithm::<Ccm<Aes128Enc, U16, U12>>(Phant
 /// AEAD_AES_128_CCM_8 (RFC 6655, 6.1).
 pub static AES_128_CCM_8: &dyn Aead = &Algorithm::<Ccm<Aes128Enc, U8, U12>>(PhantomData);
 
-/// GCM and CCM decrypt with the cipher's forward function as well: the key schedule of the inverse would take as much
-/// memory again.
+/// AES-GCM, whose decryption, like CCM's, uses the cipher's forward function: the key schedule of the inverse would
+/// take as much memory again.
 type Gcm<C> = aes_gcm::AesGcm<C, U12>;
 
 struct Algorithm<A>(PhantomData<fn() -> A>);
@@ -51,7 +51,7 @@ where
     }
 }
 
-/// Every `A` used here wipes its key schedule on drop: the crates' `zeroize` features are on.
+/// An AEAD key. Every `A` used here wipes its key schedule on drop: the crates' `zeroize` features are on.
 struct Key<A>(A);
 
 impl<A> AeadKey for Key<A>

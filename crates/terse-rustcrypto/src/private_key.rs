@@ -1,7 +1,7 @@
-//! What is in a private key's file: PKCS#8 (RFC 5958), SEC1 (RFC 5915) and PKCS#1 (RFC 8017, A.1.2).
+//! Files of private keys are PKCS#8 (RFC 5958), SEC1 (RFC 5915) or PKCS#1 (RFC 8017, A.1.2).
 //!
-//! Only the wrapping is taken off. Whether the numbers make a key is for the loader to find out; a public key that
-//! comes along is to be compared with the computed one.
+//! Only the encoding is parsed here. The loader finds out whether the numbers make a key, and compares a public key in
+//! the file with the computed one.
 
 use core::fmt;
 
@@ -14,14 +14,15 @@ use pki_types::PrivateKeyDer;
 use sec1::EcPrivateKey;
 use terse_tls::crypto::KeyError;
 
-/// A private key without its wrapping. Never prints the secret.
+/// A private key without its encoding. It never prints the secret.
 #[derive(Clone, Copy)]
 pub struct PrivateKey<'a> {
-    /// What kind of key.
+    /// The kind of key.
     pub kind: Kind,
-    /// The scalar, 32 or 48 bytes, big-endian (P-256, P-384); the seed, 32 bytes (Ed25519); an `RSAPrivateKey` in DER.
+    /// The secret: a scalar of 32 or 48 bytes, big-endian (P-256, P-384); a seed of 32 bytes (Ed25519); or an
+    /// `RSAPrivateKey` in DER.
     pub secret: &'a [u8],
-    /// The public key, if the file holds it: a SEC1 point, or 32 bytes of Ed25519.
+    /// The public key, if the file has it: a SEC1 point, or 32 bytes of Ed25519.
     pub public: Option<&'a [u8]>,
 }
 
@@ -39,7 +40,7 @@ pub enum Kind {
 }
 
 impl<'a> PrivateKey<'a> {
-    /// Takes the wrapping off `key`.
+    /// Parses the encoding of `key`.
     pub fn parse(key: &'a PrivateKeyDer<'_>) -> Result<Self, KeyError> {
         match key {
             PrivateKeyDer::Pkcs8(der) => Self::pkcs8(der.secret_pkcs8_der()),
@@ -69,7 +70,8 @@ impl<'a> PrivateKey<'a> {
         Ok(Self { public: key.public.or(public), ..key })
     }
 
-    /// `outer_curve` is what PKCS#8 says; the inner structure may repeat it but not contradict it.
+    /// Parses an `ECPrivateKey`. `outer_curve` is the curve in PKCS#8; the inner structure may repeat but not
+    /// contradict it.
     fn sec1(der: &'a [u8], outer_curve: Option<ObjectIdentifier>) -> Result<Self, KeyError> {
         let key = EcPrivateKey::from_der(der).map_err(malformed)?;
         let inner_curve = key.parameters.and_then(|parameters| parameters.named_curve());
@@ -80,7 +82,7 @@ impl<'a> PrivateKey<'a> {
         let (kind, len) = match curve {
             Some(SECP256R1) => (Kind::P256, 32),
             Some(SECP384R1) => (Kind::P384, 48),
-            // optional in RFC 5915, 3; the length tells the curves apart that are known here
+            // The curve is optional in RFC 5915, 3; the length tells the known curves apart.
             None if key.private_key.len() == 32 => (Kind::P256, 32),
             None if key.private_key.len() == 48 => (Kind::P384, 48),
             _ => return Err(KeyError::UnsupportedAlgorithm),
@@ -92,7 +94,7 @@ impl<'a> PrivateKey<'a> {
         if self.secret.len() == len { Ok(self) } else { Err(KeyError::Malformed) }
     }
 
-    /// The numbers of an RSA key whose modulus has a length that is in use: [`MIN_RSA_BITS`] to [`MAX_RSA_BITS`].
+    /// Returns the numbers of an RSA key whose modulus has [`MIN_RSA_BITS`] to [`MAX_RSA_BITS`].
     pub(crate) fn rsa(&self) -> Result<RsaPrivateKeyRef<'a>, KeyError> {
         let key = RsaPrivateKeyRef::from_der(self.secret).map_err(malformed)?;
         match bits(&key.modulus) {
@@ -114,10 +116,10 @@ impl fmt::Debug for PrivateKey<'_> {
     }
 }
 
-/// Length in bits of the shortest RSA modulus.
+/// The length in bits of the shortest RSA modulus.
 pub const MIN_RSA_BITS: usize = 2_048;
 
-/// Length in bits of the longest RSA modulus.
+/// The length in bits of the longest RSA modulus.
 pub const MAX_RSA_BITS: usize = 4_096;
 
 fn bits(number: &UintRef<'_>) -> usize {
@@ -130,13 +132,13 @@ pub(crate) fn malformed<E>(_: E) -> KeyError {
     KeyError::Malformed
 }
 
-/// RFC 5480, 2.1.1.
+/// The OID id-ecPublicKey (RFC 5480, 2.1.1).
 pub(crate) const EC_PUBLIC_KEY: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.10045.2.1");
-/// RFC 5480, 2.1.1.1.
+/// The OID secp256r1 (RFC 5480, 2.1.1.1).
 pub(crate) const SECP256R1: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.10045.3.1.7");
-/// RFC 5480, 2.1.1.1.
+/// The OID secp384r1 (RFC 5480, 2.1.1.1).
 pub(crate) const SECP384R1: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.3.132.0.34");
-/// RFC 8410, 3.
+/// The OID id-Ed25519 (RFC 8410, 3).
 pub(crate) const ED25519: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.3.101.112");
-/// RFC 8017, A.1.
+/// The OID rsaEncryption (RFC 8017, A.1).
 pub(crate) const RSA_ENCRYPTION: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.113549.1.1.1");

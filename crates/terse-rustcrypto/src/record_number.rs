@@ -1,4 +1,4 @@
-//! The encryption of record numbers (RFC 9147, 4.2.3): AES in ECB mode, or ChaCha20 (RFC 8439, 2.3).
+//! Record numbers are encrypted (RFC 9147, 4.2.3) with AES in ECB mode, or ChaCha20 (RFC 8439, 2.3).
 
 use alloc::boxed::Box;
 use core::marker::PhantomData;
@@ -6,13 +6,13 @@ use core::marker::PhantomData;
 use aes::cipher::{BlockCipherEncrypt, KeyInit, KeyIvInit, StreamCipher, StreamCipherSeek, consts::U16};
 use terse_tls::crypto::{CryptoError, MASK_SAMPLE_LEN, RecordNumberCipher, RecordNumberKey, Secret};
 
-/// For suites with AES-128.
+/// The cipher for suites with AES-128.
 pub static AES_128: &dyn RecordNumberCipher = &Aes::<aes::Aes128Enc>(PhantomData);
 
-/// For suites with AES-256.
+/// The cipher for suites with AES-256.
 pub static AES_256: &dyn RecordNumberCipher = &Aes::<aes::Aes256Enc>(PhantomData);
 
-/// For suites with ChaCha20.
+/// The cipher for suites with ChaCha20.
 pub static CHACHA20: &dyn RecordNumberCipher = &ChaCha20;
 
 struct Aes<A>(PhantomData<fn() -> A>);
@@ -27,7 +27,7 @@ where
     }
 }
 
-/// Both ciphers wipe their key schedule on drop: the crate's feature `zeroize` is on.
+/// A key of AES, which wipes its key schedule on drop: the crate's feature `zeroize` is on.
 struct AesKey<A>(A);
 
 impl<A: BlockCipherEncrypt<BlockSize = U16> + Send + Sync> RecordNumberKey for AesKey<A> {

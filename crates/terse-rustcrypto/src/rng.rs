@@ -1,4 +1,4 @@
-//! The engine's source of randomness in the form that the RustCrypto crates take.
+//! The engine's source of randomness is adapted to the RustCrypto crates.
 
 use rand_core::{TryCryptoRng, TryRng};
 use terse_tls::crypto::{CryptoError, Rng};
@@ -9,8 +9,8 @@ pub(crate) struct BoundedRng<'a> {
     draws: u32,
 }
 
-/// One candidate for an RSA-4096 blinding factor takes 64 draws, and at least every second candidate is usable: a good
-/// source fails with a probability below 2^-60.
+/// The most draws. One candidate for an RSA-4096 blinding factor takes 64 draws, and at least every second candidate is
+/// usable: a good source fails with a probability below 2^-60.
 const MAX_DRAWS: u32 = 4_096;
 
 impl<'a> BoundedRng<'a> {

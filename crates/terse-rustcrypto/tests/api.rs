@@ -1,3 +1,3 @@
-//! The provider suite on this provider.
+//! The provider suite runs on this provider.
 
 terse_testkit::provider_suite!(terse_rustcrypto::PROVIDER);

@@ -23,7 +23,7 @@ fn key_exchange_can_be_replayed() {
     }
 }
 
-/// RFC 6979, A.2.5 and A.2.6; no randomness is drawn.
+/// The signatures are those of RFC 6979, A.2.5 and A.2.6; no randomness is drawn.
 #[test]
 fn ecdsa_is_deterministic() {
     let cases = [
@@ -91,7 +91,7 @@ fn rsa_signatures_can_be_replayed() {
     assert!(run(1).is_ok());
     assert_eq!(run(1), run(1));
     assert_ne!(run(1), run(2));
-    // enough for the salt, not for the blinding
+    // There is enough randomness for the salt, but not for the blinding.
     let result = key.sign(SignatureScheme::RSA_PSS_RSAE_SHA256, b"sample", &mut FixedRng(vec![1; 32]));
     assert_eq!(result, Err(CryptoError::RandomFailed));
     let result = key.sign(SignatureScheme::RSA_PKCS1_SHA256, b"sample", &mut FixedRng(vec![]));

@@ -13,7 +13,7 @@ use zeroize::Zeroizing;
 
 use super::x25519;
 
-/// X25519MLKEM768: also safe from recorded traffic being decrypted by a quantum computer later.
+/// X25519MLKEM768: traffic that is recorded now stays secret from later quantum computers.
 pub static X25519MLKEM768: &dyn Group = &Algorithm;
 
 const ENCAPSULATION_KEY_LEN: usize = 1184;
@@ -39,7 +39,7 @@ impl Group for Algorithm {
     fn respond(&self, rng: &mut dyn Rng, key_share: &[u8]) -> Result<(Vec<u8>, SharedSecret), CryptoError> {
         let (encapsulation_key, peer) = split(key_share, ENCAPSULATION_KEY_LEN)?;
         let encapsulation_key = encapsulation_key.try_into().map_err(|_| CryptoError::InvalidKeyShare)?;
-        // the modulus check of FIPS 203, 7.2
+        // This includes the modulus check of FIPS 203, 7.2.
         let encapsulation_key =
             EncapsulationKey768::new(encapsulation_key).map_err(|_| CryptoError::InvalidKeyShare)?;
         let mut message = Zeroizing::new(ml_kem::B32::default());
@@ -69,13 +69,13 @@ impl KeyExchange for KeyPair {
     fn complete(self: Box<Self>, key_share: &[u8]) -> Result<SharedSecret, CryptoError> {
         let (ciphertext, peer) = split(key_share, CIPHERTEXT_LEN)?;
         let x25519_secret = self.x25519.agree(peer)?;
-        // a forged ciphertext gives a secret that nobody knows (FIPS 203, 6.3), and Finished fails
+        // A forged ciphertext gives a secret that nobody knows (FIPS 203, 6.3), so that Finished fails.
         let ml_kem_secret = self.ml_kem.decapsulate_slice(ciphertext).map_err(|_| CryptoError::InvalidKeyShare)?;
         Ok(join(&Zeroizing::new(ml_kem_secret), &*x25519_secret))
     }
 }
 
-/// The ML-KEM part and the x25519 part of a share of the right length.
+/// Returns the ML-KEM part and the x25519 part of a share of the right length.
 fn split(key_share: &[u8], ml_kem_len: usize) -> Result<(&[u8], &[u8]), CryptoError> {
     match key_share.split_at_checked(ml_kem_len) {
         Some((ml_kem, x25519)) if x25519.len() == x25519::SHARE_LEN => Ok((ml_kem, x25519)),
@@ -84,7 +84,7 @@ fn split(key_share: &[u8], ml_kem_len: usize) -> Result<(&[u8], &[u8]), CryptoEr
 }
 
 fn join(ml_kem: &[u8], x25519: &[u8]) -> SharedSecret {
-    // with its final capacity from the start, so that growing leaves no copy behind
+    // The vector has its final capacity from the start, so that growing leaves no copy behind.
     let mut secret = Vec::with_capacity(ml_kem.len() + x25519.len());
     secret.extend_from_slice(ml_kem);
     secret.extend_from_slice(x25519);

@@ -13,5 +13,5 @@ pub use hybrid::X25519MLKEM768;
 pub use nist::{SECP256R1, SECP384R1};
 pub use x25519::X25519;
 
-/// All groups, preferred first. The hybrid comes last: its shares cost 2,304 bytes, for those who ask for it.
+/// All groups, preferred first. The hybrid comes last, as its shares cost 2,304 bytes.
 pub static ALL: &[&dyn Group] = &[X25519, SECP256R1, SECP384R1, X25519MLKEM768];

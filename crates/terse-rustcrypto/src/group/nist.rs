@@ -1,6 +1,6 @@
-//! secp256r1 and secp384r1 (SP 800-186), with ECDHE as of RFC 9846, 7.4.2.
+//! The groups secp256r1 and secp384r1 (SP 800-186), with the ECDHE of RFC 9846, 7.4.2.
 //!
-//! Points travel uncompressed only (RFC 9846, 4.3.8.2), and are checked to lie on the curve.
+//! Points are sent uncompressed only (RFC 9846, 4.3.8.2), and checked to lie on the curve.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -89,14 +89,14 @@ where
     }
 }
 
-/// A peer's point: uncompressed, on the curve, not the identity.
+/// Parses a peer's point: it must be uncompressed, on the curve, and not the identity.
 fn parse<C>(key_share: &[u8]) -> Result<PublicKey<C>, CryptoError>
 where
     C: CurveArithmetic,
     AffinePoint<C>: FromSec1Point<C> + ToSec1Point<C>,
     FieldBytesSize<C>: ModulusSize,
 {
-    // no other form is as long
+    // No other form has this length.
     if key_share.len() != UncompressedPointSize::<C>::USIZE {
         return Err(CryptoError::InvalidKeyShare);
     }

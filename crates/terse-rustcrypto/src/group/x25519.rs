@@ -1,4 +1,4 @@
-//! x25519 (RFC 7748, 5 and 6.1; RFC 9846, 7.4.2).
+//! The group x25519 (RFC 7748, 5 and 6.1; RFC 9846, 7.4.2).
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -11,7 +11,7 @@ use zeroize::Zeroizing;
 /// x25519, at a security level of 128 bits.
 pub static X25519: &dyn Group = &Algorithm;
 
-/// Length in bytes of a share.
+/// The length in bytes of a share.
 pub(super) const SHARE_LEN: usize = 32;
 
 struct Algorithm;
@@ -50,7 +50,7 @@ impl KeyPair {
     pub(super) fn agree(&self, key_share: &[u8]) -> Result<Zeroizing<[u8; 32]>, CryptoError> {
         let peer: [u8; SHARE_LEN] = key_share.try_into().map_err(|_| CryptoError::InvalidKeyShare)?;
         let secret = self.secret.diffie_hellman(&PublicKey::from(peer));
-        // RFC 9846, 7.4.2: abort when the result is all zeros
+        // RFC 9846, 7.4.2: the handshake is aborted when the result is all zeros.
         if !secret.was_contributory() {
             return Err(CryptoError::InvalidKeyShare);
         }

@@ -1,4 +1,5 @@
-//! ECDSA signatures, deterministic (RFC 6979) so that no bad source of randomness can give the key away. DER-encoded.
+//! ECDSA signatures are deterministic (RFC 6979), so that a bad source of randomness cannot reveal the key. They are
+//! DER.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -53,7 +54,7 @@ where
     Ok(Arc::new(Key { signer, scheme: [scheme], public_key }))
 }
 
-/// The signer wipes itself.
+/// A private key, whose signer wipes itself.
 struct Key<C: EcdsaCurve + CurveArithmetic> {
     signer: ecdsa::SigningKey<C>,
     scheme: [SignatureScheme; 1],

@@ -23,7 +23,7 @@ pub(super) fn load(key: &PrivateKey<'_>) -> Result<Arc<dyn SigningKey>, KeyError
     Ok(Arc::new(Key { signer, public_key }))
 }
 
-/// The signer wipes itself.
+/// A private key, whose signer wipes itself.
 struct Key {
     signer: Ed25519Key,
     public_key: Vec<u8>,

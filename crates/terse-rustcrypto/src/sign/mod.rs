@@ -1,4 +1,4 @@
-//! Private keys that sign: ECDSA on P-256 and P-384, Ed25519, and RSA with the feature `rsa-signing`.
+//! Private keys sign with ECDSA on P-256 and P-384, Ed25519, and RSA with the feature `rsa-signing`.
 //!
 //! [`load_key`] takes any of them. A firmware with one kind of key names that kind's loader instead, and its linker
 //! drops the others.
@@ -64,7 +64,7 @@ fn load_kind(
     if key.kind == kind { load(&key) } else { Err(KeyError::UnsupportedAlgorithm) }
 }
 
-/// A SubjectPublicKeyInfo (RFC 5280, 4.1.2.7).
+/// Returns a SubjectPublicKeyInfo (RFC 5280, 4.1.2.7).
 fn subject_public_key_info(
     algorithm: ObjectIdentifier,
     parameters: Option<AnyRef<'_>>,

@@ -1,4 +1,4 @@
-//! RSA signatures, blinded: RSASSA-PSS (RFC 8017, 8.1.1) with a salt as long as the hash, and for TLS 1.2
+//! RSA signatures are blinded: RSASSA-PSS (RFC 8017, 8.1.1) with a salt as long as the hash, and for TLS 1.2
 //! RSASSA-PKCS1-v1_5 (RFC 8017, 8.2.1).
 
 use alloc::sync::Arc;
@@ -36,13 +36,13 @@ pub(super) fn load(key: &PrivateKey<'_>) -> Result<Arc<dyn SigningKey>, KeyError
     Ok(Arc::new(Key { signer, public_key }))
 }
 
-/// `number` with as much room as `modulus` has, which a part of a genuine key never exceeds.
+/// Converts a number of a key, which gets the precision of `modulus`; no part of a genuine key is longer.
 fn number(number: &UintRef<'_>, modulus: &UintRef<'_>) -> Result<BoxedUint, KeyError> {
     let bits = u32::try_from(8 * modulus.as_bytes().len()).map_err(malformed)?;
     BoxedUint::from_be_slice(number.as_bytes(), bits).map_err(malformed)
 }
 
-/// The signer wipes itself.
+/// A private key, whose signer wipes itself.
 struct Key {
     signer: RsaPrivateKey,
     public_key: Vec<u8>,
@@ -57,7 +57,7 @@ impl Key {
         self.pad_and_sign(Pkcs1v15Sign::new::<D>(), &D::digest(message), rng)
     }
 
-    /// A source of randomness, which both paddings take, is what turns blinding on.
+    /// Signs with blinding, which both paddings use because they are given a source of randomness.
     fn pad_and_sign(&self, padding: impl Padding, hash: &[u8], rng: &mut dyn Rng) -> Result<Signing, CryptoError> {
         let mut rng = BoundedRng::new(rng);
         padding.sign(Some(&mut rng), &self.signer, hash).map(Signing::Done).map_err(|error| match error {

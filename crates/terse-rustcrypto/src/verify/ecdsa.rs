@@ -51,7 +51,7 @@ where
     <FieldBytesSize<C> as Add>::Output: Add<MaxOverhead> + ArraySize,
 {
     fn verify_signature(&self, public_key: &[u8], message: &[u8], signature: &[u8]) -> Result<(), InvalidSignature> {
-        // RFC 5480, 2.2: uncompressed or compressed, nothing else
+        // RFC 5480, 2.2: points are uncompressed or compressed.
         if !matches!(public_key.first(), Some(0x02..=0x04)) {
             return Err(InvalidSignature);
         }

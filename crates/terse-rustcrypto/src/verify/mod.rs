@@ -1,4 +1,4 @@
-//! Verification of signatures, in certificates and in CertificateVerify.
+//! Signatures in certificates and in CertificateVerify are verified here.
 
 mod ecdsa;
 mod ed25519;
