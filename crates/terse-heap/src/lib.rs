@@ -1,31 +1,31 @@
-//! An allocator that counts, so that a test can bound the heap of a connection, and `terse compare` can show it.
+//! The allocator counts, so that a test can bound the heap of a connection, and `terse compare` can show it.
 //!
-//! What must always hold: counts are per thread, since tests run side by side; what one thread allocates and another
-//! one frees is not for this.
+//! What must always hold: counts are per thread, since tests run side by side; memory that one thread allocates and
+//! another one frees is counted wrongly.
 
 use core::alloc::{GlobalAlloc, Layout};
 use core::cell::Cell;
 use std::alloc::System;
 
-/// The system's allocator, with a count of the bytes in use by each thread. To be made the `#[global_allocator]`.
+/// The system's allocator, with a count of the bytes in use by each thread. It is used as the `#[global_allocator]`.
 #[derive(Debug)]
 pub struct CountingAllocator;
 
 /// Bytes of heap.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Heap {
-    /// In use at the end, beyond what was in use at the beginning.
+    /// The bytes in use at the end, beyond those at the beginning.
     pub kept: i64,
-    /// The most that was in use at once, beyond what was in use at the beginning.
+    /// The most bytes in use at once, beyond those at the beginning.
     pub peak: i64,
 }
 
 thread_local! {
-    // `const` and without a destructor: using it never allocates.
+    // It is `const` and has no destructor: using it never allocates.
     static IN_USE: Cell<Heap> = const { Cell::new(Heap { kept: 0, peak: 0 }) };
 }
 
-/// The heap that `run` uses on this thread.
+/// Runs `run`, and returns its result and the heap that it used on this thread.
 pub fn measure<T>(run: impl FnOnce() -> T) -> (T, Heap) {
     let before = IN_USE.get().kept;
     IN_USE.set(Heap { kept: before, peak: before });
@@ -35,7 +35,7 @@ pub fn measure<T>(run: impl FnOnce() -> T) -> (T, Heap) {
 }
 
 fn count(bytes: i64) {
-    // Fails only while the thread ends.
+    // This fails only while the thread ends.
     let _ = IN_USE.try_with(|heap| {
         let kept = heap.get().kept + bytes;
         heap.set(Heap { kept, peak: heap.get().peak.max(kept) });
