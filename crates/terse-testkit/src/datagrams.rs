@@ -1,4 +1,4 @@
-//! A client and a server over datagrams, on a virtual clock: a test says what becomes of each datagram.
+//! A pair is a client and a server over datagrams, on a virtual clock: a test decides the fate of each datagram.
 
 use alloc::sync::Arc;
 use core::time::Duration;
@@ -11,35 +11,35 @@ use crate::pair::{Failed, Side, at};
 use crate::pki::server_address;
 use crate::rng::SeededRng;
 
-/// How long a datagram takes, in milliseconds.
+/// The time that a datagram takes, in milliseconds.
 pub const DELAY: u64 = 20;
 
-/// After how long a test gives up, in milliseconds of virtual time.
+/// The time after which a test gives up, in milliseconds of virtual time.
 const PATIENCE: u64 = 3_600_000;
 
-/// What becomes of a datagram: when each copy of it arrives, in milliseconds, and what it then is.
+/// The fate of a datagram: for each copy that arrives, its delay in milliseconds and its bytes.
 pub type Fate = Vec<(u64, Vec<u8>)>;
 
-/// A datagram on its way.
+/// A datagram that was sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Datagram {
-    /// Who sent it.
+    /// The sender.
     pub from: Side,
-    /// The how manyth of both sides, from 0.
+    /// The number of the datagram among those of both sides, from 0.
     pub number: usize,
-    /// When it was sent, in milliseconds.
+    /// The time when it was sent, in milliseconds.
     pub sent: u64,
-    /// What is in it.
+    /// The bytes of the datagram.
     pub bytes: Vec<u8>,
 }
 
 impl Datagram {
-    /// It arrives, after [`DELAY`].
+    /// Returns the fate of a datagram that arrives after [`DELAY`].
     pub fn arrives(&self) -> Fate {
         self.arrives_after(DELAY)
     }
 
-    /// It arrives later.
+    /// Returns the fate of a datagram that arrives after `delay`.
     pub fn arrives_after(&self, delay: u64) -> Fate {
         vec![(delay, self.bytes.clone())]
     }
@@ -51,17 +51,17 @@ pub struct DatagramPair {
     pub client: Connection,
     /// The server.
     pub server: Connection,
-    /// The time of both.
+    /// The time of both sides.
     pub now: Now,
     /// All datagrams so far, lost ones included.
     pub sent: Vec<Datagram>,
-    /// Application data that each side received, a datagram each.
+    /// The application data that each side received, a datagram each.
     pub received: [Vec<Vec<u8>>; 2],
-    /// Early data that the server received, a datagram each.
+    /// The early data that the server received, a datagram each.
     pub early_data: Vec<Vec<u8>>,
-    /// Who answers for the server's store, if that answers later, and after how many milliseconds.
+    /// The server's store, if it answers later, and its delay in milliseconds.
     pub late: Option<(Arc<LateStore>, u64)>,
-    /// When it will.
+    /// The time when the store answers a pending request.
     answers_at: Option<u64>,
     arriving: Vec<Arriving>,
     client_rng: SeededRng,
@@ -77,12 +77,12 @@ struct Arriving {
 }
 
 impl DatagramPair {
-    /// A new connection.
+    /// Creates a new connection.
     pub fn new(client: &Arc<ClientConfig>, server: &Arc<ServerConfig>, seed: u64) -> Self {
         Self::at(client, server, seed, at(0))
     }
 
-    /// A new connection at `now`.
+    /// Creates a new connection at `now`.
     pub fn at(client: &Arc<ClientConfig>, server: &Arc<ServerConfig>, seed: u64, now: Now) -> Self {
         let (mut client_rng, server_rng) = (SeededRng::new(seed), SeededRng::new(!seed));
         Self {
@@ -101,8 +101,8 @@ impl DatagramPair {
         }
     }
 
-    /// Runs until nothing is on its way and no timer is set, or for an hour. `fate` says what becomes of each datagram.
-    /// Returns the first failure.
+    /// Runs until no datagram is in flight and no timer is set, or for an hour. `fate` decides the fate of each
+    /// datagram. Returns the first failure.
     pub fn run(&mut self, mut fate: impl FnMut(&Datagram) -> Fate) -> Result<(), Failed> {
         let mut first = Ok(());
         let end = self.now.monotonic.0 + PATIENCE;
@@ -112,7 +112,8 @@ impl DatagramPair {
         first
     }
 
-    /// Sends what waits; then the next datagram arrives, or a timer runs out. `None` if that is after `end`, or never.
+    /// Sends what is ready; then the next datagram arrives, or a timer expires. Returns `None` if that is after `end`,
+    /// or never.
     pub fn step(&mut self, fate: &mut impl FnMut(&Datagram) -> Fate, end: u64) -> Option<Result<(), Failed>> {
         for side in Side::BOTH {
             self.transmit(side, fate);
@@ -136,7 +137,7 @@ impl DatagramPair {
         Some(client.and(server))
     }
 
-    /// As [`Self::run`], on a path that loses nothing.
+    /// Runs as [`Self::run`] does, on a path that loses nothing.
     pub fn run_well(&mut self) -> Result<(), Failed> {
         self.run(Datagram::arrives)
     }
@@ -148,12 +149,12 @@ impl DatagramPair {
         Ok(())
     }
 
-    /// Why `side` gave up the connection.
+    /// Returns why `side` gave up the connection.
     pub fn failure(&self, side: Side) -> Option<&Error> {
         self.failures[side as usize].as_ref()
     }
 
-    /// One side, and its randomness.
+    /// Returns one side, and its randomness.
     pub fn side(&mut self, side: Side) -> (&mut Connection, &mut SeededRng) {
         match side {
             Side::Client => (&mut self.client, &mut self.client_rng),
@@ -161,7 +162,7 @@ impl DatagramPair {
         }
     }
 
-    /// Hands one datagram to `side`.
+    /// Delivers one datagram to `side`.
     pub fn deliver(&mut self, side: Side, mut bytes: Vec<u8>) -> Result<(), Failed> {
         let now = self.now;
         let mut rest = &mut bytes[..];
@@ -190,14 +191,14 @@ impl DatagramPair {
         self.note(side, result)
     }
 
-    /// The store begins to look.
+    /// Schedules the answer of the store, if the server has asked it.
     fn ask_store(&mut self) {
         if let (Some((_, delay)), None, Some(_)) = (&self.late, self.answers_at, self.server.store_request()) {
             self.answers_at = Some(self.now.monotonic.0 + delay);
         }
     }
 
-    /// The store has answered.
+    /// Gives the server the store's answer.
     fn answer_store(&mut self) -> Result<(), Failed> {
         self.answers_at = None;
         let request = self.server.store_request().cloned();
@@ -205,10 +206,10 @@ impl DatagramPair {
         let result = self.server.provide_store_answer(self.now, &mut self.server_rng, late.answer(&request));
         self.ask_store();
         let result = self.note(Side::Server, result);
-        result.and_then(|()| self.deliver(Side::Server, Vec::new())) // and reads what came ahead
+        result.and_then(|()| self.deliver(Side::Server, Vec::new())) // it reads what came meanwhile
     }
 
-    /// Takes what `side` has to send.
+    /// Sends the output of `side`.
     pub fn transmit(&mut self, side: Side, fate: &mut impl FnMut(&Datagram) -> Fate) {
         let mut buffer = vec![0; 0x1_0000];
         let now = self.now;
@@ -244,7 +245,7 @@ impl DatagramPair {
     }
 }
 
-/// Whether a connection waits for a signature or for its store: what comes meanwhile is lost.
+/// Whether a connection waits for a signature or for its store, so that datagrams that come meanwhile are lost.
 fn is_waiting(connection: &Connection) -> bool {
     connection.signature_request().is_some() || connection.store_request().is_some()
 }

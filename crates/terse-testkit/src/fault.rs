@@ -1,4 +1,4 @@
-//! A hostile side: closures that alter its messages, editors that keep them well-formed, and an ear for alerts.
+//! A hostile side has closures that alter its messages and editors that keep them well-formed; a trace collects alerts.
 
 use alloc::sync::Arc;
 use std::sync::{Mutex, PoisonError};
@@ -21,7 +21,7 @@ where
     nth(kind, 0, alter)
 }
 
-/// Alters message `number`, from 0, of those of type `kind`.
+/// Alters message `number`, from 0, among those of type `kind`.
 pub fn nth<F>(kind: HandshakeType, number: usize, alter: F) -> Arc<dyn Fault>
 where
     F: Fn(&mut Vec<u8>) + Send + 'static,
@@ -48,7 +48,7 @@ impl<F: FnMut(usize, HandshakeType, &mut Vec<u8>) + Send> Fault for Alter<F> {
     }
 }
 
-/// A message with its header.
+/// Returns a message with its header.
 pub fn message(kind: HandshakeType, body: &[u8]) -> Vec<u8> {
     let mut message = vec![kind.0, 0, 0, 0];
     message.extend_from_slice(body);
@@ -108,7 +108,7 @@ pub fn add_extension(message: &mut Vec<u8>, kind: ExtensionType, body: &[u8]) {
     edit_extensions(message, |extensions| extensions.insert(0, (kind, body.to_vec())));
 }
 
-/// Takes an extension out.
+/// Removes an extension.
 pub fn remove_extension(message: &mut Vec<u8>, kind: ExtensionType) {
     edit_extensions(message, |extensions| extensions.retain(|(found, _)| *found != kind));
 }
@@ -128,12 +128,12 @@ pub fn edit_suites(message: &mut Vec<u8>, edit: impl FnOnce(&mut Vec<CipherSuite
     fix_length(message);
 }
 
-/// Where the extensions begin in a well-formed message of our own.
+/// Returns where the extensions begin in a well-formed message of this implementation.
 fn extensions_at(message: &[u8]) -> usize {
     let skip = |at: usize, width: usize| {
         at + width + message[at..at + width].iter().fold(0, |len, byte| len << 8 | usize::from(*byte))
     };
-    let is_dtls = message[4] == 0xfe; // and so has a cookie
+    let is_dtls = message[4] == 0xfe; // in DTLS there is a cookie
     match HandshakeType(message[0]) {
         HandshakeType::CLIENT_HELLO if is_dtls => skip(skip(skip(skip(4 + 34, 1), 1), 2), 1),
         HandshakeType::CLIENT_HELLO => skip(skip(skip(4 + 34, 1), 2), 1),
@@ -144,7 +144,7 @@ fn extensions_at(message: &[u8]) -> usize {
     }
 }
 
-/// Hears the alerts of one side.
+/// A trace that collects the alerts of one side.
 #[derive(Debug, Default)]
 pub struct Alerts {
     sent: Mutex<Vec<AlertDescription>>,
@@ -152,12 +152,12 @@ pub struct Alerts {
 }
 
 impl Alerts {
-    /// What the side sent.
+    /// Returns the alerts that the side sent.
     pub fn sent(&self) -> Vec<AlertDescription> {
         self.sent.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// What the side received.
+    /// Returns the alerts that the side received.
     pub fn received(&self) -> Vec<AlertDescription> {
         self.received.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }

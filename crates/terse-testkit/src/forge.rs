@@ -1,5 +1,5 @@
-//! Records made and opened outside of the engine, with the secrets of its key log: what no honest side sends (RFC 9846,
-//! 5.2 and 7; RFC 5246, 6; RFC 9147, 4).
+//! Records are made and opened outside of the engine, with the secrets of its key log, to send what no honest side
+//! sends (RFC 9846, 5.2 and 7; RFC 5246, 6; RFC 9147, 4).
 
 use std::sync::{Mutex, PoisonError};
 
@@ -13,28 +13,28 @@ mod tls12;
 
 pub use dtls13::{DatagramForge, OpenedRecord};
 
-/// A key log that keeps what it hears.
+/// A key log that keeps its lines.
 #[derive(Debug, Default)]
 pub struct KeyLogLines(Mutex<Vec<KeyLogLine>>);
 
 /// One line of a key log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyLogLine {
-    /// Such as `CLIENT_TRAFFIC_SECRET_0`.
+    /// The label, such as `CLIENT_TRAFFIC_SECRET_0`.
     pub label: &'static str,
-    /// Of the ClientHello.
+    /// The random of the ClientHello.
     pub client_random: [u8; 32],
     /// The secret.
     pub secret: Vec<u8>,
 }
 
 impl KeyLogLines {
-    /// All lines so far.
+    /// Returns all lines so far.
     pub fn lines(&self) -> Vec<KeyLogLine> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// The secret with `label`, which must have been logged.
+    /// Returns the secret with `label`, which must have been logged.
     pub fn secret(&self, label: &str) -> Vec<u8> {
         let line = self.lines().into_iter().find(|line| line.label == label);
         line.unwrap_or_else(|| panic!("{label} was not logged")).secret
@@ -51,23 +51,23 @@ impl KeyLog for KeyLogLines {
 /// The prefix of the labels of TLS 1.3 (RFC 9846, 7.1).
 const PREFIX: &[u8] = b"tls13 ";
 
-/// Length of a record's header.
+/// The length of a record's header.
 pub const HEADER_LEN: usize = 5;
 
-/// An unprotected record.
+/// Returns an unprotected record.
 pub fn plaintext(content_type: ContentType, fragment: &[u8]) -> Vec<u8> {
     let mut record = header(content_type, fragment.len()).to_vec();
     record.extend_from_slice(fragment);
     record
 }
 
-/// A record's header.
+/// Returns a record's header.
 pub fn header(content_type: ContentType, len: usize) -> [u8; HEADER_LEN] {
     let [high, low] = (len as u16).to_be_bytes();
     [content_type.0, 3, 3, high, low]
 }
 
-/// Cuts a stream into records; the last one may be cut short.
+/// Cuts a stream into records; the last one may be incomplete.
 pub fn records(mut stream: &[u8]) -> Vec<Vec<u8>> {
     let mut records = Vec::new();
     while !stream.is_empty() {
@@ -90,16 +90,16 @@ pub struct Forge {
     sequence_number: u64,
 }
 
-/// What a protected record looks like.
+/// The format of protected records.
 enum Format {
-    /// The content type inside; the secret makes the next generation.
+    /// The content type is inside; the secret makes the next generation.
     Tls13 { suite: &'static Tls13Suite, secret: Vec<u8> },
-    /// The content type outside, and maybe a part of the nonce.
+    /// The content type is outside, and perhaps a part of the nonce.
     Tls12 { suite: &'static Tls12Suite },
 }
 
 impl Forge {
-    /// Under a traffic secret of `suite`.
+    /// Creates a forge from a traffic secret of `suite`.
     pub fn new(suite: &'static Tls13Suite, secret: &[u8]) -> Self {
         let mut key = vec![0; suite.aead.key_len()];
         expand_label(suite, secret, PREFIX, b"key", &mut key);
@@ -109,7 +109,8 @@ impl Forge {
         Self { format: Format::Tls13 { suite, secret: secret.to_vec() }, key, iv, sequence_number: 0 }
     }
 
-    /// What `sender` protects application data with, after the handshake of `pair`, whose secrets are in `log`.
+    /// Creates a forge with the keys by which `sender` protects application data, after the handshake of `pair`, whose
+    /// secrets are in `log`.
     pub fn of(pair: &Pair, provider: &CryptoProvider, log: &KeyLogLines, sender: Side) -> Self {
         let summary = pair.client.summary();
         let id = summary.cipher_suite.expect("a handshake");
@@ -125,12 +126,12 @@ impl Forge {
         Self::new(provider.tls13_suite(id).expect("a suite of the provider"), &log.secret(label))
     }
 
-    /// In TLS 1.2, what `sender` protects its Finished with: the hellos went over the wire of `pair`, and the master
-    /// secret is in `log`.
+    /// Creates a forge with the keys by which `sender` protects its Finished in TLS 1.2. The hellos are in the bytes of
+    /// `pair`, and the master secret is in `log`.
     pub fn of_finished(pair: &Pair, provider: &CryptoProvider, log: &KeyLogLines, sender: Side) -> Self {
         let id = pair.client.summary().cipher_suite.or(pair.server.summary().cipher_suite).expect("a ServerHello");
         let suite = provider.tls12_suite(id).expect("a suite of the provider");
-        // The random stands behind the headers of record and message and the version.
+        // The random follows the headers of record and message, and the version.
         let [client, server] = [&pair.from_client, &pair.from_server].map(|stream| &stream[HEADER_LEN + 6..][..32]);
         let master_secret = log.secret("CLIENT_RANDOM");
         let (key, iv) = tls12::write_keys(suite, &master_secret, client, server, sender);
@@ -138,7 +139,7 @@ impl Forge {
         Self { format: Format::Tls12 { suite }, key, iv, sequence_number: 0 }
     }
 
-    /// The next generation (RFC 9846, 7.2).
+    /// Replaces the keys by the next generation (RFC 9846, 7.2).
     pub fn update(&mut self) {
         let Format::Tls13 { suite, secret } = &self.format else { panic!("TLS 1.2 cannot replace keys") };
         let mut next = vec![0; secret.len()];
@@ -146,12 +147,12 @@ impl Forge {
         *self = Self::new(suite, &next);
     }
 
-    /// Leaves out the numbers of `records` records that were sent or received otherwise.
+    /// Skips the sequence numbers of `records` records that were sent or received otherwise.
     pub fn skip(&mut self, records: u64) {
         self.sequence_number += records;
     }
 
-    /// A record with `content`.
+    /// Returns a protected record with `content`.
     pub fn record(&mut self, content_type: ContentType, content: &[u8]) -> Vec<u8> {
         let Format::Tls12 { suite } = self.format else {
             return self.seal(&[content, &[content_type.0]].concat());
@@ -167,7 +168,7 @@ impl Forge {
         plaintext(content_type, &[explicit, data, tag].concat())
     }
 
-    /// A record of TLS 1.3 around a whole TLSInnerPlaintext: content, type and padding, or whatever else.
+    /// Returns a record of TLS 1.3 around a whole TLSInnerPlaintext, which may be malformed.
     pub fn seal(&mut self, inner: &[u8]) -> Vec<u8> {
         let Format::Tls13 { suite, .. } = self.format else { panic!("TLS 1.2 has no inner type") };
         let tag_len = suite.aead.tag_len();
@@ -178,7 +179,7 @@ impl Forge {
         [&header[..], &data, &tag].concat()
     }
 
-    /// Type and content of a record with its header, if it is authentic.
+    /// Returns the type and content of a record with its header, if it is authentic.
     pub fn open(&mut self, record: &[u8]) -> Option<(ContentType, Vec<u8>)> {
         let (header, body) = record.split_at_checked(HEADER_LEN)?;
         let Format::Tls12 { suite } = self.format else { return self.open13(header, body) };
@@ -204,7 +205,8 @@ impl Forge {
         Some((content_type, data))
     }
 
-    /// XORed with the sequence number; where that is sent along, the rest of `iv` is zeros.
+    /// Returns the next nonce: `iv` XOR the sequence number. Where the nonce has an explicit part, `iv` has zeros
+    /// there.
     fn next_nonce(&mut self) -> [u8; NONCE_LEN] {
         let mut nonce = self.iv;
         for (byte, sequence) in nonce[NONCE_LEN - 8..].iter_mut().zip(self.sequence_number.to_be_bytes()) {

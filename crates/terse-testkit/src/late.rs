@@ -1,4 +1,4 @@
-//! A server's store on the other side of a network: it answers later, and who answers in its place.
+//! A late store is a server's store on the other side of a network: the application gives its answers later.
 
 use alloc::sync::Arc;
 use core::task::Poll;
@@ -8,14 +8,14 @@ use terse_tls::cache::{AddressId, Commit, NotSaved, Row, ServerStore, StoreAnswe
 use terse_tls::crypto::Rng;
 use terse_tls::{Connection, Error, Now};
 
-/// When a [`LateStore`] answers at once.
+/// How often a [`LateStore`] is late.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Late {
-    /// Always.
+    /// It answers at once.
     Never,
-    /// About half of the tickets, as with what is also in memory.
+    /// It is late for about half of the tickets, as a store with some rows in memory.
     Sometimes,
-    /// Never.
+    /// It always answers later.
     Always,
 }
 
@@ -27,12 +27,12 @@ pub struct LateStore {
 }
 
 impl LateStore {
-    /// What `rows` has.
+    /// Creates a store with the contents of `rows`.
     pub fn new(rows: Arc<dyn ServerStore>, late: Late) -> Arc<Self> {
         Arc::new(Self { rows, late, commits: Mutex::default() })
     }
 
-    /// What the application answers in the end.
+    /// Returns the answer that the application gives in the end.
     pub fn answer(&self, request: &StoreRequest) -> StoreAnswer {
         match request {
             StoreRequest::Find(ticket) => StoreAnswer::Found(done(self.rows.find(ticket))),
@@ -40,8 +40,8 @@ impl LateStore {
         }
     }
 
-    /// Answers what `connection` asks, for as long as it does. Before each answer it is shown that nothing else moves
-    /// it, neither `rest`, which it did not take yet, nor time.
+    /// Answers the requests of `connection` until it has no more. Before each answer, it checks that neither `rest`,
+    /// the input that was not taken yet, nor time makes the connection go on.
     pub fn serve(&self, connection: &mut Connection, now: Now, rng: &mut dyn Rng, rest: &[u8]) -> Result<(), Error> {
         while let Some(request) = connection.store_request().cloned() {
             for _ in 0..PATIENCE {
@@ -54,7 +54,7 @@ impl LateStore {
         Ok(())
     }
 
-    /// All tickets that were committed.
+    /// Returns all tickets that were committed.
     pub fn commits(&self) -> Vec<Ticket> {
         self.commits.lock().expect("nobody panicked").clone()
     }
@@ -73,7 +73,7 @@ impl LateStore {
     }
 }
 
-/// How often one looks in vain.
+/// The number of checks before each answer.
 const PATIENCE: usize = 3;
 
 fn done<T>(answer: Poll<T>) -> T {

@@ -1,4 +1,4 @@
-//! For tests and benchmarks of Terse only.
+//! This crate is for the tests and benchmarks of Terse only.
 //!
 //! - [`allocator`]: counts the heap in use
 //! - [`datagrams`]: a client and a server over datagrams, which may be lost

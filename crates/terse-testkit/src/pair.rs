@@ -1,4 +1,4 @@
-//! A client and a server on a virtual clock, with a wire between them that a test can look at and change.
+//! A pair is a client and a server on a virtual clock, with a wire between them that a test can see and change.
 
 use alloc::sync::Arc;
 use core::time::Duration;
@@ -11,7 +11,7 @@ use crate::pki::{self, server_address};
 use crate::rng::SeededRng;
 use crate::setup::Stores;
 
-/// Which end of a [`Pair`].
+/// An end of a [`Pair`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
     /// The client.
@@ -20,12 +20,12 @@ pub enum Side {
     Server,
 }
 
-/// An error, and whose it is.
+/// An error, and the side that returned it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failed {
     /// The side whose call failed.
     pub side: Side,
-    /// Why.
+    /// The error.
     pub error: Error,
 }
 
@@ -35,19 +35,19 @@ pub struct Pair {
     pub client: Connection,
     /// The server.
     pub server: Connection,
-    /// The time of both.
+    /// The time of both sides.
     pub now: Now,
     /// All bytes that the client sent.
     pub from_client: Vec<u8>,
     /// All bytes that the server sent.
     pub from_server: Vec<u8>,
-    /// Sizes of the stretches of bytes in which input is handed over: 1 means byte by byte.
+    /// The length of the pieces in which input is delivered: 1 means byte by byte.
     pub stretch: usize,
     /// All early data that the server received.
     pub early_data: Vec<u8>,
-    /// Where both sides keep what they can, if the setup said so.
+    /// The stores of both sides, if the setup has them.
     pub stores: Option<Stores>,
-    /// Who answers for the server's store, if that answers later.
+    /// The server's store, if it answers later.
     pub late: Option<Arc<LateStore>>,
     client_rng: SeededRng,
     server_rng: SeededRng,
@@ -55,17 +55,17 @@ pub struct Pair {
 }
 
 impl Pair {
-    /// A new connection at [`pki::NOW`].
+    /// Creates a new connection at [`pki::NOW`].
     pub fn new(client: &Arc<ClientConfig>, server: &Arc<ServerConfig>, seed: u64) -> Self {
         Self::at(client, server, seed, at(0))
     }
 
-    /// A new connection at `now`.
+    /// Creates a new connection at `now`.
     pub fn at(client: &Arc<ClientConfig>, server: &Arc<ServerConfig>, seed: u64, now: Now) -> Self {
         Self::to(server_address(), client, server, seed, now)
     }
 
-    /// A new connection of a client that takes the server for `address`.
+    /// Creates a new connection of a client that calls the server `address`.
     pub fn to(
         address: ServerAddress,
         client: &Arc<ClientConfig>,
@@ -90,7 +90,8 @@ impl Pair {
         }
     }
 
-    /// Carries bytes both ways until nobody has more to say. Both sides are told of an error; the first one is returned.
+    /// Carries bytes both ways until neither side has more. After an error both sides go on; the first error is
+    /// returned.
     pub fn run(&mut self) -> Result<(), Failed> {
         let mut first = Ok(());
         for _ in 0..MAX_ROUNDS {
@@ -107,7 +108,7 @@ impl Pair {
         panic!("the two do not stop talking");
     }
 
-    /// Takes what `side` has to send.
+    /// Returns the output of `side`.
     pub fn transmit(&mut self, side: Side) -> Vec<u8> {
         let mut bytes = Vec::new();
         let mut buffer = [0; 2048];
@@ -122,7 +123,7 @@ impl Pair {
         bytes
     }
 
-    /// Hands `bytes` to `side`, as far as it takes them: early data is read, what follows other data is lost.
+    /// Delivers `bytes` to `side`, as far as it takes them. Early data is read; bytes after other data are lost.
     pub fn deliver(&mut self, side: Side, mut bytes: Vec<u8>) -> Result<(), Failed> {
         bytes.chunks_mut(self.stretch).try_for_each(|part| self.deliver_part(side, part))
     }
@@ -159,7 +160,7 @@ impl Pair {
         })
     }
 
-    /// Why `side` gave up the connection, if a call of [`Self::deliver`] or [`Self::run`] told it to.
+    /// Returns why `side` gave up the connection, if a call of [`Self::deliver`] or [`Self::run`] failed.
     pub fn failure(&self, side: Side) -> Option<&Error> {
         self.failures[side as usize].as_ref()
     }
@@ -181,7 +182,7 @@ impl Pair {
         self.receive(side.other(), bytes)
     }
 
-    /// Hands `bytes` to `side` and returns the application data in them.
+    /// Delivers `bytes` to `side`, and returns the application data in them.
     pub fn receive(&mut self, side: Side, mut bytes: Vec<u8>) -> Result<Vec<u8>, Failed> {
         let mut received = Vec::new();
         let mut rest = &mut bytes[..];
@@ -201,7 +202,7 @@ impl Pair {
         Ok(received)
     }
 
-    /// Closes both sides in order, the server first, so that the client hears of it.
+    /// Closes both sides in order, the server first, so that the client receives its close_notify.
     pub fn close(&mut self) -> Result<(), Failed> {
         self.server.close();
         self.run()?;
@@ -209,7 +210,7 @@ impl Pair {
         self.run()
     }
 
-    /// One side, and its randomness.
+    /// Returns one side, and its randomness.
     pub fn side(&mut self, side: Side) -> (&mut Connection, &mut SeededRng) {
         match side {
             Side::Client => (&mut self.client, &mut self.client_rng),
@@ -218,14 +219,14 @@ impl Pair {
     }
 }
 
-/// More than any handshake takes.
+/// The most rounds: more than any handshake takes.
 const MAX_ROUNDS: usize = 64;
 
 impl Side {
-    /// Both.
+    /// Both sides.
     pub const BOTH: [Self; 2] = [Self::Client, Self::Server];
 
-    /// The peer.
+    /// Returns the peer of this side.
     pub const fn other(self) -> Self {
         match self {
             Self::Client => Self::Server,
@@ -234,7 +235,7 @@ impl Side {
     }
 }
 
-/// [`pki::NOW`] and `seconds` more, on both clocks.
+/// Returns the time `seconds` after [`pki::NOW`], on both clocks.
 pub fn at(seconds: u64) -> Now {
     let unix = UnixTime::since_unix_epoch(Duration::from_secs(pki::NOW + seconds));
     Now::new(Instant(seconds * 1000), Some(unix))

@@ -1,4 +1,4 @@
-//! A small PKI: a CA, a server and a client, as a test needs them. Certificates are valid around [`NOW`].
+//! A small PKI has a CA, a server and a client, as tests need them. Certificates are valid around [`NOW`].
 
 use pki_types::UnixTime;
 use terse_tls::ServerAddress;
@@ -20,12 +20,12 @@ pub const SERVER_NAME: &str = "broker.plant.example";
 /// The name in every client certificate.
 pub const CLIENT_NAME: &str = "sensor-17.plant.example";
 
-/// [`NOW`] and `seconds` more.
+/// Returns the time `seconds` after [`NOW`].
 pub fn unix_time(seconds: u64) -> UnixTime {
     UnixTime::since_unix_epoch(core::time::Duration::from_secs(NOW + seconds))
 }
 
-/// The server that tests connect to: [`SERVER_NAME`], port 8883.
+/// Returns the server that tests connect to: [`SERVER_NAME`], port 8883.
 pub fn server_address() -> ServerAddress {
     let name = pki_types::ServerName::try_from(SERVER_NAME).expect("a valid name");
     ServerAddress::new(name, 8883)

@@ -1,4 +1,5 @@
-//! Randomness that can be replayed: the same seed gives the same bytes. Never for keys that protect anything.
+//! Randomness can be replayed: the same seed gives the same bytes. It must never be used for keys that protect
+//! anything.
 
 use terse_tls::crypto::{CryptoError, Rng};
 
@@ -7,12 +8,12 @@ use terse_tls::crypto::{CryptoError, Rng};
 pub struct SeededRng(u64);
 
 impl SeededRng {
-    /// The generator of `seed`.
+    /// Creates the generator of `seed`.
     pub const fn new(seed: u64) -> Self {
         Self(seed)
     }
 
-    /// The next 64 bits.
+    /// Returns the next 64 bits.
     pub fn next_u64(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;
@@ -21,7 +22,7 @@ impl SeededRng {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number below `limit`, which must not be 0.
+    /// Returns a number below `limit`, which must not be 0.
     pub fn below(&mut self, limit: usize) -> usize {
         (self.next_u64() % limit as u64) as usize
     }

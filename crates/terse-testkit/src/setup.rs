@@ -22,13 +22,13 @@ mod stores;
 pub use stores::Stores;
 use stores::{FirstSession, FirstSessionOfServer, Frozen};
 
-/// The name of the key in [`Setup::with_psk`].
+/// The identity of the key in [`Setup::with_psk`].
 pub const PSK_IDENTITY: &[u8] = b"sensor-17";
 
-/// How long sessions last, in seconds.
+/// The lifetime of sessions, in seconds.
 const LIFETIME: u32 = 7200;
 
-/// A client and a server.
+/// The configurations of a client and a server.
 #[derive(Clone, Debug)]
 pub struct Setup {
     /// The client; it has a credential.
@@ -43,7 +43,8 @@ pub struct Setup {
 
 #[cfg(feature = "issue")]
 impl Setup {
-    /// Certificates from the shared PKI for `chain`; the server does not ask the client for its own.
+    /// Creates a setup with certificates from the shared PKI for `chain`; the server requests no certificate of the
+    /// client.
     pub fn new(client: &CryptoProvider, server: &CryptoProvider, chain: &str) -> Self {
         let pki = Pki::shared(chain);
         let mut setup = Self {
@@ -58,14 +59,16 @@ impl Setup {
         setup
     }
 
-    /// The same, but the server requires a certificate of the client.
+    /// Creates a setup with certificates from the shared PKI for `chain`; the server requires a certificate of the
+    /// client.
     pub fn mutual(client: &CryptoProvider, server: &CryptoProvider, chain: &str) -> Self {
         let mut setup = Self::new(client, server, chain);
         setup.server.client_authentication(ClientAuthentication::Required(Pki::shared(chain).trust()));
         setup
     }
 
-    /// Mutual authentication with the keys of those certificates alone, which both sides know of each other.
+    /// Creates a setup of mutual authentication with raw public keys, those of the shared PKI's certificates for
+    /// `chain`.
     pub fn raw_public_keys(client: &CryptoProvider, server: &CryptoProvider, chain: &str) -> Self {
         let pki = Pki::shared(chain);
         let own = |provider: &CryptoProvider, issued: &terse_pki::Credential| {
@@ -85,7 +88,7 @@ impl Setup {
 }
 
 impl Setup {
-    /// On both sides one version alone.
+    /// Allows one version alone on both sides.
     pub fn only(mut self, version: ProtocolVersion) -> Self {
         for side in Side::BOTH {
             self.common(side).set_versions(vec![version]);
@@ -93,12 +96,12 @@ impl Setup {
         self
     }
 
-    /// Over datagrams, in this version of DTLS alone.
+    /// Uses datagrams, with this version of DTLS alone.
     pub fn over(self, version: ProtocolVersion, datagrams: Datagrams) -> Self {
         self.only(version).in_datagrams(datagrams)
     }
 
-    /// Over datagrams, in whatever versions.
+    /// Uses datagrams, with the versions that were allowed before.
     pub fn in_datagrams(mut self, datagrams: Datagrams) -> Self {
         for side in Side::BOTH {
             self.common(side).set_datagrams(Some(datagrams));
@@ -106,7 +109,7 @@ impl Setup {
         self
     }
 
-    /// Has the server ask for another key share, with or without a cookie.
+    /// Makes the server request another key share, with or without a cookie.
     pub fn with_hello_retry(mut self, cookie: bool) -> Self {
         let first = self.client.config().common().groups()[0];
         self.server.edit_groups(|list| list.retain(|group| *group != first));
@@ -114,7 +117,7 @@ impl Setup {
         self
     }
 
-    /// Runs handshakes until all that `schemes` can leave out is cached; from here on every handshake starts from that.
+    /// Runs handshakes until all that `schemes` can leave out is cached. Later handshakes do not change this cache.
     pub fn with_frozen_cache(mut self, schemes: Schemes) -> Self {
         let (client, server) = (Arc::new(MemoryClientStore::new(4)), Arc::new(MemoryServerStore::new(4)));
         self.client.cache(Some(ClientCache::new(client.clone(), schemes)));
@@ -126,7 +129,7 @@ impl Setup {
         self
     }
 
-    /// Has both sides resume, the server without keeping anything.
+    /// Lets both sides resume by tickets, for which the server keeps nothing.
     pub fn with_resumption(mut self) -> Self {
         let aead = self.server.config().common().provider().tls13_suites[0].aead;
         let keys = TicketKeys::new(aead, LIFETIME, 64).expect("two hours are allowed");
@@ -135,7 +138,7 @@ impl Setup {
         self
     }
 
-    /// Runs a handshake for its session; from here on every handshake resumes that one.
+    /// Runs a handshake for its session. Every later handshake resumes that session.
     pub fn with_frozen_session(mut self) -> Self {
         self = self.with_resumption();
         self.client.resumption(Some(ClientResumption::new(Arc::new(FirstSession::default()))));
@@ -143,7 +146,8 @@ impl Setup {
         self
     }
 
-    /// The same, of a session that the server keeps, with `early_data` in TLS 1.3 if there is any.
+    /// Runs a handshake for a session that the server keeps. Every later handshake resumes it, with `early_data` in TLS
+    /// 1.3 unless that is empty.
     pub fn with_frozen_stateful_session(mut self, early_data: &[u8]) -> Self {
         let store = Arc::new(FirstSessionOfServer::default());
         self.server.resumption(Some(ServerResumption::Stateful { store, lifetime_seconds: LIFETIME }));
@@ -158,7 +162,7 @@ impl Setup {
         self
     }
 
-    /// Has both sides know a key from outside, [`PSK_IDENTITY`].
+    /// Gives both sides an external key, [`PSK_IDENTITY`].
     pub fn with_psk(mut self) -> Self {
         let psk = ExternalPsk::new(PSK_IDENTITY, &[7; 32]).expect("long enough");
         self.client.psks(vec![psk.clone()]);
@@ -166,13 +170,13 @@ impl Setup {
         self
     }
 
-    /// Gives each pair new and empty stores for all that can be kept, and has the server keep sessions unless it puts
+    /// Gives each pair new and empty stores for all that can be kept, and lets the server keep sessions unless it puts
     /// them into tickets.
     pub fn keeping(self) -> Self {
         Self { keeps: true, ..self }
     }
 
-    /// What both sides configure alike, of one side.
+    /// Returns the configuration of one side that both sides have in common.
     pub fn common(&mut self, side: Side) -> &mut Common {
         match side {
             Side::Client => self.client.common_mut(),
@@ -180,7 +184,7 @@ impl Setup {
         }
     }
 
-    /// A new connection.
+    /// Creates a new connection.
     pub fn pair(&self, seed: u64) -> Pair {
         let (client, server, stores) = self.configurations();
         let mut pair = Pair::new(&client, &server, seed);
@@ -189,7 +193,7 @@ impl Setup {
         pair
     }
 
-    /// A new connection over datagrams.
+    /// Creates a new connection over datagrams.
     pub fn datagram_pair(&self, seed: u64) -> DatagramPair {
         let (client, server, _) = self.configurations();
         let mut pair = DatagramPair::new(&client, &server, seed);
@@ -221,7 +225,7 @@ impl Setup {
         (Arc::new(client.expect("a valid configuration")), Arc::new(server.expect("a valid configuration")), stores)
     }
 
-    /// Runs a connection in which whatever can be kept is.
+    /// Runs a connection in which everything is kept that can be.
     fn handshake(&self, seed: u64) {
         if self.client.config().common().datagrams().is_some() {
             let mut pair = self.datagram_pair(seed);

@@ -1,5 +1,5 @@
-//! Which modules of a crate use which: each uses only those below it, so that one can be read, and changed, without those
-//! above.
+//! The modules of a crate have an order: each uses only those below it, so that one can be read, and changed, without
+//! those above.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 /// For each top module of a crate, the others that it uses.
 type Uses = BTreeMap<String, BTreeSet<String>>;
 
-/// All files of Rust in a directory, and below it, but for tests.
+/// Returns all Rust files in a directory, and below it, except tests.
 fn files(directory: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(directory).unwrap_or_else(|error| panic!("{}: {error}", directory.display()));
     let paths = entries.map(|entry| entry.unwrap().path());
@@ -19,7 +19,7 @@ fn files(directory: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-/// What `code` names after `crate::`, alone or in a list.
+/// Returns the names after `crate::` in `code`, alone or in a list.
 fn used(code: &str) -> impl Iterator<Item = &str> {
     let is_name = |character: char| character.is_alphanumeric() || character == '_';
     code.match_indices("crate::").flat_map(move |(at, path)| {
@@ -45,12 +45,12 @@ fn uses(source: &Path) -> Uses {
     uses
 }
 
-/// The modules that use themselves, through others.
+/// Returns the modules that use themselves, through others.
 fn in_circles(uses: &Uses) -> Vec<String> {
     uses.keys().filter(|module| below(uses, module).contains(module)).cloned().collect()
 }
 
-/// What a module uses, and what that uses.
+/// Returns the modules that a module uses, directly or through others.
 fn below<'a>(uses: &'a Uses, module: &'a String) -> BTreeSet<&'a String> {
     let mut found = BTreeSet::new();
     let mut next = vec![module];

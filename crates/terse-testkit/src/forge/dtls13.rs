@@ -1,12 +1,12 @@
-//! Records of DTLS 1.3, made and opened outside of the engine (RFC 9147, 4): the unified header, encrypted numbers, and
-//! the keys of an epoch, written a second time.
+//! Records of DTLS 1.3 are made and opened outside of the engine (RFC 9147, 4). The unified header, encrypted record
+//! numbers, and the keys of an epoch are implemented a second time.
 
 use terse_tls::ContentType;
 use terse_tls::crypto::{AeadKey, MASK_SAMPLE_LEN, NONCE_LEN, RecordNumberKey, Tls13Suite};
 
 use super::expand_label;
 
-/// The prefix of labels (RFC 9147, 5.9).
+/// The prefix of the labels (RFC 9147, 5.9).
 const PREFIX: &[u8] = b"dtls13";
 
 /// One epoch of a connection over datagrams, in one direction.
@@ -17,24 +17,24 @@ pub struct DatagramForge {
     key: Box<dyn AeadKey>,
     iv: [u8; NONCE_LEN],
     numbers: Box<dyn RecordNumberKey>,
-    /// Of the record that is made next, or comes after the last one that was opened.
+    /// The number of the record that is made next, or that follows the last one that was opened.
     next: u64,
 }
 
 /// A record that was opened.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OpenedRecord {
-    /// Its number.
+    /// Its record number.
     pub number: u64,
-    /// Its type.
+    /// Its content type.
     pub content_type: ContentType,
-    /// What is in it.
+    /// Its content.
     pub content: Vec<u8>,
-    /// How many bytes of the datagram it took.
+    /// The number of bytes that it took of the datagram.
     pub len: usize,
 }
 
-/// Bits of the first byte of a header, `001CSLEE`.
+/// The bits of the first byte of a header, `001CSLEE`.
 const FIXED: u8 = 0b0010_0000;
 const CID: u8 = 0b0001_0000;
 const LONG_NUMBER: u8 = 0b0000_1000;
@@ -42,7 +42,7 @@ const LENGTH: u8 = 0b0000_0100;
 const EPOCH: u8 = 0b0000_0011;
 
 impl DatagramForge {
-    /// Under a traffic secret of `suite`.
+    /// Creates a forge from a traffic secret of `suite`.
     pub fn new(suite: &'static Tls13Suite, secret: &[u8], epoch: u64) -> Self {
         let mut key = vec![0; suite.aead.key_len()];
         expand_label(suite, secret, PREFIX, b"sn", &mut key);
@@ -54,30 +54,30 @@ impl DatagramForge {
         Self { suite, secret: secret.to_vec(), epoch, key, iv, numbers, next: 0 }
     }
 
-    /// The epoch after this one (RFC 9846, 7.2).
+    /// Returns the forge of the next epoch (RFC 9846, 7.2).
     pub fn updated(&self) -> Self {
         let mut next = vec![0; self.secret.len()];
         expand_label(self.suite, &self.secret, PREFIX, b"traffic upd", &mut next);
         Self::new(self.suite, &next, self.epoch + 1)
     }
 
-    /// The number of this epoch.
+    /// Returns the number of this epoch.
     pub const fn epoch(&self) -> u64 {
         self.epoch
     }
 
-    /// The next record has this number.
+    /// Sets the number of the next record.
     pub const fn at(&mut self, number: u64) -> &mut Self {
         self.next = number;
         self
     }
 
-    /// A record with `content`, 16 bits of its number, and a length.
+    /// Returns a record with `content`, 16 bits of its number, and a length.
     pub fn record(&mut self, content_type: ContentType, content: &[u8]) -> Vec<u8> {
         self.seal(&[content, &[content_type.0]].concat())
     }
 
-    /// The same around a whole DTLSInnerPlaintext: content, type and padding, or whatever else.
+    /// Returns a record around a whole DTLSInnerPlaintext, which may be malformed.
     pub fn seal(&mut self, inner: &[u8]) -> Vec<u8> {
         let tag_len = self.suite.aead.tag_len();
         let mut header = vec![FIXED | LONG_NUMBER | LENGTH | self.epoch as u8 & EPOCH];
@@ -91,7 +91,7 @@ impl DatagramForge {
         [header, body].concat()
     }
 
-    /// The record that `datagram` begins with, if it is authentic; without a connection ID.
+    /// Returns the record at the beginning of `datagram`, if it is authentic and has no connection ID.
     pub fn open(&mut self, datagram: &[u8]) -> Option<OpenedRecord> {
         let first = *datagram.first()?;
         if first & 0b1110_0000 != FIXED || first & CID != 0 || first & EPOCH != self.epoch as u8 & EPOCH {
@@ -118,7 +118,7 @@ impl DatagramForge {
         Some(OpenedRecord { number, content_type, content: body, len })
     }
 
-    /// The number that is `low` but for multiples of `size`, and closest to the next one.
+    /// Returns the number that equals `low` modulo `size` and is closest to the next one.
     fn closest(&self, low: u64, size: u64) -> u64 {
         let base = self.next / size * size + low;
         let candidates = [base.checked_sub(size), Some(base), Some(base + size)];
@@ -134,7 +134,7 @@ impl DatagramForge {
     }
 }
 
-/// Encrypts a number, or decrypts it.
+/// Encrypts or decrypts a record number.
 fn mask(key: &dyn RecordNumberKey, number: &mut [u8], body: &[u8]) -> Option<()> {
     let mask = key.mask(body.first_chunk::<MASK_SAMPLE_LEN>()?);
     number.iter_mut().zip(mask).for_each(|(byte, mask)| *byte ^= mask);

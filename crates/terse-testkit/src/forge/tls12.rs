@@ -1,12 +1,12 @@
-//! The keys of TLS 1.2, written a second time: the PRF (RFC 5246, 5), the key block (6.3), and what authenticates a record
-//! besides its content (6.2.3.3).
+//! The keys of TLS 1.2 are derived a second time: the PRF (RFC 5246, 5), the key block (6.3), and the additional data
+//! of a record (6.2.3.3).
 
 use terse_tls::ContentType;
 use terse_tls::crypto::{NONCE_LEN, Tls12Nonce, Tls12Suite};
 
 use crate::pair::Side;
 
-/// `P_hash`, under a label.
+/// Computes the PRF: `P_hash` of a label and a seed.
 fn prf(suite: &Tls12Suite, secret: &[u8], label: &[u8], seed: &[&[u8]], len: usize) -> Vec<u8> {
     let seed = [&[label], seed].concat().concat();
     let (mut a, mut out) = (seed.clone(), Vec::new());
@@ -18,7 +18,7 @@ fn prf(suite: &Tls12Suite, secret: &[u8], label: &[u8], seed: &[&[u8]], len: usi
     out
 }
 
-/// The key that `sender` writes with, and its nonce: the implicit part, and zeros.
+/// Returns the key that `sender` writes with, and its nonce: the implicit part, then zeros.
 pub(super) fn write_keys(
     suite: &Tls12Suite,
     master_secret: &[u8],

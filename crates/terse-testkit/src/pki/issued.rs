@@ -1,4 +1,4 @@
-//! What a test issues: needs a CA, and so the feature `issue`.
+//! Certificates are issued for tests. This needs a CA, and so the feature `issue`.
 
 use alloc::sync::Arc;
 use std::collections::HashMap;
@@ -13,7 +13,7 @@ use super::{CLIENT_NAME, DAY, NOW, SERVER_NAME};
 
 /// A CA with a server and a client.
 pub struct Pki {
-    /// For issuing more.
+    /// The CA, which can issue more certificates.
     pub authority: Authority,
     /// The server's chain and key.
     pub server: terse_pki::Credential,
@@ -22,12 +22,12 @@ pub struct Pki {
 }
 
 impl Pki {
-    /// A new CA for a chain such as `p256x3`, with new keys.
+    /// Creates a CA for a chain such as `p256x3`, with new keys.
     pub fn new(chain: &str) -> Self {
         Self::named(chain, "Terse CA")
     }
 
-    /// The same, of a CA that is called `name`.
+    /// Creates a CA called `name` for a chain such as `p256x3`, with new keys.
     pub fn named(chain: &str, name: &str) -> Self {
         let options = AuthorityOptions::new(chain.parse().expect("a chain"), validity());
         let authority = Authority::new(&AuthorityOptions { name: name.into(), ..options }).expect("keys can be made");
@@ -40,14 +40,14 @@ impl Pki {
         Self { authority, server, client }
     }
 
-    /// The CA for `chain` that all tests of a process share: making keys takes time.
+    /// Returns the CA for `chain` that all tests of a process share, because making keys takes time.
     pub fn shared(chain: &str) -> Arc<Self> {
         static SHARED: LazyLock<Mutex<HashMap<String, Arc<Pki>>>> = LazyLock::new(Mutex::default);
         let mut shared = SHARED.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         shared.entry(chain.into()).or_insert_with(|| Arc::new(Self::new(chain))).clone()
     }
 
-    /// The root certificate.
+    /// Returns the root certificate.
     pub fn root(&self) -> CertificateDer<'static> {
         self.authority.root().clone()
     }
@@ -57,24 +57,24 @@ impl Pki {
         Trust::new(&[self.root()]).expect("a valid root")
     }
 
-    /// The server's credential for the engine.
+    /// Returns the server's credential for the engine.
     pub fn server(&self, provider: &CryptoProvider) -> Credential {
         credential(provider, &self.server)
     }
 
-    /// The client's credential for the engine.
+    /// Returns the client's credential for the engine.
     pub fn client(&self, provider: &CryptoProvider) -> Credential {
         credential(provider, &self.client)
     }
 }
 
-/// A credential for the engine from one that was issued.
+/// Converts an issued credential for the engine.
 pub fn credential(provider: &CryptoProvider, issued: &terse_pki::Credential) -> Credential {
     let key = provider.load_key(issued.key()).expect("a key that the provider signs with");
     Credential::new(issued.chain().to_vec(), key).expect("key and chain of one credential")
 }
 
-/// A year around [`NOW`].
+/// Returns a validity of a year around [`NOW`].
 pub fn validity() -> Validity {
     Validity { not_before: NOW - 180 * DAY, not_after: NOW + 180 * DAY }
 }

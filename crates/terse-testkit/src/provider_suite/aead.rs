@@ -1,4 +1,4 @@
-//! Sealing and opening with each suite's AEAD, of both versions.
+//! Sealing and opening are tested with each suite's AEAD, of both versions.
 
 use terse_tls::CipherSuite;
 use terse_tls::crypto::{Aead, AeadKey, CryptoError, CryptoProvider, NONCE_LEN};
@@ -11,7 +11,7 @@ struct KnownAnswer {
     nonce: &'static str,
     aad: &'static str,
     plaintext: &'static str,
-    /// With the tag at its end.
+    /// The ciphertext, with the tag at its end.
     ciphertext: &'static str,
 }
 
@@ -20,7 +20,7 @@ const GCM_PLAINTEXT: &str = "
     1c3c0c95956809532fcf0e2449a6b525b16aedf5aa0de657ba637b39";
 
 const KNOWN_ANSWERS: [KnownAnswer; 5] = [
-    // "The Galois/Counter Mode of Operation", McGrew and Viega, B, test case 4
+    // "The Galois/Counter Mode of Operation", McGrew and Viega, B, test case 4.
     KnownAnswer {
         suite: CipherSuite::TLS_AES_128_GCM_SHA256,
         key: "feffe9928665731c6d6a8f9467308308",
@@ -32,7 +32,7 @@ const KNOWN_ANSWERS: [KnownAnswer; 5] = [
             21d514b25466931c7d8f6a5aac84aa051ba30b396a0aac973d58e091
             5bc94fbc3221a5db94fae95ae7121a47",
     },
-    // the same, test case 16
+    // "The Galois/Counter Mode of Operation", McGrew and Viega, B, test case 16.
     KnownAnswer {
         suite: CipherSuite::TLS_AES_256_GCM_SHA384,
         key: "feffe9928665731c6d6a8f9467308308feffe9928665731c6d6a8f9467308308",
@@ -44,7 +44,7 @@ const KNOWN_ANSWERS: [KnownAnswer; 5] = [
             8cb08e48590dbb3da7b08b1056828838c5f61e6393ba7a0abcc9f662
             76fc6ece0f4e1768cddf8853bb2d551b",
     },
-    // RFC 8439, 2.8.2
+    // RFC 8439, 2.8.2.
     KnownAnswer {
         suite: CipherSuite::TLS_CHACHA20_POLY1305_SHA256,
         key: "808182838485868788898a8b8c8d8e8f909192939495969798999a9b9c9d9e9f",
@@ -62,7 +62,7 @@ const KNOWN_ANSWERS: [KnownAnswer; 5] = [
             3ff4def08e4b7a9de576d26586cec64b6116
             1ae10b594f09e26a7e902ecbd0600691",
     },
-    // SP 800-38C, example 3, with a tag of 16 bytes instead of 8 (computed with OpenSSL)
+    // SP 800-38C, example 3, with a tag of 16 bytes instead of 8 (computed with OpenSSL).
     KnownAnswer {
         suite: CipherSuite::TLS_AES_128_CCM_SHA256,
         key: "404142434445464748494a4b4c4d4e4f",
@@ -73,7 +73,7 @@ const KNOWN_ANSWERS: [KnownAnswer; 5] = [
             e3b201a9f5b71a7a9b1ceaeccd97e70b6176aad9a4428aa5
             c87ae488918de93f17dd3e4934347f44",
     },
-    // SP 800-38C, example 3
+    // SP 800-38C, example 3.
     KnownAnswer {
         suite: CipherSuite::TLS_AES_128_CCM_8_SHA256,
         key: "404142434445464748494a4b4c4d4e4f",
@@ -84,7 +84,7 @@ const KNOWN_ANSWERS: [KnownAnswer; 5] = [
     },
 ];
 
-/// Published vectors, sealed and opened.
+/// Published vectors are sealed and opened.
 pub fn known_answers(provider: &CryptoProvider) {
     for suite in suites(provider) {
         let same = KNOWN_ANSWERS.iter().find(|answer| answer.suite == tls13_twin(suite.id));
@@ -99,7 +99,7 @@ pub fn known_answers(provider: &CryptoProvider) {
     }
 }
 
-/// Data and additional data of many lengths come back; another nonce gives another ciphertext.
+/// Data and additional data of many lengths survive; another nonce gives another ciphertext.
 pub fn round_trips(provider: &CryptoProvider) {
     for suite in &suites(provider) {
         let key = key(suite);
@@ -165,7 +165,7 @@ pub fn wrong_lengths(provider: &CryptoProvider) {
     }
 }
 
-/// What a suite of either version seals with.
+/// A suite, and the AEAD that it seals with.
 struct Suite {
     id: CipherSuite,
     aead: &'static dyn Aead,
@@ -177,7 +177,7 @@ fn suites(provider: &CryptoProvider) -> Vec<Suite> {
     tls13.chain(tls12).collect()
 }
 
-/// The suite of TLS 1.3 with the AEAD that is in the name of `suite`.
+/// Returns the suite of TLS 1.3 with the AEAD in the name of `suite`.
 fn tls13_twin(suite: CipherSuite) -> CipherSuite {
     let name = suite.name().expect("a suite that is known");
     let (_, cipher) = name.split_once("_WITH_").unwrap_or(("", name.trim_start_matches("TLS_")));

@@ -1,11 +1,11 @@
-//! Key exchange.
+//! Key exchange is tested with each group.
 
 use terse_tls::NamedGroup;
 use terse_tls::crypto::{CryptoError, CryptoProvider, Group};
 
 use super::{ConstantRng, FixedRng, SeededRng, hex};
 
-/// x25519 of RFC 7748, 6.1; secp256r1 and secp384r1 of RFC 5903, 8.1 and 8.2.
+/// The known answers are of RFC 7748, 6.1 for x25519, and of RFC 5903, 8.1 and 8.2 for secp256r1 and secp384r1.
 pub fn known_answers(provider: &CryptoProvider) {
     let cases = [
         (
@@ -93,7 +93,7 @@ pub fn wrong_lengths(provider: &CryptoProvider) {
     }
 }
 
-/// Points that are compressed, off the curve, at infinity, or not reduced.
+/// Points that are compressed, off the curve, at infinity, or not reduced, are refused.
 pub fn invalid_points(provider: &CryptoProvider) {
     for (name, field_len) in [(NamedGroup::SECP256R1, 32), (NamedGroup::SECP384R1, 48)] {
         let group = provider.group(name).expect("a full provider");
@@ -116,7 +116,8 @@ pub fn invalid_points(provider: &CryptoProvider) {
     }
 }
 
-/// x25519 inputs whose result is all zeros whatever the secret (RFC 7748, 7; RFC 9846, 7.4.2), alone and in the hybrid.
+/// Inputs of x25519 whose result is all zeros whatever the secret (RFC 7748, 7; RFC 9846, 7.4.2) are refused, alone and
+/// in the hybrid.
 pub fn low_order_points(provider: &CryptoProvider) {
     let points = [
         "0000000000000000000000000000000000000000000000000000000000000000",
@@ -126,7 +127,7 @@ pub fn low_order_points(provider: &CryptoProvider) {
         "ecffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
         "edffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
         "eeffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
-        // the top bit does not count (RFC 7748, 5)
+        // The top bit is ignored (RFC 7748, 5).
         "0000000000000000000000000000000000000000000000000000000000000080",
     ];
     let x25519 = provider.group(NamedGroup::X25519).expect("a full provider");
@@ -143,12 +144,12 @@ pub fn low_order_points(provider: &CryptoProvider) {
     }
 }
 
-/// An ML-KEM encapsulation key with a coefficient of 3,329 or more (FIPS 203, 7.2).
+/// An ML-KEM encapsulation key with a coefficient of 3,329 or more (FIPS 203, 7.2) is refused.
 pub fn invalid_encapsulation_keys(provider: &CryptoProvider) {
     let hybrid = provider.group(NamedGroup::X25519MLKEM768).expect("a full provider");
     let mut rng = SeededRng(5);
     let share = hybrid.start(&mut rng).expect("good randomness").key_share().to_vec();
-    // two coefficients of twelve bits in three bytes, 768 in all, before the seed of 32 bytes
+    // Three bytes hold two coefficients of twelve bits; there are 768 of them before the seed of 32 bytes.
     for position in [0, 3, 384, 1_149] {
         for coefficients in [[0x01, 0x0d, 0x00], [0xff, 0x0f, 0x00], [0x00, 0x10, 0xd0], [0xff, 0xff, 0xff]] {
             let mut wrong = share.clone();
@@ -156,7 +157,7 @@ pub fn invalid_encapsulation_keys(provider: &CryptoProvider) {
             let error = hybrid.respond(&mut rng, &wrong).err();
             assert_eq!(error, Some(CryptoError::InvalidKeyShare), "{position} {coefficients:x?}");
         }
-        // 3,328 is the largest
+        // The largest coefficient is 3,328.
         let mut right = share.clone();
         right[position..position + 3].copy_from_slice(&[0x00, 0x0d, 0xd0]);
         assert!(hybrid.respond(&mut rng, &right).is_ok());
@@ -177,7 +178,7 @@ pub fn forged_ciphertexts(provider: &CryptoProvider) {
     }
 }
 
-/// A source of randomness that fails, early or late, or that never gives a usable secret.
+/// A source of randomness that fails, early or late, or never gives a usable secret, is an error.
 pub fn broken_randomness(provider: &CryptoProvider) {
     for group in provider.groups {
         let name = group.name();
@@ -189,7 +190,7 @@ pub fn broken_randomness(provider: &CryptoProvider) {
             assert_eq!(error, Some(CryptoError::RandomFailed), "{name}");
         }
         for byte in [0x00, 0xff] {
-            // 0 and 2^256 - 1 are no scalars of the NIST curves; any 32 bytes will do for x25519
+            // 0 and 2^256 - 1 are no scalars of the NIST curves; for x25519 any 32 bytes are a secret.
             let expected = match name {
                 NamedGroup::SECP256R1 | NamedGroup::SECP384R1 => Some(CryptoError::RandomFailed),
                 _ => None,
@@ -200,7 +201,7 @@ pub fn broken_randomness(provider: &CryptoProvider) {
     }
 }
 
-/// Neither side takes the share, of whatever length it is.
+/// Asserts that neither side takes the share, whatever its length.
 fn refused(group: &dyn Group, share: &[u8]) {
     let mut rng = SeededRng(8);
     let name = group.name();
@@ -210,7 +211,7 @@ fn refused(group: &dyn Group, share: &[u8]) {
     assert_eq!(client.complete(share).err(), invalid, "{name} {share:02x?}");
 }
 
-/// Lengths of the client's share, the server's share and the secret.
+/// Returns the lengths of the client's share, the server's share and the secret.
 fn lengths(name: NamedGroup) -> (usize, usize, usize) {
     match name {
         NamedGroup::X25519 => (32, 32, 32),

@@ -1,17 +1,17 @@
-//! SHA-1, SHA-256 and SHA-384 (FIPS 180-4), HMAC (RFC 4231) and HKDF (RFC 5869).
+//! SHA-1, SHA-256 and SHA-384 (FIPS 180-4), HMAC (RFC 4231) and HKDF (RFC 5869) are tested.
 
 use terse_tls::crypto::{CryptoError, CryptoProvider, Hash};
 
 use super::hex;
 
-/// The digest of FIPS 180-4's first example, and that of nothing.
+/// The digests are that of FIPS 180-4's first example, and that of the empty string.
 pub fn sha1(provider: &CryptoProvider) {
     let sha1 = provider.sha1.expect("for OCSP responses");
     assert_eq!(sha1(b"abc")[..], hex("a9993e364706816aba3e25717850c26c9cd0d89d"));
     assert_eq!(sha1(b"")[..], hex("da39a3ee5e6b4b0d3255bfef95601890afd80709"));
 }
 
-/// The digests of FIPS 180-4's examples.
+/// The digests are those of FIPS 180-4's examples.
 pub fn sha2(provider: &CryptoProvider) {
     let million = vec![b'a'; 1_000_000];
     let cases: [(&[u8], &str, &str); 3] = [
@@ -43,7 +43,7 @@ pub fn sha2(provider: &CryptoProvider) {
     }
 }
 
-/// RFC 4231, 4.2 to 4.8, without the truncated case.
+/// The vectors are those of RFC 4231, 4.2 to 4.8, without the truncated case.
 pub fn hmac(provider: &CryptoProvider) {
     let counting: Vec<u8> = (1..=25).collect();
     let cases: [(&[u8], &[u8], &str, &str); 6] = [
@@ -101,7 +101,7 @@ pub fn hmac(provider: &CryptoProvider) {
     }
 }
 
-/// HMAC is what RFC 2104, 2 defines, with keys of any length: the PRF of TLS 1.2 takes what a key exchange gives.
+/// HMAC is what RFC 2104, 2 defines, with keys of any length: the PRF of TLS 1.2 takes the result of a key exchange.
 pub fn hmac_by_definition(provider: &CryptoProvider) {
     for hash in hashes(provider) {
         let block_len = if hash.output_len() == 32 { 64 } else { 128 };
@@ -120,7 +120,7 @@ pub fn hmac_by_definition(provider: &CryptoProvider) {
     }
 }
 
-/// RFC 5869, A.1 to A.3.
+/// The vectors are those of RFC 5869, A.1 to A.3.
 pub fn hkdf_vectors(provider: &CryptoProvider) {
     let bytes = |from: u8, to: u8| -> Vec<u8> { (from..=to).collect() };
     let cases = [
@@ -184,7 +184,7 @@ pub fn hkdf_by_definition(provider: &CryptoProvider) {
     }
 }
 
-/// An output beyond 255 blocks, or a pseudorandom key that is no output of the hash, is an error and not a panic.
+/// An output beyond 255 blocks, or a pseudorandom key of another length than the hash, is an error and not a panic.
 pub fn hkdf_wrong_lengths(provider: &CryptoProvider) {
     for hash in hashes(provider) {
         let hash_len = hash.output_len();
@@ -198,7 +198,7 @@ pub fn hkdf_wrong_lengths(provider: &CryptoProvider) {
     }
 }
 
-/// A running hash does not depend on how the data is cut, and a fork goes its own way.
+/// A running hash does not depend on how the data is cut, and a fork is independent.
 pub fn pieces_and_forks(provider: &CryptoProvider) {
     let data: Vec<u8> = (0..=255).cycle().take(1_000).collect();
     for hash in hashes(provider) {

@@ -1,11 +1,11 @@
-//! Two providers with each other, one call for each direction.
+//! Two providers interoperate; each direction needs a call.
 
 use terse_tls::crypto::CryptoProvider;
 
 use super::keys::{KEYS, RSA_PKCS8, verify};
 use super::{SeededRng, private_key};
 
-/// A share from `client`, the answer from `server`, the same secret.
+/// A share from `client` and the answer from `server` give the same secret.
 pub fn groups(client: &CryptoProvider, server: &CryptoProvider) {
     let mut rng = SeededRng(20);
     for group in client.groups {
@@ -19,7 +19,7 @@ pub fn groups(client: &CryptoProvider, server: &CryptoProvider) {
     }
 }
 
-/// What `sender` seals, `receiver` opens; and the hashes agree.
+/// `receiver` opens what `sender` seals, and their hashes agree.
 pub fn records(sender: &CryptoProvider, receiver: &CryptoProvider) {
     let tls13 = sender.tls13_suites.iter().map(|ours| {
         let theirs = receiver.tls13_suite(ours.id).expect("both offer everything");
@@ -45,7 +45,7 @@ pub fn records(sender: &CryptoProvider, receiver: &CryptoProvider) {
     }
 }
 
-/// What `signer` signs, `verifier` verifies. RSA too, where the signer does that.
+/// `verifier` verifies what `signer` signs. RSA is included if the signer signs with it.
 pub fn signatures(signer: &CryptoProvider, verifier: &CryptoProvider) {
     let mut rng = SeededRng(21);
     for pem in KEYS.iter().map(|(pem, _)| *pem).chain([RSA_PKCS8]) {

@@ -1,4 +1,4 @@
-//! Private keys in all encodings, and signing with them.
+//! Private keys are loaded in all encodings, and sign.
 
 extern crate alloc;
 
@@ -30,13 +30,13 @@ pub const KEYS: [(&str, &str); 6] = [
 pub const RSA_PKCS8: &str = include_str!("data/rsa2048.pkcs8.pem");
 const RSA_PKCS1: &str = include_str!("data/rsa2048.pkcs1.pem");
 
-/// RFC 6979, A.2.5.
+/// The private key of RFC 6979, A.2.5.
 pub const P256_SCALAR: &str = "C9AFA9D845BA75166B5C215767B1D6934E50C3DB36E89B127B8A622B120F6721";
-/// RFC 6979, A.2.6.
+/// The private key of RFC 6979, A.2.6.
 pub const P384_SCALAR: &str = "
     6B9D3DAD2E1B8C1C05B19875B6659F4DE23C3B667BF297BA9AA47740787137D896D5724E4C70A825F872C9EA60D2EDF5";
 
-/// The public key is the same whichever way the private key came.
+/// The public key is the same for every encoding of the private key.
 pub fn every_encoding(provider: &CryptoProvider) {
     for (pem, info) in KEYS {
         let key = load(provider, pem);
@@ -44,7 +44,8 @@ pub fn every_encoding(provider: &CryptoProvider) {
     }
 }
 
-/// Public keys of published private keys: bare SEC1 of RFC 6979, PKCS#8 in both versions of RFC 8410, 10.3.
+/// The public keys are those of published private keys: bare SEC1 of RFC 6979, PKCS#8 in both versions of RFC 8410,
+/// 10.3.
 pub fn vectors(provider: &CryptoProvider) {
     for (scalar, point) in [(P256_SCALAR, P256_POINT), (P384_SCALAR, P384_POINT)] {
         let key = provider.load_key(&sec1(&hex(scalar), &[])).expect("a scalar alone is a key");
@@ -56,7 +57,7 @@ pub fn vectors(provider: &CryptoProvider) {
     }
 }
 
-/// What a key signs, its public key verifies, and no other message.
+/// The public key verifies a message that the key signs, and no other message.
 pub fn sign_and_verify(provider: &CryptoProvider) {
     for (pem, _) in KEYS {
         let key = load(provider, pem);
@@ -70,7 +71,7 @@ pub fn sign_and_verify(provider: &CryptoProvider) {
     }
 }
 
-/// RSA keys sign with PSS and, for TLS 1.2, with PKCS#1; or they are refused by name.
+/// RSA keys sign with PSS and, for TLS 1.2, with PKCS#1; or they are refused with a named error.
 pub fn rsa_signing(provider: &CryptoProvider) {
     let sizes = [
         (RSA_PKCS8, include_str!("data/rsa2048.spki.pem")),
@@ -101,7 +102,7 @@ pub fn rsa_signing(provider: &CryptoProvider) {
     }
 }
 
-/// PKCS#1 v1.5 leaves no choice: the signatures are OpenSSL's.
+/// PKCS#1 v1.5 is deterministic: the signatures equal OpenSSL's.
 pub fn rsa_known_answers(provider: &CryptoProvider) {
     let Ok(key) = provider.load_key(&private_key(RSA_PKCS8)) else { return };
     for (scheme, expected) in [
@@ -128,7 +129,7 @@ pub fn wrong_schemes(provider: &CryptoProvider) {
     }
 }
 
-/// A stated public key, or a second statement of the curve, must agree with the rest.
+/// A public key, or a second statement of the curve, must agree with the rest of the file.
 pub fn contradictions(provider: &CryptoProvider) {
     for pem in [P256_PKCS8, P384_PKCS8, include_str!("data/p256.sec1.pem"), ED25519_V2] {
         let key = private_key(pem);
@@ -153,7 +154,7 @@ pub fn contradictions(provider: &CryptoProvider) {
     assert_eq!(inner(&p384).err(), Some(KeyError::Malformed));
 }
 
-/// Kinds of keys that are known to be unknown.
+/// Known but unsupported kinds of keys have their own error.
 pub fn unsupported(provider: &CryptoProvider) {
     let keys = [
         include_str!("data/p521.sec1.pem"),
@@ -165,7 +166,7 @@ pub fn unsupported(provider: &CryptoProvider) {
     }
 }
 
-/// Keys that are cut, extended, empty, out of range or changed anywhere: an error or another key, never a panic.
+/// Keys that are cut, extended, empty, out of range or changed anywhere are an error or another key, never a panic.
 pub fn malformed(provider: &CryptoProvider) {
     for pem in [P256_PKCS8, include_str!("data/p384.sec1.pem"), ED25519_V2, RSA_PKCS8, RSA_PKCS1] {
         let key = private_key(pem);
@@ -179,7 +180,7 @@ pub fn malformed(provider: &CryptoProvider) {
             refused(bytes[..len].to_vec());
         }
         refused([bytes, &[0]].concat());
-        // checking an RSA key takes its time
+        // Only some positions are tried, as checking an RSA key takes time.
         for position in (0..bytes.len()).step_by(1 + bytes.len() / 300) {
             let mut changed = bytes.to_vec();
             changed[position] ^= 1 << (position % 8);
@@ -198,7 +199,7 @@ pub fn malformed(provider: &CryptoProvider) {
     }
 }
 
-/// Without randomness a signature is still right, or there is none.
+/// Without randomness there is a right signature, or none.
 pub fn broken_randomness(provider: &CryptoProvider) {
     for pem in [P256_PKCS8, P384_PKCS8, ED25519_PKCS8, RSA_PKCS8] {
         let Ok(key) = provider.load_key(&private_key(pem)) else {
@@ -225,7 +226,7 @@ fn load(provider: &CryptoProvider, pem: &str) -> Arc<dyn SigningKey> {
     provider.load_key(&private_key(pem)).unwrap_or_else(|error| panic!("{error}: {pem}"))
 }
 
-/// Every scheme of the key, on short and long messages.
+/// Asserts that signatures with every scheme of the key verify, on short and long messages.
 fn signatures_verify(provider: &CryptoProvider, key: &dyn SigningKey) {
     for scheme in key.schemes() {
         for message in [&b""[..], b"message", &[0x20; 5_000]] {
@@ -248,13 +249,13 @@ pub(super) fn verify(
     by_scheme(provider, scheme).verify_signature(subject_public_key(&public_key), message, signature)
 }
 
-/// An `ECPrivateKey` (RFC 5915, 3) with these optional fields.
+/// Returns an `ECPrivateKey` (RFC 5915, 3) with these optional fields.
 pub fn sec1(scalar: &[u8], optional: &[u8]) -> PrivateKeyDer<'static> {
     let content = [&der(0x02, &[1])[..], &der(0x04, scalar), optional].concat();
     PrivateSec1KeyDer::from(der(0x30, &content)).into()
 }
 
-/// Other bytes that claim to be in the same format.
+/// Returns a key with other bytes, in the format of `key`.
 fn like(key: &PrivateKeyDer<'_>, bytes: Vec<u8>) -> PrivateKeyDer<'static> {
     match key {
         PrivateKeyDer::Pkcs8(_) => PrivatePkcs8KeyDer::from(bytes).into(),

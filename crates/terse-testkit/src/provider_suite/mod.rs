@@ -1,8 +1,8 @@
-//! One test suite for every crypto provider: what `terse_tls::crypto` promises, checked against the RFCs' own vectors.
+//! One test suite serves every crypto provider: the promises of `terse_tls::crypto` are checked with the RFCs' vectors.
 //!
-//! [`run`] runs all of it, for a provider that offers everything; the macro
-//! [`provider_suite!`](crate::provider_suite!) makes one `#[test]` of each check. ECDHE secrets must be what the `rng`
-//! argument gives, as this is how the vectors get in.
+//! [`run`] runs all of it, for a provider that offers everything; the macro [`provider_suite!`](crate::provider_suite!)
+//! makes one `#[test]` of each check. ECDHE secrets must come from the `rng` argument, because the vectors are passed
+//! in that way.
 //!
 //! - `offers`: which suites, groups and schemes there are, in which order
 //! - `hash`: SHA-2, HMAC, HKDF
@@ -68,7 +68,7 @@ checks! {
     }
 }
 
-/// Bytes from hexadecimal digits, with spaces and line ends anywhere.
+/// Decodes hexadecimal digits, with spaces and line ends anywhere.
 pub fn hex(digits: &str) -> Vec<u8> {
     let digits: Vec<u8> =
         digits.chars().filter(|c| !c.is_whitespace()).map(|c| c.to_digit(16).expect("a hex digit") as u8).collect();
@@ -76,17 +76,17 @@ pub fn hex(digits: &str) -> Vec<u8> {
     digits.chunks(2).map(|pair| pair[0] << 4 | pair[1]).collect()
 }
 
-/// A private key from PEM.
+/// Decodes a private key from PEM.
 pub fn private_key(pem: &str) -> PrivateKeyDer<'static> {
     PrivateKeyDer::from_pem_slice(pem.as_bytes()).expect("the test data is well-formed")
 }
 
-/// A SubjectPublicKeyInfo from PEM.
+/// Decodes a SubjectPublicKeyInfo from PEM.
 pub fn public_key(pem: &str) -> SubjectPublicKeyInfoDer<'static> {
     SubjectPublicKeyInfoDer::from_pem_slice(pem.as_bytes()).expect("the test data is well-formed")
 }
 
-/// The `subjectPublicKey` within a SubjectPublicKeyInfo, as verification takes it.
+/// Returns the `subjectPublicKey` within a SubjectPublicKeyInfo, as verification takes it.
 pub fn subject_public_key(info: &[u8]) -> &[u8] {
     let (content, rest) = element(0x30, info);
     assert!(rest.is_empty());
@@ -96,7 +96,7 @@ pub fn subject_public_key(info: &[u8]) -> &[u8] {
     &bits[1..]
 }
 
-/// The content of a DER element, and what follows it.
+/// Returns the content of a DER element, and the bytes that follow it.
 fn element(tag: u8, der: &[u8]) -> (&[u8], &[u8]) {
     assert_eq!(der[0], tag);
     let (start, len) = match der[1] {
@@ -108,7 +108,7 @@ fn element(tag: u8, der: &[u8]) -> (&[u8], &[u8]) {
     der[start..].split_at(len)
 }
 
-/// A DER element.
+/// Returns a DER element.
 pub fn der(tag: u8, content: &[u8]) -> Vec<u8> {
     assert!(content.len() < 0x100, "not needed for the test data");
     let len = content.len() as u8;
@@ -132,7 +132,7 @@ impl Rng for SeededRng {
     }
 }
 
-/// A source that gives these bytes, and fails when they are used up.
+/// A source that gives these bytes, and then fails.
 pub struct FixedRng(pub Vec<u8>);
 
 impl Rng for FixedRng {

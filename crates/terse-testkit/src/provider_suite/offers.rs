@@ -1,9 +1,9 @@
-//! Which suites, groups and schemes a full provider offers, and in which order.
+//! A full provider offers these suites, groups and schemes, in this order.
 
 use terse_tls::crypto::{CryptoProvider, Tls12KeyExchange, Tls12Nonce};
 use terse_tls::{CipherSuite, NamedGroup, SignatureScheme};
 
-/// Everything is there, in the order that Terse prefers.
+/// The provider has everything, in the order that Terse prefers.
 pub fn everything(provider: &CryptoProvider) {
     let suites: Vec<_> = provider.tls13_suites.iter().map(|suite| suite.id).collect();
     assert_eq!(
@@ -35,7 +35,7 @@ pub fn everything(provider: &CryptoProvider) {
             SignatureScheme::RSA_PKCS1_SHA512,
         ]
     );
-    // an ECDSA key of either curve with either hash, Ed25519, and three hashes each for PKCS#1 and PSS
+    // The algorithms are ECDSA on either curve with either hash, Ed25519, and three hashes each for PKCS#1 and PSS.
     let all: Vec<_> = provider.signatures.all.iter().map(|a| (a.public_key_alg_id(), a.signature_alg_id())).collect();
     assert_eq!(all.len(), 4 + 1 + 6);
     for pair in &all {
@@ -48,7 +48,7 @@ pub fn everything(provider: &CryptoProvider) {
     }
 }
 
-/// Hash, AEAD and limit of each suite are the ones in its name.
+/// The hash, AEAD and limit of each TLS 1.3 suite are those in its name.
 pub fn consistent_suites(provider: &CryptoProvider) {
     assert_eq!(provider.sha256.output_len(), 32);
     for suite in provider.tls13_suites {
@@ -72,7 +72,8 @@ pub fn consistent_suites(provider: &CryptoProvider) {
     assert!(provider.group(NamedGroup(0)).is_none());
 }
 
-/// The same for TLS 1.2, where the name says the key exchange too, and no hash means SHA-256 (RFC 5246, 5).
+/// The key exchange, hash, AEAD and limit of each TLS 1.2 suite are those in its name; without a hash it is SHA-256
+/// (RFC 5246, 5).
 pub fn consistent_tls12_suites(provider: &CryptoProvider) {
     for suite in provider.tls12_suites {
         let name = suite.id.name().expect("a suite that is known");

@@ -1,5 +1,4 @@
-//! The encryption of record numbers (RFC 9147, 4.2.3), which is that of QUIC's header protection, for which RFC 9001 has
-//! vectors.
+//! Record numbers are encrypted (RFC 9147, 4.2.3) as by QUIC's header protection, for which RFC 9001 has vectors.
 
 use terse_tls::CipherSuite;
 use terse_tls::crypto::{CryptoError, CryptoProvider, RecordNumberCipher};
@@ -10,7 +9,7 @@ fn cipher(provider: &CryptoProvider, id: CipherSuite) -> &'static dyn RecordNumb
     provider.tls13_suite(id).expect("the provider has all suites").record_numbers
 }
 
-/// RFC 9001, A.2 and A.5; for AES-256, FIPS 197, C.3.
+/// The vectors are those of RFC 9001, A.2 and A.5; for AES-256, of FIPS 197, C.3.
 pub fn known_answers(provider: &CryptoProvider) {
     for (suites, sn_key, ciphertext, mask) in [
         (
@@ -44,7 +43,7 @@ pub fn known_answers(provider: &CryptoProvider) {
     }
 }
 
-/// Keys are as long as those of the AEAD, and no other length is taken.
+/// Keys have the length of the AEAD's keys, and any other length is refused.
 pub fn wrong_lengths(provider: &CryptoProvider) {
     for suite in provider.tls13_suites {
         for len in 0..65 {

@@ -1,4 +1,4 @@
-//! Verification of signatures.
+//! Verification of signatures is tested with each algorithm.
 
 use pki_types::{AlgorithmIdentifier, SignatureVerificationAlgorithm, alg_id};
 use terse_tls::SignatureScheme;
@@ -10,7 +10,7 @@ use super::{der, hex, public_key, subject_public_key};
 pub(super) const P256_POINT: &str = "
     04 60FED4BA255A9D31C961EB74C6356D68C049B8923B61FA6CE669622E60F29FB6
        7903FE1008B8BC99A41AE9E95628BC64F2F1B20C2D7E9F5177A3C294D4462299";
-/// RFC 6979, A.2.5: r and s over `sample`.
+/// The numbers r and s of RFC 6979, A.2.5, over `sample`.
 pub const P256_SHA256: [&str; 2] = [
     "EFD48B2AACB6A8FD1140DD9CD45E81D69D2C877B56AAF991C34D0EA84EAF3716",
     "F7CB1C942D657C41D436C7A1B6E29F65F3E900DBB9AFF4064DC4AB2F843ACDA8",
@@ -28,7 +28,7 @@ const P384_SHA256: [&str; 2] = [
     "21B13D1E013C7FA1392D03C5F99AF8B30C570C6F98D4EA8E354B63A21D3DAA33BDE1E888E63355D92FA2B3C36D8FB2CD",
     "F3AA443FB107745BF4BD77CB3891674632068A10CA67E3D45DB2266FA7D1FEEBEFDC63ECCD1AC42EC0CB8668A4FA0AB0",
 ];
-/// RFC 6979, A.2.6: r and s over `sample`.
+/// The numbers r and s of RFC 6979, A.2.6, over `sample`.
 pub const P384_SHA384: [&str; 2] = [
     "94EDBB92A5ECB8AAD4736E56C691916B3F88140666CE9FA73D64C4EA95AD133C81A648152E44ACF96E36DD1E80FABE46",
     "99EF4AEB15F178CEA1FE40DB2603138F130E740A19624526203B6351D0A3A94FA329C145786E679E7B82C71A38628AC8",
@@ -36,7 +36,7 @@ pub const P384_SHA384: [&str; 2] = [
 
 const P256_ORDER: &str = "FFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551";
 
-/// RFC 8032, 7.1, test 3.
+/// The public key of RFC 8032, 7.1, test 3.
 const ED25519_POINT: &str = "fc51cd8e6218a1a38da47ed00230f0580816ed13ba3303ac5deb911548908025";
 const ED25519_MESSAGE: &str = "af82";
 const ED25519_SIGNATURE: &str = "
@@ -54,7 +54,7 @@ struct Case {
     signature: Vec<u8>,
 }
 
-/// One of each kind.
+/// Returns a case for each algorithm.
 fn cases() -> Vec<Case> {
     let ecdsa = |public_key, algorithm, key, signature| Case {
         public_key,
@@ -91,8 +91,8 @@ fn cases() -> Vec<Case> {
     ]
 }
 
-/// Each scheme of [`CryptoProvider::signatures`] verifies what is signed with it; and for an ECDSA key of either curve
-/// there is an algorithm with either hash, which TLS 1.2 may need (RFC 9846, 4.3.3).
+/// Each scheme of [`CryptoProvider::signatures`] verifies its signatures; and for an ECDSA key of either curve there is
+/// an algorithm with either hash, which TLS 1.2 may need (RFC 9846, 4.3.3).
 pub fn every_scheme_verifies(provider: &CryptoProvider) {
     for (scheme, algorithms) in provider.signatures.by_scheme {
         let same = |case: &&Case| {
@@ -113,17 +113,17 @@ pub fn every_scheme_verifies(provider: &CryptoProvider) {
     }
 }
 
-/// RFC 6979's signatures on two curves with two hashes each.
+/// The signatures of RFC 6979 on two curves, with two hashes each, verify.
 pub fn ecdsa_vectors(provider: &CryptoProvider) {
     verify_all(provider, 0..4);
 }
 
-/// RFC 8032's.
+/// The signatures of RFC 8032 verify.
 pub fn ed25519_vectors(provider: &CryptoProvider) {
     verify_all(provider, 4..5);
 }
 
-/// OpenSSL's.
+/// OpenSSL's signatures verify.
 pub fn rsa_vectors(provider: &CryptoProvider) {
     verify_all(provider, 5..11);
     let key = public_key(include_str!("data/rsa4096.spki.pem"));
@@ -169,7 +169,8 @@ pub fn tampering(provider: &CryptoProvider) {
     }
 }
 
-/// No signature verifies under another algorithm, and a key that was changed, cut or extended is no key or another one.
+/// No signature verifies under another algorithm, and a key that was changed, cut or extended is malformed or another
+/// key.
 pub fn wrong_keys(provider: &CryptoProvider) {
     for case in cases() {
         for other in provider.signatures.all {
@@ -194,7 +195,7 @@ pub fn wrong_keys(provider: &CryptoProvider) {
     }
 }
 
-/// RFC 5480, 2.2: points uncompressed or compressed; neither at infinity nor in the hybrid form.
+/// RFC 5480, 2.2: points are uncompressed or compressed; neither at infinity nor in the hybrid form.
 pub fn wrong_points(provider: &CryptoProvider) {
     for case in &cases()[..4] {
         let algorithm = algorithm(provider, case);
@@ -213,7 +214,7 @@ pub fn wrong_points(provider: &CryptoProvider) {
     }
 }
 
-/// Only DER, with 0 < r, s < n.
+/// Signatures must be DER, with 0 < r, s < n.
 pub fn wrong_ecdsa_encodings(provider: &CryptoProvider) {
     let algorithm = by_scheme(provider, SignatureScheme::ECDSA_SECP256R1_SHA256);
     let verifies = |signature: &[u8]| algorithm.verify_signature(&hex(P256_POINT), b"sample", signature).is_ok();
@@ -226,13 +227,13 @@ pub fn wrong_ecdsa_encodings(provider: &CryptoProvider) {
         assert!(!verifies(&der(0x30, &[int(wrong), s_int.clone()].concat())), "r = {wrong:02x?}");
         assert!(!verifies(&der(0x30, &[r_int.clone(), int(wrong)].concat())), "s = {wrong:02x?}");
     }
-    // a negative number, and a needless zero
+    // A negative number, and a superfluous zero.
     assert!(!verifies(&der(0x30, &[int(&r), s_int.clone()].concat())));
     assert!(!verifies(&der(0x30, &[int(&[&[0, 0], &r[..]].concat()), s_int.clone()].concat())));
-    // more, or less, than two integers
+    // More, or fewer, than two integers.
     assert!(!verifies(&der(0x30, &r_int)));
     assert!(!verifies(&der(0x30, &[r_int.clone(), s_int.clone(), int(&[1])].concat())));
-    // the fixed-length form of other protocols, another tag, and a length of BER
+    // The fixed-length form of other protocols, another tag, and a length in BER.
     assert!(!verifies(&[r, s].concat()));
     assert!(!verifies(&der(0x31, &[r_int.clone(), s_int.clone()].concat())));
     let content = [r_int, s_int].concat();
@@ -240,7 +241,7 @@ pub fn wrong_ecdsa_encodings(provider: &CryptoProvider) {
     assert!(!verifies(&[&[0x30, 0x80], &content[..], &[0, 0]].concat()));
 }
 
-/// RFC 8032, 5.1.7: a signature with S + L for S is not the signature.
+/// RFC 8032, 5.1.7: a signature whose S has L added is invalid.
 pub fn ed25519_malleability(provider: &CryptoProvider) {
     let order = hex("edd3f55c1a631258d69cf7a2def9de1400000000000000000000000000000010");
     let mut signature = hex(ED25519_SIGNATURE);
@@ -269,12 +270,12 @@ pub fn rsa_limits(provider: &CryptoProvider) {
     let signature = hex(include_str!("data/rsa2048.pss-salt20.sha256.hex"));
     assert!(pss.verify_signature(key, b"sample", &signature).is_err());
 
-    // RFC 8017, 9.2: what the signature becomes when it is raised to the exponent
+    // The encoded message of RFC 8017, 9.2, which a signature gives when it is raised to the exponent.
     let digest_info = hex("3031300d060960864801650304020105000420");
     let digest = provider.sha256.hash(&[b"sample"]);
     let encoded = [&[0x00, 0x01], &[0xff; 202][..], &[0x00], &digest_info, digest.as_ref()].concat();
     assert_eq!(encoded.len(), 256);
-    // the exponent, 65537, stands at the end
+    // The exponent, 65537, is at the end.
     let (modulus, exponent) = key[4..].split_at(key.len() - 4 - 5);
     assert_eq!(exponent, [0x02, 0x03, 0x01, 0x00, 0x01]);
     for exponent in [&[0x00][..], &[0x01], &[0x02], &[0x80], &[0x01, 0x00, 0x00], &[0x7f; 16]] {
@@ -284,7 +285,7 @@ pub fn rsa_limits(provider: &CryptoProvider) {
     }
 }
 
-/// The algorithm for a TLS scheme.
+/// Returns the algorithm for a TLS scheme.
 pub(super) fn by_scheme(
     provider: &CryptoProvider,
     scheme: SignatureScheme,
@@ -301,12 +302,12 @@ fn algorithm(provider: &CryptoProvider, case: &Case) -> &'static dyn SignatureVe
     *provider.signatures.all.iter().find(matches).expect("a full provider")
 }
 
-/// `Ecdsa-Sig-Value` (RFC 3279, 2.2.3).
+/// Returns an `Ecdsa-Sig-Value` (RFC 3279, 2.2.3).
 pub fn ecdsa_signature(numbers: [&str; 2]) -> Vec<u8> {
     der(0x30, &numbers.map(|number| unsigned(&hex(number))).concat())
 }
 
-/// A DER integer.
+/// Returns a DER integer.
 fn unsigned(number: &[u8]) -> Vec<u8> {
     der(0x02, &unsigned_content(number))
 }

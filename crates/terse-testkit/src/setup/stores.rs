@@ -1,4 +1,4 @@
-//! Stores for tests: new ones whose content can be looked at, and some that never change.
+//! Stores for tests: new ones whose content can be inspected, and some that never change.
 
 use alloc::sync::Arc;
 use core::task::Poll;
@@ -16,7 +16,7 @@ use terse_tls::resume::{
 
 use crate::pair::Side;
 
-/// Where both sides keep all that they can.
+/// The stores of both sides.
 pub struct Stores {
     /// The client's cache.
     pub client_cache: Arc<MemoryClientStore>,
@@ -40,8 +40,8 @@ impl Default for Stores {
 }
 
 impl Stores {
-    /// How many bytes the cache of `side` would have in a file, and how many sessions it has. A client also remembers
-    /// that a handshake failed.
+    /// Returns how many bytes the cache of `side` would have in a file, and how many sessions it has. A client also
+    /// remembers that a handshake failed.
     pub fn size(&self, side: Side) -> (usize, usize) {
         let (no_client, no_server) = (MemoryClientStore::new(0), MemoryServerStore::new(0));
         let (bytes, sessions) = match side {
@@ -56,7 +56,7 @@ impl Stores {
     }
 }
 
-/// Keeps the first session, and gives it to everybody.
+/// A store that keeps the first session, and returns it each time.
 #[derive(Default)]
 pub(super) struct FirstSession(OnceLock<Vec<u8>>);
 
@@ -70,7 +70,7 @@ impl ClientSessionStore for FirstSession {
     }
 }
 
-/// Keeps the first session of a server, however often it is taken.
+/// A store that keeps the first session of a server, however often it is taken.
 #[derive(Default)]
 pub(super) struct FirstSessionOfServer(OnceLock<(SessionId, SessionRecord)>);
 
