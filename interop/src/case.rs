@@ -1,4 +1,4 @@
-//! What a client and a server are to do when they meet, said once for both, whichever of them is ours.
+//! A case says once, for both sides, how a client and a server are configured, whichever of them is ours.
 
 use std::sync::{Arc, LazyLock};
 
@@ -18,62 +18,62 @@ use terse_tls::{
 use crate::datagrams::Datagrams;
 use crate::pki::{Files, Holder, PSK, PSK_IDENTITY, Pki, SERVER_NAME, Side, WRONG_NAME};
 
-/// Label of the exporter that both sides are asked for.
+/// The label of the exporter on both sides.
 pub const EXPORTER_LABEL: &str = "EXPORTER-terse-interop";
 
-/// How many bytes of it.
+/// The length of the exported keying material.
 pub const EXPORTER_LEN: usize = 32;
 
-/// What clients send as early data.
+/// The early data of clients.
 pub const EARLY_DATA: &str = "early words\n";
 
-/// Whether the server asks for a certificate.
+/// Whether the server requests a certificate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Asks {
-    /// It does not.
+    /// It does not request one.
     #[default]
     No,
-    /// It asks, and goes on without one.
+    /// It requests one, and continues without one.
     Optional,
-    /// It insists.
+    /// It requires one.
     Required,
 }
 
-/// What both sides know each other by.
+/// The means of authentication.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Means {
-    /// Certificates.
+    /// Both sides have certificates.
     #[default]
     Certificates,
-    /// Each other's raw public keys (RFC 7250), which are those of the certificates.
+    /// Both sides know the other's raw public key (RFC 7250), which is that of the certificate.
     RawPublicKeys,
-    /// A key that both have.
+    /// Both sides have a pre-shared key.
     PreSharedKey,
 }
 
-/// How a server knows sessions again.
+/// The way in which a server keeps sessions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sessions {
-    /// It keeps them: session ids in TLS 1.2, short tickets in TLS 1.3.
+    /// It keeps them in memory: session IDs in TLS 1.2, short tickets in TLS 1.3.
     Kept,
     /// It seals them into tickets.
     Sealed,
 }
 
-/// What a client and a server are to do. Empty lists stand for a side's own defaults.
+/// The configuration of a client and a server. Empty lists stand for a side's own defaults.
 #[derive(Clone, Debug)]
 pub struct Case {
-    /// Our cryptography.
+    /// Our crypto provider.
     pub provider: &'static CryptoProvider,
     /// The versions of our side.
     pub our_versions: Vec<ProtocolVersion>,
     /// The versions of the peer.
     pub peer_versions: Vec<ProtocolVersion>,
-    /// How many connections there will be, one after the other: a client's later ones offer to resume.
+    /// The number of connections, one after the other. The client offers to resume in the later ones.
     pub connections: usize,
-    /// What both sides know each other by.
+    /// The means of authentication.
     pub means: Means,
-    /// How sessions can be resumed. `None`: peers have what they have by default, our side has nothing.
+    /// The way in which sessions can be resumed; with `None`, peers have their defaults, and our side cannot resume.
     pub sessions: Option<Sessions>,
     /// Whether a client that resumes sends early data, and a server takes it.
     pub early_data: bool,
@@ -81,13 +81,13 @@ pub struct Case {
     pub imports_key: bool,
     /// Whether the peer goes without the extended master secret (RFC 7627).
     pub peer_lacks_extended_master_secret: bool,
-    /// Whether our side insists on it.
+    /// Whether our side requires the extended master secret (RFC 7627).
     pub requires_extended_master_secret: bool,
-    /// The CA, as in `p256x3`.
+    /// The CA, for example `p256x3`.
     pub chain: &'static str,
     /// The leaves' keys, if they differ from the CA's.
     pub leaf: Option<KeyAlgorithm>,
-    /// Whether the server asks for a certificate.
+    /// Whether the server requests a certificate.
     pub asks: Asks,
     /// The server's certificate.
     pub server: Holder,
@@ -107,9 +107,9 @@ pub struct Case {
     pub server_protocols: Vec<&'static str>,
     /// Whether the client sends the server's name.
     pub sends_name: bool,
-    /// Whether a peer's server is to show which name it was asked for. OpenSSL's then sends no intermediates.
+    /// Whether a peer's server shows the name that it was asked for. OpenSSL's then sends no intermediates.
     pub shows_name: bool,
-    /// The client expects a name that is not in the server's certificate.
+    /// Whether the client expects a name that is not in the server's certificate.
     pub expects_wrong_name: bool,
     /// Whether the client asks for compatibility mode.
     pub compatibility_mode: bool,
@@ -117,25 +117,25 @@ pub struct Case {
     pub cookie: bool,
     /// Whether the server names its CAs.
     pub ca_names: bool,
-    /// `record_size_limit` of our side.
+    /// The `record_size_limit` of our side.
     pub our_record_size_limit: Option<u16>,
     /// The largest record that the peer wants.
     pub peer_record_size: Option<u16>,
-    /// `max_fragment_length` of the client.
+    /// The `max_fragment_length` of the client.
     pub max_fragment_length: Option<MaxFragmentLength>,
     /// Whether the peer prints keying material.
     pub exporter: bool,
-    /// A peer's server is to close when it is told to.
+    /// Whether a peer's server closes on a command.
     pub server_closes: bool,
-    /// The peer sends no tickets after the handshake.
+    /// Whether the peer sends no tickets after the handshake.
     pub no_tickets: bool,
-    /// What is said about datagrams, if those carry the records.
+    /// The options for datagrams; `None` over a stream.
     pub datagrams: Option<Datagrams>,
-    /// Who hears of our messages.
+    /// The trace of our messages.
     pub trace: Option<Arc<dyn Trace>>,
-    /// What the server staples to its certificate, if it can.
+    /// The status in the OCSP response that the server staples, if it can.
     pub staple: Option<OcspStatus>,
-    /// What our side asks of the peer beside its certificate.
+    /// Whether our side requests a staple from the peer.
     pub stapling: Stapling,
     /// Our client's cache.
     pub client_cache: Option<ClientCache>,
@@ -148,7 +148,7 @@ pub struct Case {
 }
 
 impl Case {
-    /// Server authentication only, everything else as each side has it by default.
+    /// Returns a case of server authentication only, with each side's defaults otherwise.
     pub fn new(provider: &'static CryptoProvider) -> Self {
         Self {
             provider,
@@ -195,12 +195,12 @@ impl Case {
         }
     }
 
-    /// Both sides authenticate.
+    /// Returns a case of mutual authentication.
     pub fn mutual(provider: &'static CryptoProvider) -> Self {
         Self { asks: Asks::Required, client: Some(Holder::Member), ..Self::new(provider) }
     }
 
-    /// Sessions can be resumed, on both sides and over so many connections.
+    /// Lets sessions be resumed on both sides, over `connections` connections.
     #[must_use]
     pub fn with_sessions(self, sessions: Sessions, connections: usize) -> Self {
         let store = Arc::new(MemoryClientSessions::new(8));
@@ -225,12 +225,12 @@ impl Case {
         }
     }
 
-    /// The CA.
+    /// Returns the CA.
     pub fn pki(&self) -> Arc<Pki> {
         Pki::shared(self.chain, self.leaf)
     }
 
-    /// Files for a peer's program.
+    /// Creates the files for a peer's program.
     pub fn files(&self, side: Side) -> Files {
         let holder = if side == Side::Client { self.client } else { Some(self.server) };
         let holder = holder.filter(|_| self.means != Means::PreSharedKey);
@@ -241,28 +241,29 @@ impl Case {
         files
     }
 
-    /// What the server staples.
+    /// Returns the OCSP response that the server staples.
     pub fn ocsp_response(&self) -> Option<Vec<u8>> {
         self.staple.map(|status| self.pki().ocsp_response(Side::Server, status))
     }
 
-    /// The version that both sides must agree on: the highest that both have.
+    /// Returns the version that both sides must agree on: the highest that both have.
     pub fn version(&self) -> Option<ProtocolVersion> {
         self.our_versions.iter().filter(|version| self.peer_versions.contains(version)).max().copied()
     }
 
-    /// The name that the client expects.
+    /// Returns the name that the client expects.
     pub fn name(&self) -> &'static str {
         if self.expects_wrong_name { WRONG_NAME } else { SERVER_NAME }
     }
 
-    /// The server for our client. The port separates caches and is not connected to: cells of one server get new ones.
+    /// Returns the server's address for our client. The port only separates caches: the cells of one server get new
+    /// ones.
     pub fn address(&self) -> ServerAddress {
         let name = pki_types::ServerName::try_from(self.name()).expect("a valid name");
         ServerAddress::new(name, 8883)
     }
 
-    /// Our client.
+    /// Returns our client's configuration.
     pub fn client_config(&self) -> Arc<ClientConfig> {
         let mut config = ClientConfig::builder(self.provider);
         config.trust(self.trust(Side::Client));
@@ -279,7 +280,7 @@ impl Case {
         Arc::new(config.build().expect("a valid configuration"))
     }
 
-    /// Our server.
+    /// Returns our server's configuration.
     pub fn server_config(&self) -> Arc<ServerConfig> {
         let mut config = ServerConfig::builder(self.provider);
         config.credentials(self.credential(Side::Server, self.server).into_iter().collect::<Vec<_>>());
@@ -350,7 +351,7 @@ fn psk() -> ExternalPsk {
     ExternalPsk::new(PSK_IDENTITY.as_bytes(), &PSK).expect("a key that is long enough")
 }
 
-/// The clock of all our sides: those that share a cache must share a clock.
+/// Returns the clock of all our sides: those that share a cache must share a clock.
 pub fn clock() -> Clock {
     static CLOCK: LazyLock<Clock> = LazyLock::new(Clock::new);
     *CLOCK

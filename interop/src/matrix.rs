@@ -1,4 +1,4 @@
-//! Runs all cells, prints the matrix, and says how many failed.
+//! The program runs all cells, prints the matrix, and counts the failures.
 //!
 //! What must always hold: a cell that was not tried is never shown as `ok`; without a peer's program its cells are
 //! skipped, or have failed if `TERSE_REQUIRE_ALL=1`.
@@ -22,7 +22,7 @@ use crate::process::take_exhibits;
 /// How many cells run at a time.
 const THREADS: usize = 2;
 
-/// What became of a cell.
+/// The outcome of a cell.
 #[derive(Clone, Debug)]
 enum Outcome {
     Passed,
@@ -58,7 +58,7 @@ pub fn main() -> ExitCode {
     report(&features, &outcomes, &missing)
 }
 
-/// As in `openssl::client::tls13::alpn`: the role is ours.
+/// Returns the name of a cell, for example `openssl::client::tls13::alpn`: the role is ours.
 fn name(feature: &str, cell: Cell) -> String {
     let role = match cell.role {
         Role::Client => "client",
@@ -73,7 +73,7 @@ fn name(feature: &str, cell: Cell) -> String {
     format!("{}::{role}::{version}::{feature}", cell.peer.name())
 }
 
-/// Prints the versions of the peers. Returns those that are missing, and why.
+/// Prints the versions of the peers. Returns the missing peers, with the reasons.
 fn print_versions() -> HashMap<Peer, String> {
     let mut missing = HashMap::new();
     for &peer in Peer::ALL {
@@ -91,7 +91,7 @@ fn print_versions() -> HashMap<Peer, String> {
 
 fn run(cells: &[(&Feature, Cell)], missing: &HashMap<Peer, String>) -> Outcomes {
     panic::set_hook(Box::new(|panic| {
-        // Printed with the cell, not here, where two cells run at a time.
+        // The place is printed with the cell, because two cells run at a time here.
         let place = panic.location().map(|place| format!(" ({}:{})", place.file(), place.line()));
         PLACE.set(place.unwrap_or_default());
     }));
@@ -139,7 +139,7 @@ fn try_cell(feature: &Feature, cell: Cell) -> Outcome {
 }
 
 thread_local! {
-    /// Where this thread's cell panicked.
+    /// The place where this thread's cell panicked.
     static PLACE: RefCell<String> = const { RefCell::new(String::new()) };
 }
 

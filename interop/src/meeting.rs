@@ -1,4 +1,4 @@
-//! Our side and a peer's, on a wire: what every cell does.
+//! A meeting is a connection of our side with a peer, on a wire.
 
 use terse_net::{NetError, OsRng, Stream};
 use terse_tls::summary::{AuthenticatedBy, Summary};
@@ -21,17 +21,17 @@ pub struct Meeting {
 }
 
 impl Meeting {
-    /// Brings both sides together. The first ClientHello has not been sent by our side.
+    /// Starts both sides. Our side has not sent a ClientHello yet.
     pub fn new(peer: Peer, role: Role, case: &Case) -> Self {
         Self::in_stretches(peer, role, case, usize::MAX)
     }
 
-    /// The same, over a wire that carries at most `stretch` bytes at a time.
+    /// Starts both sides, over a wire that carries at most `stretch` bytes at a time.
     pub fn in_stretches(peer: Peer, role: Role, case: &Case, stretch: usize) -> Self {
         Self::start(peer, role, case, case, stretch)
     }
 
-    /// The same, where each side is told something else.
+    /// Starts both sides, each with a case of its own.
     pub fn between(peer: Peer, role: Role, ours: &Case, theirs: &Case) -> Self {
         Self::start(peer, role, ours, theirs, usize::MAX)
     }
@@ -43,20 +43,20 @@ impl Meeting {
         Self { ours: Stream::new(connection(role, case), tap, clock()), remote, ledger, role }
     }
 
-    /// A meeting whose handshake has succeeded, as the case says it should.
+    /// Starts both sides, and completes a handshake that agrees with the case.
     pub fn connected(peer: Peer, role: Role, case: &Case) -> Self {
         let mut meeting = Self::new(peer, role, case);
         meeting.handshake(case);
         meeting
     }
 
-    /// The next connection of the same two, with its handshake.
+    /// Makes the next connection of the same two, with its handshake.
     pub fn again(&mut self, case: &Case) {
         self.reconnect(case);
         self.handshake(case);
     }
 
-    /// The next connection of the same two. Our side has not sent anything.
+    /// Starts the next connection of the same two. Our side has not sent anything yet.
     pub fn reconnect(&mut self, case: &Case) {
         self.remote.next();
         let wire = self.remote.wire();
@@ -65,7 +65,7 @@ impl Meeting {
         self.ours = Stream::new(connection(self.role, case), tap, clock());
     }
 
-    /// A meeting that has gone well from its handshake to its end. Returns our summary.
+    /// Makes a connection that succeeds from its handshake to its end. Returns our summary.
     pub fn complete(peer: Peer, role: Role, case: &Case) -> Summary {
         let mut meeting = Self::connected(peer, role, case);
         meeting.exchange("once");
@@ -73,7 +73,7 @@ impl Meeting {
         meeting.ours.connection().summary().clone()
     }
 
-    /// Completes the handshake and checks what it agreed on.
+    /// Completes the handshake, and checks its result.
     pub fn handshake(&mut self, case: &Case) {
         self.ours.handshake().unwrap_or_else(|error| panic!("our handshake failed: {error}"));
         self.check(case);
@@ -94,15 +94,15 @@ impl Meeting {
         assert_eq!(identity, name, "the peer's identity");
     }
 
-    /// Application data, a line each way, with `word` in it.
+    /// Sends a line of application data each way, with `word` in it.
     pub fn exchange(&mut self, word: &str) {
         self.carry(format!("{word} from ours\n").as_bytes(), format!("{word} from the peer\n").as_bytes());
     }
 
-    /// `there` goes to the peer, and `back` comes from it; from one that only echoes, `there` comes back.
+    /// Sends `there` to the peer, and receives `back` from it; a peer that only echoes sends `there` back.
     pub fn carry(&mut self, there: &[u8], back: &[u8]) {
         if self.remote.echoes() {
-            // In parts, because the peer does not read on before we have read what it sends back.
+            // The data is sent in parts: the peer reads no more before its echo was read.
             for part in there.chunks(0x2000) {
                 self.send(part);
                 self.expect(part);
@@ -134,10 +134,10 @@ impl Meeting {
         assert!(received == data, "something else was received");
     }
 
-    /// Our side closes; the peer understands.
+    /// Closes our side, and checks that the peer understands.
     pub fn close(&mut self) {
         self.ours.close().unwrap_or_else(|error| panic!("our side cannot close: {error}"));
-        self.ours.transport_mut().end(); // OpenSSL's programs wait for this half a second before they end
+        self.ours.transport_mut().end(); // OpenSSL's programs wait half a second for this before they end
         self.remote.expect_close();
     }
 
@@ -153,7 +153,8 @@ impl Meeting {
         self.ours.receive(&mut [0; 100])
     }
 
-    /// Our side refuses the peer, in its handshake, with `alert`, and the peer hears of it. Returns the reason.
+    /// Checks that our side refuses the peer in its handshake with `alert`, and that the peer receives it. Returns the
+    /// error.
     pub fn ours_refuses(&mut self, alert: AlertDescription) -> Error {
         let error = self.ours_fails();
         assert_eq!(error.alert(), Some(alert), "{error}");
@@ -161,7 +162,7 @@ impl Meeting {
         error
     }
 
-    /// Our side refuses the peer, in its handshake. Returns the reason.
+    /// Checks that our side refuses the peer in its handshake. Returns the error.
     pub fn ours_fails(&mut self) -> Error {
         match self.ours.handshake() {
             Err(NetError::Tls(error)) => error,
@@ -169,7 +170,7 @@ impl Meeting {
         }
     }
 
-    /// The peer refuses our side with `alert`, in the handshake or when our side is already done with it.
+    /// Checks that the peer refuses our side with `alert`, in the handshake or after our side has completed it.
     pub fn peer_refuses(&mut self, alert: AlertDescription) {
         let outcome = self.ours.handshake().and_then(|()| self.receive_nothing());
         match outcome {
@@ -178,7 +179,7 @@ impl Meeting {
         }
     }
 
-    /// The peer ends the handshake without a word.
+    /// Checks that the peer ends the handshake without an alert.
     pub fn peer_leaves(&mut self) {
         match self.ours.handshake() {
             Err(NetError::ClosedInHandshake) => {}
@@ -186,13 +187,13 @@ impl Meeting {
         }
     }
 
-    /// What our side says about the connection.
+    /// Returns our side's summary of the connection.
     pub fn summary(&self) -> &Summary {
         self.ours.connection().summary()
     }
 }
 
-/// Who the peer is, and how it proved that. `role` is ours.
+/// Returns the peer's expected name and means of authentication. `role` is ours.
 pub fn expected_peer(role: Role, case: &Case) -> (Option<String>, AuthenticatedBy) {
     let name = match (role, case.asks, case.client) {
         (Role::Client, ..) => Some(SERVER_NAME),
@@ -211,7 +212,7 @@ pub fn expected_peer(role: Role, case: &Case) -> (Option<String>, AuthenticatedB
     }
 }
 
-/// Our side of a connection.
+/// Creates our side of a connection.
 pub fn connection(role: Role, case: &Case) -> Connection {
     match role {
         Role::Client => Connection::client(case.client_config(), case.address(), clock().now(), &mut OsRng),

@@ -31,7 +31,7 @@ pub const PSK_IDENTITY: &str = "sensor-17";
 /// The key that both sides know.
 pub const PSK: [u8; 16] = *b"not very secret!";
 
-/// Hexadecimal digits.
+/// Encodes hexadecimal digits.
 pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
@@ -52,7 +52,7 @@ pub enum Side {
 }
 
 impl Side {
-    /// The other one.
+    /// Returns the other side.
     #[must_use]
     pub const fn other(self) -> Self {
         match self {
@@ -62,19 +62,19 @@ impl Side {
     }
 }
 
-/// What is wrong with a certificate, if anything.
+/// The defect of a certificate, if it has one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Holder {
-    /// Nothing.
+    /// The certificate is valid.
     #[default]
     Member,
-    /// It expired yesterday.
+    /// The certificate expired yesterday.
     Expired,
-    /// It was issued by a CA that the other side does not trust.
+    /// The certificate was issued by a CA that the other side does not trust.
     Stranger,
 }
 
-/// A CA, and the certificates that were asked for so far.
+/// A CA, and the certificates that it has issued so far.
 pub struct Pki {
     authority: Authority,
     stranger: Authority,
@@ -82,28 +82,28 @@ pub struct Pki {
     issued: Mutex<HashMap<(Side, Holder), Arc<terse_pki::Credential>>>,
 }
 
-/// Files for a program, as long as this lives.
+/// Files for a program, which are removed when this is dropped.
 pub struct Files {
     directory: TempDir,
     /// The root certificate.
     pub root: PathBuf,
     /// The program's own credential, if it has one.
     pub credential: Option<CredentialFiles>,
-    /// Where a client may keep a session.
+    /// A file in which a client may keep a session.
     pub session: PathBuf,
-    /// [`PSK_IDENTITY`] and [`PSK`], as GnuTLS takes them.
+    /// [`PSK_IDENTITY`] and [`PSK`], in GnuTLS's format.
     pub psk: PathBuf,
-    /// The public keys, if they are what the sides know each other by.
+    /// The public keys, if they are the means of authentication.
     pub raw_keys: Option<RawKeyFiles>,
 }
 
 /// Raw public keys in files.
 pub struct RawKeyFiles {
-    /// The program's own, in PEM.
+    /// The program's own key, in PEM.
     pub own_pem: PathBuf,
-    /// The same, in DER.
+    /// The program's own key, in DER.
     pub own_der: PathBuf,
-    /// The other side's, in DER.
+    /// The other side's key, in DER.
     pub peer_der: PathBuf,
 }
 
@@ -118,7 +118,8 @@ pub struct CredentialFiles {
 }
 
 impl Pki {
-    /// The CA for `chain`, such as `p256x3`, that all cells share; leaves have a key of `leaf`, or like the CA's.
+    /// Returns the CA for `chain`, such as `p256x3`, that all cells share; leaves have a key of `leaf`, or like the
+    /// CA's.
     pub fn shared(chain: &'static str, leaf: Option<KeyAlgorithm>) -> Arc<Self> {
         type Shared = HashMap<(&'static str, Option<KeyAlgorithm>), Arc<Pki>>;
         static SHARED: LazyLock<Mutex<Shared>> = LazyLock::new(Mutex::default);
@@ -136,7 +137,7 @@ impl Pki {
         Self { authority, stranger, leaf, issued: Mutex::default() }
     }
 
-    /// The certificate of `side`; the same at every call.
+    /// Returns the certificate of `side`, the same one at every call.
     pub fn issued(&self, side: Side, holder: Holder) -> Arc<terse_pki::Credential> {
         let mut issued = self.issued.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         issued.entry((side, holder)).or_insert_with(|| Arc::new(self.issue(side, holder))).clone()
@@ -152,7 +153,7 @@ impl Pki {
         authority.issue(&options).expect("a valid name")
     }
 
-    /// Files with the root and, if there is to be one, the credential of `side`.
+    /// Creates files with the root and, if there is a holder, the credential of `side`.
     pub fn files(&self, side: Side, holder: Option<Holder>) -> Files {
         let directory = tempfile::tempdir().expect("a temporary directory");
         let session = directory.path().join("session");
@@ -172,7 +173,7 @@ impl Pki {
         files
     }
 
-    /// An OCSP response about the certificate of `side`, from yesterday on. `Revoked` is since then.
+    /// Returns an OCSP response about the certificate of `side`, valid from yesterday on. `Revoked` is since then.
     pub fn ocsp_response(&self, side: Side, status: OcspStatus) -> Vec<u8> {
         let Validity { not_before, .. } = validity(Holder::Expired);
         let status = if let OcspStatus::Revoked(_) = status { OcspStatus::Revoked(not_before) } else { status };
@@ -181,7 +182,7 @@ impl Pki {
         self.authority.ocsp_response(issued.leaf(), &options).expect("it is of this CA")
     }
 
-    /// Files with public keys: that of `side`, whose private key is in its credential, and the other side's.
+    /// Creates files with public keys: that of `side`, whose private key is in its credential, and the other side's.
     pub fn raw_key_files(&self, provider: &CryptoProvider, side: Side, files: &Files) -> RawKeyFiles {
         let own = self.raw_key(provider, side);
         RawKeyFiles {
@@ -191,7 +192,7 @@ impl Pki {
         }
     }
 
-    /// The public key of `side`.
+    /// Returns the public key of `side`.
     pub fn raw_key(&self, provider: &CryptoProvider, side: Side) -> SubjectPublicKeyInfoDer<'static> {
         self.key(provider, side, Holder::Member).public_key().into_owned()
     }
@@ -200,7 +201,7 @@ impl Pki {
         provider.load_key(self.issued(side, holder).key()).expect("a key that the provider signs with")
     }
 
-    /// The root certificate.
+    /// Returns the root certificate.
     pub fn root(&self) -> CertificateDer<'static> {
         self.authority.root().clone()
     }
@@ -210,26 +211,26 @@ impl Pki {
         Trust::new(&[self.root()]).expect("a valid root")
     }
 
-    /// The credential of `side` for the engine.
+    /// Returns the credential of `side` for the engine.
     pub fn credential(&self, provider: &CryptoProvider, side: Side, holder: Holder) -> Credential {
         let key = self.key(provider, side, holder);
         let chain = self.issued(side, holder).chain().to_vec();
         Credential::new(chain, key).expect("key and chain of one credential")
     }
 
-    /// The same key without the chain.
+    /// Returns the raw public key of `side`, with its private key, for the engine.
     pub fn raw_credential(&self, provider: &CryptoProvider, side: Side) -> Credential {
         Credential::raw_public_key(self.key(provider, side, Holder::Member)).expect("a public key")
     }
 
-    /// Trust in the other side's raw public key.
+    /// Returns trust in the other side's raw public key.
     pub fn raw_trust(&self, provider: &CryptoProvider, side: Side) -> Trust {
         Trust::raw_public_keys(&[self.raw_key(provider, side.other())]).expect("a public key")
     }
 }
 
 impl Files {
-    /// A file more.
+    /// Writes another file.
     pub fn write(&self, file: &str, contents: impl AsRef<[u8]>) -> PathBuf {
         let path = self.directory.path().join(file);
         fs::write(&path, contents).expect("a temporary file");
@@ -237,7 +238,7 @@ impl Files {
     }
 }
 
-/// Around now, or until yesterday.
+/// Returns a validity around now, or until yesterday.
 fn validity(holder: Holder) -> Validity {
     const DAY: u64 = 86_400;
     let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("a clock that is set").as_secs();

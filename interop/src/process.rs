@@ -1,7 +1,7 @@
-//! A peer that is a program: started, fed, listened to, ended.
+//! A peer that is a program is started, fed, read, and ended.
 //!
-//! What must always hold: every wait ends, at the latest after [`LIMIT`]; no program outlives its [`Process`]; what it
-//! said can be shown when a cell fails.
+//! What must always hold: every wait ends, at the latest after [`LIMIT`]; no program outlives its [`Process`]; a
+//! program's output can be shown when a cell fails.
 
 use core::cell::RefCell;
 use core::fmt::Write as _;
@@ -19,13 +19,13 @@ use terse_net::Timed;
 use crate::pki::Files;
 use crate::tap::Wire;
 
-/// After this, something hangs.
+/// The longest wait: after it, a program is taken to hang.
 pub const LIMIT: Duration = Duration::from_secs(30);
 
-/// How much of what a program said is shown.
+/// The number of bytes of a program's output that are shown.
 const SHOWN: usize = 3000;
 
-/// Between two looks at something that cannot be waited for.
+/// The time between two looks at something that cannot be waited for.
 const PAUSE: Duration = Duration::from_millis(5);
 
 /// A running program.
@@ -37,18 +37,18 @@ pub struct Process {
     files: Arc<Files>,
 }
 
-/// What a program has said on its standard output and standard error.
+/// The standard output and standard error of a program.
 #[derive(Default)]
 struct Output {
     state: Mutex<Said>,
     changed: Condvar,
 }
 
-/// The two streams apart: they come in no order that means anything.
+/// The two streams are kept apart: their common order means nothing.
 #[derive(Default)]
 struct Said {
     streams: [Vec<u8>; 2],
-    /// What comes before is of an earlier connection.
+    /// Where the output of the current connection begins.
     start: [usize; 2],
     closed: usize,
 }
@@ -66,43 +66,43 @@ impl Process {
         Self { name, stdin: child.stdin.take(), child, output, files: files.into() }
     }
 
-    /// The files that it reads.
+    /// Returns the files that the program reads.
     pub fn files(&self) -> Arc<Files> {
         self.files.clone()
     }
 
-    /// Writes to its standard input.
+    /// Writes to the program's standard input.
     pub fn write(&mut self, data: &[u8]) {
         let stdin = self.stdin.as_mut().expect("standard input is open until it is closed here");
         let result = stdin.write_all(data).and_then(|()| stdin.flush());
         result.unwrap_or_else(|error| panic!("{} takes no input: {error}", self.name));
     }
 
-    /// Closes its standard input.
+    /// Closes the program's standard input.
     pub fn end_input(&mut self) {
         self.stdin = None;
     }
 
-    /// From here on, nothing counts that it has said so far.
+    /// Ignores all output so far.
     pub fn forget(&self) {
         let mut said = lock(&self.output.state);
         said.start = said.streams.each_ref().map(Vec::len);
     }
 
-    /// Waits until it has said `text`.
+    /// Waits until the program has written `text`.
     pub fn wait_for(&self, text: &str) {
         self.wait_for_times(1, text);
     }
 
-    /// Waits until it has said `text` so many times.
+    /// Waits until the program has written `text` this many times.
     pub fn wait_for_times(&self, times: usize, text: &str) {
         let text = text.as_bytes();
         self.find(text, |said| (said.windows(text.len()).filter(|said| *said == text).count() >= times).then_some(()));
     }
 
-    /// Waits until it has said `data`.
+    /// Waits until the program has written `data`.
     pub fn wait_for_data(&self, data: &[u8]) {
-        // Its end is enough for the message of a failure.
+        // The end of `data` is enough for the message of a failure.
         self.find(&data[data.len().saturating_sub(40)..], |said| contains(said, data).then_some(()));
     }
 
@@ -134,7 +134,7 @@ impl Process {
         }
     }
 
-    /// Waits for its end.
+    /// Waits for the program's end.
     pub fn wait(&mut self) -> ExitStatus {
         let start = Instant::now();
         loop {
@@ -146,15 +146,15 @@ impl Process {
         }
     }
 
-    /// Ends it without a farewell.
+    /// Kills the program.
     pub fn kill(&mut self) {
-        // An error means that it has ended already.
+        // An error means that it has already ended.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 
-    /// The IPv4 port that it listens on, for a program that does not say which port it was given for port 0: the
-    /// system's tables of open files and of sockets know.
+    /// Returns the IPv4 port that the program listens on, from the system's tables of open files and sockets: some
+    /// programs do not say which port they were given for port 0.
     pub fn listening_port(&mut self, sockets: &Sockets) -> u16 {
         let start = Instant::now();
         loop {
@@ -167,7 +167,7 @@ impl Process {
         }
     }
 
-    /// Waits until it connects to `listener`.
+    /// Waits until the program connects to `listener`.
     pub fn accept(&mut self, listener: &TcpListener) -> Timed {
         accept(listener, || {
             assert!(matches!(self.child.try_wait(), Ok(None)), "{} ended before it connected", self.name)
@@ -187,7 +187,7 @@ impl Drop for Process {
     }
 }
 
-/// Connects to a program that listens.
+/// Connects to a program that listens on `port`.
 pub fn connect(port: u16) -> Timed {
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
     timed(
@@ -195,14 +195,14 @@ pub fn connect(port: u16) -> Timed {
     )
 }
 
-/// A listener on a port that the system picks, and the port.
+/// Opens a listener on a port that the system picks. Returns it with the port.
 pub fn listener() -> (TcpListener, u16) {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port");
     let port = listener.local_addr().expect("bound above").port();
     (listener, port)
 }
 
-/// Waits until somebody connects to `listener`. `check` panics once that cannot happen any more.
+/// Waits for a connection to `listener`. `check` panics once there can be none any more.
 pub fn accept(listener: &TcpListener, mut check: impl FnMut()) -> Timed {
     listener.set_nonblocking(true).expect("a listener can be polled");
     let start = Instant::now();
@@ -250,16 +250,16 @@ fn contains(said: &[u8], data: &[u8]) -> bool {
     said.len() >= data.len() && said.windows(data.len()).rev().any(|window| window == data)
 }
 
-/// A table of the system's sockets, and the state of those that take whatever comes.
+/// A table of the system's sockets, and the state of those that accept any peer.
 pub struct Sockets(&'static str, &'static str);
 
-/// Those that listen for connections.
+/// The TCP sockets that listen.
 pub const TCP: Sockets = Sockets("/proc/net/tcp", "0A");
 
-/// Those that are not connected.
+/// The UDP sockets that are not connected.
 pub const UDP: Sockets = Sockets("/proc/net/udp", "07");
 
-/// Column 1 is the local address, 3 the state, 9 the inode.
+/// Finds the port: column 1 is the local address, 3 the state, 9 the inode.
 fn listening_port(process: u32, Sockets(table, state): &Sockets) -> Option<u16> {
     let files = fs::read_dir(format!("/proc/{process}/fd")).ok()?;
     let sockets: Vec<String> = files
@@ -275,22 +275,22 @@ fn listening_port(process: u32, Sockets(table, state): &Sockets) -> Option<u16> 
 }
 
 thread_local! {
-    /// What the programs of this thread have said.
+    /// The output of the programs of this thread.
     static EXHIBITS: RefCell<Vec<(String, Arc<Output>)>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Adds something that no program said to the report of a failure.
+/// Adds a text that no program wrote to the report of a failure.
 pub fn exhibit(name: &str, text: String) {
     let output = Output::default();
     lock(&output.state).streams[0] = text.into();
     EXHIBITS.with_borrow_mut(|exhibits| exhibits.push((name.into(), Arc::new(output))));
 }
 
-/// What the programs that this thread started since the last call have said, for the report of a failure.
+/// Takes the output of the programs that this thread started since the last call, for the report of a failure.
 pub fn take_exhibits() -> String {
     let mut text = String::new();
     for (name, output) in EXHIBITS.take() {
-        let _ = writeln!(text, "--- {name}"); // a String takes everything
+        let _ = writeln!(text, "--- {name}"); // writing to a String cannot fail
         for stream in &lock(&output.state).streams {
             text += &String::from_utf8_lossy(&stream[stream.len().saturating_sub(SHOWN)..]);
         }

@@ -1,4 +1,4 @@
-//! Looks at the records that cross a wire, by their headers alone (RFC 9846, 5.1).
+//! A tap reads the headers of the records that cross a wire (RFC 9846, 5.1).
 //!
 //! What must always hold: every byte is counted once, in the record that it belongs to.
 
@@ -10,12 +10,12 @@ use terse_tls::ContentType;
 /// The records of one direction.
 #[derive(Clone, Debug, Default)]
 pub struct Records {
-    /// All bytes.
+    /// The number of all bytes.
     pub bytes: u64,
-    /// Of each record that has begun, its type, and its length with the header.
+    /// The type, and the length with the header, of each record that has begun.
     pub seen: Vec<(ContentType, usize)>,
     header: Vec<u8>,
-    /// What is left of the record that has begun.
+    /// The number of bytes left of the current record.
     left: usize,
 }
 
@@ -40,12 +40,12 @@ impl Records {
         }
     }
 
-    /// How many records have this type.
+    /// Returns the number of records of this type.
     pub fn count(&self, kind: ContentType) -> usize {
         self.seen.iter().filter(|(seen, _)| *seen == kind).count()
     }
 
-    /// The longest record from the one with this index on, header included.
+    /// Returns the length of the longest record from this index on, header included.
     pub fn longest(&self, from: usize) -> usize {
         self.seen.iter().skip(from).map(|(_, len)| *len).max().unwrap_or(0)
     }
@@ -54,9 +54,9 @@ impl Records {
 /// The records of both directions.
 #[derive(Clone, Debug, Default)]
 pub struct Ledger {
-    /// What the wire's owner wrote.
+    /// The records that the wire's owner wrote.
     pub sent: Records,
-    /// What the wire's owner read.
+    /// The records that the wire's owner read.
     pub received: Records,
 }
 
@@ -65,15 +65,15 @@ pub struct Ledger {
 pub struct SharedLedger(Arc<Mutex<Ledger>>);
 
 impl SharedLedger {
-    /// To read it or to write in it.
+    /// Locks the ledger, to read or write it.
     pub fn lock(&self) -> MutexGuard<'_, Ledger> {
         self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 }
 
-/// Something that carries bytes.
+/// A carrier of bytes.
 pub trait Wire: Read + Write {
-    /// Says that nothing more is written, and ignores what still comes.
+    /// Ends the writing direction, and ignores further input.
     fn end(&mut self);
 }
 
@@ -85,12 +85,12 @@ pub struct Tap {
 }
 
 impl Tap {
-    /// Around `wire`, with at most `stretch` bytes a call.
+    /// Creates a tap on `wire`, which moves at most `stretch` bytes a call.
     pub fn new(wire: Box<dyn Wire>, stretch: usize, ledger: SharedLedger) -> Self {
         Self { wire, stretch, ledger }
     }
 
-    /// As [`Wire::end`].
+    /// Ends the wire, as [`Wire::end`] does.
     pub fn end(&mut self) {
         self.wire.end();
     }

@@ -1,4 +1,4 @@
-//! The numbers that must not get worse: what handshakes cost on the wire.
+//! Handshakes must not cost more on the wire than these numbers.
 
 use terse_interop::bytes::{self, BITHAC_TARGET, Cost, Row};
 use terse_interop::peer::Peer;
@@ -36,7 +36,8 @@ fn full_handshakes_cost_at_most_what_the_best_peer_needs() {
     }
 }
 
-/// What TLS 1.3 may cost resumed, with the new ticket, if the ticket holds the session, and if it only names it.
+/// The most that a resumed TLS 1.3 handshake may cost, with the new ticket: one that holds the session, and one that
+/// only names it.
 const RESUMED_TARGETS: [(&str, u64); 2] = [("terse", 720), ("terse kept", 560)];
 
 #[test]
@@ -77,7 +78,7 @@ fn datagrams_in_full_and_resumed() {
     }
 }
 
-/// Those that are missing are left out, unless none may be.
+/// Requires all peers if `TERSE_REQUIRE_ALL=1`; otherwise missing ones are left out.
 fn require_peers() {
     let required = std::env::var_os("TERSE_REQUIRE_ALL").is_some_and(|value| value == "1");
     for peer in Peer::ALL {

@@ -1,7 +1,8 @@
-//! dimpl as a program that takes the same orders as those in `c/` (see `c/peer.h`), and refuses those that dimpl cannot
-//! follow. dimpl shows the peer's certificate, without what is above it, and leaves the judgement to its user: rustls's.
+//! dimpl is wrapped in a program that takes the same options and commands as those in `c/` (see `c/peer.h`), and
+//! refuses those that dimpl cannot follow. dimpl shows the peer's leaf certificate alone, and leaves its verification
+//! to its user: here rustls verifies it.
 //!
-//! What must always hold: what is said has happened; the program ends when its connections have.
+//! What must always hold: a line of output is printed after its event; the program ends when its connections have.
 
 use std::collections::HashMap;
 use std::io::{self, BufRead, ErrorKind, Write};
@@ -47,7 +48,7 @@ fn owned((word, value): (&str, &str)) -> (String, String) {
     (word.into(), value.into())
 }
 
-/// What all connections have in common.
+/// The configuration that all connections share.
 struct Peer {
     is_server: bool,
     connections: usize,
@@ -56,7 +57,7 @@ struct Peer {
     certificate: DtlsCertificate,
     roots: Arc<RootCertStore>,
     name: Option<ServerName<'static>>,
-    /// Where a client sends to.
+    /// The port to which a client sends.
     port: u16,
     version: Version,
     input: Receiver<String>,
@@ -116,7 +117,7 @@ impl Peer {
         }
     }
 
-    /// All connections. Whether they went well.
+    /// Runs all connections. Returns whether they succeeded.
     fn run(&mut self) -> bool {
         if self.is_server {
             say(format_args!("listening {}", self.socket.local_addr().expect("bound above").port()));
@@ -147,7 +148,7 @@ impl Peer {
         Connection { peer: self, dtls, address, timeout: now, is_connected: false, ended: false, closing: None }
     }
 
-    /// Whether the certificate is one that the other role may have.
+    /// Accepts a certificate that the other role may have.
     fn judge(&self, leaf: &[u8]) -> Result<(), String> {
         let (leaf, now) = (CertificateDer::from(leaf), UnixTime::now());
         let provider = Arc::new(aws_lc_rs::default_provider());
@@ -168,12 +169,12 @@ impl Peer {
 struct Connection<'a> {
     peer: &'a Peer,
     dtls: Dtls,
-    /// Of the other side; a server learns it from its first datagram.
+    /// The address of the other side; a server learns it from the first datagram.
     address: Option<SocketAddr>,
     timeout: Instant,
     is_connected: bool,
     ended: bool,
-    /// How long the other side's farewell is waited for.
+    /// The time until which the other side's close_notify is awaited.
     closing: Option<Instant>,
 }
 
@@ -197,7 +198,7 @@ impl Connection<'_> {
                 Ok((len, from)) if self.is_the_peer(from, &buffer[..len]) => {
                     self.dtls.handle_packet(&buffer[..len]).map_err(text)?;
                 }
-                Ok(_) => {} // of a client that has gone, or is not known yet
+                Ok(_) => {} // it is of a client that has gone, or is not known yet
                 Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {}
                 Err(error) => return Err(error.to_string()),
             }
@@ -205,7 +206,7 @@ impl Connection<'_> {
         Ok(())
     }
 
-    /// Whether a datagram belongs to this connection. One with a client begins with a ClientHello.
+    /// Whether a datagram belongs to this connection. A server's connection begins with a ClientHello.
     fn is_the_peer(&mut self, from: SocketAddr, datagram: &[u8]) -> bool {
         if self.address.is_none() && datagram.first() == Some(&HANDSHAKE) && datagram.get(13) == Some(&CLIENT_HELLO) {
             self.address = Some(from);
@@ -213,7 +214,7 @@ impl Connection<'_> {
         self.address == Some(from)
     }
 
-    /// Does what dimpl asks for.
+    /// Carries out what dimpl requests.
     fn drain(&mut self) -> Result<(), String> {
         let mut buffer = vec![0; 0x4000];
         loop {
@@ -235,12 +236,12 @@ impl Connection<'_> {
                 }
                 Output::ApplicationData(data) => {
                     let mut stdout = io::stdout();
-                    let _ = stdout.write_all(data).and_then(|()| stdout.flush()); // whoever reads it may have gone
+                    let _ = stdout.write_all(data).and_then(|()| stdout.flush()); // its reader may have gone
                 }
                 Output::CloseNotify => {
                     if self.closing.is_none() {
                         say(format_args!("closed by the peer"));
-                        let _ = self.dtls.close(); // which it may have done by itself
+                        let _ = self.dtls.close(); // dimpl may have closed by itself
                         self.closing = Some(Instant::now() + PAUSE);
                     } else {
                         self.ended = true;
@@ -251,7 +252,7 @@ impl Connection<'_> {
         }
     }
 
-    /// Sends the lines that were read, and does what they order.
+    /// Sends the lines that were read, and obeys the commands among them.
     fn obey(&mut self) -> Result<(), dimpl::Error> {
         while self.is_connected && self.closing.is_none() {
             match self.peer.input.try_recv() {
@@ -273,19 +274,19 @@ const CLIENT_HELLO: u8 = 1;
 /// The longest wait at a time, so that input is noticed.
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// How long a peer may take for its farewell.
+/// The time that a peer may take for its close_notify.
 const FAREWELL: Duration = Duration::from_secs(2);
 
 fn code_points<T>(list: &str, make: fn(u16) -> T) -> Result<Vec<T>, String> {
     list.split(',').map(|digits| u16::from_str_radix(digits, 16).map(make).map_err(|_| list.to_owned())).collect()
 }
 
-/// A line on standard error.
+/// Prints a line on standard error.
 fn say(line: core::fmt::Arguments<'_>) {
     eprintln!("{line}");
 }
 
-/// The lines of standard input.
+/// Returns a channel of the lines of standard input.
 fn input() -> Receiver<String> {
     let (sender, receiver) = mpsc::channel();
     thread::spawn(move || {

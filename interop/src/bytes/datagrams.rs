@@ -1,6 +1,6 @@
-//! What handshakes of DTLS 1.2 cost: bytes of UDP payload, both directions, each implementation with itself.
+//! The cost of DTLS 1.2 handshakes: bytes of UDP payload, both directions, each implementation with itself.
 //!
-//! What must always hold: nothing was sent twice, and what our own summaries say equals what the relay counted.
+//! What must always hold: no datagram was sent twice, and our own summaries agree with the relay's count.
 
 use terse_tls::{CipherSuite, ContentType, NamedGroup, ProtocolVersion, SignatureScheme};
 

@@ -1,6 +1,6 @@
-//! One handshake through the relay: ours, and those of the peers among themselves.
+//! One handshake is measured through the relay: ours with ours, or a peer's with itself.
 //!
-//! What must always hold: what our own summaries say equals what the relay counted.
+//! What must always hold: our own summaries agree with the relay's count.
 
 use std::io::{Read, Write};
 use std::thread;
@@ -17,39 +17,40 @@ use crate::peer::{Peer, Role, Way};
 use crate::pki::Side;
 use crate::process::{accept, connect, listener};
 
-/// What a handshake cost on the wire, in bytes of records.
+/// The cost of a handshake on the wire, in bytes of records.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cost {
-    /// The client sent.
+    /// The bytes that the client sent.
     pub client: u64,
-    /// The server sent.
+    /// The bytes that the server sent.
     pub server: u64,
-    /// The server sent after the handshake, unasked: TLS 1.3's tickets.
+    /// The bytes of TLS 1.3's tickets, which the server sent after the handshake.
     pub tickets: u64,
-    /// By how much both signatures together are shorter than they could be: one with P-256 has up to 72 bytes, mostly
-    /// 70 to 72. Unknown of peers, who say nothing about what they encrypted.
+    /// The bytes by which both signatures together are shorter than they could be: one with P-256 has up to 72 bytes,
+    /// mostly 70 to 72. This is unknown for peers, whose messages are encrypted.
     pub short_signatures: Option<u64>,
 }
 
 impl Cost {
-    /// Both directions, without tickets.
+    /// Returns the bytes of both directions, without tickets.
     pub const fn total(self) -> u64 {
         self.client + self.server
     }
 
-    /// Both directions, with the longest signatures.
+    /// Returns the bytes of both directions, as if the signatures were the longest.
     pub fn at_most(self) -> Option<u64> {
         Some(self.total() + self.short_signatures?)
     }
 
-    /// Of a connection in which, after the handshake, the client sent one record of data, and then the server one.
+    /// Returns the cost of a connection in which, after the handshake, the client sent one record of data, and then the
+    /// server one.
     fn of(passage: &Passage, case: &Case) -> Self {
         let data = |record: &&(Side, ContentType, usize)| record.1 == ContentType::APPLICATION_DATA;
         let of = |side: Side| passage.records.iter().filter(move |record| record.0 == side);
         let last = |side| of(side).rfind(data).map_or(0, |record| record.2 as u64);
         let bytes = |side| passage.bytes(side) - last(side);
         let tickets = if case.version() == Some(ProtocolVersion::TLS_1_3) {
-            // The client's first protected record is of its last flight, which a server's handshake does not outlast.
+            // The client's first protected record is part of its last flight; a server sends tickets only after that.
             let begun = passage.records.iter().position(|record| record.0 == Side::Client && data(&record));
             let later = passage.records[begun.unwrap_or(0)..].iter().filter(|record| record.0 == Side::Server);
             later.map(|record| record.2 as u64).sum::<u64>() - last(Side::Server)
@@ -97,7 +98,7 @@ pub(super) fn ours(case: &Case) -> (Summary, Cost) {
     (client, Cost { short_signatures, ..cost })
 }
 
-/// By how much the ECDSA signature in a CertificateVerify is shorter than it could be.
+/// Returns by how many bytes the ECDSA signature in a CertificateVerify is shorter than it could be.
 fn short(sent: &Traffic) -> u64 {
     const LONGEST: u32 = 72;
     const OVERHEAD: u32 = 4 + 2 + 2; // header, algorithm, length
@@ -105,7 +106,7 @@ fn short(sent: &Traffic) -> u64 {
     verify.map_or(0, |(_, len)| u64::from((LONGEST + OVERHEAD).saturating_sub(*len)))
 }
 
-/// The last of the case's connections of a peer's client with the same peer's server.
+/// Measures the last connection of a case, between a peer's client and the same peer's server.
 pub(super) fn peer(peer: Peer, case: &Case) -> Cost {
     let case = Case { compatibility_mode: true, ..case.clone() }; // their default
     Cost::of(&programs(peer, &case).unwrap_or_else(|| in_process(peer, &case)), &case)

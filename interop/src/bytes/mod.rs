@@ -25,22 +25,22 @@ pub use measure::Cost;
 /// A row of a table.
 #[derive(Clone, Debug)]
 pub struct Row {
-    /// Who, or in which mode.
+    /// The implementation, or the mode.
     pub name: &'static str,
     /// The certificates.
     pub certificates: &'static str,
     /// The version.
     pub version: ProtocolVersion,
-    /// Over what.
+    /// The transport.
     pub carrier: Carrier,
     /// Whether a session was resumed.
     pub resumed: bool,
-    /// What it cost.
+    /// The cost.
     pub cost: Cost,
 }
 
 impl Row {
-    /// Its version, as in `DTLS 1.2`.
+    /// Returns the protocol version, for example `DTLS 1.2`.
     pub fn protocol(&self) -> String {
         let datagrams = if self.carrier == Carrier::Udp { "D" } else { "" };
         format!("{datagrams}{}", self.version)
@@ -50,7 +50,7 @@ impl Row {
 /// What `bithac` may cost at most where everything is as small as it gets (`caching`, targets).
 pub const BITHAC_TARGET: u64 = 640;
 
-/// How often a handshake with ECDSA is measured; the cheapest counts. The length of a signature is chance.
+/// The number of measurements of a handshake with ECDSA; the cheapest counts, as signatures have random lengths.
 const REPEATS: usize = 5;
 
 /// Certificates of P-256 (a chain of three, two of them sent each way), x25519, AES-128-CCM with tags of 16 bytes, no
@@ -152,7 +152,7 @@ fn full_and_resumed(case: &Case, version: ProtocolVersion, repeats: usize) -> Ve
     rows
 }
 
-/// A handshake of a peer's that resumes another one. OpenSSL's server now and then forgets a session whose connection
+/// Measures a peer's handshake that resumes another one. OpenSSL's server sometimes forgets a session whose connection
 /// it has not seen end yet: a handshake with certificates does not count.
 fn resumed_by(peer: Peer, case: &Case) -> Cost {
     let mut costs = (0..10).map(|_| measure::peer(peer, case));
@@ -160,10 +160,10 @@ fn resumed_by(peer: Peer, case: &Case) -> Cost {
     costs.find(has_no_certificates).unwrap_or_else(|| panic!("{} does not resume", peer.name()))
 }
 
-/// More than a server sends that resumes a session, and less than its certificates have.
+/// A number of bytes that a server exceeds only if it sends certificates.
 const CERTIFICATES: u64 = 700;
 
-/// A handshake that resumes another one, and the ticket that follows it.
+/// Measures a handshake that resumes another one, and the ticket after it.
 fn resumed(case: &Case, sessions: Sessions) -> Cost {
     let case = case.clone().with_sessions(sessions, 2);
     assert_eq!(measure::ours(&case).0.mode, Mode::Full);
@@ -172,7 +172,7 @@ fn resumed(case: &Case, sessions: Sessions) -> Cost {
     cost
 }
 
-/// Those that are here and speak `version`.
+/// Returns the peers that are available and speak `version`.
 fn peers(version: ProtocolVersion) -> impl Iterator<Item = Peer> {
     Peer::ALL.iter().copied().filter(move |peer| {
         peer.speaks(version, Carrier::Tcp) && peer.only_features().is_none() && peer.version().is_ok()
@@ -182,14 +182,14 @@ fn peers(version: ProtocolVersion) -> impl Iterator<Item = Peer> {
 const TLS_1_2: ProtocolVersion = ProtocolVersion::TLS_1_2;
 const TLS_1_3: ProtocolVersion = ProtocolVersion::TLS_1_3;
 
-/// Nothing else is offered.
+/// Restricts a case to TLS 1.3.
 fn tls13(case: Case) -> Case {
     Case { our_versions: vec![TLS_1_3], peer_versions: vec![TLS_1_3], ..case }
 }
 
 const AWS_LC: &CryptoProvider = &terse_aws_lc::PROVIDER;
 
-/// A handshake in each of `modes`, after one that fills the caches.
+/// Measures a handshake in each of `modes`, after one that fills the caches.
 fn modes(case: &Case, modes: &[(&'static str, Schemes)]) -> Vec<Row> {
     let row = |(name, schemes): &(&'static str, Schemes)| {
         let case = Case {

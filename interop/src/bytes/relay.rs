@@ -1,6 +1,6 @@
-//! A TCP relay between a client and a server, which counts what passes.
+//! A TCP relay between a client and a server counts the bytes that pass.
 //!
-//! What must always hold: a byte is counted before it is passed on, so that what an endpoint has received is counted.
+//! What must always hold: a byte is counted before it is passed on, so that all bytes that an endpoint has are counted.
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
@@ -15,12 +15,12 @@ use crate::tap::Records;
 
 /// A relay for connections one after the other.
 pub(super) struct Relay {
-    /// Where clients connect to.
+    /// The listener to which clients connect.
     pub(super) listener: TcpListener,
     passages: Arc<Mutex<Vec<Passage>>>,
 }
 
-/// What has passed in one connection.
+/// The bytes and records of one connection.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Passage {
     client: Records,
@@ -30,7 +30,7 @@ pub(super) struct Passage {
 }
 
 impl Relay {
-    /// A relay to the server on `port`.
+    /// Creates a relay to the server on `port`.
     pub(super) fn to(port: u16) -> Self {
         let (listener, _) = listener();
         let passages = Arc::<Mutex<Vec<Passage>>>::default();
@@ -50,19 +50,19 @@ impl Relay {
         Self { listener, passages }
     }
 
-    /// Its own port.
+    /// Returns the relay's own port.
     pub(super) fn port(&self) -> u16 {
         self.listener.local_addr().expect("it listens").port()
     }
 
-    /// What has passed so far in the latest connection.
+    /// Returns the bytes and records so far of the latest connection.
     pub(super) fn passed(&self) -> Passage {
         lock(&self.passages).last().cloned().unwrap_or_default()
     }
 }
 
 impl Passage {
-    /// All bytes of `side`.
+    /// Returns the number of bytes that `side` sent.
     pub(super) const fn bytes(&self, side: Side) -> u64 {
         match side {
             Side::Client => self.client.bytes,
@@ -82,7 +82,7 @@ fn lock(passages: &Mutex<Vec<Passage>>) -> MutexGuard<'_, Vec<Passage>> {
     passages.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
-/// An endpoint whose relay fails notices that its connection ends.
+/// Relays one connection. If the relay fails, its endpoints see the end of the connection.
 fn relay(client: &TcpStream, port: u16, passages: &Mutex<Vec<Passage>>, number: usize) {
     let Ok(server) = TcpStream::connect((Ipv4Addr::LOCALHOST, port)) else { return };
     thread::scope(|scope| {
@@ -101,6 +101,6 @@ fn pass(mut from: &TcpStream, mut to: &TcpStream, count: impl Fn(&[u8])) {
             break;
         }
     }
-    // An error says that it is closed already.
+    // An error means that the stream is already closed.
     let _ = to.shutdown(Shutdown::Write);
 }

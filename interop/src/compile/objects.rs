@@ -1,5 +1,5 @@
-//! Object files, each compiled once: what the preprocessor makes of a file is compiled again only if no settings before
-//! came to the same text. Most of a library does not depend on most of its settings.
+//! Object files are compiled once: a file is compiled again only if no earlier settings gave the same preprocessed
+//! text. Most files of a library do not depend on most of its settings.
 //!
 //! What must always hold: an object is kept under a hash of everything that it was compiled from.
 
@@ -15,17 +15,17 @@ use tempfile::{NamedTempFile, TempPath};
 
 use super::{directory, run};
 
-/// How files of C, and of assembly, are compiled.
+/// A compiler of C and assembly, with its options.
 #[derive(Clone, Debug, Default)]
 pub struct Compiler {
-    /// What the code depends on besides the text, such as `-O2`.
+    /// The options that change the code for the same text, such as `-O2`.
     pub options: Vec<String>,
-    /// What only the preprocessor has to know: definitions and directories.
+    /// The options of the preprocessor alone: definitions and directories.
     pub settings: Vec<String>,
 }
 
 impl Compiler {
-    /// The objects of `sources`, in their order, compiled on all processors.
+    /// Returns the objects of `sources`, in their order, compiled on all processors.
     pub fn objects(&self, sources: &[PathBuf]) -> Result<Vec<PathBuf>, String> {
         let kept = directory().join("objects");
         fs::create_dir_all(&kept).map_err(|error| format!("{}: {error}", kept.display()))?;
@@ -72,7 +72,7 @@ impl Compiler {
     }
 }
 
-/// A file in `directory` that goes away unless it is given another name.
+/// Creates a file in `directory` that is removed unless it is given another name.
 fn unfinished(directory: &Path, suffix: &str) -> Result<TempPath, String> {
     let file = tempfile::Builder::new().suffix(suffix).tempfile_in(directory);
     file.map(NamedTempFile::into_temp_path).map_err(|error| format!("{}: {error}", directory.display()))

@@ -1,7 +1,7 @@
-//! A client and a server, programs both, with a relay between them.
+//! A pair is a client and a server, both programs, with a relay between them.
 //!
-//! With `TERSE_INTEROP_STAND_IN=openssl`, or another peer's name, that peer takes our place, and what only `terse` reports
-//! is not looked at. It tells a failure of ours from one of the peer's or of its driver.
+//! With `TERSE_INTEROP_STAND_IN=openssl`, or another peer's name, that peer takes our place, and the reports of `terse`
+//! are not checked. This tells a failure of ours from one of the peer or of its driver.
 
 use std::{env, thread};
 
@@ -22,10 +22,10 @@ pub struct Pair {
     pub client: Box<dyn Remote>,
     /// The server.
     pub server: Box<dyn Remote>,
-    /// What is between them.
+    /// The relay between them.
     pub relay: Relay,
     role: Role,
-    /// How clients are started.
+    /// The peer and the case of the clients.
     client_is: (Peer, Case),
 }
 
@@ -35,17 +35,17 @@ impl Pair {
         Self::with_loss(peer, role, case, Loss::None)
     }
 
-    /// The same over a network that loses datagrams.
+    /// Starts both sides, over a network that loses datagrams.
     pub fn with_loss(peer: Peer, role: Role, case: &Case, loss: Loss) -> Self {
         Self::between(peer, role, case, case, loss)
     }
 
-    /// The same, where each side is told something else.
+    /// Starts both sides, each with a case of its own.
     pub fn between(peer: Peer, role: Role, ours: &Case, theirs: &Case, loss: Loss) -> Self {
         Self::with(Peer::TERSE, peer, role, ours, theirs, loss)
     }
 
-    /// Our side is in this process.
+    /// Starts both sides, ours in this process.
     pub fn in_process(peer: Peer, role: Role, case: &Case) -> Self {
         Self::with(Peer::TERSE_NET, peer, role, case, case, Loss::None)
     }
@@ -62,7 +62,7 @@ impl Pair {
         pair
     }
 
-    /// Any two.
+    /// Starts any two implementations.
     pub fn of(client: Peer, client_case: &Case, server: Peer, server_case: &Case, loss: Loss) -> Self {
         let (server, port) = server.server(server_case).expect("a program");
         let relay = Relay::to(port, loss);
@@ -71,23 +71,23 @@ impl Pair {
         Self { client, server, relay, role: Role::Client, client_is }
     }
 
-    /// A new client takes the place of the one before, which has ended.
+    /// Starts a new client in place of the one before, which has ended.
     pub fn another_client(&mut self) {
         let (client, case) = &self.client_is;
         self.client = client.client(case, Way::Datagrams(self.relay.port())).expect("a program");
     }
 
-    /// Our side.
+    /// Returns our side.
     pub fn ours(&mut self) -> &mut dyn Remote {
         if self.role == Role::Client { &mut *self.client } else { &mut *self.server }
     }
 
-    /// The peer.
+    /// Returns the peer.
     pub fn theirs(&mut self) -> &mut dyn Remote {
         if self.role == Role::Client { &mut *self.server } else { &mut *self.client }
     }
 
-    /// A word each way.
+    /// Sends a word each way.
     pub fn exchange(&mut self) {
         self.client.send(PING);
         if self.server.echoes() {
@@ -99,13 +99,13 @@ impl Pair {
         }
     }
 
-    /// The client closes, and the server understands.
+    /// Closes the client, and checks that the server understands.
     pub fn close(&mut self) {
         self.client.close();
         self.server.expect_close();
     }
 
-    /// A connection that goes well, from its handshake to its end. Returns our report.
+    /// Makes a connection that succeeds from its handshake to its end. Returns our report.
     pub fn complete(&mut self, case: &Case) -> Option<Report> {
         self.exchange();
         self.close();
@@ -115,18 +115,18 @@ impl Pair {
         report
     }
 
-    /// Our report of a connection that has ended.
+    /// Returns our report of a connection that has ended.
     pub fn report(&mut self) -> Option<Report> {
         self.ours().report().map(Report)
     }
 
-    /// The next connection of the same two.
+    /// Starts the next connection of the same two.
     pub fn next(&mut self) {
         self.server.next();
         self.client.next();
     }
 
-    /// Our side refuses the peer, which hears `alert`.
+    /// Checks that our side refuses the peer, which receives `alert`.
     pub fn ours_refuses(&mut self, alert: AlertDescription) {
         self.theirs().expect_alert(alert);
         if self.has_begun()
@@ -136,21 +136,21 @@ impl Pair {
         }
     }
 
-    /// Our side refuses the peer for `reason`; the peer has no memory of it that an alert could end.
+    /// Checks that our side refuses the peer for `reason`; the peer keeps no state that an alert could end.
     pub fn ours_leaves(&mut self, reason: &str) {
         let report = self.ours().report().expect("terse reports");
         let error = report["error"].as_str().unwrap_or_default();
         assert!(error.contains(reason), "our side did not refuse for {reason}: {report}");
     }
 
-    /// Whether there is a connection to be reported: not if our server has answered with nothing but an alert.
+    /// Whether there is a connection to report: there is none if our server has answered with an alert only.
     fn has_begun(&self) -> bool {
         let passed = self.relay.passed();
         let mut answers = passed.iter().filter(|datagram| datagram.side == Side::Server);
         self.role == Role::Client || !answers.all(|datagram| datagram.bytes.first() == Some(&ContentType::ALERT.0))
     }
 
-    /// The peer refuses our side with `alert`.
+    /// Checks that the peer refuses our side with `alert`.
     pub fn peer_refuses(&mut self, alert: AlertDescription) {
         self.ours().expect_alert(alert);
     }
@@ -165,14 +165,14 @@ impl Drop for Pair {
     }
 }
 
-/// Who takes our place, if somebody does.
+/// Returns the peer that takes our place, if one does.
 pub fn stand_in() -> Option<Peer> {
     let name = env::var("TERSE_INTEROP_STAND_IN").ok()?;
     let peer = Peer::ALL.iter().copied().find(|peer| peer.name() == name);
     Some(peer.unwrap_or_else(|| panic!("no peer has the name {name}")))
 }
 
-/// What a peer in our place is told.
+/// Returns the case for a peer in our place.
 fn seen_by_the_other(case: &Case) -> Case {
     Case {
         datagrams: case.datagrams.as_ref().map(super::Datagrams::seen_by_the_other),

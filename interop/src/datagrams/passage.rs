@@ -1,6 +1,7 @@
-//! What passes between a client and a server, and what becomes of each datagram.
+//! A passage holds the datagrams between a client and a server, and the fate of each.
 //!
-//! What must always hold: data are never lost, nor do they overtake a handshake, because nobody would send them again.
+//! What must always hold: data are never lost and never overtake a handshake, because neither side would send them
+//! again.
 
 use core::fmt;
 use core::mem;
@@ -15,12 +16,12 @@ use crate::pki::Side;
 #[derive(Debug, Default)]
 pub(super) struct Passage {
     pub(super) datagrams: Vec<Datagram>,
-    /// Data of the client, which its server could not read yet.
+    /// Data of the client that its server could not read yet.
     held: Vec<Vec<u8>>,
 }
 
 impl Passage {
-    /// Keeps a datagram. Returns what is to be passed on now, by its senders.
+    /// Keeps a datagram. Returns the datagrams to pass on now, with their senders.
     pub(super) fn take(&mut self, side: Side, bytes: &[u8], loss: Loss) -> Vec<(Side, Vec<u8>)> {
         let number = self.datagrams.iter().filter(|datagram| belongs_to_handshake(&datagram.bytes)).count();
         let fate = match belongs_to_handshake(bytes) {
@@ -45,30 +46,30 @@ impl Passage {
         passed_on
     }
 
-    /// Whether these are data of DTLS 1.3, where a client is done before its server is.
+    /// Whether these are data of DTLS 1.3 that a client sends before its server's handshake is complete.
     fn is_early(&self, bytes: &[u8]) -> bool {
         let mut of_server = self.datagrams.iter().filter(|datagram| datagram.side == Side::Server);
         is_of_application(bytes) && !of_server.any(|datagram| is_of_application(&datagram.bytes))
     }
 }
 
-/// Whether something in it has the keys of application data, which a server has once it knows its client (RFC 9147, 6.1).
+/// Whether a record has the keys of application data, which a server has once it knows its client (RFC 9147, 6.1).
 fn is_of_application(datagram: &[u8]) -> bool {
     let records = records(datagram, 0).unwrap_or_default();
     records.iter().any(|record| record.kind == UNIFIED_HEADER && record.epoch == 3)
 }
 
-/// Which datagrams of a handshake are lost, or late. Data are not: nobody would send them again.
+/// The datagrams of a handshake that are lost or late. Data are neither: they would not be sent again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Loss {
-    /// None.
+    /// No datagram is lost.
     #[default]
     None,
-    /// The one with this number, both directions counted together, from 0.
+    /// The one with this number is lost; the datagrams of both directions are counted together, from 0.
     Only(usize),
-    /// About one of so many, always the same ones for the same seed.
+    /// About one of so many is lost, always the same ones for the same seed.
     OneOf(u64, u64),
-    /// None, but the one with this number comes after the next one of its sender.
+    /// No datagram is lost, but the one with this number comes after the next one of its sender.
     Late(usize),
 }
 
@@ -83,7 +84,7 @@ impl Loss {
     }
 }
 
-/// What becomes of a datagram.
+/// The fate of a datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// It is passed on at once.
@@ -96,8 +97,8 @@ pub enum Fate {
     Lost,
 }
 
-/// A number that looks random (the finalizer of SplitMix64): periodic loss would meet the same message of a flight again
-/// and again.
+/// Returns a number that looks random (the finalizer of SplitMix64): periodic loss would always hit the same message of
+/// a flight.
 const fn scattered(number: u64) -> u64 {
     let mixed = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -105,8 +106,9 @@ const fn scattered(number: u64) -> u64 {
     mixed ^ mixed >> 31
 }
 
-/// Whether it begins with a record of ChangeCipherSpec or handshake messages, or holds what DTLS 1.3 protects and is no
-/// data. Those are short here; handshake messages and acknowledgements are longer (RFC 9147, 5.2, 7).
+/// Whether a datagram begins with a record of ChangeCipherSpec or handshake messages, or has protected records of DTLS
+/// 1.3 that are longer than data: data are short here, handshake messages and acknowledgements are longer (RFC 9147,
+/// 5.2, 7).
 fn belongs_to_handshake(datagram: &[u8]) -> bool {
     let Some(first) = datagram.first() else { return false };
     if first & 0b1110_0000 != UNIFIED_HEADER.0 {
@@ -115,21 +117,21 @@ fn belongs_to_handshake(datagram: &[u8]) -> bool {
     records(datagram, 0).is_ok_and(|records| records.iter().all(|record| record.fragment.len() > LONGEST_DATA))
 }
 
-/// What a side says, a byte for its type, and a tag.
+/// The longest data: a side's word, a byte for the type, and a tag.
 const LONGEST_DATA: usize = PING.len() + 1 + 16;
 
 /// A datagram.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Datagram {
-    /// Who sent it.
+    /// The sender.
     pub side: Side,
-    /// Its UDP payload.
+    /// The UDP payload.
     pub bytes: Vec<u8>,
-    /// What became of it.
+    /// The fate of the datagram.
     pub fate: Fate,
 }
 
-/// Its sender, and the types of what is in it, as far as they are in the clear.
+/// Displays the sender, and the types of the records, as far as they are in the clear.
 impl fmt::Display for Datagram {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:?}, {} bytes, {:?}:", self.side, self.bytes.len(), self.fate)?;

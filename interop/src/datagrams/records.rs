@@ -1,5 +1,5 @@
-//! The records in datagrams, by their headers (RFC 6347, 4.1; RFC 9146, 4; RFC 9147, 4), and the fragments of handshake
-//! messages that are in the clear (RFC 6347, 4.2.2).
+//! Datagrams are parsed into records by their headers (RFC 6347, 4.1; RFC 9146, 4; RFC 9147, 4), and into the fragments
+//! of handshake messages that are in the clear (RFC 6347, 4.2.2).
 
 use terse_tls::{ContentType, HandshakeType};
 
@@ -8,43 +8,44 @@ use super::{TLS12_CID, UNIFIED_HEADER};
 /// A record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Record<'a> {
-    /// Its outer type.
+    /// The outer type.
     pub kind: ContentType,
-    /// Its epoch; with a unified header, the two low bits of it.
+    /// The epoch; with a unified header, its two low bits.
     pub epoch: u16,
-    /// Its number in the epoch, which a unified header does not show.
+    /// The sequence number in the epoch, which a unified header does not show.
     pub number: Option<u64>,
-    /// Its connection ID, if it has one.
+    /// The connection ID, if there is one.
     pub connection_id: &'a [u8],
-    /// What comes after the header.
+    /// The bytes after the header.
     pub fragment: &'a [u8],
-    /// Its length with the header.
+    /// The length of the record with its header.
     pub len: usize,
 }
 
-/// A handshake message, or a part of one.
+/// A handshake message, or a fragment of one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fragment {
-    /// The message.
+    /// The type of the message.
     pub kind: HandshakeType,
-    /// Its number.
+    /// The message's sequence number.
     pub message_seq: u16,
-    /// The length of all of it.
+    /// The length of the whole message.
     pub message_len: usize,
-    /// Where the part begins.
+    /// The offset of the fragment.
     pub offset: usize,
-    /// The length of the part.
+    /// The length of the fragment.
     pub len: usize,
 }
 
 impl Fragment {
-    /// Whether it is all of the message.
+    /// Whether the fragment is the whole message.
     pub const fn is_whole(&self) -> bool {
         self.len == self.message_len
     }
 }
 
-/// The records of a datagram, whose receiver has a connection ID of `id_len` bytes. `Err` holds what is no record.
+/// Returns the records of a datagram, whose receiver has a connection ID of `id_len` bytes. `Err` holds bytes that are
+/// no record.
 pub fn records(mut datagram: &[u8], id_len: usize) -> Result<Vec<Record<'_>>, &[u8]> {
     let mut records = Vec::new();
     while !datagram.is_empty() {
@@ -55,7 +56,7 @@ pub fn records(mut datagram: &[u8], id_len: usize) -> Result<Vec<Record<'_>>, &[
     Ok(records)
 }
 
-/// The first record, and what comes after it.
+/// Returns the first record, and the bytes after it.
 fn split(bytes: &[u8], id_len: usize) -> Option<(Record<'_>, &[u8])> {
     if bytes.first()? & 0b1110_0000 == UNIFIED_HEADER.0 {
         return split_unified(bytes, id_len);
@@ -70,7 +71,8 @@ fn split(bytes: &[u8], id_len: usize) -> Option<(Record<'_>, &[u8])> {
     Some((Record { kind, epoch, number, connection_id, fragment, len: bytes.len() - rest.len() }, rest))
 }
 
-/// The same if it has a unified header (RFC 9147, 4): without a length, it takes all of the datagram.
+/// Returns the first record and the bytes after it, if it has a unified header (RFC 9147, 4). Without a length, it
+/// takes the whole datagram.
 fn split_unified(bytes: &[u8], id_len: usize) -> Option<(Record<'_>, &[u8])> {
     let (first, rest) = bytes.split_first()?;
     let has = |bit: u8| first & bit != 0;
@@ -87,12 +89,12 @@ fn split_unified(bytes: &[u8], id_len: usize) -> Option<(Record<'_>, &[u8])> {
 }
 
 impl Record<'_> {
-    /// Whether it is protected.
+    /// Whether the record is protected.
     pub fn is_protected(&self) -> bool {
         self.kind == UNIFIED_HEADER || self.epoch > 0
     }
 
-    /// The handshake fragments in it, if it is not protected.
+    /// Returns the handshake fragments in the record, if it is not protected.
     pub fn fragments(&self) -> Vec<Fragment> {
         let mut fragments = Vec::new();
         let is_clear = self.kind == ContentType::HANDSHAKE && !self.is_protected();

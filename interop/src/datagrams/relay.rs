@@ -1,7 +1,7 @@
-//! A UDP relay between clients and a server. It keeps what passes, and loses or delays what it is told to.
+//! A UDP relay between clients and a server keeps all datagrams, and loses or delays those of its [`Loss`].
 //!
-//! What must always hold: a datagram is kept before it is passed on, so that what an endpoint has received is known; a
-//! client has the same address for the server as long as it keeps its own.
+//! What must always hold: a datagram is kept before it is passed on, so that all that an endpoint received is known;
+//! the server sees one address for a client as long as the client keeps its own.
 
 use core::time::Duration;
 use std::collections::HashMap;
@@ -21,28 +21,28 @@ pub struct Relay {
 }
 
 struct Shared {
-    /// Where the clients send to.
+    /// The socket to which clients send.
     socket: UdpSocket,
-    /// Where the server is.
+    /// The port of the server.
     server: AtomicU16,
     loss: Loss,
-    /// One for each connection.
+    /// A passage for each connection.
     passages: Mutex<Vec<Passage>>,
     changed: Condvar,
     over: AtomicBool,
 }
 
-/// Between a client and the server.
+/// The way between a client and the server.
 struct Way {
-    /// Of its passage.
+    /// The number of its passage.
     number: usize,
     client: SocketAddr,
-    /// Connected to the server.
+    /// The socket that is connected to the server.
     server: UdpSocket,
 }
 
 impl Relay {
-    /// A relay to the server on `port`.
+    /// Creates a relay to the server on `port`.
     pub fn to(port: u16, loss: Loss) -> Self {
         let socket = local();
         let own_port = socket.local_addr().expect("bound above").port();
@@ -55,32 +55,32 @@ impl Relay {
         Self { port: own_port, shared }
     }
 
-    /// Its own port.
+    /// Returns the relay's own port.
     pub const fn port(&self) -> u16 {
         self.port
     }
 
-    /// Whether anything was lost or late in the latest connection.
+    /// Whether any datagram was lost or late in the latest connection.
     pub fn has_meddled(&self) -> bool {
         self.passed().iter().any(|datagram| datagram.fate != Fate::Passed)
     }
 
-    /// The port of the server.
+    /// Returns the port of the server.
     pub fn server(&self) -> u16 {
         self.shared.server.load(Ordering::Relaxed)
     }
 
-    /// From the next client on, to another server.
+    /// Relays the next clients to another server.
     pub fn turn_to(&self, port: u16) {
         self.shared.server.store(port, Ordering::Relaxed);
     }
 
-    /// What has passed so far in the latest connection.
+    /// Returns the datagrams so far of the latest connection.
     pub fn passed(&self) -> Vec<Datagram> {
         self.shared.passages().last().map(|passage| passage.datagrams.clone()).unwrap_or_default()
     }
 
-    /// Waits until what has passed in the latest connection is enough for `is_enough`.
+    /// Waits until the datagrams of the latest connection satisfy `is_enough`.
     pub fn wait_until(&self, mut is_enough: impl FnMut(&[Datagram]) -> bool) {
         let is_waiting =
             |passages: &mut Vec<Passage>| !passages.last().is_some_and(|passage| is_enough(&passage.datagrams));
@@ -101,12 +101,12 @@ impl Shared {
         self.passages.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
-    /// Keeps a datagram, and passes on what is to be passed on.
+    /// Keeps a datagram, and passes on those that are due.
     fn keep(&self, way: &Way, side: Side, bytes: &[u8]) {
         let passed_on = self.passages()[way.number].take(side, bytes, self.loss);
         self.changed.notify_all();
         for (side, bytes) in passed_on {
-            // Who has gone takes nothing.
+            // A side that has gone receives nothing.
             let _ = match side {
                 Side::Client => way.server.send(&bytes),
                 Side::Server => self.socket.send_to(&bytes, way.client),
@@ -122,7 +122,7 @@ impl Shared {
         }
     }
 
-    /// A way to the server for a new client, and back.
+    /// Opens a way to the server for a new client, and back.
     fn meet(self: &Arc<Self>, client: SocketAddr) -> Arc<Way> {
         let number = {
             let mut passages = self.passages();
@@ -142,11 +142,11 @@ impl Shared {
         way
     }
 
-    /// Waits for a datagram; `None` when the relay has been dropped.
+    /// Waits for a datagram, or returns `None` once the relay was dropped.
     fn next(&self, socket: &UdpSocket) -> Option<(Vec<u8>, SocketAddr)> {
         let mut buffer = [0; 0x1_0000];
         while !self.over.load(Ordering::Relaxed) {
-            // An error is the end of the wait, or says that an earlier datagram was not taken.
+            // An error means that the wait is over, or that an earlier datagram was refused.
             if let Ok((len, from)) = socket.recv_from(&mut buffer) {
                 return Some((buffer[..len].into(), from));
             }
@@ -155,7 +155,7 @@ impl Shared {
     }
 }
 
-/// A socket on a free port.
+/// Opens a socket on a free port.
 fn local() -> UdpSocket {
     let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port");
     socket.set_read_timeout(Some(Duration::from_millis(100))).expect("longer than nothing");
@@ -183,7 +183,7 @@ mod tests {
         client.send(b"\x16one").unwrap();
         let (len, from) = server.recv_from(&mut buffer).unwrap();
         assert_eq!(&buffer[..len], b"\x16one");
-        server.send_to(b"\x16two", from).unwrap(); // which is lost
+        server.send_to(b"\x16two", from).unwrap(); // it is lost
         server.send_to(b"three", from).unwrap();
         let len = client.recv(&mut buffer).unwrap();
         assert_eq!(&buffer[..len], b"three");
@@ -212,7 +212,7 @@ mod tests {
         let from = receive().1;
         client.send(b"\x16two").unwrap();
         relay.wait_until(|passed| passed.len() == 2);
-        server.send_to(b"answer", from).unwrap(); // of the other side, and so not what it waits for
+        server.send_to(b"answer", from).unwrap(); // the other side's answer is not what it waits for
         relay.wait_until(|passed| passed.len() == 3);
         client.send(b"\x16three").unwrap();
         assert_eq!([receive().0, receive().0], [&b"\x16three"[..], b"\x16two"]);

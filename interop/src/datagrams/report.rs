@@ -1,4 +1,4 @@
-//! What `terse` says about a connection, and whether that is what the case asked for.
+//! The report of `terse` about a connection is compared with the case.
 
 use serde_json::{Value, json};
 use terse_tls::summary::AuthenticatedBy;
@@ -12,7 +12,7 @@ use crate::peer::Role;
 pub struct Report(pub Value);
 
 impl Report {
-    /// Checks that the connection went well and agreed on what `case` wants. `role` is ours.
+    /// Checks that the connection succeeded and agreed on what `case` wants. `role` is ours.
     pub fn check(&self, role: Role, case: &Case) {
         let Self(report) = self;
         assert!(report["error"].is_null(), "{report}");
@@ -34,12 +34,12 @@ impl Report {
         }
     }
 
-    /// As in `full`, `resumed`.
+    /// Returns the mode, for example `full` or `resumed`.
     pub fn mode(&self) -> &str {
         self.0["mode"].as_str().unwrap_or_default()
     }
 
-    /// A number, such as `retransmissions`.
+    /// Returns a number, such as `retransmissions`.
     pub fn number(&self, name: &str) -> u64 {
         self.0[name].as_u64().unwrap_or_else(|| panic!("no number {name}: {}", self.0))
     }

@@ -1,4 +1,4 @@
-//! Who proves what to whom, with each of our crypto providers.
+//! Certificates authenticate both sides, with each of our crypto providers.
 
 use terse_pki::KeyAlgorithm;
 use terse_tls::SignatureScheme;
@@ -43,7 +43,7 @@ fn mutual(cell: Cell, provider: &'static CryptoProvider) {
     assert_eq!(summary.signatures_verified, 2, "a leaf and an intermediate");
 }
 
-/// With a certificate and without, where the server asks and does not insist.
+/// The server requests a certificate and does not require one: the client has one, or has none.
 fn optional(cell: Cell) {
     for client in [Some(Holder::Member), None] {
         cell.succeeds(&Case { asks: Asks::Optional, client, ..Case::new(AWS_LC) });
@@ -54,7 +54,7 @@ fn ca_names(cell: Cell) {
     cell.succeeds(&Case { ca_names: true, ..Case::mutual(AWS_LC) });
 }
 
-/// The chain is signed with PKCS #1, which CertificateVerify may not be.
+/// The chain is signed with PKCS #1, which CertificateVerify must not use.
 fn mixed_chain(cell: Cell) {
     for provider in [RUSTCRYPTO, AWS_LC] {
         let schemes = vec![SignatureScheme::ECDSA_SECP256R1_SHA256, SignatureScheme::RSA_PKCS1_SHA256];

@@ -1,4 +1,4 @@
-//! Each cipher suite, group and signature scheme, the only one on offer, with both of our crypto providers.
+//! Each cipher suite, group and signature scheme is the only one on offer, with both of our crypto providers.
 
 use terse_pki::KeyAlgorithm;
 use terse_tls::crypto::CryptoProvider;
@@ -33,7 +33,8 @@ const TLS12_SUITES: [CipherSuite; 8] = [
 const GROUPS: [NamedGroup; 4] =
     [NamedGroup::X25519, NamedGroup::SECP256R1, NamedGroup::SECP384R1, NamedGroup::X25519MLKEM768];
 
-/// Each with the chain and the leaves whose keys can make it. An RSA key could make several: its CA has another one.
+/// Each scheme has the chain and the leaves whose keys can use it. An RSA key fits several, so that its CA has another
+/// key.
 const SCHEMES: [(SignatureScheme, &str, Option<KeyAlgorithm>); 6] = [
     (SignatureScheme::ECDSA_SECP256R1_SHA256, "p256x3", None),
     (SignatureScheme::ECDSA_SECP384R1_SHA384, "p384x3", None),
@@ -79,7 +80,7 @@ fn with_suite(cell: Cell, suite: CipherSuite) {
         if chain == "p256x3" || provider.name != RUSTCRYPTO.name {
             cell.succeeds(&case);
         } else if cell.role == Role::Client {
-            cell.succeeds(&Case { chain, suites: vec![suite], ..Case::new(provider) }); // which does not sign
+            cell.succeeds(&Case { chain, suites: vec![suite], ..Case::new(provider) }); // it does not sign
         }
     }
 }
@@ -88,7 +89,7 @@ fn with_group(cell: Cell, group: NamedGroup) {
     let mut client_groups = vec![group];
     let chain = if group == NamedGroup::SECP384R1 { "p384x3" } else { "p256x3" };
     if !cell.is_tls13() && group == NamedGroup::X25519 {
-        client_groups.push(NamedGroup::SECP256R1); // RFC 8422, 5.1: that of the server's certificate too
+        client_groups.push(NamedGroup::SECP256R1); // the group of the server's certificate too (RFC 8422, 5.1)
     }
     for provider in [RUSTCRYPTO, AWS_LC] {
         let case =
@@ -100,17 +101,17 @@ fn with_group(cell: Cell, group: NamedGroup) {
     }
 }
 
-/// Both sides sign with `scheme`, and accept nothing else but what the chain is signed with.
+/// Both sides sign with `scheme`, and accept only that and the scheme that signed the chain.
 fn with_scheme(cell: Cell, scheme: SignatureScheme, chain: &'static str, leaf: Option<KeyAlgorithm>) {
     let mut schemes = vec![scheme];
-    // GnuTLS's server would name no certificate type at all beside Ed25519.
+    // With Ed25519 alone, GnuTLS's server would name no certificate type.
     if leaf.is_some() || scheme == SignatureScheme::ED25519 && !cell.is_tls13() {
         schemes.push(SignatureScheme::ECDSA_SECP256R1_SHA256);
     }
     for provider in [RUSTCRYPTO, AWS_LC] {
         let case = Case { chain, leaf, schemes: schemes.clone(), ..Case::mutual(provider) };
         if leaf.is_some() && provider.name == RUSTCRYPTO.name {
-            // It verifies with RSA, and does not sign: a client without a certificate, and no server.
+            // RustCrypto verifies with RSA, and does not sign: it is a client without a certificate, and no server.
             if cell.role == Role::Client {
                 cell.succeeds(&Case { chain, leaf, schemes: schemes.clone(), ..Case::new(provider) });
             }

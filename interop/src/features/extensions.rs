@@ -1,4 +1,4 @@
-//! What the hellos negotiate besides cryptography: names, protocols, record sizes, compatibility mode; and exporters.
+//! The hellos negotiate names, protocols, record sizes and compatibility mode; and both sides export keying material.
 
 use terse_tls::{AlertDescription, ContentType, MaxFragmentLength};
 
@@ -36,7 +36,7 @@ fn server_name(cell: Cell) {
     meeting.close();
 }
 
-/// The name is not sent, and checked all the same.
+/// The client sends no name, and checks the certificate's name all the same.
 fn no_server_name(cell: Cell) {
     let mut meeting = cell.connect(&Case { sends_name: false, ..case() });
     assert_eq!(meeting.ours.connection().server_name(), None);
@@ -44,7 +44,7 @@ fn no_server_name(cell: Cell) {
     meeting.close();
 }
 
-/// The server's preference decides.
+/// The server's preference decides the protocol.
 fn alpn(cell: Cell) {
     let case = Case { client_protocols: vec!["http/1.1", "mqtt"], server_protocols: vec!["mqtt"], ..case() };
     let mut meeting = cell.connect(&case);
@@ -63,7 +63,7 @@ fn no_common_protocol(cell: Cell) {
     }
 }
 
-/// RFC 9846, 7.5
+/// Both sides export the same keying material (RFC 9846, 7.5).
 fn exporter(cell: Cell) {
     let mut meeting = cell.connect(&Case { exporter: true, ..case() });
     let mut ours = [0; EXPORTER_LEN];
@@ -73,7 +73,7 @@ fn exporter(cell: Cell) {
     meeting.close();
 }
 
-/// RFC 9846, E.4: one ChangeCipherSpec of each side, or none.
+/// Each side sends one ChangeCipherSpec, or none (RFC 9846, E.4).
 fn compatibility_mode(cell: Cell, on: bool) {
     let mut meeting = cell.connect(&Case { compatibility_mode: on, ..case() });
     meeting.exchange("once");
@@ -83,19 +83,19 @@ fn compatibility_mode(cell: Cell, on: bool) {
     assert_eq!((count(&ledger.sent), count(&ledger.received)), (usize::from(on), usize::from(on)));
 }
 
-/// Shorter than a Certificate message, so that this must be cut. What the peer is told to send is shorter still:
-/// `gnutls-cli` drops what does not fit into one record.
+/// A limit that is shorter than a Certificate message, so that this must be fragmented. The peer sends still less:
+/// `gnutls-cli` drops data that does not fit into one record.
 pub(super) const LIMIT: u16 = 512;
 
-/// The largest that there is: what offers the extension without asking for anything.
+/// The largest limit: it offers the extension without a restriction.
 pub(super) const NO_LIMIT: u16 = 16_385;
 
-/// Header, content with its type, tag; in TLS 1.2 content without its type, and the nonce.
+/// Returns the longest record: header, content, tag; in TLS 1.2 the nonce too.
 fn longest_record(cell: Cell, content: usize) -> usize {
     5 + content + 16 + if cell.is_tls13() { 0 } else { 8 }
 }
 
-/// RFC 8449: the peer sends nothing longer than we ask for; our side would refuse it.
+/// The peer keeps our limit (RFC 8449); our side would refuse a longer record.
 fn our_record_size_limit(cell: Cell) {
     let mut meeting = cell.connect(&Case { our_record_size_limit: Some(LIMIT), ..case() });
     meeting.carry(&lines(40), &lines(9));
@@ -105,10 +105,10 @@ fn our_record_size_limit(cell: Cell) {
     assert!((400..=longest_record(cell, LIMIT.into())).contains(&longest), "the longest record has {longest} bytes");
 }
 
-/// RFC 8449: we send nothing longer than the peer asks for, which in TLS 1.3 is one more than it is told: the content
+/// Our side keeps the peer's limit (RFC 8449), which in TLS 1.3 is one more than its option: it counts the content
 /// type.
 fn peer_record_size_limit(cell: Cell) {
-    // GnuTLS's server applies its limit to unprotected records too, such as one with a whole Certificate of TLS 1.2.
+    // GnuTLS's server applies its limit to unprotected records too, for example to a whole Certificate of TLS 1.2.
     let limit = if cell.is_tls13() { LIMIT } else { 2 * LIMIT };
     let mut meeting =
         cell.connect(&Case { peer_record_size: Some(limit), our_record_size_limit: Some(NO_LIMIT), ..case() });
@@ -120,7 +120,7 @@ fn peer_record_size_limit(cell: Cell) {
     assert!((400..=longest_record(cell, limit)).contains(&longest), "the longest record has {longest} bytes");
 }
 
-/// RFC 6066, 4: in both directions. The content type does not count.
+/// The limit applies in both directions (RFC 6066, 4), and does not count the content type.
 fn max_fragment_length(cell: Cell) {
     let bytes = cell.peer.max_fragment_length();
     let length = MaxFragmentLength::from_bytes(bytes).expect("one of the four lengths");
@@ -140,7 +140,7 @@ fn longest_protected(records: &crate::tap::Records) -> usize {
     protected.map(|(_, len)| *len).max().unwrap_or(0)
 }
 
-/// Lines of 50 bytes, each different.
+/// Returns lines of 50 bytes, each different.
 pub(super) fn lines(count: usize) -> Vec<u8> {
     (0..count)
         .map(|number| format!("line {number:07} of application data, fifty bytes long\n"))

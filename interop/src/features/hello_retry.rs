@@ -1,4 +1,4 @@
-//! HelloRetryRequest (RFC 9846, 4.2.4): for a group, for a cookie, for both.
+//! HelloRetryRequest (RFC 9846, 4.2.4) asks for a group, sends a cookie, or both.
 
 use terse_tls::{ContentType, NamedGroup};
 
@@ -16,7 +16,7 @@ pub(super) fn features() -> Vec<Feature> {
     ]
 }
 
-/// The client's share is for a group that the server does not have.
+/// Returns a case in which the client's share is for a group that the server does not have.
 pub(super) fn other_group() -> Case {
     Case {
         client_groups: vec![NamedGroup::X25519, NamedGroup::SECP384R1],

@@ -1,4 +1,4 @@
-//! What must not succeed, whichever side has to refuse it: the other side hears why.
+//! A connection must fail, whichever side refuses it, and the other side receives the alert.
 
 use terse_tls::{AlertDescription, CertificateError, CipherSuite, Error};
 

@@ -1,4 +1,4 @@
-//! Sessions that are resumed (RFC 9846, 2.2; RFC 5246, F.1.4; RFC 5077): each side knows the other without certificates.
+//! Sessions are resumed (RFC 9846, 2.2; RFC 5246, F.1.4; RFC 5077): each side knows the other without certificates.
 
 use terse_tls::summary::{EarlyDataStatus, Mode};
 
@@ -17,7 +17,7 @@ pub(super) fn features() -> Vec<Feature> {
     ]
 }
 
-/// The first connection is in full; each later one resumes the one before.
+/// The first handshake is full; each later one resumes the session before.
 fn resumed(cell: Cell, sessions: Sessions) {
     let case = Case::mutual(&terse_aws_lc::PROVIDER).with_sessions(sessions, 3);
     let mut meeting = first(cell, &case);
@@ -32,7 +32,7 @@ fn resumed(cell: Cell, sessions: Sessions) {
     }
 }
 
-/// The first connection, in full.
+/// Makes the first connection, with a full handshake.
 fn first(cell: Cell, case: &Case) -> Meeting {
     let mut meeting = cell.connect(case);
     assert_eq!(meeting.summary().mode, Mode::Full);
@@ -45,7 +45,7 @@ fn first(cell: Cell, case: &Case) -> Meeting {
     meeting
 }
 
-/// The offer goes into both ClientHellos, with another binder in the second one (RFC 9846, 4.2.2).
+/// Both ClientHellos offer the session, the second one with another binder (RFC 9846, 4.2.2).
 fn after_hello_retry_request(cell: Cell) {
     let case = other_group().with_sessions(Sessions::Sealed, 2);
     let mut meeting = first(cell, &case);

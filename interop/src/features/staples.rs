@@ -1,4 +1,4 @@
-//! Stapled OCSP (RFC 6066, 8): between our side and those that can staple, in both directions; and with those that cannot.
+//! OCSP responses are stapled (RFC 6066, 8) by peers that can, in both directions; others must work as before.
 
 use terse_pki::OcspStatus;
 use terse_tls::summary::Staple;
@@ -31,7 +31,7 @@ fn case() -> Case {
     Case::mutual(&terse_aws_lc::PROVIDER)
 }
 
-/// Whoever cannot staple, or does not ask, does as ever.
+/// A peer that cannot staple, or does not request a staple, connects as usual.
 fn response(cell: Cell) {
     let case = Case { staple: Some(OcspStatus::Good), stapling: Stapling::Ask, ..case() };
     let mut meeting = cell.connect(&case);
@@ -53,11 +53,11 @@ fn revocation(cell: Cell) {
     let mut meeting = cell.meet(&case);
     match cell.role {
         Role::Client => drop(meeting.ours_refuses(AlertDescription::CERTIFICATE_REVOKED)),
-        Role::Server => drop(meeting.ours_fails()), // GnuTLS says so by another alert in each version
+        Role::Server => drop(meeting.ours_fails()), // GnuTLS sends another alert in each version
     }
 }
 
-/// Our side insists, and no peer staples anything.
+/// Our side requires a staple, and no peer sends one.
 fn missing(cell: Cell) {
     let case = Case { stapling: Stapling::Require, ..case() };
     cell.meet(&case).ours_refuses(AlertDescription::BAD_CERTIFICATE_STATUS_RESPONSE);

@@ -1,4 +1,4 @@
-//! After the handshake: data, key updates, and the end.
+//! After the handshake there are data, key updates, and the end of the connection.
 
 use core::sync::atomic::{AtomicU32, Ordering};
 use std::sync::Arc;
@@ -27,7 +27,7 @@ fn case() -> Case {
     Case::mutual(&terse_aws_lc::PROVIDER)
 }
 
-/// RFC 9846, 4.7.3: the peer follows our new keys, and gives us new ones when it is asked to.
+/// The peer follows our new keys, and replaces its own on request (RFC 9846, 4.7.3).
 fn key_update_by_ours(cell: Cell) {
     let updates = Arc::new(Updates::default());
     let mut meeting = cell.connect(&Case { trace: Some(updates.clone()), ..case() });
@@ -43,7 +43,7 @@ fn key_update_by_ours(cell: Cell) {
     meeting.close();
 }
 
-/// RFC 9846, 4.7.3: we follow the peer's new keys, and answer requests.
+/// Our side follows the peer's new keys, and answers requests (RFC 9846, 4.7.3).
 fn key_update_by_the_peer(cell: Cell) {
     let updates = Arc::new(Updates::default());
     let mut meeting = cell.connect(&Case { trace: Some(updates.clone()), ..case() });
@@ -62,7 +62,7 @@ fn key_update_by_the_peer(cell: Cell) {
     meeting.close();
 }
 
-/// Counts the KeyUpdate messages that come.
+/// Counts the KeyUpdate messages that were received.
 #[derive(Default)]
 struct Updates(AtomicU32);
 
@@ -98,7 +98,7 @@ fn close_by_the_peer(cell: Cell) {
     meeting.expect_close();
 }
 
-/// RFC 9846, 6.1: data may be missing, so this is an error.
+/// A connection that ends without close_notify is an error, as data may be missing (RFC 9846, 6.1).
 fn truncation(cell: Cell) {
     let mut meeting = cell.connect(&case());
     meeting.exchange("once");
@@ -110,7 +110,7 @@ fn truncation(cell: Cell) {
     assert!(!meeting.ours.peer_closed());
 }
 
-/// A megabyte each way.
+/// A megabyte is sent each way.
 fn large_data(cell: Cell) {
     let mut meeting = cell.connect(&case());
     let data = lines(21_000);
@@ -118,7 +118,7 @@ fn large_data(cell: Cell) {
     meeting.close();
 }
 
-/// Nothing may depend on how the transport cuts the stream.
+/// The transport may cut the stream anywhere.
 fn byte_by_byte(cell: Cell) {
     let case = cell.case(&case());
     let mut meeting = Meeting::in_stretches(cell.peer, cell.role, &case, 1);

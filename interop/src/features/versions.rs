@@ -1,4 +1,4 @@
-//! Versions that only one side has, and what TLS 1.2 has for security only if both sides know it.
+//! One side lacks a version, or a security extension of TLS 1.2.
 
 use terse_net::NetError;
 use terse_tls::{AlertDescription, Error, PeerMisbehaved, ProtocolVersion};
@@ -21,7 +21,7 @@ fn case() -> Case {
     Case::mutual(&terse_aws_lc::PROVIDER)
 }
 
-/// The peer has both versions; a sentinel in its ServerHello is no harm if we have only TLS 1.2 (RFC 9846, 4.2.3).
+/// The peer has both versions. If we have only TLS 1.2, the sentinel in its ServerHello is harmless (RFC 9846, 4.2.3).
 fn only_ours(cell: Cell) {
     let peer_versions = vec![ProtocolVersion::TLS_1_3, ProtocolVersion::TLS_1_2];
     let _ = cell.complete(&Case { our_versions: vec![cell.version], peer_versions, ..case() });
@@ -38,7 +38,7 @@ fn no_common_version(cell: Cell) {
     }
 }
 
-/// RFC 7627, 5.3: refused, unless it is switched off.
+/// Without the extended master secret the peer is refused (RFC 7627, 5.3), unless that check is switched off.
 fn no_extended_master_secret(cell: Cell) {
     let case = Case { peer_lacks_extended_master_secret: true, ..case() };
     let mut meeting = cell.meet(&case);
@@ -52,7 +52,7 @@ fn no_renegotiation(cell: Cell) {
     let mut meeting = cell.connect(&case());
     meeting.exchange("once");
     if let Some((command, answer)) = meeting.remote.updates_keys_on() {
-        meeting.send(command); // which in TLS 1.2 means this
+        meeting.send(command); // the command's meaning in TLS 1.2
         meeting.expect(answer);
         meeting.send(b"after\n");
     } else {

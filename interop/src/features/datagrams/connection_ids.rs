@@ -1,4 +1,4 @@
-//! Connection IDs (RFC 9146; RFC 9147, 9): of both sides, of one of them, and another one later.
+//! Connection IDs (RFC 9146; RFC 9147, 9) are used by both sides, by one of them, or changed later.
 
 use std::thread;
 
@@ -19,7 +19,7 @@ pub(super) fn features() -> Vec<Feature> {
     ]
 }
 
-/// Protected records have the receiver's connection ID if it has one, always the same one.
+/// Protected records have the receiver's connection ID, if it has one, and it never changes.
 fn negotiated(cell: Cell, ours: u8, theirs: u8) {
     let case =
         with(Datagrams { our_connection_id: Some(ours), peer_connection_id: Some(theirs), ..Datagrams::default() });
@@ -39,7 +39,7 @@ fn negotiated(cell: Cell, ours: u8, theirs: u8) {
     }
 }
 
-/// Soon the peer uses the new one, and none of the old any more.
+/// The peer soon uses the new ID, and the old one no more.
 fn changed(cell: Cell) {
     const LEN: u8 = 4;
     let case = with(Datagrams { our_connection_id: Some(LEN), peer_connection_id: Some(0), ..Datagrams::default() });

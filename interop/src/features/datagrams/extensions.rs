@@ -1,4 +1,4 @@
-//! What the hellos negotiate, and exporters.
+//! The hellos negotiate extensions, and both sides export keying material.
 
 use terse_tls::{AlertDescription, ContentType, MaxFragmentLength};
 
@@ -25,7 +25,7 @@ pub(super) fn features() -> Vec<Feature> {
     ]
 }
 
-/// Our server is told by every client in all other cells; it does not say what.
+/// The peer's server shows the name that it received. Our server receives a name from every client in all other cells.
 fn server_name(cell: Cell) {
     let case = Case { chain: "p256x2", shows_name: true, ..case() };
     let mut pair = cell.pair(&case);
@@ -36,7 +36,7 @@ fn server_name(cell: Cell) {
     pair.close();
 }
 
-/// The server's preference decides.
+/// The server's preference decides the protocol.
 fn alpn(cell: Cell) {
     let case = Case { client_protocols: vec!["http/1.1", "coap"], server_protocols: vec!["coap"], ..case() };
     let mut pair = cell.pair(&case);
@@ -54,7 +54,7 @@ fn no_common_protocol(cell: Cell) {
     }
 }
 
-/// RFC 5705; RFC 9846, 7.5
+/// Both sides export the same keying material (RFC 5705; RFC 9846, 7.5).
 fn exporter(cell: Cell) {
     let mut pair = cell.pair(&Case { exporter: true, ..case() });
     pair.exchange();
@@ -63,17 +63,18 @@ fn exporter(cell: Cell) {
     assert_eq!(pair.ours().keying_material(), theirs);
 }
 
-/// RFC 8449: what is not protected does not count, and what is stays short here; the offer must not be in the way.
+/// The peer accepts our offer of a `record_size_limit` (RFC 8449), which does not apply to unprotected records. All
+/// others are short here.
 fn our_record_size_limit(cell: Cell) {
     cell.succeeds(&Case { our_record_size_limit: Some(LIMIT), ..case() });
 }
 
-/// The same in the other direction.
+/// Our side accepts the peer's offer of a `record_size_limit` (RFC 8449).
 fn peer_record_size_limit(cell: Cell) {
     cell.succeeds(&Case { peer_record_size: Some(LIMIT), our_record_size_limit: Some(NO_LIMIT), ..case() });
 }
 
-/// RFC 6066, 4: in both directions.
+/// The limit applies in both directions (RFC 6066, 4).
 fn max_fragment_length(cell: Cell) {
     let bytes = cell.peer.max_fragment_length();
     let length = MaxFragmentLength::from_bytes(bytes).expect("one of the four lengths");
@@ -84,13 +85,13 @@ fn max_fragment_length(cell: Cell) {
     check_records(&passed, ours.other(), bytes, bytes + HEADER_LEN);
 }
 
-/// In DTLS 1.3: the type of the content, and the tag of AES-GCM.
+/// The overhead in DTLS 1.3: the type of the content, and the tag of AES-GCM.
 const TYPE_AND_TAG: usize = 1 + 16;
 
-/// wolfSSL 5.5 does not count the header of a handshake message.
+/// The length of a handshake message's header, which wolfSSL 5.5 does not count.
 const HEADER_LEN: usize = 12;
 
-/// What passed of a connection that went well.
+/// Returns the datagrams of a connection that succeeded.
 fn completed(cell: Cell, case: &Case) -> Vec<Datagram> {
     let mut pair = cell.pair(case);
     let _ = pair.complete(&cell.case(case));
@@ -104,13 +105,13 @@ const fn theirs(cell: Cell) -> Side {
     }
 }
 
-/// No record of `side` holds more than `limit` bytes, and messages longer than `cut` were cut.
+/// Checks that no record of `side` holds more than `limit` bytes, and that messages longer than `cut` were fragmented.
 fn check_records(passed: &[Datagram], side: Side, cut: usize, limit: usize) {
     let datagrams = passed.iter().filter(|datagram| datagram.side == side);
     let records: Vec<_> = datagrams.flat_map(|datagram| records(&datagram.bytes, 0).expect("records")).collect();
     let unified = records.iter().filter(|record| record.kind == UNIFIED_HEADER);
     if let Some(longest) = unified.map(|record| record.fragment.len() - TYPE_AND_TAG).max() {
-        // There, a Certificate is in what is protected.
+        // In DTLS 1.3, a Certificate is in protected records.
         return assert!((cut / 2..=limit).contains(&longest), "the longest record: {longest}");
     }
     let of_handshake = records.iter().filter(|record| record.kind == ContentType::HANDSHAKE && record.epoch == 0);
@@ -118,11 +119,12 @@ fn check_records(passed: &[Datagram], side: Side, cut: usize, limit: usize) {
     assert!(longest.is_some_and(|longest| (cut / 2..=limit).contains(&longest)), "the longest record: {longest:?}");
     let fragments: Vec<_> = records.iter().flat_map(|record| record.fragments()).collect();
     let is_long = fragments.iter().any(|fragment| fragment.message_len + HEADER_LEN > cut);
-    // Mbed TLS also cuts a message that does not fit any more into the datagram, which goes by the length of signatures.
+    // Mbed TLS also fragments a message that does not fit into the rest of a datagram, which depends on the length of
+    // signatures.
     assert!(!is_long || fragments.iter().any(|fragment| !fragment.is_whole()), "a long message is in one piece");
 }
 
-/// RFC 7627, 5.3: refused, unless it is switched off.
+/// Without the extended master secret the peer is refused (RFC 7627, 5.3), unless that check is switched off.
 fn no_extended_master_secret(cell: Cell) {
     let case = Case { peer_lacks_extended_master_secret: true, ..case() };
     cell.ours_refuses(&case, AlertDescription::HANDSHAKE_FAILURE);

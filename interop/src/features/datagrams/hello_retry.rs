@@ -1,4 +1,4 @@
-//! HelloRetryRequest (RFC 9846, 4.2.4; RFC 9147, 5.1): for a group, for a cookie.
+//! HelloRetryRequest (RFC 9846, 4.2.4; RFC 9147, 5.1) asks for a group, or sends a cookie.
 
 use std::collections::BTreeSet;
 
@@ -19,7 +19,7 @@ pub(super) fn features() -> Vec<Feature> {
     ]
 }
 
-/// There are two ServerHellos, and one of them asks for another ClientHello. Our server has always a cookie in it.
+/// There are two ServerHellos, one of them a HelloRetryRequest. Our server's always has a cookie.
 fn retried(cell: Cell, case: &Case) {
     let mut pair = cell.pair(case);
     let _ = pair.complete(&cell.case(case));

@@ -1,5 +1,5 @@
-//! Keys instead of certificates: pre-shared keys (RFC 4279, RFC 8442; RFC 9846, 4.3.11), also imported ones (RFC 9258), raw
-//! public keys (RFC 7250).
+//! Keys replace certificates: pre-shared keys (RFC 4279, RFC 8442; RFC 9846, 4.3.11), also imported ones (RFC 9258),
+//! and raw public keys (RFC 7250).
 
 use terse_tls::CipherSuite;
 
@@ -29,7 +29,7 @@ fn pre_shared_key(cell: Cell, suite: Option<CipherSuite>, imports_key: bool) {
     }
 }
 
-/// Both sides.
+/// Both sides have raw public keys.
 fn raw_public_keys(cell: Cell) {
     for provider in [RUSTCRYPTO, AWS_LC] {
         let case = Case { means: Means::RawPublicKeys, ..Case::mutual(provider) };

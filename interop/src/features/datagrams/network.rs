@@ -1,4 +1,4 @@
-//! The network: cookies, datagrams of several sizes, loss, disorder.
+//! The network has cookies, datagrams of several sizes, loss, and reordering.
 
 use terse_tls::{HandshakeType, NamedGroup};
 
@@ -11,7 +11,7 @@ use crate::datagrams::{Datagrams, HELLO_VERIFY_REQUEST, IP_AND_UDP};
 use crate::peer::{DatagramCookies, Role};
 use crate::pki::Side;
 
-/// Lengths of IP packets: about an IEEE 802.15.4 frame, what every host must take, IPv6's least, Ethernet.
+/// Lengths of IP packets: about an IEEE 802.15.4 frame, the minimum of IPv4 reassembly, IPv6's least MTU, Ethernet.
 const MTUS: [(u16, &str); 5] =
     [(127, "mtu_127"), (256, "mtu_256"), (576, "mtu_576"), (1280, "mtu_1280"), (1500, "mtu_1500")];
 
@@ -30,7 +30,7 @@ pub(super) fn features() -> Vec<Feature> {
     mtus.into_iter().chain(others).collect()
 }
 
-/// RFC 6347, 4.2.1
+/// The server sends a cookie (RFC 6347, 4.2.1).
 fn cookie(cell: Cell) {
     let case = Case { cookie: true, ..case() };
     let mut pair = cell.pair(&case);
@@ -41,7 +41,7 @@ fn cookie(cell: Cell) {
     assert_eq!(cookies.count(), 1, "HelloVerifyRequest");
 }
 
-/// Our side sends nothing longer than it was told; the peer is told the same, as near as it can be.
+/// Our side sends no longer packets than it was told; the peer has the same limit, as far as it has an option for it.
 fn with_mtu(cell: Cell, mtu: u16) {
     let case = with(Datagrams { our_mtu: Some(mtu), peer_mtu: Some(mtu), ..Datagrams::default() });
     let mut pair = cell.pair(&case);
@@ -57,10 +57,10 @@ fn with_mtu(cell: Cell, mtu: u16) {
     }
 }
 
-/// In the smallest datagrams, a ClientHello is longer than one.
+/// With the smallest datagrams, a ClientHello is fragmented.
 fn fragmented_client_hello(cell: Cell) {
     let mtu = if cell.role == Role::Client { 127 } else { 256 };
-    // Names of many protocols make it long.
+    // The names of many protocols make the ClientHello long.
     let client_protocols = vec![
         "a-protocol-with-a-long-name-that-fills-the-hello",
         "another-protocol-with-a-long-name-that-fills-the-hello",
@@ -79,7 +79,7 @@ fn fragmented_client_hello(cell: Cell) {
     assert!(in_parts, "the ClientHello came whole");
 }
 
-/// A key share of more than a thousand bytes, in each hello.
+/// The key share in each hello has more than a thousand bytes.
 fn large_key_shares(cell: Cell) {
     let groups = vec![NamedGroup::X25519MLKEM768];
     let datagrams = Datagrams { our_mtu: Some(256), peer_mtu: Some(256), ..Datagrams::default() };
@@ -93,7 +93,7 @@ fn large_key_shares(cell: Cell) {
     }
 }
 
-/// All fragments of handshake messages that are in the clear.
+/// Returns all fragments of handshake messages that are in the clear.
 pub(super) fn fragments(passed: &[Datagram]) -> impl Iterator<Item = (Side, Fragment)> {
     passed.iter().flat_map(|datagram| {
         let records = records(&datagram.bytes, 0).unwrap_or_default();
@@ -102,7 +102,7 @@ pub(super) fn fragments(passed: &[Datagram]) -> impl Iterator<Item = (Side, Frag
     })
 }
 
-/// The first datagram, the second one, and so on, as far as the handshake goes.
+/// Each datagram of a handshake in turn has the fate that `loss` gives it.
 fn each(cell: Cell, loss: fn(usize) -> Loss) {
     let cookie = cell.peer.datagram_cookies() == DatagramCookies::AsTold;
     let case = cell.case(&Case { cookie, ..case() });
@@ -127,7 +127,7 @@ fn lossy(cell: Cell, many: u64, mtu: u16) {
     assert!(lost, "nothing was lost");
 }
 
-/// One server, several clients one after the other.
+/// A server serves several clients one after the other.
 fn several(cell: Cell) {
     let client = cell.case(&case());
     let server = Case { connections: 3, ..client.clone() };

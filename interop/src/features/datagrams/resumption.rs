@@ -1,4 +1,4 @@
-//! Sessions that are resumed (RFC 5246, F.1.4; RFC 5077; RFC 9846, 2.2).
+//! Sessions are resumed (RFC 5246, F.1.4; RFC 5077; RFC 9846, 2.2).
 
 use super::super::hello_retry::other_group;
 use super::{Cell, Feature, case};
@@ -17,7 +17,7 @@ pub(super) fn features() -> Vec<Feature> {
     ]
 }
 
-/// The first connection is in full; each later one resumes the one before.
+/// The first handshake is full; each later one resumes the session before.
 fn resumed(cell: Cell, case: &Case, sessions: Sessions) {
     let case = cell.case(&case.clone().with_sessions(sessions, 3));
     let mut pair = Pair::new(cell.peer, cell.role, &case);
@@ -41,8 +41,8 @@ fn resumed(cell: Cell, case: &Case, sessions: Sessions) {
     }
 }
 
-/// RFC 9846, 2.3; RFC 9147, 5.6: before the server has said anything. With a cookie it asks for another ClientHello, which
-/// costs the client its early data: it sends them again.
+/// Early data comes before the server has sent anything (RFC 9846, 2.3; RFC 9147, 5.6). With a cookie the server
+/// requests another ClientHello and rejects the early data: the client sends them again.
 fn early_data(cell: Cell, cookie: bool) {
     let case = cell.case(&Case { early_data: true, cookie, ..case() }.with_sessions(Sessions::Sealed, 2));
     let mut pair = cell.pair(&case);

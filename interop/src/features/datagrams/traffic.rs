@@ -1,4 +1,5 @@
-//! After the handshake: new keys (RFC 9846, 4.7.3; RFC 9147, 8). Whoever begins asks for the other side's too.
+//! After the handshake, keys are replaced (RFC 9846, 4.7.3; RFC 9147, 8). The side that begins asks the other side to
+//! follow.
 
 use core::time::Duration;
 use std::thread;
@@ -23,7 +24,7 @@ pub(super) const fn ours(cell: Cell) -> Side {
     }
 }
 
-/// Both directions go on with the next epoch, once the old one's last message was acknowledged: soon.
+/// Both directions use the next epoch soon after the acknowledgement of the KeyUpdate.
 fn key_update(cell: Cell, by: Side) {
     let mut pair = Pair::in_process(cell.peer, cell.role, &cell.case(&case()));
     exchange(&mut pair, 0);
@@ -36,18 +37,18 @@ fn key_update(cell: Cell, by: Side) {
         while [Side::Client, Side::Server].iter().any(|side| latest_epoch(&pair, *side) != (3 + round) % 4) {
             let word = words.next().unwrap_or_else(|| panic!("no new keys after {SOON} words, in round {round}"));
             exchange(&mut pair, round * SOON + word);
-            thread::sleep(PAUSE); // acknowledgements may wait for each other
+            thread::sleep(PAUSE); // acknowledgements may be delayed
         }
     }
     pair.close();
 }
 
-/// How many words may still be as before.
+/// The most exchanges until a change must be visible.
 pub(super) const SOON: u16 = 100;
 
 pub(super) const PAUSE: Duration = Duration::from_millis(20);
 
-/// A word each way, another one each time.
+/// Sends another word each way.
 pub(super) fn exchange(pair: &mut Pair, number: u16) {
     let [ping, pong] = ["ping", "pong"].map(|word| format!("{word} {number}\n").into_bytes());
     pair.client.send(&ping);
@@ -59,7 +60,7 @@ pub(super) fn exchange(pair: &mut Pair, number: u16) {
     pair.client.expect(&pong);
 }
 
-/// The two low bits of the epoch of what a side sent last.
+/// Returns the two low bits of the epoch of a side's latest record.
 fn latest_epoch(pair: &Pair, side: Side) -> u16 {
     let passed = pair.relay.passed();
     let latest = passed.iter().rfind(|datagram| datagram.side == side).expect("it has said something");

@@ -1,4 +1,4 @@
-//! Which version it becomes, by one ClientHello for both (RFC 9846, 4.2.1, E.1).
+//! One ClientHello for both versions leads to the right one (RFC 9846, 4.2.1, E.1).
 
 use terse_tls::{AlertDescription, ProtocolVersion};
 
@@ -20,8 +20,8 @@ fn agreed(cell: Cell, ours: &[ProtocolVersion], theirs: &[ProtocolVersion]) {
     cell.succeeds(&Case { our_versions: ours.into(), peer_versions: theirs.into(), ..case() });
 }
 
-/// The peer has this version, our side the other one. Servers of DTLS 1.2 that ask for a cookie before they look at the rest
-/// do so in the way of DTLS 1.2, which a client of DTLS 1.3 alone does not take; others miss a suite.
+/// The peer has this version, our side the other one. Servers of DTLS 1.2 that ask for a cookie before they read the
+/// rest send a HelloVerifyRequest, which a client of DTLS 1.3 alone refuses; others find no suite.
 fn no_common_version(cell: Cell) {
     let other = if cell.is_tls13() { ProtocolVersion::TLS_1_2 } else { ProtocolVersion::TLS_1_3 };
     let case = Case { our_versions: vec![other], peer_versions: vec![cell.version], ..case() };
