@@ -1,6 +1,6 @@
-//! The time of a run: the machine's, or over datagrams that which the runner lets pass.
+//! The time of a run is the machine's; over datagrams it is the time that the runner lets pass.
 //!
-//! What must always hold: a timer that was never doubled is as the runner expects, to the millisecond.
+//! What must always hold: a timer that was never doubled agrees with the runner, to the millisecond.
 
 use std::time::Duration;
 
@@ -16,27 +16,27 @@ use crate::config::MAX_TIMEOUT;
 pub(crate) struct ShiftedClock {
     clock: Clock,
     pub(crate) shift: u64,
-    /// Over datagrams the machine's monotonic clock counts for nothing.
+    /// The time over datagrams, where the machine's monotonic clock is ignored.
     virtual_time: Option<VirtualTime>,
 }
 
-/// In nanoseconds.
+/// The time that the runner lets pass, in nanoseconds.
 ///
 /// The runner knows BoringSSL's timers, which begin every flight with the first timeout again. Terse's keep a value
 /// that was doubled until a flight has gone through without loss (RFC 6347, 4.2.4.1). So where the runner expects a
 /// timeout and Terse's was doubled before, the runner's time is stretched until its next expectation.
 ///
 /// In a handshake of DTLS 1.3 BoringSSL has no timer once its flight was acknowledged. Terse's goes on, sends nothing,
-/// and gives the peer up in the end. Where the runner expects no timer, it lets all the time pass that BoringSSL's
-/// would take. So time passes slower then: the timer runs out again and again, and what it sends is noticed, but not to
-/// its end.
+/// and gives the peer up in the end. Where the runner expects no timer, it lets as much time pass as BoringSSL's would
+/// take. So time is slowed down then: Terse's timer expires several times, so that the test sees what it sends, but
+/// does not give the peer up.
 #[derive(Clone, Copy)]
 struct VirtualTime {
-    /// When the runner expected something last.
+    /// The time of the runner's last expectation.
     base: u64,
-    /// What it let pass since then.
+    /// The time that the runner has let pass since then.
     passed: u64,
-    /// How long Terse's timer runs where the runner's would run so long.
+    /// The stretch: the duration of Terse's timer, and of the runner's timer in its place.
     stretch: (u64, u64),
 }
 
@@ -46,8 +46,8 @@ impl VirtualTime {
         self.base + (u128::from(self.passed) * u128::from(ours) / u128::from(theirs)) as u64
     }
 
-    /// The timer that runs until `due` is as the runner says; or doubled, if it ever ran out; or only `watches` the
-    /// peer.
+    /// Sets the stretch for a timer that runs until `due`: it is as the runner expects, or was doubled if it ever
+    /// expired, or only `watches` the peer.
     fn expect(
         &mut self,
         due: Option<Instant>,
@@ -91,14 +91,15 @@ impl ShiftedClock {
         Now::new(monotonic, now.unix.map(ahead))
     }
 
-    /// The runner lets time pass.
+    /// Lets time pass, as the runner says.
     pub(crate) fn pass(&mut self, nanoseconds: u64) {
         if let Some(time) = &mut self.virtual_time {
             time.passed += nanoseconds;
         }
     }
 
-    /// The runner expects the next timeout of `connection` in so many nanoseconds, or none.
+    /// Takes the runner's expectation that the next timeout of `connection` is in this many nanoseconds, or that there
+    /// is none.
     pub(crate) fn expect(&mut self, connection: &Connection, nanoseconds: Option<u64>) -> Result<(), Failure> {
         let (due, summary) = (connection.poll_timeout(), connection.summary());
         let watches = connection.is_handshaking() && summary.version == Some(ProtocolVersion::TLS_1_3);
@@ -107,9 +108,9 @@ impl ShiftedClock {
     }
 }
 
-/// So many times slower is time where the runner expects no timer: of 402 seconds there are 50, in which one that
-/// begins with 400 ms runs out six times.
+/// The factor by which time is slowed down where the runner expects no timer: of 402 seconds 50 are left, in which a
+/// timer that begins with 400 ms expires six times.
 const SLOWER: u64 = 8;
 
-/// In nanoseconds.
+/// A millisecond in nanoseconds.
 const MILLISECOND: u64 = 1_000_000;

@@ -1,4 +1,4 @@
-//! From the runner's flags to a configuration of Terse.
+//! The runner's flags are turned into a configuration of Terse.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -17,12 +17,12 @@ use crate::identity::{self, Selected};
 use crate::options::{Options, Refusal};
 use crate::sessions::Sessions;
 
-/// What the connections of one run share.
+/// The state that the connections of one run share.
 pub(crate) struct Shared {
     pub(crate) sessions: Arc<Sessions>,
     tickets: Arc<TicketKeys>,
     session_ids: Arc<MemorySessionStore>,
-    /// There is more than one connection.
+    /// Whether there is more than one connection.
     resumes: bool,
 }
 
@@ -39,7 +39,7 @@ impl Shared {
 }
 
 impl Shared {
-    /// Whether the server has sessions in its store, rather than in tickets.
+    /// Whether the server keeps sessions in its store, rather than in tickets.
     pub(crate) fn keeps_sessions(&self) -> bool {
         !self.session_ids.is_empty()
     }
@@ -51,7 +51,7 @@ pub(crate) enum Config {
     Server(Arc<ServerConfig>),
 }
 
-/// What is seen of a connection besides its summary.
+/// Observations of a connection beyond its summary.
 #[derive(Clone, Default)]
 pub(crate) struct Observations {
     pub(crate) selected: Selected,
@@ -73,7 +73,7 @@ fn client(options: &Options, shared: &Shared, observations: &Observations) -> Re
     if !available.is_empty() && !is_ours {
         return Err(Refusal::Unimplemented("-available-client-cert-types other than the credentials'".into()).into());
     }
-    // Terse offers the types in the order of its credentials, and chooses among those of the type that the server takes.
+    // Terse offers the types in the order of its credentials, and then uses one of the type that the server chooses.
     credentials.sort_by_key(|own| available.iter().position(|kind| *kind == own.certificate_type().0));
     let mut config = ClientConfig::builder(&PROVIDER);
     config.trust(identity::trust(options)?);
@@ -126,7 +126,7 @@ fn server(options: &Options, shared: &Shared, observations: &Observations) -> Re
         (false, _) => Some(ServerResumption::Stateless(shared.tickets.clone())),
         (true, [ProtocolVersion::TLS_1_3]) => None,
         (true, [ProtocolVersion::TLS_1_2]) => {
-            // Session ids, which are not tickets.
+            // These tests resume by session ID, not by ticket.
             Some(ServerResumption::Stateful { store: shared.session_ids.clone(), lifetime_seconds: SESSION_LIFETIME })
         }
         (true, _) if !shared.resumes => None,
@@ -172,8 +172,8 @@ fn common(common: &mut Common, options: &Options, observations: &Observations) -
     Ok(())
 }
 
-/// With BoringSSL's times, which the runner knows. An alert in the clear ends a handshake at once: the runner
-/// waits for that.
+/// Returns settings with BoringSSL's times, which the runner knows. An unprotected alert ends a handshake at once, as
+/// the runner expects.
 fn datagrams(options: &Options) -> Datagrams {
     let timeout = options.initial_timeout.unwrap_or(400);
     Datagrams::default()
@@ -185,16 +185,16 @@ fn datagrams(options: &Options) -> Datagrams {
         .believe_unprotected_alerts(true)
 }
 
-/// The longest record, in a datagram of its own: BoringSSL holds application data to no size but this one.
+/// The length of a datagram with the longest record: BoringSSL keeps application data to no other limit.
 const MAX_DATAGRAM: usize = 13 + 8 + 0x4000 + 16;
 
-/// The longest that an answer is waited for, in milliseconds.
+/// The longest retransmission timeout, in milliseconds.
 pub(crate) const MAX_TIMEOUT: u64 = 60_000;
 
-/// That of BoringSSL, in seconds.
+/// The lifetime of BoringSSL's sessions, in seconds.
 const SESSION_LIFETIME: u32 = 7200;
 
-/// That of BoringSSL.
+/// BoringSSL's limit on early data.
 const MAX_EARLY_DATA: u32 = 14336;
 
 /// The messages of a handshake.
@@ -202,7 +202,7 @@ const MAX_EARLY_DATA: u32 = 14336;
 pub(crate) struct Messages(Mutex<Vec<HandshakeType>>);
 
 impl Messages {
-    /// How many of `kind` were sent or received.
+    /// Returns how many messages of `kind` were sent or received.
     pub(crate) fn count(&self, kind: HandshakeType) -> usize {
         let messages = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         messages.iter().filter(|message| **message == kind).count()

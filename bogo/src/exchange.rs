@@ -1,4 +1,5 @@
-//! The connections of a run, one after the other: handshake, what the flags ask for, an echo until the runner closes.
+//! The connections of a run are made one after the other: handshake, the flags' actions, and an echo until the runner
+//! closes.
 
 use terse_net::OsRng;
 use terse_tls::summary::EarlyDataStatus;
@@ -12,7 +13,7 @@ use crate::{Failure, expect, wire};
 
 /// Makes all connections. `version` becomes that of the last one.
 pub(crate) fn connections(run: &Run, version: &mut Option<ProtocolVersion>) -> Result<(), Failure> {
-    // What cannot be done is said before the runner waits for it.
+    // Unimplemented flags are reported before the runner waits for a connection.
     let shared = Shared::new(run.resume_count > 0)?;
     for options in [&run.initial, &run.resume][..1 + usize::from(run.resume_count > 0)].iter() {
         Config::new(options, &shared, &Observations::default())?;
@@ -84,7 +85,7 @@ impl Exchange<'_> {
         Ok(())
     }
 
-    /// Returns how many bytes were sent as early data.
+    /// Runs the handshake. Returns how many bytes were sent as early data.
     fn handshake(&mut self) -> Result<usize, Failure> {
         let mut early = 0;
         if !self.options.server && self.options.enable_early_data && self.options.shim_writes_first {
@@ -103,7 +104,7 @@ impl Exchange<'_> {
         if self.options.expect.never_done { Err(Failure::HandshakeDone) } else { Ok(early) }
     }
 
-    /// A rejection begins a connection with expectations of its own.
+    /// Checks the connection. After a rejection of early data, other expectations apply.
     fn check(&mut self) -> Result<(), Failure> {
         let summary = self.wire.connection.summary();
         let is_retry = self.is_resume && !self.options.server && summary.early_data == EarlyDataStatus::Rejected;
@@ -111,7 +112,7 @@ impl Exchange<'_> {
         if is_retry {
             self.options = self.retry;
         }
-        // In DTLS 1.2 a second one answers HelloVerifyRequest.
+        // In DTLS 1.2 a second ClientHello answers HelloVerifyRequest.
         let is_dtls12 = self.options.dtls && summary.version == Some(ProtocolVersion::TLS_1_2);
         let hello_retry = !is_dtls12 && self.observations.messages.count(HandshakeType::CLIENT_HELLO) > 1;
         let selected = self.selected_credential();
@@ -128,7 +129,7 @@ impl Exchange<'_> {
         expect::handshake(self.options, &self.wire.connection, self.is_resume, hello_retry, selected)
     }
 
-    /// The one that signed, or whose pre-shared key both sides have.
+    /// Returns the credential that signed, or whose pre-shared key both sides have.
     fn selected_credential(&self) -> i32 {
         let identity = self.wire.connection.summary().peer.psk_identity.as_deref();
         let has_it = |credential: &CredentialOptions| {
@@ -156,7 +157,7 @@ impl Exchange<'_> {
         vec![one; self.options.repeat_initial_write.unwrap_or(1)]
     }
 
-    /// `early` bytes were sent already; what the server did not take is sent again.
+    /// Writes the first data. `early` bytes were sent already; bytes that the server did not accept are sent again.
     fn write_first(&mut self, early: usize) -> Result<(), Failure> {
         if self.options.write_different_record_sizes {
             for len in [0, 1, 255, 256, 257, 16383, 16384, 16385, 32767, 32768, 32769] {
@@ -181,7 +182,7 @@ impl Exchange<'_> {
         Ok(())
     }
 
-    /// Reads, while the rest of what was written before waits to be sent.
+    /// Reads and answers data while earlier output is not sent yet.
     fn echo_before_flush(&mut self) -> Result<(), Failure> {
         let mut buffer = [0; 512];
         loop {
@@ -224,7 +225,7 @@ impl Exchange<'_> {
         }
     }
 
-    /// Whether the server gave the session that the test says.
+    /// Checks whether the server issued a session, as the test says.
     fn check_session(&self) -> Result<(), Failure> {
         if self.options.server {
             return Ok(());

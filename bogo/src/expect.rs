@@ -1,4 +1,4 @@
-//! Whether a connection is what the runner expects.
+//! A connection is compared with the runner's expectations.
 
 use sha2::{Digest as _, Sha256};
 use terse_tls::summary::{AuthenticatedBy, EarlyDataStatus, Mode, Summary};
@@ -8,19 +8,19 @@ use crate::Failure;
 use crate::options::{Options, Refusal};
 use crate::sessions::{Kept, Sessions};
 
-/// What became of early data.
+/// Checks the status of early data.
 pub(crate) fn early_data(options: &Options, summary: &Summary, is_resume: bool) -> Result<(), Failure> {
     let expect = &options.expect;
     let status = summary.early_data;
     require("early data is accepted", !expect.accept_early_data || status == EarlyDataStatus::Accepted)?;
-    // A server that does not resume need not have noticed that there was any.
+    // A server that does not resume may not have noticed that there was early data.
     let rejected = status == EarlyDataStatus::Rejected || (options.server && status == EarlyDataStatus::None);
     require("early data is rejected", !expect.reject_early_data || rejected)?;
     let offered = is_resume && status != EarlyDataStatus::None;
     require("early data is not offered", !expect.no_offer_early_data || options.server || !offered)
 }
 
-/// Why there was early data, or none, as BoringSSL names it.
+/// The reason why there was early data or none, in BoringSSL's words.
 pub(crate) struct EarlyDataReason<'a> {
     pub(crate) summary: &'a Summary,
     pub(crate) is_resume: bool,
@@ -29,7 +29,7 @@ pub(crate) struct EarlyDataReason<'a> {
 }
 
 impl EarlyDataReason<'_> {
-    /// What Terse does not tell apart is not implemented.
+    /// Checks the reason. A reason that Terse does not distinguish is unimplemented.
     pub(crate) fn check(&self, options: &Options) -> Result<(), Failure> {
         let Some(expected) = options.expect.early_data_reason.as_deref() else { return Ok(()) };
         let known = if options.server { self.of_server(options) } else { self.of_client(options) };
@@ -69,7 +69,7 @@ impl EarlyDataReason<'_> {
     }
 }
 
-/// All that is known when the handshake is complete.
+/// Checks all that is known when the handshake is complete.
 pub(crate) fn handshake(
     options: &Options,
     connection: &Connection,
@@ -96,7 +96,7 @@ pub(crate) fn handshake(
     peer(options, summary)
 }
 
-/// Who the peer is.
+/// Checks the identity of the peer.
 fn peer(options: &Options, summary: &Summary) -> Result<(), Failure> {
     let (expect, identity) = (&options.expect, summary.peer.identity.as_ref());
     let has_certificate = matches!(identity, Some(PeerIdentity::Certificate(_)));
@@ -112,8 +112,8 @@ fn peer(options: &Options, summary: &Summary) -> Result<(), Failure> {
     equal("raw public key", expect.peer_raw_public_key.as_ref(), key.as_ref())
 }
 
-/// The session that a server gave: in TLS 1.3 one is expected. Terse keeps none of a handshake with an external
-/// pre-shared key.
+/// Checks the session that a server issued: in TLS 1.3 one is expected. Terse keeps none from a handshake with an
+/// external pre-shared key.
 pub(crate) fn session(
     options: &Options,
     summary: &Summary,

@@ -1,7 +1,7 @@
-//! Whom the shim believes, and what it proves its own identity with.
+//! The shim has trust anchors, and credentials of its own.
 //!
-//! What must always hold: the chains and keys that the runner sends are verified as any other; where BoringSSL's shim
-//! accepts everything, this one is told the root, or the raw public keys, that the runner uses.
+//! What must always hold: the chains and keys of the runner are verified like any other; where BoringSSL's shim accepts
+//! everything, this one is given the root, or the raw public keys, that the runner uses.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
@@ -18,14 +18,14 @@ use terse_tls::{CertificateType, Credential, SignatureScheme, Trust};
 use crate::Failure;
 use crate::options::{CredentialKind, CredentialOptions, Options, Refusal};
 
-/// The environment variable that names a directory with the runner's keys: a side with Terse must have been told its
-/// peer's raw public key (RFC 7250, 6).
+/// The environment variable that names a directory with the runner's keys: Terse must know its peer's raw public key
+/// beforehand (RFC 7250, 6).
 const KEYS: &str = "BOGO_KEYS";
 
-/// Which of the credentials signed last; -1: none, or the one without a number.
+/// The number of the credential that signed last; -1 for none, or for the one without a number.
 pub(crate) type Selected = Arc<AtomicI32>;
 
-/// Whom a connection with these options believes.
+/// Returns the trust of a connection with these options.
 pub(crate) fn trust(options: &Options) -> Result<Trust, Failure> {
     let types = accepted_types(options)?;
     let mut trust = Trust::nobody();
@@ -40,7 +40,7 @@ pub(crate) fn trust(options: &Options) -> Result<Trust, Failure> {
     Ok(trust)
 }
 
-/// Terse prefers raw public keys: an order that does not cannot be asked for.
+/// Returns the accepted types. Terse prefers raw public keys, so that another order is refused as unimplemented.
 fn accepted_types(options: &Options) -> Result<Vec<CertificateType>, Refusal> {
     let types: Vec<_> = options.accepted_peer_cert_types.iter().copied().map(CertificateType).collect();
     match types[..] {
@@ -51,7 +51,7 @@ fn accepted_types(options: &Options) -> Result<Vec<CertificateType>, Refusal> {
     }
 }
 
-/// The root that the runner names; somebody else's for `-verify-fail`, and where the runner's peer has none.
+/// Returns the root that the runner names, or an unrelated one for `-verify-fail` and where the runner's peer has none.
 fn anchor(options: &Options) -> Result<CertificateDer<'static>, Failure> {
     match &options.trust_cert {
         Some(path) if !options.verify_fail => certificates(path)?.pop().ok_or(Failure::File("no certificate")),
@@ -74,17 +74,17 @@ fn raw_public_keys(verify_fail: bool) -> Result<Vec<Vec<u8>>, Failure> {
     ["ecdsa_p256_key.pem", "ecdsa_p384_key.pem", "rsa_2048_key.pem"].map(key).into_iter().collect()
 }
 
-/// A CA that issued nothing that the runner has; the same in all connections.
+/// Returns a CA that issued none of the runner's certificates; it is the same in all connections.
 fn stranger() -> Result<&'static Authority, Failure> {
     static STRANGER: OnceLock<Option<Authority>> = OnceLock::new();
     let make = || Authority::new(&AuthorityOptions::new("p256x2".parse().ok()?, ALWAYS)).ok();
     STRANGER.get_or_init(make).as_ref().ok_or(Failure::Pki)
 }
 
-/// From 1970 to 2100.
+/// The years from 1970 to 2100.
 const ALWAYS: Validity = Validity { not_before: 0, not_after: 4_102_444_800 };
 
-/// The credentials, in order, and last the one without a number.
+/// Returns the credentials in order, the one without a number last.
 pub(crate) fn credentials(options: &Options, selected: &Selected) -> Result<Vec<Credential>, Failure> {
     let signs = |credential: &&CredentialOptions| credential.kind != CredentialKind::PreSharedKey;
     let numbered = (0..).zip(&options.credentials).filter(|(_, credential)| signs(credential));
@@ -131,7 +131,7 @@ fn load_key(key: &PrivateKeyDer<'_>) -> Result<Arc<dyn SigningKey>, Failure> {
     })
 }
 
-/// The pre-shared keys, all of which the runner imports (RFC 9258).
+/// Returns the pre-shared keys, all of which the runner imports (RFC 9258).
 pub(crate) fn pre_shared_keys(options: &Options) -> Result<Vec<ExternalPsk>, Failure> {
     let keys = options.credentials.iter().filter(|credential| credential.kind == CredentialKind::PreSharedKey);
     keys.map(|key| {
@@ -147,15 +147,14 @@ fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, Failure> {
     all.map_err(|_| Failure::File("a certificate"))
 }
 
-/// A key that notes that it signed, signs only with the schemes that the runner allows, and, when told to, takes its
-/// time.
+/// A key that records that it signed, uses only the schemes that the runner allows, and may answer later.
 struct Key {
     key: Arc<dyn SigningKey>,
     schemes: Vec<SignatureScheme>,
     number: i32,
     selected: Selected,
     is_pending: bool,
-    /// The answer to the first question is always that it takes a while.
+    /// Whether the key was asked before; its first answer is that the signature is pending.
     was_asked: AtomicBool,
 }
 

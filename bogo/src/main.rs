@@ -1,8 +1,8 @@
-//! The shim of BoringSSL's protocol test runner (`ssl/test/PORTING.md`): one side of a connection, as the flags say,
+//! The shim of BoringSSL's protocol test runner (`ssl/test/PORTING.md`) is one side of a connection, as the flags say,
 //! against the runner's other side.
 //!
-//! What must always hold: exit code 0 means that the connection was made as asked and was as expected; 89 that the shim
-//! does not do what is asked; 90 that something is wrong which no test may expect.
+//! What must always hold: exit code 0 means that the connection was made and was as expected; 89 that the shim lacks a
+//! feature; 90 that something is wrong which no test may expect.
 
 use core::fmt;
 use std::process::ExitCode;
@@ -21,22 +21,22 @@ mod wire;
 use options::{Refusal, Run};
 use terse_tls::{ApiMisuse, Error};
 
-/// Why the run ends.
+/// The reason why the run ends.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// What is asked for is not done here, or makes no sense.
+    /// The flags ask for something that is not implemented, or is malformed.
     Refused(Refusal),
     /// The connection failed.
     Engine(Error),
     /// The connection is not as expected.
     Unexpected(String),
-    /// A handshake was completed that must not be.
+    /// A handshake was completed that must fail.
     HandshakeDone,
     /// A file of the runner cannot be used.
     File(&'static str),
-    /// The transport.
+    /// The transport failed.
     Io(std::io::Error),
-    /// The shim's own CA.
+    /// The shim's own CA failed.
     Pki,
 }
 
@@ -68,10 +68,10 @@ fn main() -> ExitCode {
     }
 }
 
-/// To the runner: a test that was not run.
+/// The exit code for a test that was not run.
 const UNIMPLEMENTED: u8 = 89;
 
-/// To the runner: a test that has failed, whatever it expects.
+/// The exit code for a test that has failed, whatever it expects.
 const MUST_FAIL: i32 = 90;
 
 /// The engine's errors are printed letter for letter, so that `config.json` can name them.

@@ -1,5 +1,5 @@
-//! What the report wants to know of a run, beside the runner's verdict: the version that was spoken, or what is not
-//! implemented. The flag `-write-settings` says where, because the test's name is in it.
+//! A note tells the report about a run, beside the runner's result: the version that was negotiated, or the feature
+//! that is not implemented. The flag `-write-settings` names its path, which has the test's name in it.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use terse_tls::ProtocolVersion;
 use crate::Failure;
 use crate::options::{Refusal, Run};
 
-/// Writes the note; without it the report says less, and nothing else is lost.
+/// Writes the note. Without it the report is less precise, and nothing else is lost.
 pub(crate) fn write(prefix: &Path, run: &Run, version: Option<ProtocolVersion>, failure: Option<&Failure>) {
     let note = match failure {
         Some(Failure::Refused(Refusal::Unimplemented(what))) => format!("unimplemented {what}"),
@@ -22,7 +22,7 @@ pub(crate) fn write(prefix: &Path, run: &Run, version: Option<ProtocolVersion>, 
     let _ = std::fs::write(path, note);
 }
 
-/// The version that the flags leave, if it is one.
+/// Returns the version that the flags leave, if there is exactly one.
 fn only_version(run: &Run) -> Option<ProtocolVersion> {
     match run.initial.versions().ok()?[..] {
         [version] => Some(version),

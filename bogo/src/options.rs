@@ -1,7 +1,7 @@
-//! The flags of BoringSSL's shim (`ssl/test/test_config.cc`) that mean something to Terse.
+//! The flags of BoringSSL's shim (`ssl/test/test_config.cc`) that Terse understands.
 //!
-//! What must always hold: a flag that is not honoured is refused as unimplemented, so that no test passes because its
-//! flag was ignored.
+//! What must always hold: a flag without effect is refused as unimplemented, so that no test passes because its flag
+//! was ignored.
 
 use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
@@ -10,41 +10,41 @@ use base64ct::{Base64, Encoding as _};
 use terse_tls::resume::PskHash;
 use terse_tls::{CertificateType, CipherSuite, NamedGroup, ProtocolVersion, SignatureScheme};
 
-/// All that a run of the shim was asked to do.
+/// The options of a run of the shim.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Run {
     pub(crate) port: u16,
     pub(crate) ipv6: bool,
     pub(crate) shim_id: u64,
     pub(crate) resume_count: u32,
-    /// Where to leave a note for the report; the test's name is in it.
+    /// The path of the note for the report; the test's name is in it.
     pub(crate) notes: Option<PathBuf>,
-    /// Of the first connection.
+    /// The options of the first connection.
     pub(crate) initial: Options,
-    /// Of those that follow.
+    /// The options of the later connections.
     pub(crate) resume: Options,
-    /// Of one that follows, from where its early data was rejected.
+    /// The options of a later connection after its early data was rejected.
     pub(crate) retry: Options,
 }
 
-/// Why the flags cannot be followed.
+/// The reason why the flags cannot be followed.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Refusal {
-    /// Terse or its shim does not do this.
+    /// Terse or its shim does not implement this.
     Unimplemented(String),
-    /// Not what the runner would send.
+    /// The runner would not send this.
     Malformed(String),
 }
 
-/// How one connection is made, and what is expected of it.
+/// The options and expectations of one connection.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Options {
     pub(crate) server: bool,
     pub(crate) slow: bool,
     pub(crate) dtls: bool,
-    /// Of the datagrams that are sent, in bytes.
+    /// The length of the longest datagram to send, in bytes.
     pub(crate) mtu: Option<usize>,
-    /// In milliseconds.
+    /// The first retransmission timeout, in milliseconds.
     pub(crate) initial_timeout: Option<u64>,
     pub(crate) min_version: Option<u16>,
     pub(crate) max_version: Option<u16>,
@@ -57,7 +57,7 @@ pub(crate) struct Options {
     pub(crate) verify_fail: bool,
     pub(crate) verify_peer: bool,
     pub(crate) require_client_certificate: bool,
-    /// What `-cert-file` and its kin say before the first `-new-…-credential`.
+    /// The credential of `-cert-file` and similar flags before the first `-new-…-credential`.
     pub(crate) credential: CredentialOptions,
     pub(crate) credentials: Vec<CredentialOptions>,
     pub(crate) host_name: Option<String>,
@@ -77,7 +77,7 @@ pub(crate) struct Options {
     pub(crate) read_size: Option<usize>,
     pub(crate) key_update: bool,
     pub(crate) key_update_before_read: bool,
-    /// How long a private key takes over datagrams, in milliseconds.
+    /// The time that a private key takes over datagrams, in milliseconds.
     pub(crate) private_key_delay: u64,
     pub(crate) shim_shuts_down: bool,
     pub(crate) check_close_notify: bool,
@@ -104,7 +104,7 @@ pub(crate) struct CredentialOptions {
     pub(crate) psk_hash: Option<PskHash>,
 }
 
-/// What a credential is.
+/// The kind of a credential.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum CredentialKind {
     #[default]
@@ -113,7 +113,7 @@ pub(crate) enum CredentialKind {
     PreSharedKey,
 }
 
-/// What must be true of a connection.
+/// The expectations of a connection.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Expectations {
     pub(crate) never_done: bool,
@@ -146,7 +146,7 @@ pub(crate) struct Expectations {
 type Arguments = std::vec::IntoIter<Vec<u8>>;
 
 impl Run {
-    /// What the runner's command line says.
+    /// Parses the runner's command line.
     pub(crate) fn parse(arguments: impl Iterator<Item = std::ffi::OsString>) -> (Self, Result<(), Refusal>) {
         let arguments: Vec<_> = arguments.map(OsStringExt::into_vec).collect();
         let mut run = Self::default();
@@ -155,7 +155,7 @@ impl Run {
     }
 
     fn take_all(&mut self, mut arguments: Arguments) -> Result<(), Refusal> {
-        // Of the flags that are refused, the first is reported; but the notes are written all the same.
+        // The first refused flag is reported; the others are parsed all the same, for the notes.
         let mut result = Ok(());
         while let Some(flag) = arguments.next() {
             let flag = String::from_utf8(flag).map_err(|_| Refusal::Malformed("a flag is not UTF-8".into()))?;
@@ -178,7 +178,7 @@ impl Run {
         Ok(())
     }
 
-    /// Of the connections that the prefix of the flag names; without one, of all.
+    /// Parses a flag for the connections that its prefix names, or for all.
     fn take_option(&mut self, flag: &str, arguments: &mut Arguments) -> Result<(), Refusal> {
         let flag = flag.strip_prefix("-on-shim").filter(|rest| rest.starts_with('-')).unwrap_or(flag);
         for (prefix, options) in
@@ -242,13 +242,14 @@ impl Options {
             "-export-context" => self.export_context = value(flag, arguments)?,
             "-use-export-context" => self.use_export_context = true,
             "-use-exporter-between-reads" => self.use_exporter_between_reads = true,
-            // Which of BoringSSL's calls does what Terse's one call does: its effect is tested all the same.
+            // These flags choose among calls of BoringSSL for which Terse has only one: their effect is tested all the
+            // same.
             "-implicit-handshake"
             | "-partial-write"
             | "-use-custom-verify-callback"
             | "-use-old-client-cert-callback"
             | "-use-early-callback" => {}
-            // What Terse always does.
+            // Terse always behaves as these flags say.
             "-no-legacy-server-connect" | "-server-preference" => {}
             _ => return self.take_credential(flag, arguments),
         }
@@ -271,7 +272,7 @@ impl Options {
         Ok(())
     }
 
-    /// The versions that the flags leave, newest first.
+    /// Returns the versions that the flags leave, newest first.
     pub(crate) fn versions(&self) -> Result<Vec<ProtocolVersion>, Refusal> {
         let (min, max) = (self.min_version.unwrap_or(0), self.max_version.unwrap_or(u16::MAX));
         let there_are = [ProtocolVersion::TLS_1_3, ProtocolVersion::TLS_1_2];
@@ -288,7 +289,7 @@ impl Options {
 }
 
 impl CredentialOptions {
-    /// False: the flag is not about credentials.
+    /// Parses a flag about credentials. Returns false for any other flag.
     fn take(&mut self, flag: &str, arguments: &mut Arguments) -> Result<bool, Refusal> {
         match flag {
             "-cert-file" => self.cert_file = Some(path(flag, arguments)?),
@@ -339,7 +340,7 @@ impl Expectations {
             "-expect-ticket-renewal" => self.ticket_renewal = true,
             "-expect-session-id" => self.session_id = Some(true),
             "-expect-no-session-id" => self.session_id = Some(false),
-            // A handshake in which a chain was not accepted does not end well: nothing is left to check.
+            // A handshake whose chain was not accepted fails, so that nothing is left to check.
             "-expect-verify-result" => {}
             _ => return Err(Refusal::Unimplemented(flag.into())),
         }
@@ -363,7 +364,8 @@ fn number<T: std::str::FromStr>(flag: &str, arguments: &mut Arguments) -> Result
     text(flag, arguments)?.parse().map_err(|_| Refusal::Malformed(format!("the value of {flag} is no number")))
 }
 
-/// The version of TLS that one of DTLS is made from, whose numbers count down (RFC 6347, 4.1).
+/// Parses a version. A version of DTLS, whose numbers count down (RFC 6347, 4.1), becomes the version of TLS that it is
+/// made from.
 fn version(flag: &str, arguments: &mut Arguments) -> Result<ProtocolVersion, Refusal> {
     let number: u16 = number(flag, arguments)?;
     Ok(ProtocolVersion(if number >= 0xfe00 { 0x0201 + !number } else { number }))

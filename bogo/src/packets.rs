@@ -1,27 +1,27 @@
-//! Datagrams on the runner's socket, and what it says beside them (`ssl/test/runner/packet_adapter.go`).
+//! Datagrams and commands share the runner's socket (`ssl/test/runner/packet_adapter.go`).
 //!
 //! What must always hold: a packet is read whole, or not at all.
 
 use std::io::{Error, ErrorKind, Read, Result};
 
-/// What the runner sent.
+/// A packet of the runner.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Packet {
     Datagram(Vec<u8>),
-    /// So many nanoseconds pass, after [`TIMEOUT_ACK`].
+    /// Time passes, in nanoseconds; [`TIMEOUT_ACK`] answers first.
     Timeout(u64),
-    /// The connection's next timeout is in so many nanoseconds; `None`: there is none.
+    /// The connection's next timeout is in this many nanoseconds; with `None` there is none.
     ExpectNextTimeout(Option<u64>),
-    /// The size of datagrams is another one from here on.
+    /// The size of datagrams changes.
     Mtu,
-    /// The first timeout of a flight is another one from here on.
+    /// The first timeout of a flight changes.
     UpdateTimeout,
 }
 
-/// To the runner, before time passes: what came before this was sent before.
+/// The answer to the runner before time passes: all earlier output was sent before.
 pub(crate) const TIMEOUT_ACK: u8 = b't';
 
-/// The next packet; `None` at the end.
+/// Reads the next packet, or returns `None` at the end.
 pub(crate) fn read(socket: &mut impl Read) -> Result<Option<Packet>> {
     let mut opcode = [0];
     if socket.read(&mut opcode)? == 0 {
@@ -51,7 +51,7 @@ fn array<const LEN: usize>(socket: &mut impl Read) -> Result<[u8; LEN]> {
     Ok(bytes)
 }
 
-/// The packet that brings a datagram to the runner.
+/// Returns the packet that carries a datagram to the runner.
 pub(crate) fn datagram(datagram: &[u8]) -> Vec<u8> {
     [b"P", &(datagram.len() as u32).to_be_bytes()[..], datagram].concat()
 }

@@ -1,11 +1,11 @@
-//! A client's sessions: the last one that the server gave is the one that the next connection offers.
+//! A client's sessions: the next connection offers the last session that the server issued.
 
 use std::sync::{Mutex, PoisonError};
 
 use terse_tls::cache::Scope;
 use terse_tls::resume::{ClientSessionStore, StoredSession};
 
-/// The session to offer, and what is to be known of those that went and came.
+/// The session to offer, and the sessions that were offered and received.
 #[derive(Default)]
 pub(crate) struct Sessions {
     inner: Mutex<Inner>,
@@ -18,7 +18,7 @@ struct Inner {
     received: Option<Kept>,
 }
 
-/// A session that was offered, or that came, in this connection.
+/// A session that was offered or received in this connection.
 #[derive(Clone, PartialEq)]
 pub(crate) struct Kept {
     pub(crate) supports_early_data: bool,
@@ -26,7 +26,7 @@ pub(crate) struct Kept {
 }
 
 impl Sessions {
-    /// A new connection begins. False: it will find no session.
+    /// Begins a new connection. Returns false if it will find no session.
     pub(crate) fn begin(&self) -> bool {
         self.with(|inner| {
             (inner.offered, inner.received) = (None, None);
@@ -34,12 +34,13 @@ impl Sessions {
         })
     }
 
-    /// The one that was offered since then.
+    /// Returns the session that was offered since the connection began.
     pub(crate) fn offered(&self) -> Option<Kept> {
         self.with(|inner| inner.offered.clone())
     }
 
-    /// The last one that came since then, which in TLS 1.2 can be the one that was offered.
+    /// Returns the last session that was received since the connection began; in TLS 1.2 it can be the one that was
+    /// offered.
     pub(crate) fn received(&self) -> Option<Kept> {
         self.with(|inner| inner.received.clone())
     }

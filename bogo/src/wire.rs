@@ -1,6 +1,6 @@
-//! A connection on the runner's socket: whole reads and writes, or byte by byte, or datagrams.
+//! A connection on the runner's socket reads and writes a stream, as a whole or byte by byte, or datagrams.
 //!
-//! What must always hold: an alert is handed to the socket before its error is returned.
+//! What must always hold: an alert is written to the socket before its error is returned.
 
 use std::io::{ErrorKind, Read as _, Write as _};
 use std::net::{Ipv4Addr, Ipv6Addr, Shutdown, SocketAddr, TcpStream};
@@ -14,24 +14,24 @@ use crate::clock::ShiftedClock;
 use crate::options::{Options, Refusal, Run};
 use crate::packets::{self, Packet};
 
-/// A connection, its socket, and what lies between them.
+/// A connection, its socket, and the buffers between them.
 pub(crate) struct Wire {
     pub(crate) connection: Connection,
     socket: TcpStream,
     pub(crate) clock: ShiftedClock,
-    /// What is sent and taken at once: a datagram, what there is, or a byte.
+    /// The unit that is sent and received at once: a datagram, all there is, or a byte.
     unit: Unit,
     input: Vec<u8>,
-    /// Why nothing can be written any more.
+    /// The error after which nothing can be written any more.
     broken: Option<std::io::Error>,
-    /// That the peer is done, and how: with `close_notify`, or not.
+    /// The peer's end of the connection: with `close_notify`, or without.
     pub(crate) end: Option<End>,
-    /// How long a private key takes, in milliseconds.
+    /// The time that a private key takes, in milliseconds.
     private_key_delay: u64,
-    /// A KeyUpdate is to be sent as soon as that is possible.
+    /// Whether a KeyUpdate is to be sent as soon as that is possible.
     wants_key_update: bool,
     has_updated_keys: bool,
-    /// Bytes that came as early data.
+    /// The bytes that were received as early data.
     pub(crate) early_data: Vec<u8>,
     pub(crate) is_connected: bool,
 }
@@ -49,14 +49,14 @@ enum Unit {
     Byte,
 }
 
-/// How long it takes from one datagram to the next once a handshake of DTLS 1.2 is done, in nanoseconds: the peer's
-/// last flight asks for an answer five times in the same instant, and Terse answers once in a while.
+/// The time from one datagram to the next after a handshake of DTLS 1.2, in nanoseconds: the runner retransmits its
+/// last flight five times at the same instant, and Terse limits its answers in time.
 const BETWEEN_DATAGRAMS: u64 = 1_000 * MILLISECOND;
 
-/// In nanoseconds.
+/// A millisecond in nanoseconds.
 const MILLISECOND: u64 = 1_000_000;
 
-/// The runner listens, whichever side the shim is.
+/// Connects to the runner, which listens whichever side the shim is.
 pub(crate) fn connect(run: &Run) -> Result<TcpStream, Failure> {
     let address: SocketAddr = match run.ipv6 {
         true => (Ipv6Addr::LOCALHOST, run.port).into(),
@@ -91,7 +91,7 @@ impl Wire {
         }
     }
 
-    /// Sends what waits to be sent.
+    /// Sends all output.
     pub(crate) fn flush(&mut self) {
         let len = match self.unit {
             Unit::Datagram => 0x1_0000,
@@ -107,14 +107,15 @@ impl Wire {
         }
     }
 
-    /// A runner that no longer listens may have said why: what it sent is read all the same.
+    /// Writes to the runner. An error is kept for later: a runner that has closed may have sent the reason, which is
+    /// read first.
     fn write(&mut self, bytes: &[u8]) {
         if self.broken.is_none() {
             self.broken = self.socket.write_all(bytes).err();
         }
     }
 
-    /// Sends one byte of what waits to be sent.
+    /// Sends one byte of the output.
     pub(crate) fn send_byte(&mut self) {
         let mut byte = [0];
         if self.connection.poll_transmit(self.clock.now(), &mut byte).is_some() {
@@ -122,15 +123,15 @@ impl Wire {
         }
     }
 
-    /// Takes what the peer sent, waiting if there is nothing, and acts on it.
+    /// Waits for input of the peer, and handles it.
     pub(crate) fn receive(&mut self) -> Result<(), Failure> {
         self.take_input()?;
         self.act()?;
         if self.wants_key_update { self.update_keys() } else { Ok(()) }
     }
 
-    /// Sends a KeyUpdate. Over datagrams it waits until the peer has the last flight of the handshake; while there is
-    /// another KeyUpdate that the peer does not have, there is no second one.
+    /// Sends a KeyUpdate. Over datagrams it waits until the peer has the last flight of the handshake, and any earlier
+    /// KeyUpdate.
     pub(crate) fn update_keys(&mut self) -> Result<(), Failure> {
         match self.connection.update_keys(false) {
             Ok(()) => (self.has_updated_keys, self.wants_key_update) = (true, false),
@@ -141,7 +142,7 @@ impl Wire {
         Ok(())
     }
 
-    /// The same, but sends nothing in response.
+    /// Waits for input of the peer, and handles it without sending anything.
     pub(crate) fn receive_only(&mut self) -> Result<(), Failure> {
         self.take_input()?;
         self.handle_events()
@@ -153,7 +154,7 @@ impl Wire {
                 Some(Packet::Datagram(datagram)) => {
                     self.input = datagram;
                     if self.is_connected && self.connection.summary().version == Some(ProtocolVersion::TLS_1_2) {
-                        self.clock.pass(BETWEEN_DATAGRAMS); // no timer runs that the runner could have expectations of
+                        self.clock.pass(BETWEEN_DATAGRAMS); // the runner expects no timer here
                     }
                 }
                 Some(packet) => return self.command(&packet),
@@ -179,8 +180,8 @@ impl Wire {
         }
     }
 
-    /// The next packet. A runner that has all that it waits for ends without reading what is still on its way to it, such
-    /// as the acknowledgement of its last record, and its machine then resets the connection: an end like any other.
+    /// Reads the next packet. A runner that is done does not read packets still in flight, such as the acknowledgement
+    /// of its last record, and its machine then resets the connection: this is an end like any other.
     fn read_packet(&mut self) -> Result<Option<Packet>, Failure> {
         match packets::read(&mut self.socket) {
             Err(error) if error.kind() == ErrorKind::ConnectionReset && self.is_connected => Ok(None),
@@ -189,17 +190,17 @@ impl Wire {
     }
 
     fn handle_end(&mut self) -> Result<(), Failure> {
-        // Datagrams may be lost, and the last of them acknowledge what the runner did not wait for.
+        // Datagrams may be lost, and the last ones may acknowledge records for which the runner did not wait.
         if let Some(error) = self.broken.take().filter(|_| self.unit != Unit::Datagram || !self.is_connected) {
             return Err(error.into());
         }
         self.end.get_or_insert(End::Transport);
         let result = self.connection.handle_end_of_input(self.clock.now());
-        // BoringSSL's shim takes the end of the transport for the end of the data, unless it is told not to.
+        // BoringSSL's shim takes the end of the transport for the end of the data, unless a flag forbids it.
         if self.is_connected { Ok(()) } else { Ok(result?) }
     }
 
-    /// What the runner says beside the datagrams.
+    /// Obeys a command of the runner.
     fn command(&mut self, packet: &Packet) -> Result<(), Failure> {
         match *packet {
             Packet::Datagram(_) => Ok(()),
@@ -273,7 +274,7 @@ impl Wire {
         Ok(())
     }
 
-    /// Waits for data, or the end of it: 0.
+    /// Waits for data. Returns 0 at its end.
     pub(crate) fn recv(&mut self, out: &mut [u8]) -> Result<usize, Failure> {
         loop {
             match self.connection.recv(out) {
@@ -284,7 +285,7 @@ impl Wire {
         }
     }
 
-    /// Ends the transport: what the runner still sends must not make the machine reset the connection before the runner
+    /// Ends the transport. Further input is read, so that the machine does not reset the connection before the runner
     /// has read everything.
     pub(crate) fn drain(mut self) {
         self.flush();

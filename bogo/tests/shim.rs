@@ -1,4 +1,4 @@
-//! Without BoringSSL: the file of disabled tests is sound, and the shim does what it says to the runner.
+//! Without BoringSSL, these tests check that the file of disabled tests is sound, and that the shim follows the runner.
 
 use std::io::{Read as _, Write as _};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -9,7 +9,7 @@ use glob::Pattern;
 use serde_json::Value;
 use terse_pki::{Authority, AuthorityOptions, LeafOptions, Validity};
 
-/// Every pattern is one, and has a reason; every error of BoringSSL's is mapped to something.
+/// Every pattern is valid and has a reason, and every error of BoringSSL's is mapped.
 #[test]
 fn config() {
     let config: Value = serde_json::from_str(include_str!("../config.json")).unwrap();
@@ -53,7 +53,7 @@ fn unknown_flags_are_not_implemented() {
     assert_eq!((output.status.code(), output.stdout), (Some(0), b"No\n".to_vec()));
 }
 
-/// A client meets a server, twice: in full, then resumed. Both check what they are told to expect.
+/// A client connects to a server twice: with a full handshake, then resumed. Both check their expectations.
 #[test]
 fn client_against_server() {
     let files = Files::new();
@@ -68,7 +68,7 @@ fn client_against_server() {
     }
 }
 
-/// The same over datagrams, which go through the relay as they are.
+/// A client connects to a server over datagrams, which the relay passes on unchanged.
 #[test]
 fn client_against_server_over_datagrams() {
     let files = Files::new();
@@ -83,7 +83,7 @@ fn client_against_server_over_datagrams() {
     }
 }
 
-/// Over datagrams no time passes but that which the runner lets pass.
+/// Over datagrams, only the runner lets time pass.
 #[test]
 fn the_runner_tells_the_time() {
     const MILLISECOND: u64 = 1_000_000;
@@ -108,7 +108,7 @@ fn the_runner_tells_the_time() {
     stream.write_all(&[expect(250), pass(250)].concat()).unwrap();
     assert_eq!(byte(&mut stream), b't');
     datagram(&mut stream);
-    // It was doubled: for who expects the first value again, time passes twice as fast.
+    // The timeout was doubled: for a runner that expects the first value again, time passes twice as fast.
     stream.write_all(&[expect(500), expect(250), pass(249)].concat()).unwrap();
     assert_eq!(byte(&mut stream), b't');
     stream.write_all(&pass(1)).unwrap();
@@ -123,7 +123,7 @@ fn the_runner_tells_the_time() {
     assert_eq!(ended(&mut shim, stream), 1, "nothing was doubled yet");
 }
 
-/// What the runner asks for beside the flags, and Terse does not have, is not implemented.
+/// Commands of the runner that Terse does not have are unimplemented.
 #[test]
 fn commands_that_are_not_implemented() {
     for command in [b'M', b'U'] {
@@ -134,7 +134,7 @@ fn commands_that_are_not_implemented() {
     }
 }
 
-/// What is not as expected is a failure.
+/// An unmet expectation is a failure.
 #[test]
 fn expectations_fail() {
     let files = Files::new();
@@ -168,7 +168,7 @@ fn code(command: &mut Command) -> Option<i32> {
     command.output().unwrap().status.code()
 }
 
-/// A shim that is a client, and the runner's end of its socket.
+/// Returns a shim that is a client, and the runner's end of its socket.
 fn alone(flags: &[&str]) -> (Child, TcpStream) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port().to_string();
@@ -193,14 +193,14 @@ fn datagram(stream: &mut TcpStream) -> Vec<u8> {
     datagram
 }
 
-/// The shim's exit code, once it was let go.
+/// Closes the runner's end, and returns the shim's exit code.
 fn ended(shim: &mut Child, mut stream: TcpStream) -> i32 {
     stream.shutdown(Shutdown::Write).unwrap();
     stream.read_to_end(&mut Vec::new()).unwrap();
     shim.wait().unwrap().code().unwrap()
 }
 
-/// Both are clients of TCP; this is the wire between them. Returns how both ended.
+/// Connects two shims, which are both clients of TCP, by a relay. Returns their exit codes.
 fn meet(client: &[&str], server: &[&str], connections: usize) -> [i32; 2] {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port().to_string();
@@ -223,7 +223,7 @@ fn meet(client: &[&str], server: &[&str], connections: usize) -> [i32; 2] {
         }
     });
     let codes = shims.map(|mut shim: Child| shim.wait().unwrap().code().unwrap());
-    drop(accepting); // it may wait for connections that nobody makes
+    drop(accepting); // it may wait for connections that never come
     codes
 }
 

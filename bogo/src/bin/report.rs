@@ -1,6 +1,7 @@
-//! Counts what a run of BoringSSL's protocol tests came to: by version, and why tests were not run.
+//! The report counts the results of a run of BoringSSL's protocol tests: by version, and the reasons why tests were not
+//! run.
 //!
-//! What must always hold: a test counts as passed only if the runner says so; what was not run is counted by its
+//! What must always hold: a test counts as passed only if the runner says so; a test that was not run counts by its
 //! reason.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -77,7 +78,7 @@ fn report(config: &Path, all: &Path, results: &Path, notes: &Path) -> Result<usi
     Ok(failed.len())
 }
 
-/// Why a test is not run: `absent: …` or `otherwise: …` in the file.
+/// The reason why a test is not run: `absent: …` or `otherwise: …` in the file.
 enum Reason {
     Absent(String),
     Otherwise(String),
@@ -96,7 +97,7 @@ fn disabled_tests(config: &Value) -> Result<Vec<(Pattern, Reason)>, String> {
     tests.iter().map(read).collect()
 }
 
-/// The tests that pass with another error or alert than BoringSSL's, and why.
+/// Returns the tests that pass with another error or alert than BoringSSL's, and the reasons.
 fn other_errors(config: &Value) -> Result<Vec<(Pattern, String)>, String> {
     let tests = config["TestErrorMap"].as_object().ok_or("no TestErrorMap")?;
     let read = |(pattern, other): (&String, &Value)| {
@@ -106,13 +107,13 @@ fn other_errors(config: &Value) -> Result<Vec<(Pattern, String)>, String> {
     tests.iter().map(read).collect()
 }
 
-/// What the runner says of each test.
+/// Returns the runner's result of each test.
 fn outcomes(results: &Value) -> Result<BTreeMap<String, String>, String> {
     let tests = results["tests"].as_object().ok_or("no tests")?;
     Ok(tests.iter().map(|(name, test)| (name.clone(), test["actual"].as_str().unwrap_or_default().into())).collect())
 }
 
-/// What the shim left of each test.
+/// The notes that the shim left about the tests.
 struct Notes {
     versions: BTreeMap<String, Column>,
     unimplemented: BTreeMap<String, String>,
@@ -154,13 +155,13 @@ enum Column {
     Tls13,
     Dtls12,
     Dtls13,
-    /// Named after several versions or none, and no version was settled.
+    /// The name has several versions or none, and no version was negotiated.
     Either,
-    /// QUIC, or a version before TLS 1.2 or DTLS 1.2.
+    /// The test is of QUIC, or of a version before TLS 1.2 or DTLS 1.2.
     Other,
 }
 
-/// By its name, or by the version that was spoken.
+/// Returns the version in a test's name, otherwise the version that was negotiated.
 fn column(name: &str, notes: &Notes) -> Column {
     let parts: BTreeSet<&str> = name.split('-').collect();
     if ["QUIC", "TLS1", "TLS11", "DTLS1"].iter().any(|other| parts.contains(other)) {
@@ -184,7 +185,7 @@ impl Table {
         self.0.entry(row.into()).or_default()[column as usize] += 1;
     }
 
-    /// The largest rows first.
+    /// Prints the table, the largest rows first.
     fn print(&self, title: &str) {
         println!(
             "| {title} | TLS 1.2 | TLS 1.3 | DTLS 1.2 | DTLS 1.3 | either | other | sum |\n|---|---|---|---|---|---|---|---|"
