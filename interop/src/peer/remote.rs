@@ -90,7 +90,7 @@ pub trait Remote {
     }
 
     /// Gets ready for the next connection, after the last one has ended: a client offers the session that it was given,
-    /// a server knows those that it gave. [`Case::connections`] says how many there are.
+    /// a server knows those that it gave. [`Case::connections`](crate::case::Case::connections) says how many there are.
     fn next(&mut self) {
         cannot()
     }
