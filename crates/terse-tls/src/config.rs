@@ -63,7 +63,7 @@ pub struct Common {
     /// The code point of `client_cached_info` (paper 000, IV-B), which is for private use: 0xff42 unless another
     /// meaning of that is in the way. Both sides must have the same.
     pub client_cached_info: ExtensionType,
-    /// The code point of `compact_cache` (`docs/caching.md`), which is for private use as well: 0xff44.
+    /// The code point of `compact_cache` (docs/caching.md), which is for private use as well: 0xff44.
     pub compact_cache: ExtensionType,
     /// The largest handshake message that is accepted, in bytes, at least 1. Nothing larger is ever buffered.
     pub max_handshake_message: usize,
@@ -168,7 +168,7 @@ impl Common {
         }
     }
 
-    /// `caching`, rule 1: `transcript` takes the fingerprint of what is left out, or reduced to less.
+    /// docs/caching.md, 4.1: `transcript` takes the fingerprint of what is left out, or reduced to less.
     pub(crate) fn bind(&self, transcript: &mut Transcript, fingerprint: Fingerprint) {
         if self.defences().bind_transcript() {
             transcript.add_synthetic(fingerprint);

@@ -4,8 +4,8 @@
 //! there: until then it stays with the link, and nothing was said or kept. A commit is followed by what is left of the
 //! handshake.
 //!
-//! What must always hold: nothing is sent that tells the client of its ticket before the store has it (`caching`, rule
-//! 2); each commit is made once.
+//! What must always hold: nothing is sent that tells the client of its ticket before the store has it (docs/caching.md,
+//! 4.2); each commit is made once.
 
 use alloc::boxed::Box;
 

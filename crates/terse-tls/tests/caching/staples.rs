@@ -320,7 +320,7 @@ fn entries_outlive_staples() {
 
 /// Rule 5: another policy for staples is another policy.
 #[test]
-fn rule_5_staples_required_from_now_on() {
+fn requiring_staples_is_another_policy() {
     for setting in SETTINGS {
         let mut world = cached(setting, Stapling::Ask);
         world.client.trust = trust(Stapling::Require);
@@ -333,7 +333,7 @@ fn rule_5_staples_required_from_now_on() {
 
 /// Rule 5: a revocation that only the staple tells. Once the server has another certificate, all is well.
 #[test]
-fn rule_5_revoked_by_the_staple() {
+fn a_staple_that_says_revoked_ends_the_use() {
     for setting in SETTINGS {
         let mut world = cached(setting, Stapling::Ask);
         let staple = |world: &World, status| {

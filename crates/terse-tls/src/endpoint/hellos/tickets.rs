@@ -1,4 +1,4 @@
-//! Whether a client's ticket stands for a cookie: a round trip less for who comes back (`caching`, rule 7).
+//! Whether a client's ticket stands for a cookie: a round trip less for who comes back (docs/caching.md, 4.7).
 //!
 //! Until it is shown, only the client and the server know a ticket. Whoever sees it on the way may show it as well, and
 //! first: it gets what is left of the one time, three times what it sent, to the address that it forged.

@@ -168,7 +168,7 @@ fn tickets_for_cached_client_objects() {
     }
 }
 
-/// `docs/caching.md`. The values were computed with Python's `hmac`.
+/// docs/caching.md. The values were computed with Python's `hmac`.
 #[test]
 fn tickets_for_everything_static() {
     let [server, request, client] = [2, 3, 1].map(|n| Fingerprint([n; 32]));

@@ -139,7 +139,7 @@ impl ExpectServerHelloDone {
             let (fingerprint, request) = Request::cached(output)?;
             self.learned.request = Some(request);
             let Agreed { config, transcript, .. } = &mut self.agreed;
-            config.common.bind(transcript, fingerprint); // `caching`, rule 1
+            config.common.bind(transcript, fingerprint); // docs/caching.md, 4.1
         }
         if (selection.certificate_request || selection.client_certificate) && self.learned.request.is_none() {
             return Err(PeerMisbehaved::IllegalCachingReply.into());
@@ -177,7 +177,7 @@ impl ExpectServerHelloDone {
             return Ok(None);
         };
         if selection.client_certificate {
-            // `caching`, rule 1: the transcript binds what the empty message, or none, stands for.
+            // docs/caching.md, 4.1: the transcript binds what the empty message, or none, stands for.
             config.common.bind(transcript, credential.fingerprint(ProtocolVersion::TLS_1_2));
             output.left_out(CachedObject::ClientCertificate);
             if !selection.leaves_out() {

@@ -95,7 +95,7 @@ pub(super) fn send(
     }
 }
 
-/// The same with a pre-shared key: no certificates, and nothing is cached (`caching`, rule 6).
+/// The same with a pre-shared key: no certificates, and nothing is cached (docs/caching.md, 4.6).
 fn send_psk(
     config: Arc<ServerConfig>,
     offer: &Offer<'_>,
