@@ -1,4 +1,4 @@
-//! `terse-bench caching`: what handshake caching saves, measured as in paper 000, V: bytes of records, a client's
+//! `terse-bench caching`: what handshake caching saves, measured as in BiTHaC, V: bytes of records, a client's
 //! instructions by the length of the chains, and its heap.
 //!
 //! Chains are named as `terse pki` does, root included, which is not sent.
@@ -54,14 +54,14 @@ struct Number {
 
 const MODES: [Mode; 4] = [Mode::Full, Mode::Rfc7924, Mode::Bithac, Mode::Compact];
 
-/// As in paper 000: RSA-2048 on both sides, an RSA-4096 chain of the server (V-A), and ECC.
+/// As in BiTHaC: RSA-2048 on both sides, an RSA-4096 chain of the server (V-A), and ECC.
 const BYTES: [(Profile, Chains); 3] = [
     (Profile::Rsa3, Chains { client: "rsa2048x3", server: "rsa2048x3" }),
     (Profile::Rsa3, Chains { client: "rsa2048x3", server: "rsa4096x3" }),
     (Profile::Ec3, Chains { client: "p256x3", server: "p256x3" }),
 ];
 
-/// Paper 000, figure 6: the chains of the server.
+/// BiTHaC, figure 6: the chains of the server.
 const LENGTHS: [(Profile, &[&str]); 2] = [
     (Profile::Rsa3, &["rsa2048x3", "rsa2048x5"]), // each process makes its keys anew, which takes a while
     (Profile::Ec3, &["p256x2", "p256x3", "p256x4", "p256x5"]),

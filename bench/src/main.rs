@@ -92,7 +92,7 @@ enum Command {
         #[arg(long, value_name = "CHAIN")]
         server_chain: Option<String>,
     },
-    /// What handshake caching saves: bytes, instructions and heap, by the length of chains (paper 000, V)
+    /// What handshake caching saves: bytes, instructions and heap, by the length of chains (BiTHaC, V)
     Caching(caching::Arguments),
 }
 

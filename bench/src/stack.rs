@@ -63,7 +63,7 @@ pub enum Mode {
     Kept,
     /// They leave out what the server sends of its certificates (RFC 7924)
     Rfc7924,
-    /// They leave out the certificates of both sides (paper 000)
+    /// They leave out the certificates of both sides (BiTHaC)
     Bithac,
     /// They leave out these and the request, by one ticket
     Compact,

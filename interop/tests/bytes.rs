@@ -20,7 +20,7 @@ fn cached_handshakes_with_p256_certificates() {
 #[test]
 fn cached_handshakes_with_rsa_certificates() {
     let rows = bytes::rsa();
-    // Paper 000 reports 54.9 percent less at best, with all layers below.
+    // BiTHaC reports 54.9 percent less at best, with all layers below.
     assert!(cost(&rows, "bithac").total() * 2 < cost(&rows, "full").total(), "{rows:#?}");
 }
 

@@ -86,7 +86,7 @@ impl<S: Read + Write> Stream<S> {
     }
 
     /// Completes the handshake. Early data that comes with it waits in [`Stream::receive_early_data`]. When the transport has a
-    /// time limit and it passes, the connection is given up, and its cache knows (`caching`, rule 2).
+    /// time limit and it passes, the connection is given up, and its cache knows (docs/caching.md, 4.2).
     pub fn handshake(&mut self) -> Result<(), NetError> {
         self.handshake_sending(&[])
     }
@@ -156,7 +156,7 @@ impl<S: Read + Write> Stream<S> {
         self.flush_records()
     }
 
-    /// The application stops waiting for the peer (`caching`, rule 2).
+    /// The application stops waiting for the peer (docs/caching.md, 4.2).
     pub fn give_up(&mut self) {
         self.now = self.clock.now_after(self.now);
         self.connection.give_up(self.now);

@@ -1,4 +1,4 @@
-//! Comparisons: each mode is what it says, bytes add up, the same seed gives the same result, and what paper 000 found
+//! Comparisons: each mode is what it says, bytes add up, the same seed gives the same result, and what BiTHaC found
 //! is found again.
 
 use core::time::Duration;
@@ -84,7 +84,7 @@ fn setting(version: Version, mode: Mode, link: Link) -> Setting {
     }
 }
 
-/// With the certificates of paper 000, made once: their keys take a while.
+/// With the certificates of BiTHaC, made once: their keys take a while.
 fn rsa() -> &'static Comparison {
     static RSA: LazyLock<Comparison> = LazyLock::new(|| comparison(&terse_aws_lc::PROVIDER, "rsa2048x3", 1));
     &RSA
@@ -145,7 +145,7 @@ fn what_a_server_sends_without_a_connection_is_of_the_handshake() {
     }
 }
 
-/// Paper 000, figures 4 and 5, at MTU 1500; and more for `compact`.
+/// BiTHaC, figures 4 and 5, at MTU 1500; and more for `compact`.
 #[test]
 fn caching_saves_at_least_what_the_paper_found() {
     let saved = |version, mode| {

@@ -194,7 +194,7 @@ impl Connection {
     /// Returns how many, or `None` when there are none.
     pub fn poll_transmit(&mut self, now: Now, out: &mut [u8]) -> Option<usize> {
         if self.store_request().is_some() {
-            return None; // `caching`, rule 2: nor is anything acknowledged meanwhile
+            return None; // docs/caching.md, 4.2: nor is anything acknowledged meanwhile
         }
         self.answer_challenges();
         let len = self.link.sender_mut().transmit(now.monotonic, out);
@@ -334,7 +334,7 @@ impl Connection {
             return self.send_alert(warning(AlertDescription::CLOSE_NOTIFY));
         }
         // RFC 9846, 6.1: user_canceled, then close_notify. But that of a server would tell the client that its Finished
-        // was verified (`caching`, rule 2).
+        // was verified (docs/caching.md, 4.2).
         match &self.config {
             Config::Server(_) => self.send_alert(warning(AlertDescription::USER_CANCELED)),
             Config::Client(_) => {
@@ -348,7 +348,7 @@ impl Connection {
     }
 
     /// The application has waited long enough for the peer. Says goodbye, and remembers the failure for the cache
-    /// (`caching`, rule 2), unless the peer had confirmed the handshake.
+    /// (docs/caching.md, 4.2), unless the peer had confirmed the handshake.
     pub fn give_up(&mut self, now: Now) {
         self.close();
         if let Some(session) = &mut self.cache {
@@ -482,7 +482,7 @@ impl core::fmt::Debug for Connection {
 }
 
 /// What a client offers to `server` from its cache, and which session. Resumption first, then cached, then full
-/// (`caching`, rule 6).
+/// (docs/caching.md, 4.6).
 fn begin(
     config: &ClientConfig,
     server: &ServerAddress,

@@ -1,7 +1,7 @@
 //! `terse client`: connects, shakes hands, exchanges a little data, and says what happened.
 //!
 //! What must always hold: the connection ends only after the server has had its chance to answer, because its answer is
-//! what tells the client that its cache entry may be used next time (`caching`, rule 2).
+//! what tells the client that its cache entry may be used next time (docs/caching.md, 4.2).
 
 use alloc::sync::Arc;
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};

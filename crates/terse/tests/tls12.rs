@@ -108,7 +108,7 @@ fn a_client_without_certificate_is_refused() {
     assert!(server.report()["error"].as_str().unwrap().contains("sent no certificate"));
 }
 
-/// Paper 000: with headers 37, 37 and 4 bytes.
+/// BiTHaC: with headers 37, 37 and 4 bytes.
 #[test]
 fn cached_messages_have_the_lengths_of_the_paper() {
     let pki = Pki::with_chain("rsa2048x3");

@@ -47,7 +47,7 @@ impl Row {
     }
 }
 
-/// What `bithac` may cost at most where everything is as small as it gets (`caching`, targets).
+/// What `bithac` may cost at most where everything is as small as it gets.
 pub const BITHAC_TARGET: u64 = 640;
 
 /// The number of measurements of a handshake with ECDSA; the cheapest counts, as signatures have random lengths.

@@ -1,4 +1,4 @@
-//! `caching`, rule 8: a ClientHello with caching extensions works against servers that have never heard of them, and
+//! docs/caching.md, 4.8: a ClientHello with caching extensions works against servers that have never heard of them, and
 //! our server, with caching on, works with clients that have not.
 
 use std::sync::Arc;
@@ -16,10 +16,10 @@ use crate::peer::Role;
 
 pub(super) fn features() -> Vec<Feature> {
     vec![
-        Feature::new("rule_8_rfc7924", |cell| with_caching(cell, Schemes::RFC7924, Vec::new())),
-        Feature::new("rule_8_bithac", |cell| with_caching(cell, Schemes::BITHAC, Vec::new())),
-        Feature::new("rule_8_compact", |cell| with_caching(cell, Schemes::COMPACT, Vec::new())),
-        Feature::tls13("rule_8_after_hello_retry_request", |cell| {
+        Feature::new("peer_without_rfc7924", |cell| with_caching(cell, Schemes::RFC7924, Vec::new())),
+        Feature::new("peer_without_bithac", |cell| with_caching(cell, Schemes::BITHAC, Vec::new())),
+        Feature::new("peer_without_compact", |cell| with_caching(cell, Schemes::COMPACT, Vec::new())),
+        Feature::tls13("peer_without_caching_after_hello_retry_request", |cell| {
             with_caching(cell, Schemes::BITHAC, vec![NamedGroup::SECP384R1]);
         }),
     ]

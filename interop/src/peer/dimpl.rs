@@ -77,6 +77,6 @@ const FEATURES: &[&str] = &[
     "hello_retry_request_with_cookie",
     "key_update_by_ours",
     "only_the_peer_is_limited_to_it",
-    "rule_8_rfc7924",
-    "rule_8_bithac",
+    "peer_without_rfc7924",
+    "peer_without_bithac",
 ];

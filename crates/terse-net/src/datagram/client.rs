@@ -98,7 +98,7 @@ impl DatagramClient {
     }
 
     /// Completes the handshake. When the time limit passes, or the server does not answer however often it is asked, the
-    /// connection is given up, and its cache knows (`caching`, rule 2).
+    /// connection is given up, and its cache knows (docs/caching.md, 4.2).
     pub fn handshake(&mut self) -> Result<(), NetError> {
         self.effort.since = self.turn();
         self.flush()?;
@@ -167,7 +167,7 @@ impl DatagramClient {
         self.flush()
     }
 
-    /// The application stops waiting for the server (`caching`, rule 2).
+    /// The application stops waiting for the server (docs/caching.md, 4.2).
     pub fn give_up(&mut self) {
         self.turn();
         self.connection.give_up(self.now);

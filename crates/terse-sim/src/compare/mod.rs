@@ -1,4 +1,4 @@
-//! Every handshake mode side by side on the same link: what goes over the wire, layer by layer, and when (paper 000, V-A).
+//! Every handshake mode side by side on the same link: what goes over the wire, layer by layer, and when (BiTHaC, V-A).
 
 mod capture;
 mod measure;

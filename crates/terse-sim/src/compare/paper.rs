@@ -1,4 +1,4 @@
-//! What paper 000 measured, for comparison: section V-A, with figures 4 and 5. RSA-2048 chains of three on both sides,
+//! What BiTHaC measured, for comparison: section V-A, with figures 4 and 5. RSA-2048 chains of three on both sides,
 //! mutual authentication, one message each way, close; all layers up to Ethernet; wolfSSL, in containers.
 //!
 //! The text gives shares, and one difference in bytes; absolute values follow from these where they do:

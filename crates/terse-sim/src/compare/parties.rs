@@ -107,7 +107,7 @@ fn with_caches(
     stores
 }
 
-/// As in paper 000, V-A: by session ID in TLS 1.2, by ticket in TLS 1.3.
+/// As in BiTHaC, V-A: by session ID in TLS 1.2, by ticket in TLS 1.3.
 fn with_sessions(client: &mut ConfigBuilder<ClientConfig>, server: &mut ConfigBuilder<ServerConfig>, version: Version) {
     client.resumption(Some(ClientResumption::new(Arc::new(MemoryClientSessions::new(CAPACITY)))));
     let by_id = || {

@@ -94,7 +94,7 @@ pub enum Mode {
     Full,
     /// The server's Certificate and CertificateRequest are left out (RFC 7924).
     Rfc7924,
-    /// Those, and the client's Certificate (paper 000).
+    /// Those, and the client's Certificate (BiTHaC).
     Bithac,
     /// The messages that `Bithac` leaves out are left out, and one ticket names all three (`docs/caching.md`).
     Compact,

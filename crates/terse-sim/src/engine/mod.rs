@@ -16,7 +16,7 @@ use client::Client;
 pub(crate) use program::{Clock, Program, Role, Watcher};
 use server::{DatagramServer, StreamServer};
 
-/// What is said on a connection: a message each way, then goodbye (paper 000, V-A). Sizes in bytes.
+/// What is said on a connection: a message each way, then goodbye (BiTHaC, V-A). Sizes in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Exchange {
     /// The size of the client's message.

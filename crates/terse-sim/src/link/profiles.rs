@@ -4,9 +4,9 @@
 //! |---|---|
 //! | `lossless` | no time, no loss: for tests. MTU 1500 |
 //! | `ethernet` | MTU 1500 (IEEE 802.3); 1 Gbit/s (1000BASE-T); 100 µs one way, an assumption for a LAN with a switch |
-//! | `ethernet-576` | the same with the datagram that every IPv4 host must accept (RFC 791, 3.1), as in paper 000 |
-//! | `ethernet-127` | the same with the size of a frame of IEEE 802.15.4, as in paper 000: IPv4 only |
-//! | `ieee802154` | see [`Ieee802154`](super::Ieee802154) and its module; MTU 1280 (RFC 4944, 4); half duplex; a queue of 20 packets, as in paper 001's firmware |
+//! | `ethernet-576` | the same with the datagram that every IPv4 host must accept (RFC 791, 3.1), as in BiTHaC |
+//! | `ethernet-127` | the same with the size of a frame of IEEE 802.15.4, as in BiTHaC: IPv4 only |
+//! | `ieee802154` | see [`Ieee802154`](super::Ieee802154) and its module; MTU 1280 (RFC 4944, 4); half duplex; a queue of 20 packets, as in the firmware of the paper on TLS over 6TiSCH |
 //! | `lorawan-sf7` to `lorawan-sf12` | see [`LoraWan`](super::LoraWan) and its module; MTU 1280 (RFC 8200, 5); half duplex; a queue of 20, an assumption |
 //! | `nb-iot` | 62.5 kbit/s up, 26.15 kbit/s down: sustained peaks of Cat-NB1, multi-tone (3GPP Release 13); half duplex (HD-FDD); 500 ms one way, an assumption for connected mode at normal coverage; MTU 1358 (3GPP TS 23.060, annex C); bare IP, no bytes of PDCP, RLC and MAC |
 

@@ -1,6 +1,6 @@
 //! One connection's dealings with a client's cache: what it offers, and what it learns.
 //!
-//! What must always hold (`caching`, rules 2 and 3):
+//! What must always hold (docs/caching.md, 4.2 and 4.3):
 //! - A running connection holds its ticket: no other connection of the store offers one in its scope meanwhile.
 //! - Nothing is kept before the server's Finished was verified, but the note that a connection failed.
 //! - A failed save never fails a connection.
@@ -67,7 +67,7 @@ pub(crate) struct Context<'a> {
     pub(crate) without_clock: bool,
     /// What may be negotiated.
     pub(crate) versions: &'a [ProtocolVersion],
-    /// The ClientHello offers a session: nothing cached beside it (`caching`, rule 6).
+    /// The ClientHello offers a session: nothing cached beside it (docs/caching.md, 4.6).
     pub(crate) resumes: bool,
     pub(crate) defences: Defences,
 }
@@ -267,7 +267,7 @@ impl ClientSession {
         });
     }
 
-    /// The handshake was resumed or had a pre-shared key: nothing is learned from it (`caching`, rule 6).
+    /// The handshake was resumed or had a pre-shared key: nothing is learned from it (docs/caching.md, 4.6).
     pub(crate) fn resumed(&mut self) {
         self.stage = Stage::Over;
         self.release();
@@ -290,8 +290,8 @@ impl ClientSession {
     }
 
     /// This side has said all that it wanted to, and nothing failed. The server will have this handshake's ticket then,
-    /// though it may never say so: the one that was shown is not shown again (`caching`, rule 3). If the last flight is
-    /// lost all the same, the next handshake is a full one.
+    /// though it may never say so: the one that was shown is not shown again (docs/caching.md, 4.3). If the last flight
+    /// is lost all the same, the next handshake is a full one.
     pub(crate) fn closed(&mut self) {
         let Stage::Finished(finished) = &self.stage else { return };
         let Some((ticket, _)) = finished.own_ticket else { return };

@@ -9,31 +9,31 @@
 use crate::error::Error;
 use crate::proof::FinishedProof;
 
-/// A defence of caching (`caching`, by rule).
+/// A defence of caching (docs/caching.md, 4).
 #[cfg_attr(not(terse_testing), allow(unreachable_pub))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CacheDefence {
-    /// The transcript binds the full content of what is left out (rule 1).
+    /// The transcript binds the full content of what is left out (docs/caching.md, 4.1).
     TranscriptBinding,
     /// Whose Certificate is cached must sign the handshake all the same: a ticket proves nothing.
     Signature,
-    /// Nothing is kept before the peer's Finished was verified (rule 2).
+    /// Nothing is kept before the peer's Finished was verified (docs/caching.md, 4.2).
     #[cfg(terse_testing)]
     Finished,
-    /// A new ticket replaces the one that the server is known to have only once the server is known to have it (rule
-    /// 2).
+    /// A new ticket replaces the one that the server is known to have only once the server is known to have it
+    /// (docs/caching.md, 4.2).
     TwoSlots,
-    /// A server's new ticket joins a lineage only if its certificate was proven (rule 2).
+    /// A server's new ticket joins a lineage only if its certificate was proven (docs/caching.md, 4.2).
     Lineages,
-    /// A running connection holds its ticket (rule 2).
+    /// A running connection holds its ticket (docs/caching.md, 4.2).
     Holding,
-    /// After an alert or a failed check that follows a selection, no ticket is offered again (rule 2).
+    /// After an alert or a failed check that follows a selection, no ticket is offered again (docs/caching.md, 4.2).
     DroppedTickets,
-    /// After offers that nobody answered, attempts without one come between (rule 2).
+    /// After offers that nobody answered, attempts without one come between (docs/caching.md, 4.2).
     Alternation,
-    /// A used ticket is replaced (rule 3).
+    /// A used ticket is replaced (docs/caching.md, 4.3).
     FreshTickets,
-    /// An entry is used under the policy that it was verified under (rule 5).
+    /// An entry is used under the policy that it was verified under (docs/caching.md, 4.5).
     TrustPolicy,
     /// ... and of a peer in the role that it was verified in.
     Roles,
@@ -49,7 +49,7 @@ pub enum CacheDefence {
     SameObjects,
     /// A client takes a selection only of what it offered, and understands.
     Selection,
-    /// TLS 1.2 without the extended master secret caches nothing (rule 6).
+    /// TLS 1.2 without the extended master secret caches nothing (docs/caching.md, 4.6).
     ExtendedMasterSecret,
 }
 

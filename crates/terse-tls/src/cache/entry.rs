@@ -179,7 +179,7 @@ pub(crate) struct RequestEntry {
 
 impl RequestEntry {
     /// Whether the cached form is shorter than the request: a header, in TLS 1.3 an empty context, and the fingerprint
-    /// with its length. The 34 bytes of the offer do not count: RFC 7924 and paper 000 offer what they have.
+    /// with its length. The 34 bytes of the offer do not count: RFC 7924 and BiTHaC offer what they have.
     pub(super) fn pays(&self) -> bool {
         let cached_form = match self.version {
             ProtocolVersion::TLS_1_3 => 4 + 1 + 1 + 32,

@@ -1,5 +1,5 @@
 //! How a scope stands up to caching offers: when a network or a server cannot take them, connections must not keep
-//! failing for it (`caching`, rule 2, last paragraph).
+//! failing for it (docs/caching.md, 4.2, last paragraph).
 //!
 //! What must always hold: of two connections in a row at most one fails because of an offer, once two have.
 

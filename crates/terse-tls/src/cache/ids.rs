@@ -17,7 +17,7 @@ use crate::crypto;
 use crate::error::InvalidMessage;
 use crate::wire::{Encode, Parse, Reader, Transport, Writer};
 
-/// A ticket: derived by both sides from one handshake, sent once, in the clear, in the next (paper 000, IV-B). Until
+/// A ticket: derived by both sides from one handshake, sent once, in the clear, in the next (BiTHaC, IV-B). Until
 /// then it links two connections, so it is not printed, and compared in constant time.
 #[derive(Clone, Copy)]
 pub struct Ticket(pub [u8; 8]);

@@ -1,5 +1,5 @@
 //! What a server keeps of one client: its Certificate, the ticket of the latest handshake, and the ticket that that one
-//! used. A client that lost the last flight comes back with the older one (`caching`, rule 2), so there are two at
+//! used. A client that lost the last flight comes back with the older one (docs/caching.md, 4.2), so there are two at
 //! most.
 //!
 //! ```text

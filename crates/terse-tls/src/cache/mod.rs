@@ -1,6 +1,6 @@
 //! Handshake caching: what both sides keep of a verified handshake, so that a later one can leave it out.
 //!
-//! RFC 7924 for what the server sends (`rfc7924`), paper 000 (BiTHaC) for the client's Certificate (`bithac`), and one
+//! RFC 7924 for what the server sends (`rfc7924`), BiTHaC for the client's Certificate (`bithac`), and one
 //! ticket for all that is static (`compact`): tickets that both sides derive and nobody sends. This module keeps
 //! entries and tickets and decides what may be offered and selected; the handshakes put it on the wire, and the key
 //! schedule derives the tickets.

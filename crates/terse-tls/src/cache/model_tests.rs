@@ -1,4 +1,4 @@
-//! A client's slots against a server's lineages, while flights are lost and sides crash (`caching`, rule 2).
+//! A client's slots against a server's lineages, while flights are lost and sides crash (docs/caching.md, 4.2).
 
 use crate::proof::FinishedProof;
 use alloc::sync::Arc;
@@ -204,7 +204,7 @@ impl World {
 }
 
 #[test]
-fn rule_2_failures_are_remembered_over_restarts() {
+fn failures_are_remembered_over_restarts_in_every_scheme() {
     [Scheme::Bithac, Scheme::Compact].into_iter().for_each(failures_are_remembered_over_restarts);
 }
 
@@ -233,7 +233,7 @@ fn failures_are_remembered_over_restarts(scheme: Scheme) {
 }
 
 #[test]
-fn rule_2_a_device_without_clock_that_restarts_for_each_connection_is_not_off_for_ever() {
+fn a_device_without_clock_that_restarts_for_each_connection_is_not_off_for_ever() {
     let mut world = World::new(Scheme::Bithac);
     let mut record = ScopeRecord::default();
     record.health = health::Health::Off { until: None, connections: 3 };
@@ -254,7 +254,7 @@ proptest! {
     /// One connection a day, so that what was switched off is on again. An unconfirmed handshake that both sides ended
     /// well costs nothing; each loss, crash or alert costs one full handshake at most, besides the first.
     #[test]
-    fn rule_2_each_fault_costs_one_full_handshake_at_most(
+    fn each_fault_costs_one_full_handshake_at_most(
         scheme in scheme(),
         connections in prop::collection::vec((reach(), end()), 1..60),
     ) {
@@ -290,7 +290,7 @@ proptest! {
 
     /// Several connections at once, of a client that changes its certificate and crashes at any time.
     #[test]
-    fn rule_2_server_never_selects_what_the_client_cannot_honour(
+    fn server_never_selects_what_the_client_cannot_honour(
         scheme in scheme(),
         steps in prop::collection::vec((0..8_u8, any::<prop::sample::Index>(), end()), 1..200),
     ) {
@@ -316,7 +316,7 @@ proptest! {
             offered.sort();
             offered.dedup();
             let all = running.iter().filter(|running| running.client.offered_ticket().is_some()).count();
-            prop_assert_eq!(offered.len(), all, "rule 3: two running connections showed one ticket");
+            prop_assert_eq!(offered.len(), all, "two running connections showed one ticket");
         }
     }
 }

@@ -1,6 +1,6 @@
 //! What a client keeps of one scope: the server's objects, the two slots for tickets, and how offers fared.
 //!
-//! What must always hold (`caching`, rule 2): a ticket is offered only for what it was made with, and `confirmed` is
+//! What must always hold (docs/caching.md, 4.2): a ticket is offered only for what it was made with, and `confirmed` is
 //! given up only for a ticket that the server is known to have, or when what it stands for is replaced.
 
 use alloc::sync::Arc;

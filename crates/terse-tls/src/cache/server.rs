@@ -1,7 +1,7 @@
 //! One connection's dealings with a server's cache: which ticket it selects, and what it commits.
 //!
-//! What must always hold (`caching`, rules 2 and 5): a selected entry passed its checks in this handshake, and a failed
-//! handshake changes nothing, but that an entry that expired or was revoked is gone.
+//! What must always hold (docs/caching.md, 4.2 and 4.5): a selected entry passed its checks in this handshake, and a
+//! failed handshake changes nothing, but that an entry that expired or was revoked is gone.
 
 use alloc::sync::Arc;
 use core::fmt;
@@ -229,7 +229,7 @@ impl ServerSession {
     }
 
     /// The client is at `address`, which it has proven with its Finished: what it is committed with proves that, once
-    /// (`caching`, rule 7).
+    /// (docs/caching.md, 4.7).
     pub(crate) const fn client_at(&mut self, address: Option<AddressId>) -> &mut Self {
         self.address = address;
         self

@@ -64,7 +64,7 @@ pub trait ServerStore: Send + Sync {
     fn commit(&self, commit: &Commit) -> Poll<Result<(), NotSaved>>;
 
     /// Whether `ticket` proves that a client is at `address`: the handshake that made it came from there, and it has
-    /// proven nothing yet (`caching`, rule 7). If so, it is spent for that purpose, and a persistent store has saved
+    /// proven nothing yet (docs/caching.md, 4.7). If so, it is spent for that purpose, and a persistent store has saved
     /// that before this returns: of any number of calls for one ticket, also across a restart, one at most is `true`.
     ///
     /// An error says that it may not be saved, and means no. So does a store that cannot tell at once: the client is

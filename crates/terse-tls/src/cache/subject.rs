@@ -6,7 +6,7 @@ use crate::crypto::{Digest, Hash};
 /// What a ticket stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TicketSubject {
-    /// Of `bithac`: the client's Certificate (paper 000, IV-B).
+    /// Of `bithac`: the client's Certificate (BiTHaC, IV-B).
     Client(Fingerprint),
     /// Of `compact`: everything static that both sides sent or left out.
     Static(Parts),

@@ -13,7 +13,7 @@ use crate::wire::{CertificateRequest, Encode as _, HandshakeType, ProtocolVersio
 mod tests;
 
 impl Fingerprint {
-    /// Of a Certificate message in its TLS 1.2 form, without context and extensions (paper 000, IV-D).
+    /// Of a Certificate message in its TLS 1.2 form, without context and extensions (BiTHaC, IV-D).
     pub(crate) fn of_chain<'a>(chain: impl Iterator<Item = &'a [u8]> + Clone) -> Self {
         let list_len: usize = chain.clone().map(|certificate| certificate.len() + 3).sum();
         let mut context = Context::new();

@@ -1,6 +1,5 @@
 //! Which CAs issued a chain: their names and keys, kept once for all entries, to check the signatures of CRLs and
-//! staples; and of each certificate the 8 bytes by which a revocation finds it (`caching`, "Objects, fingerprints, what
-//! is kept").
+//! staples; and of each certificate the 8 bytes by which a revocation finds it (docs/caching.md, 3.1).
 //!
 //! What must always hold: beside the trust anchors, [`IssuerTable`] has only CAs of chains that were verified in a
 //! handshake whose Finished was verified; and at most [`MAX_LEARNED`] of those.

@@ -1,5 +1,5 @@
 //! What is kept of a verified chain: the leaf's key, the narrowest validity, the identity that the application sees,
-//! and where revocation is checked what finds its certificates in a CRL (`caching`: the chain itself is dropped). Of a
+//! and where revocation is checked what finds its certificates in a CRL (docs/caching.md, 3.1: the chain itself is dropped). Of a
 //! raw public key that is the key.
 //!
 //! What must always hold: a [`VerifiedPeer`] is only made of a chain or key that was verified, in this handshake or
@@ -135,7 +135,7 @@ impl VerifiedPeer {
     }
 }
 
-/// The narrowest validity of a chain: the greatest notBefore and the smallest notAfter (paper 000, IV-C), with the
+/// The narrowest validity of a chain: the greatest notBefore and the smallest notAfter (BiTHaC, IV-C), with the
 /// depth of the certificate that each comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Validity {

@@ -1,5 +1,5 @@
 //! Revocation lists that can be replaced while connections run, and whether what was verified before is revoked now
-//! (`caching`, "At every use").
+//! (docs/caching.md, 7).
 //!
 //! What must always hold: [`RevocationCheck`] accepts only what path validation with the same lists would accept. In
 //! doubt it does not, and a full handshake follows.

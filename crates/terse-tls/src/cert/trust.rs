@@ -206,7 +206,7 @@ impl Trust {
         self.inner.anchors.iter().filter_map(|anchor| name(&anchor.subject).ok())
     }
 
-    /// What a cached result depends on (`caching`): role, trust anchors, raw public keys, extended key usage, the
+    /// What a cached result depends on (docs/caching.md, 4.5): role, trust anchors, raw public keys, extended key usage, the
     /// signatures accepted in chains, and whether CRLs are required. What they say is checked at every use.
     pub(crate) fn id(&self, hash: &dyn Hash, role: PeerRole<'_>, schemes: &[SignatureScheme]) -> TrustId {
         let mut context = hash.start();

@@ -149,7 +149,7 @@ common_settings! {
     /// Default: `None`.
     record_size_limit, set_record_size_limit(value: impl Into<Option<u16>>) => value.into();
 
-    /// The code point of `client_cached_info` (paper 000, IV-B), which is for private use: 0xff42 unless another
+    /// The code point of `client_cached_info` (BiTHaC, IV-B), which is for private use: 0xff42 unless another
     /// meaning of that is in the way. Both sides must have the same.
     ///
     /// Default: 0xff42.

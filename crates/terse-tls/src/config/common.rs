@@ -164,7 +164,7 @@ impl Common {
         }
     }
 
-    /// `caching`, rule 1: `transcript` takes the fingerprint of what is left out, or reduced to less.
+    /// docs/caching.md, 4.1: `transcript` takes the fingerprint of what is left out, or reduced to less.
     pub(crate) fn bind(&self, transcript: &mut Transcript, fingerprint: Fingerprint) {
         if self.defences().bind_transcript() {
             transcript.add_synthetic(fingerprint);

@@ -313,8 +313,8 @@ impl Connection {
     }
 
     /// The peer closes in the middle of the handshake: close_notify answers close_notify (RFC 5246, 7.2.1; RFC 9846,
-    /// 6.1). But that of a server which has sent its Finished would tell the client that its own was verified (`caching`,
-    /// rule 2).
+    /// 6.1). But that of a server which has sent its Finished would tell the client that its own was verified
+    /// (docs/caching.md, 4.2).
     fn answer_close(&mut self) {
         if !self.handshake.as_ref().is_some_and(Handshake::awaits_last_finished) {
             self.send_alert(Alert { level: Alert::WARNING, description: AlertDescription::CLOSE_NOTIFY });

@@ -3,8 +3,8 @@
 //! A look-up returns the handshake to its previous state, and the ClientHello is handled again after the answer. Until
 //! then the link keeps it, and nothing was sent or stored. After a commit the rest of the handshake follows.
 //!
-//! What must always hold: nothing is sent that tells the client of its ticket before the store has it (`caching`, rule
-//! 2); each commit is made once.
+//! What must always hold: nothing is sent that tells the client of its ticket before the store has it (docs/caching.md,
+//! 4.2); each commit is made once.
 
 use alloc::boxed::Box;
 

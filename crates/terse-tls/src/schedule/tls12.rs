@@ -152,7 +152,7 @@ impl MasterSecret {
         Ticket(ticket)
     }
 
-    /// The ticket that names a cached client object in the next handshake (paper 000, IV-B):
+    /// The ticket that names a cached client object in the next handshake (BiTHaC, IV-B):
     /// `PRF(master_secret, "ssc_ticket_label", object_type || object_hash)`, first 8 bytes.
     fn ssc_ticket(&self, object_type: CachedInformationType, object_hash: Fingerprint) -> Ticket {
         let mut ticket = [0; 8];

@@ -258,7 +258,7 @@ impl ResumptionSecret {
         Ok(Ticket(ticket))
     }
 
-    /// The ticket that names a cached client object in the next handshake (paper 000, IV-B, for TLS 1.3):
+    /// The ticket that names a cached client object in the next handshake (BiTHaC, IV-B, for TLS 1.3):
     /// `HKDF-Expand-Label(resumption_secret, "ssc_ticket", object_type || object_hash, 8)`.
     fn ssc_ticket(&self, object_type: CachedInformationType, object_hash: Fingerprint) -> Result<Ticket, CryptoError> {
         let mut context = [0; 33];

@@ -1,5 +1,5 @@
 //! The transcript (RFC 9846, 4.1; RFC 5246, 7.4.9): the running hash over all handshake messages, with what caching
-//! leaves out put back in (`caching`, rule 1: the transcript always binds the full content). Where the
+//! leaves out put back in (docs/caching.md, 4.1: the transcript always binds the full content). Where the
 //! CertificateVerify of TLS 1.2 is to come, whose hash is not that of the suite, the messages themselves are kept as
 //! well.
 

@@ -1,5 +1,5 @@
-//! The extensions of handshake caching: `cached_info` (RFC 7924, 3), `client_cached_info` (paper 000, IV-B), and
-//! `compact_cache` (`docs/caching.md`).
+//! The extensions of handshake caching: `cached_info` (RFC 7924, 3), `client_cached_info` (BiTHaC, IV-B), and
+//! `compact_cache` (docs/caching.md).
 
 use super::InvalidMessage;
 use super::codec::{Encode, List, Parse, Reader, Writer, non_empty};

@@ -261,7 +261,7 @@ code_points! {
         TICKET_REQUEST = 58 "ticket_request",
         RRC = 61 "rrc",
         ENCRYPTED_CLIENT_HELLO = 0xfe0d "encrypted_client_hello",
-        /// Private use: the client's half of handshake caching (paper 000, IV-B).
+        /// Private use: the client's half of handshake caching (BiTHaC, IV-B).
         CLIENT_CACHED_INFO = 0xff42 "client_cached_info",
         /// Private use: one ticket for all static messages that both sides have sent.
         COMPACT_CACHE = 0xff44 "compact_cache",

@@ -80,15 +80,15 @@ fn fingerprints(world: &World) -> [[u8; 32]; 2] {
         .map(|credential| certificate_fingerprint(credential.chain()))
 }
 
-/// `h` of `docs/caching.md`.
+/// `h` of docs/caching.md.
 fn static_hash(world: &World, request: &[u8; 32]) -> [u8; 32] {
     let [server, client] = fingerprints(world);
     hash(&[&server, request, &client])
 }
 
-/// The ticket of TLS 1.3, from the key exchange on, with the transcript of rule 1.
+/// The ticket of TLS 1.3, from the key exchange on, with the transcript of docs/caching.md, 4.1.
 #[test]
-fn rule_1_compact_recomputed() {
+fn compact_ticket_and_transcript_recomputed() {
     let mut world = World::new(COMPACT[0]);
     world.client.groups(vec![NamedGroup::X25519]);
     world.client.suites(vec![CipherSuite::TLS_AES_128_GCM_SHA256]);
@@ -125,7 +125,7 @@ fn rule_1_compact_recomputed() {
 
 /// The same of TLS 1.2, where the session hash binds it all (RFC 7627, 4).
 #[test]
-fn rule_1_compact_recomputed_in_tls12() {
+fn compact_ticket_and_transcript_recomputed_in_tls12() {
     let mut world = World::new(COMPACT[1]);
     world.client.groups(vec![NamedGroup::X25519, NamedGroup::SECP256R1]); // the certificate's
     world.client.suites(vec![CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256]);
@@ -159,7 +159,7 @@ fn rule_1_compact_recomputed_in_tls12() {
 
 /// What changes is sent, and the rest is not.
 #[test]
-fn rule_5_compact_leaves_out_what_is_the_same() {
+fn compact_leaves_out_what_is_the_same() {
     for setting in COMPACT {
         let [request, server, client] =
             [CachedObject::CertificateRequest, CachedObject::ServerCertificate, CachedObject::ClientCertificate];

@@ -1,5 +1,5 @@
 //! `compact` with a hostile side: replies and offers that make no sense, messages that come although they are left out,
-//! tickets that are stolen; and what the transcript's binding (rule 1) is for.
+//! tickets that are stolen; and what the transcript's binding (docs/caching.md, 4.1) is for.
 
 use alloc::sync::Arc;
 
@@ -306,7 +306,7 @@ fn fault_server_without_the_key_of_the_cached_certificate() {
 /// Two certificates over one key: the client means the second, and shows the ticket of the first. The synthetic message
 /// tells them apart, and nothing else does: without it the server takes the one for the other.
 #[test]
-fn rule_1_compact_binds_the_client_certificate() {
+fn compact_binds_the_client_certificate() {
     for (setting, unbound) in COMPACT.into_iter().flat_map(|setting| [false, true].map(|unbound| (setting, unbound))) {
         let mut world = World::cached(setting);
         for common in [world.client.common_mut(), world.server.common_mut()] {
@@ -334,7 +334,7 @@ fn rule_1_compact_binds_the_client_certificate() {
 
 /// The same of a server: its new certificate over the old key would pass for the old one.
 #[test]
-fn rule_1_compact_binds_the_server_certificate() {
+fn compact_binds_the_server_certificate() {
     for (setting, unbound) in COMPACT.into_iter().flat_map(|setting| [false, true].map(|unbound| (setting, unbound))) {
         let mut world = World::cached(setting);
         for common in [world.client.common_mut(), world.server.common_mut()] {

@@ -91,7 +91,7 @@ fn another_request_chooses_again() {
 
 /// Another list of credentials is another scope: nothing that was kept under the one is offered under the other.
 #[test]
-fn rule_5_other_credentials() {
+fn another_list_of_credentials_is_another_scope() {
     let [first, second] = two();
     let hidden = second.clone().only_for_named_authorities();
     for setting in SETTINGS {

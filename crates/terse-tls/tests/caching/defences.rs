@@ -378,7 +378,7 @@ fn is_pushed_out(setting: Setting, store: Arc<dyn ServerStore>, as_somebody: boo
 
 /// Old tickets go when their successors are used, so one client has two rows, however often it connects.
 #[test]
-fn rule_2_lineages_keep_a_client_from_pushing_out_others() {
+fn lineages_keep_a_client_from_pushing_out_others() {
     for setting in SETTINGS {
         assert!(!is_pushed_out(setting, Arc::new(MemoryServerStore::new(CAPACITY)), true));
         assert!(is_pushed_out(setting, Arc::new(Plain { rows: Mutex::default() }), true));
@@ -387,7 +387,7 @@ fn rule_2_lineages_keep_a_client_from_pushing_out_others() {
 
 /// Whoever has no certificate has rows of `compact` as well, and they have a quota of their own.
 #[test]
-fn rule_2_a_quota_keeps_nobodies_from_pushing_out_others() {
+fn a_quota_keeps_nobodies_from_pushing_out_others() {
     for setting in COMPACT {
         assert!(!is_pushed_out(setting, Arc::new(MemoryServerStore::new(CAPACITY)), false));
         assert!(is_pushed_out(setting, Arc::new(Plain { rows: Mutex::default() }), false));

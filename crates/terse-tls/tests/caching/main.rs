@@ -1,13 +1,13 @@
 //! Handshake caching from end to end, our client against our server: the rules for all schemes, each test named after
 //! its rule; the form on the wire; hostile sides; and random sequences against the same two without a cache.
 //!
-//! - [`rule1`]: the transcript binds the full content
-//! - [`rule2`], [`rule2_failures`]: two slots, and what losses cost
-//! - [`rule3`]: no two connections show the same ticket
-//! - [`rule4`]: the application sees the same peer
-//! - [`rule5_client`], [`rule5_server`], [`revocation`]: when the old entry must not be used
-//! - [`rule6`]: not without the extended master secret
-//! - [`rule8`]: servers that know nothing of it, and HelloRetryRequest
+//! - [`transcript_binding`]: the transcript binds the full content
+//! - [`slots`], [`slots_after_failures`]: two slots, and what losses cost
+//! - [`fresh_tickets`]: no two connections show the same ticket
+//! - [`peer_identity`]: the application sees the same peer
+//! - [`stale_on_client`], [`stale_on_server`], [`revocation`]: when the old entry must not be used
+//! - [`extended_master_secret`]: not without the extended master secret
+//! - [`unaware_peers`]: servers that know nothing of it, and HelloRetryRequest
 //! - [`versions`]: one cache for both versions
 //! - [`wire`], [`wire12`]: byte by byte
 //! - [`compact`], [`compact_faults`]: the scheme of that name, byte by byte and with hostile sides
@@ -25,25 +25,25 @@ mod compact;
 mod compact_faults;
 mod credentials;
 mod defences;
+mod extended_master_secret;
 mod faults_client;
 mod faults_server;
+mod fresh_tickets;
 mod issued;
 mod late;
 mod messages;
 mod model;
 mod model_datagrams;
+mod peer_identity;
 mod revocation;
-mod rule1;
-mod rule2;
-mod rule2_failures;
-mod rule3;
-mod rule4;
-mod rule5_client;
-mod rule5_server;
-mod rule6;
-mod rule8;
 mod schedule;
+mod slots;
+mod slots_after_failures;
+mod stale_on_client;
+mod stale_on_server;
 mod staples;
+mod transcript_binding;
+mod unaware_peers;
 mod versions;
 mod wire;
 mod wire12;

@@ -1,4 +1,4 @@
-//! Rule 5, revocation: CRLs that are replaced while both sides run end what they revoke, and nothing else.
+//! docs/caching.md, 4.5, revocation: CRLs that are replaced while both sides run end what they revoke, and nothing else.
 
 use pki_types::CertificateRevocationListDer;
 use terse_testkit::pair::Side;
@@ -88,7 +88,7 @@ fn leaf_of_the_peer(pki: &Pki, side: Side) -> &terse_pki::Credential {
 }
 
 #[test]
-fn rule_5_a_new_crl_ends_nothing_that_it_does_not_revoke() {
+fn a_new_crl_ends_nothing_that_it_does_not_revoke() {
     for_each(|setting, side| {
         let mut world = checking(setting, side);
         let pki = Pki::shared(CHAIN);
@@ -101,7 +101,7 @@ fn rule_5_a_new_crl_ends_nothing_that_it_does_not_revoke() {
 }
 
 #[test]
-fn rule_5_a_new_crl_ends_what_it_revokes() {
+fn a_new_crl_ends_what_it_revokes() {
     for_each(|setting, side| {
         let mut world = checking(setting, side);
         let pki = Pki::shared(CHAIN);
@@ -116,7 +116,7 @@ fn rule_5_a_new_crl_ends_what_it_revokes() {
 }
 
 #[test]
-fn rule_5_a_revoked_issuer_ends_what_it_issued() {
+fn a_revoked_issuer_ends_what_it_issued() {
     for_each(|setting, side| {
         let mut world = checking(setting, side);
         replace(&world, side, &[crl(&[], 8), crl_of_the_root(true)]);
@@ -126,7 +126,7 @@ fn rule_5_a_revoked_issuer_ends_what_it_issued() {
 
 /// Without a current CRL nothing is believed, but nothing is lost either.
 #[test]
-fn rule_5_without_a_current_crl_nothing_is_used_and_nothing_lost() {
+fn without_a_current_crl_nothing_is_used_and_nothing_lost() {
     let no_crl = CertificateError::UnknownRevocationStatus;
     for (crls, seconds, expected) in [
         (vec![], 0, no_crl),
@@ -153,7 +153,7 @@ fn rule_5_without_a_current_crl_nothing_is_used_and_nothing_lost() {
 
 /// The name is right, the key is not.
 #[test]
-fn rule_5_a_crl_of_an_impostor_counts_for_nothing() {
+fn a_crl_of_an_impostor_counts_for_nothing() {
     for_each(|setting, side| {
         let mut world = checking(setting, side);
         let impostor = Pki::new(CHAIN);
@@ -169,7 +169,7 @@ fn rule_5_a_crl_of_an_impostor_counts_for_nothing() {
 
 /// After a restart the issuer is to be learned anew, which costs one full handshake, and not the entry.
 #[test]
-fn rule_5_a_restart_forgets_who_issued_the_crl() {
+fn a_restart_forgets_who_issued_the_crl() {
     for_each(|setting, side| {
         let mut world = checking(setting, side);
         set_trust(&mut world, side, trust(&[crl(&[], 7)]));
@@ -188,7 +188,7 @@ fn rule_5_a_restart_forgets_who_issued_the_crl() {
 
 /// Where issuers are saved with the cache, a restart costs nothing. Who plants another key under their name has it forgotten.
 #[test]
-fn rule_5_a_restart_with_the_cache_knows_who_issued_the_crl() {
+fn a_restart_with_the_cache_knows_who_issued_the_crl() {
     for_each(|setting, side| {
         let mut world = World::new(setting);
         let issuers = LearnedIssuers::new();
@@ -222,7 +222,7 @@ fn rule_5_a_restart_with_the_cache_knows_who_issued_the_crl() {
 
 /// To begin with CRLs, or to do without, is another policy.
 #[test]
-fn rule_5_whether_crls_are_required_is_part_of_the_policy() {
+fn whether_crls_are_required_is_part_of_the_policy() {
     for_each(|setting, side| {
         let mut world = World::cached(setting);
         set_trust(&mut world, side, trust(&[crl(&[], 7)]));
@@ -234,7 +234,7 @@ fn rule_5_whether_crls_are_required_is_part_of_the_policy() {
 
 /// A connection that has begun is judged by the lists of its beginning, or by the new ones where it verifies in full.
 #[test]
-fn rule_5_a_crl_that_comes_while_a_connection_is_made() {
+fn a_crl_that_comes_while_a_connection_is_made_counts_for_the_next() {
     for_each(|setting, side| {
         let mut world = checking(setting, side);
         let pki = Pki::shared(CHAIN);

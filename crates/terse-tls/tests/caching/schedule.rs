@@ -63,7 +63,7 @@ pub(crate) fn resumption_secret(shared_secret: &[u8], messages: &[&[u8]]) -> [u8
     expand_label(&main, "res master", &hash(messages))
 }
 
-/// The synthetic message that binds what is left out (rule 1).
+/// The synthetic message that binds what is left out (docs/caching.md, 4.1).
 pub(crate) fn synthetic(fingerprint: &[u8; 32]) -> Vec<u8> {
     [&[254, 0, 0, 32], &fingerprint[..]].concat()
 }

@@ -90,7 +90,7 @@ fn a_reduced_certificate_byte_by_byte() {
     assert!(hello.windows(9).any(|window| window == [0, 5, 0, 5, 1, 0, 0, 0, 0]));
 }
 
-/// Rule 1: the fingerprint stands before the reduced message, in the transcript of both.
+/// docs/caching.md, 4.1: the fingerprint stands before the reduced message, in the transcript of both.
 #[test]
 fn the_transcript_binds_what_is_reduced() {
     let fingerprint = certificate_fingerprint(Pki::shared(CHAIN).server.chain());
@@ -318,9 +318,9 @@ fn entries_outlive_staples() {
     assert_eq!(done.server.peer.staple, Staple::Good);
 }
 
-/// Rule 5: another policy for staples is another policy.
+/// docs/caching.md, 4.5: another policy for staples is another policy.
 #[test]
-fn rule_5_staples_required_from_now_on() {
+fn requiring_staples_is_another_policy() {
     for setting in SETTINGS {
         let mut world = cached(setting, Stapling::Ask);
         world.client.trust(trust(Stapling::Require));
@@ -331,9 +331,9 @@ fn rule_5_staples_required_from_now_on() {
     }
 }
 
-/// Rule 5: a revocation that only the staple tells. Once the server has another certificate, all is well.
+/// docs/caching.md, 4.5: a revocation that only the staple tells. Once the server has another certificate, all is well.
 #[test]
-fn rule_5_revoked_by_the_staple() {
+fn a_staple_that_says_revoked_ends_the_use() {
     for setting in SETTINGS {
         let mut world = cached(setting, Stapling::Ask);
         let staple = |world: &World, status| {

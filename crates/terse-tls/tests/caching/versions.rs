@@ -1,4 +1,4 @@
-//! One cache for both versions (`caching`, objects and fingerprints): certificates and tickets serve both, requests are of
+//! One cache for both versions (docs/caching.md, 3.1): certificates and tickets serve both, requests are of
 //! one. A ClientHello that fits both versions offers the same, whatever the server will say.
 
 use terse_testkit::fault::{self, fault};

@@ -1,4 +1,4 @@
-//! The form on the wire of TLS 1.2, byte by byte: RFC 7924, 4, and paper 000, IV-B.
+//! The form on the wire of TLS 1.2, byte by byte: RFC 7924, 4, and BiTHaC, IV-B.
 
 use terse_testkit::fault;
 use terse_testkit::pair::Side;
@@ -137,7 +137,7 @@ fn wire_unknown_ticket_is_answered_by_an_empty_list() {
     assert_eq!(reply(&messages), extensions(&[0xff, 0x42, 0, 2, 0, 0]));
 }
 
-/// The setting of paper 000, V: chains of three RSA-2048 certificates on both sides, and CAs that are named.
+/// The setting of BiTHaC, V: chains of three RSA-2048 certificates on both sides, and CAs that are named.
 fn of_the_paper(schemes: Schemes) -> World {
     let mut world = World::with(TLS12, &terse_aws_lc::PROVIDER, "rsa2048x3").with_long_request();
     world.set_schemes(schemes, schemes);

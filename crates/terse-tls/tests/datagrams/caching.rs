@@ -1,5 +1,5 @@
-//! What losses and crashes cost caching and resumption over datagrams (`caching`, rule 2): one full handshake at most, and
-//! no wrong peer.
+//! What losses and crashes cost caching and resumption over datagrams (docs/caching.md, 4.2): one full handshake at
+//! most, and no wrong peer.
 
 use alloc::sync::Arc;
 
@@ -223,8 +223,8 @@ fn ticket(sent: &[Datagram]) -> Vec<u8> {
     ticket
 }
 
-/// `caching`, rule 2: the acknowledgement of all of the client's last flight says that the server has the new ticket. That of
-/// a part does not, nor one that nobody vouches for.
+/// docs/caching.md, 4.2: the acknowledgement of all of the client's last flight says that the server has the new
+/// ticket. That of a part does not, nor one that nobody vouches for.
 #[test]
 fn the_acknowledgement_of_the_last_flight_confirms_a_ticket() {
     for (name, is_confirmed) in [("all", true), ("a part", false), ("nothing", false), ("by anybody", false)] {
@@ -261,7 +261,7 @@ fn the_acknowledgement_of_the_last_flight_confirms_a_ticket() {
 /// A client that sends and closes, and never reads. That it is connected says that the server has the new ticket: by its
 /// Finished in DTLS 1.2, by its ACK in DTLS 1.3.
 #[test]
-fn rule_3_client_that_only_talks_shows_each_ticket_once() {
+fn client_that_only_talks_shows_each_ticket_once() {
     for version in BOTH_VERSIONS {
         let mut world = World::after(version, Keeps::Certificates, 1);
         let mut tickets = Vec::new();

@@ -1,5 +1,5 @@
 //! A server's store that answers later: what comes meanwhile is lost, and comes again; nothing is sent, and above all
-//! no ACK, before the store has what the client is told of (`caching`, rule 2).
+//! no ACK, before the store has what the client is told of (docs/caching.md, 4.2).
 
 use alloc::sync::Arc;
 

@@ -7,7 +7,7 @@
 //! - [`timers`]: when a flight is sent again, and when no more
 //! - [`narrow`]: what is sent again where little is carried at a time
 //! - [`caching`]: what losses and crashes cost the next connection
-//! - [`rule5`]: when what is kept must not be used
+//! - [`stale`]: when what is kept must not be used
 //! - [`bytes`]: how many bytes a cached handshake takes
 //! - [`budgets`]: how much an address that is not proven is sent
 //! - [`acks`]: what is acknowledged, and what is sent again for it
@@ -56,8 +56,8 @@ mod pairs;
 mod paths;
 mod progress;
 mod random;
-mod rule5;
 mod single;
+mod stale;
 mod tickets;
 mod timers;
 mod trace;

@@ -1,5 +1,5 @@
-//! A ticket of the cache stands for a cookie (`caching`, rule 7): once, from the IP address that it was made at, and for
-//! nothing more.
+//! A ticket of the cache stands for a cookie (docs/caching.md, 4.7): once, from the IP address that it was made at, and
+//! for nothing more.
 
 use alloc::collections::VecDeque;
 use alloc::sync::Arc;
@@ -146,7 +146,7 @@ fn with_the_ticket_of(hello: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn rule_7_who_comes_back_saves_the_round_trip() {
+fn who_comes_back_saves_the_round_trip() {
     for setting in settings() {
         let (version, schemes) = setting;
         let mut scene = Scene::visited(setting, EndpointLimits::default());
@@ -176,7 +176,7 @@ fn rule_7_who_comes_back_saves_the_round_trip() {
 /// `bithac` and `compact` without client authentication, where only what the server shows is left out.
 /// The connection goes on with what was parsed and chosen when the ticket was spent.
 #[test]
-fn rule_7_a_client_hello_is_parsed_and_negotiated_once() {
+fn a_client_hello_is_parsed_and_negotiated_once() {
     for setting in settings() {
         let mut scene = Scene::visited(setting, EndpointLimits::default());
         let (client, hello) = scene.seen_hello(address(HOME, 4000));
@@ -188,7 +188,7 @@ fn rule_7_a_client_hello_is_parsed_and_negotiated_once() {
 }
 
 #[test]
-fn rule_7_also_for_clients_without_a_certificate() {
+fn clients_without_a_certificate_save_the_round_trip_as_well() {
     for version in BOTH_VERSIONS {
         let mut scene = Scene::new((version, Schemes::COMPACT), 1_232, EndpointLimits::default());
         scene.world.setup.server.client_authentication(ClientAuthentication::None);
@@ -199,7 +199,7 @@ fn rule_7_also_for_clients_without_a_certificate() {
 }
 
 #[test]
-fn rule_7_can_be_turned_off() {
+fn proof_by_ticket_can_be_turned_off() {
     for setting in settings() {
         let limits = EndpointLimits::default().tickets_prove_addresses(false);
         let mut scene = Scene::visited(setting, limits);
@@ -212,7 +212,7 @@ fn rule_7_can_be_turned_off() {
 
 /// A ticket of a handshake without an endpoint says nothing of an address.
 #[test]
-fn rule_7_a_ticket_of_a_connection_without_endpoint_proves_nothing() {
+fn a_ticket_of_a_connection_without_endpoint_proves_nothing() {
     for setting in settings() {
         let mut scene = Scene::new(setting, 1_232, EndpointLimits::default());
         let mut pair = scene.world.setup.datagram_pair(1);
@@ -227,7 +227,7 @@ fn rule_7_a_ticket_of_a_connection_without_endpoint_proves_nothing() {
 
 /// Somebody sees a ClientHello, and shows its ticket in the name of others, who did not ask for anything.
 #[test]
-fn rule_7_a_seen_ticket_proves_no_other_address() {
+fn a_seen_ticket_proves_no_other_address() {
     for setting in settings() {
         let attack = |undefended| {
             let mut scene = Scene::visited(setting, without(undefended));
@@ -245,7 +245,7 @@ fn rule_7_a_seen_ticket_proves_no_other_address() {
 
 /// The same, from the client's own address, after the client.
 #[test]
-fn rule_7_a_spent_ticket_proves_nothing() {
+fn a_spent_ticket_proves_nothing() {
     for setting in settings() {
         let attack = |undefended| {
             let mut scene = Scene::visited(setting, without(undefended));
@@ -267,7 +267,7 @@ fn rule_7_a_spent_ticket_proves_nothing() {
 
 /// The same, before the client: it pays for the cookie then, and no more.
 #[test]
-fn rule_7_whoever_is_faster_costs_the_client_a_round_trip() {
+fn whoever_is_faster_costs_the_client_a_round_trip() {
     for setting in settings() {
         let mut scene = Scene::visited(setting, EndpointLimits::default());
         let (client, hello) = scene.seen_hello(address(HOME, 4000));
@@ -279,7 +279,7 @@ fn rule_7_whoever_is_faster_costs_the_client_a_round_trip() {
 
 /// A mere copy, from the same address and port, begins what the client would have begun.
 #[test]
-fn rule_7_a_copy_of_the_first_message_changes_nothing() {
+fn a_copy_of_the_first_message_changes_nothing() {
     for setting in settings() {
         let mut scene = Scene::visited(setting, EndpointLimits::default());
         let (client, hello) = scene.seen_hello(address(HOME, 4000));
@@ -294,7 +294,7 @@ fn rule_7_a_copy_of_the_first_message_changes_nothing() {
 
 /// RFC 9147, 5.11: an attacker who saw the ticket of one client ends no connection of another at the same IP address.
 #[test]
-fn rule_7_a_seen_ticket_ends_no_connection() {
+fn a_seen_ticket_ends_no_connection() {
     for setting in settings() {
         let attack = |undefended| {
             let mut scene = Scene::visited(setting, without(undefended));
@@ -320,7 +320,7 @@ fn rule_7_a_seen_ticket_ends_no_connection() {
 
 /// The server saves that a ticket is spent before it answers.
 #[test]
-fn rule_7_a_spent_ticket_stays_spent_over_a_restart() {
+fn a_spent_ticket_stays_spent_over_a_restart() {
     for setting in settings() {
         for is_saved in [true, false] {
             let mut scene = Scene::visited(setting, EndpointLimits::default());
@@ -364,7 +364,7 @@ impl ServerStore for Unsure {
 }
 
 #[test]
-fn rule_7_a_store_that_is_not_sure_costs_the_round_trip() {
+fn a_store_that_is_not_sure_costs_the_round_trip() {
     for setting in settings() {
         let mut scene = Scene::visited(setting, EndpointLimits::default());
         let mut cache = scene.world.setup.server.config().cache().unwrap().clone();
@@ -380,7 +380,7 @@ fn rule_7_a_store_that_is_not_sure_costs_the_round_trip() {
 
 /// The server needs a share in another group: its HelloRetryRequest has a cookie, and that alone says where the client is.
 #[test]
-fn rule_7_another_group_is_asked_for_with_a_cookie() {
+fn another_group_is_asked_for_with_a_cookie() {
     for schemes in [Schemes::BITHAC, Schemes::COMPACT] {
         let mut scene = Scene::visited((ProtocolVersion::TLS_1_3, schemes), EndpointLimits::default());
         scene.world.setup.server.groups(vec![NamedGroup::SECP256R1]);
@@ -408,7 +408,7 @@ fn rule_7_another_group_is_asked_for_with_a_cookie() {
 
 /// Who showed no more than a ticket asks again itself, if nothing comes: what is sent unasked goes to a stranger.
 #[test]
-fn rule_7_nothing_is_sent_unasked() {
+fn nothing_is_sent_unasked() {
     for setting in settings() {
         let mut scene = Scene::visited(setting, EndpointLimits::default());
         let (client, hello) = scene.seen_hello(address(HOME, 4000));
@@ -432,7 +432,7 @@ fn rule_7_nothing_is_sent_unasked() {
 
 /// Whatever the server has to send: of a renewed certificate the whole chain. The client gets it all, with a pause.
 #[test]
-fn rule_7_until_the_client_answers_it_gets_three_times_what_it_sent() {
+fn until_the_client_answers_it_gets_three_times_what_it_sent() {
     let setting = (ProtocolVersion::TLS_1_3, Schemes::COMPACT);
     let renewed = |undefended| {
         let mut scene = Scene::visited(setting, without(undefended));
@@ -523,7 +523,7 @@ impl Scene {
 
 /// What is sent again finds the handshake that it belongs to: a loss does not cost the cookie.
 #[test]
-fn rule_7_every_datagram_lost_doubled_and_late() {
+fn every_datagram_may_be_lost_doubled_and_late() {
     for setting in settings() {
         for max_datagram in [99, 548, 1_232] {
             let scene = || {

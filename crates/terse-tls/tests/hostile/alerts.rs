@@ -140,7 +140,7 @@ fn fatal_before_the_version_is_known() {
 }
 
 /// RFC 5246, 7.2.1; RFC 9846, 6.1: close_notify has its answer in every mode, wherever it is believed. But a client that is
-/// connected would take a server's for the proof that its own Finished was verified (`caching`, rule 2), so that a
+/// connected would take a server's for the proof that its own Finished was verified (docs/caching.md, 4.2), so that a
 /// server which has sent its Finished says nothing.
 #[test]
 fn close_notify_in_every_mode() {

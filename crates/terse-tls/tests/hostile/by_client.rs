@@ -94,7 +94,7 @@ fn misplaced_extension_of_a_certificate() {
     check(&rich(TLS13), Side::Client, [key_share]);
 }
 
-/// Under a ticket (paper 000, IV-B).
+/// Under a ticket (BiTHaC, IV-B).
 #[test]
 fn cached_certificate() {
     for version in VERSIONS {

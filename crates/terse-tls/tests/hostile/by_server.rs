@@ -17,7 +17,7 @@ const CR: HandshakeType = HandshakeType::CERTIFICATE_REQUEST;
 const CT: HandshakeType = HandshakeType::CERTIFICATE;
 const SKE: HandshakeType = HandshakeType::SERVER_KEY_EXCHANGE;
 
-/// Selections of what was not offered, and contradictions (`caching`).
+/// Selections of what was not offered, and contradictions (docs/caching.md, 5).
 #[test]
 fn caching_replies() {
     for version in VERSIONS {

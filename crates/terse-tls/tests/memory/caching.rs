@@ -1,4 +1,4 @@
-//! The heap of handshakes with a cache against that without one (paper 000, V-C): of the first, which fills it, and of
+//! The heap of handshakes with a cache against that without one (BiTHaC, V-C): of the first, which fills it, and of
 //! later ones, which leave out what is in it.
 
 use alloc::sync::Arc;
@@ -163,7 +163,7 @@ fn peaks(mut setup: Setup, cookie: bool, schemes: Option<Schemes>) -> [[i64; 2];
 
 const LATER: u64 = 4;
 
-/// Paper 000 has +3.44 % and +1.22 % of the client's memory. A client that has only what it needs takes less while it
+/// BiTHaC has +3.44 % and +1.22 % of the client's memory. A client that has only what it needs takes less while it
 /// verifies a chain, and may take most at the end of the handshake, when the cache has grown.
 #[test]
 fn a_cache_takes_no_more_than_its_share() {

@@ -156,12 +156,12 @@ fn early_data_after_a_hello_retry_request() {
     check(world, EE, accept, error, Alert::UNSUPPORTED_EXTENSION);
 }
 
-/// `caching`, rule 6
+/// docs/caching.md, 4.6
 #[test]
 fn a_caching_reply_beside_a_key() {
     for body in [&b""[..], &[0, 0], &[0, 1, 1]] {
         for kind in [Ext::CLIENT_CACHED_INFO, Ext::CACHED_INFO] {
-            let mut world = crate::rule6::cached(ProtocolVersion::TLS_1_3, Kept::InTickets);
+            let mut world = crate::beside_caching::cached(ProtocolVersion::TLS_1_3, Kept::InTickets);
             world.setup.server.fault(Some(first(EE, move |m| {
                 remove_extension(m, kind);
                 add_extension(m, kind, body);

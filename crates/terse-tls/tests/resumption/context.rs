@@ -1,5 +1,5 @@
-//! A changed world: the session of another context must not be used, and the handshake goes on in full (`caching`,
-//! rule 5; RFC 9846, 4.7.1; RFC 7627, 5.3). In both versions.
+//! A changed world: the session of another context must not be used, and the handshake goes on in full
+//! (docs/caching.md, 4.5; RFC 9846, 4.7.1; RFC 7627, 5.3). In both versions.
 
 use terse_testkit::pair::Pair;
 use terse_testkit::pki::{NOW, Pki, SERVER_NAME, server_address, validity};

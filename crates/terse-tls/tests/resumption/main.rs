@@ -15,10 +15,11 @@
 //! - [`tls12`]: what a resumed handshake of TLS 1.2 is
 //! - [`tls12_bounds`]: which sessions it does not keep, or use
 //! - [`tls12_attacks`]: a hostile peer in TLS 1.2
-//! - [`rule6`]: beside handshake caching (`caching`, rule 6)
+//! - [`beside_caching`]: beside handshake caching (docs/caching.md, 4.6)
 
 extern crate alloc;
 
+mod beside_caching;
 mod bounds;
 mod by_client;
 mod by_server;
@@ -28,7 +29,6 @@ mod psk;
 mod rejected;
 mod resumed;
 mod revocation;
-mod rule6;
 mod tls12;
 mod tls12_attacks;
 mod tls12_bounds;

@@ -1,5 +1,5 @@
 //! CRLs that are replaced while both sides run: a revoked peer's sessions end, on either side, in tickets and in stores
-//! (`caching`, "Objects, fingerprints, what is kept").
+//! (docs/caching.md, 3.1).
 
 use pki_types::CertificateRevocationListDer;
 use terse_pki::{Revocation, Validity};

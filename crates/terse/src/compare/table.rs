@@ -109,7 +109,7 @@ fn saved(group: &[Row], row: &Row) -> String {
     }
 }
 
-/// What paper 000 says was saved, if it measured this.
+/// What BiTHaC says was saved, if it measured this.
 fn paper_share(row: &Row) -> Option<String> {
     if row.certificates != paper::CERTIFICATES || row.mode == Mode::Full {
         return None;

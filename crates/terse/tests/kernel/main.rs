@@ -81,7 +81,7 @@ fn agreement<'s>(link: &Link, pki: &Path, (version, mode): (&str, &str), simulat
     met
 }
 
-/// A chain of three, as in paper 000, V-A.
+/// A chain of three, as in BiTHaC, V-A.
 fn make_certificates(pki: &Path) {
     let out = pki.to_str().unwrap();
     let terse = |words: &str| {

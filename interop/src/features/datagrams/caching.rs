@@ -1,4 +1,5 @@
-//! `caching`, rule 8, over datagrams: peers that have never heard of it get a full handshake, and do no harm to the cache.
+//! docs/caching.md, 4.8, over datagrams: peers that have never heard of it get a full handshake, and do no harm to the
+//! cache.
 
 use super::{Cell, Feature, with};
 use crate::case::Case;
@@ -9,8 +10,8 @@ use crate::peer::{Peer, Role};
 
 pub(super) fn features() -> Vec<Feature> {
     vec![
-        Feature::dtls("rule_8_rfc7924", |cell| with_caching(cell, "rfc7924")),
-        Feature::dtls("rule_8_bithac", |cell| with_caching(cell, "bithac")),
+        Feature::dtls("peer_without_rfc7924", |cell| with_caching(cell, "rfc7924")),
+        Feature::dtls("peer_without_bithac", |cell| with_caching(cell, "bithac")),
     ]
 }
 

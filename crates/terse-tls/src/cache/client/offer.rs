@@ -1,6 +1,6 @@
 //! What a client offers of what it keeps: one scheme's offer at a time, and nothing that does not pass its checks.
 //!
-//! What must always hold (`caching`, "Offering and selecting"): a ticket is offered only while all that it names can be
+//! What must always hold (docs/caching.md, 5.4): a ticket is offered only while all that it names can be
 //! used, and by one running connection.
 
 use alloc::boxed::Box;

@@ -1,4 +1,4 @@
-//! What a client offers and learns: rules 2, 3 and 5 of `caching`, one connection at a time or several.
+//! What a client offers and learns: docs/caching.md, 4.2, 4.3 and 4.5, one connection at a time or several.
 
 use alloc::sync::Arc;
 
@@ -147,7 +147,7 @@ fn what_is_too_large_is_not_kept() {
 }
 
 #[test]
-fn rule_2_confirmed_is_offered_until_it_was_used_three_times() {
+fn confirmed_is_offered_until_it_was_used_three_times() {
     let mut client = Client::new();
     let confirmed = client.connect(true);
     let mut newest = client.connect(false); // sets `newer` first
@@ -159,14 +159,14 @@ fn rule_2_confirmed_is_offered_until_it_was_used_three_times() {
 }
 
 #[test]
-fn rule_2_newer_is_offered_if_there_is_no_confirmed() {
+fn newer_is_offered_if_there_is_no_confirmed() {
     let mut client = Client::new();
     let newer = client.connect(false);
     assert_eq!(client.begin().offered_ticket(), Some(newer));
 }
 
 #[test]
-fn rule_2_application_data_confirms_and_empties_the_other_slot() {
+fn application_data_confirms_and_empties_the_other_slot() {
     let mut client = Client::new();
     client.connect(true);
     client.connect(false);
@@ -179,7 +179,7 @@ fn rule_2_application_data_confirms_and_empties_the_other_slot() {
 }
 
 #[test]
-fn rule_2_application_data_before_the_own_finished_confirms_nothing() {
+fn application_data_before_the_own_finished_confirms_nothing() {
     let mut client = Client::new();
     let confirmed = client.connect(true);
     client.begin().confirmed();
@@ -187,7 +187,7 @@ fn rule_2_application_data_before_the_own_finished_confirms_nothing() {
 }
 
 #[test]
-fn rule_2_selection_under_newer_confirms_it() {
+fn selection_under_newer_confirms_it() {
     let mut client = Client::new();
     let first = client.connect(false);
     client.connect(false); // uses `first`, which is thereby known to the server; its own ticket is `newer`
@@ -199,7 +199,7 @@ fn rule_2_selection_under_newer_confirms_it() {
 }
 
 #[test]
-fn rule_2_selection_without_verified_finished_confirms_nothing() {
+fn selection_without_verified_finished_confirms_nothing() {
     let mut client = Client::new();
     let confirmed = client.connect(true);
     for _ in 0..4 {
@@ -218,7 +218,7 @@ fn rule_2_selection_without_verified_finished_confirms_nothing() {
 }
 
 #[test]
-fn rule_2_authenticated_unknown_drops_the_offered_ticket_only() {
+fn authenticated_unknown_drops_the_offered_ticket_only() {
     let mut client = Client::new();
     let confirmed = client.connect(true);
     let newer = client.connect(false);
@@ -232,7 +232,7 @@ fn rule_2_authenticated_unknown_drops_the_offered_ticket_only() {
 }
 
 #[test]
-fn rule_2_ticket_that_is_not_called_unknown_stays() {
+fn ticket_that_is_not_called_unknown_stays() {
     let mut client = Client::new();
     let confirmed = client.connect(true);
     client.begin().server_finished(false);
@@ -240,7 +240,7 @@ fn rule_2_ticket_that_is_not_called_unknown_stays() {
 }
 
 #[test]
-fn rule_2_alert_after_selection_drops_both_slots_and_what_was_selected() {
+fn alert_after_selection_drops_both_slots_and_what_was_selected() {
     let mut client = Client::new();
     client.connect(true);
     client.connect(false);
@@ -254,7 +254,7 @@ fn rule_2_alert_after_selection_drops_both_slots_and_what_was_selected() {
 }
 
 #[test]
-fn rule_2_alert_after_the_own_finished_drops_both_slots() {
+fn alert_after_the_own_finished_drops_both_slots() {
     let mut client = Client::new();
     client.connect(true);
     let mut session = client.begin();
@@ -264,7 +264,7 @@ fn rule_2_alert_after_the_own_finished_drops_both_slots() {
 }
 
 #[test]
-fn rule_2_alert_without_selection_or_after_confirmation_drops_nothing() {
+fn alert_without_selection_or_after_confirmation_drops_nothing() {
     let mut client = Client::new();
     let first = client.connect(true);
     client.begin().failed(Failure::AlertOrFailedCheck, client.context.now);
@@ -278,7 +278,7 @@ fn rule_2_alert_without_selection_or_after_confirmation_drops_nothing() {
 }
 
 #[test]
-fn rule_2_after_two_unanswered_offers_attempts_alternate_until_one_succeeds() {
+fn after_two_unanswered_offers_attempts_alternate_until_one_succeeds() {
     let mut client = Client::new();
     client.connect(true);
     for attempt in 0..9 {
@@ -293,7 +293,7 @@ fn rule_2_after_two_unanswered_offers_attempts_alternate_until_one_succeeds() {
 }
 
 #[test]
-fn rule_2_failures_without_an_offer_do_not_count() {
+fn failures_without_an_offer_do_not_count() {
     let mut client = Client::new();
     (0..5).for_each(|_| client.time_out());
     assert!(client.store.is_empty());
@@ -303,7 +303,7 @@ fn rule_2_failures_without_an_offer_do_not_count() {
 }
 
 #[test]
-fn rule_2_losses_after_the_own_finished_count_as_unanswered() {
+fn losses_after_the_own_finished_count_as_unanswered() {
     let mut client = Client::new();
     client.connect(true);
     for _ in 0..2 {
@@ -333,7 +333,7 @@ fn switched_off(context: Context<'static>) -> Client {
 }
 
 #[test]
-fn rule_2_cached_that_fails_again_after_full_is_off_for_24_hours() {
+fn cached_that_fails_again_after_full_is_off_for_24_hours() {
     const DAY: u64 = 24 * 60 * 60;
     let mut client = switched_off(context());
     for (seconds, offers) in [(0, false), (DAY - 1, false), (DAY, true)] {
@@ -352,7 +352,7 @@ fn rule_2_cached_that_fails_again_after_full_is_off_for_24_hours() {
 }
 
 #[test]
-fn rule_2_off_without_a_clock_lasts_24_connections() {
+fn off_without_a_clock_lasts_24_connections() {
     let client = switched_off(Context { now: no_clock(), without_clock: true, ..context() });
     for connection in 0..24 {
         assert!(!client.offers_anything(), "connection {connection}");
@@ -361,7 +361,7 @@ fn rule_2_off_without_a_clock_lasts_24_connections() {
 }
 
 #[test]
-fn rule_2_off_under_a_clock_that_was_ahead_ends_a_day_after_it_was_set_right() {
+fn off_under_a_clock_that_was_ahead_ends_a_day_after_it_was_set_right() {
     let ahead = Context { now: at(NOT_AFTER - 1), ..context() };
     let mut client = switched_off(ahead);
     client.context.now = at(TODAY);
@@ -371,7 +371,7 @@ fn rule_2_off_under_a_clock_that_was_ahead_ends_a_day_after_it_was_set_right() {
 }
 
 #[test]
-fn rule_2_parallel_connections_offer_no_ticket() {
+fn parallel_connections_offer_no_ticket() {
     let mut client = Client::new();
     let ticket = client.connect(true);
     let mut running = client.begin();
@@ -391,7 +391,7 @@ fn rule_2_parallel_connections_offer_no_ticket() {
 }
 
 #[test]
-fn rule_2_first_contact_holds_the_ticket_that_it_makes() {
+fn first_contact_holds_the_ticket_that_it_makes() {
     let mut client = Client::new();
     let mut running = client.begin();
     client.finish(&mut running);
@@ -401,7 +401,7 @@ fn rule_2_first_contact_holds_the_ticket_that_it_makes() {
 }
 
 #[test]
-fn rule_2_failed_connection_releases_its_ticket() {
+fn failed_connection_releases_its_ticket() {
     let mut client = Client::new();
     let ticket = client.connect(true);
     let mut session = client.begin();
@@ -412,7 +412,7 @@ fn rule_2_failed_connection_releases_its_ticket() {
 }
 
 #[test]
-fn rule_2_failed_save_never_fails_a_connection() {
+fn failed_save_never_fails_a_connection() {
     #[derive(Debug)]
     struct Broken(MemoryClientStore);
     impl ClientStore for Broken {
@@ -427,7 +427,7 @@ fn rule_2_failed_save_never_fails_a_connection() {
 }
 
 #[test]
-fn rule_3_no_two_connections_show_the_same_ticket() {
+fn no_two_connections_show_the_same_ticket() {
     let mut client = Client::new();
     let mut shown = alloc::collections::BTreeSet::new();
     for _ in 0..20 {
@@ -443,7 +443,7 @@ fn rule_3_no_two_connections_show_the_same_ticket() {
 }
 
 #[test]
-fn rule_5_renewed_server_certificate_replaces_the_old_one() {
+fn renewed_server_certificate_replaces_the_old_one() {
     let mut client = Client::new();
     client.connect(true);
     let mut session = client.begin();
@@ -455,7 +455,7 @@ fn rule_5_renewed_server_certificate_replaces_the_old_one() {
 }
 
 #[test]
-fn rule_5_new_own_certificate_gets_no_old_ticket() {
+fn new_own_certificate_gets_no_old_ticket() {
     const OTHER: [Fingerprint; 1] = [Fingerprint([10; 32])];
     let mut client = Client::new();
     client.connect(true);
@@ -466,7 +466,7 @@ fn rule_5_new_own_certificate_gets_no_old_ticket() {
 }
 
 #[test]
-fn rule_5_changed_trust_uses_no_old_entry() {
+fn changed_trust_uses_no_old_entry() {
     let mut client = Client::new();
     client.connect(true);
     client.context.trust_id = TrustId([8; 8]);
@@ -477,7 +477,7 @@ fn rule_5_changed_trust_uses_no_old_entry() {
 }
 
 #[test]
-fn rule_5_no_entry_crosses_scopes() {
+fn no_entry_crosses_scopes() {
     let mut client = Client::new();
     client.connect(true);
     let other = ServerId::from_host_name(Some(b"other.example")).expect("short");
@@ -506,7 +506,7 @@ fn expired_entry_is_deleted_and_early_clock_only_waits() {
     assert_eq!(offered_at(at(TODAY), false), (false, None), "it was deleted");
 }
 
-/// `caching`: usable only under an equal certificate type, and a raw public key in its own version only.
+/// docs/caching.md, 3.1 and 4.5: usable only under an equal type of certificate; a raw public key only in its version.
 #[test]
 fn raw_public_key_is_offered_where_it_can_be_taken() {
     const BOTH: &[CertificateType] = &[CertificateType::RAW_PUBLIC_KEY, CertificateType::X509];

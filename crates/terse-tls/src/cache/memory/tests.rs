@@ -64,7 +64,7 @@ fn server_store_forgets_the_least_recently_used_client() {
 }
 
 #[test]
-fn rule_2_ticket_that_is_only_shown_does_not_stay_longer() {
+fn ticket_that_is_only_shown_does_not_stay_longer() {
     let store = MemoryServerStore::new(2);
     let row = row(entry(OWN));
     let commit = |n| store.commit(Commit { ticket: ticket(n), row: row.clone(), parent: None, time: None });
@@ -76,7 +76,7 @@ fn rule_2_ticket_that_is_only_shown_does_not_stay_longer() {
 
 /// Anybody can make a row without a client certificate: they push out each other, and nobody else.
 #[test]
-fn rule_2_rows_without_a_client_certificate_have_a_quota_of_their_own() {
+fn rows_without_a_client_certificate_have_a_quota_of_their_own() {
     let store = MemoryServerStore::new(2);
     let commit = |n, row: &Row, parent: Option<u64>| {
         store.commit(Commit { ticket: ticket(n), row: row.clone(), parent: parent.map(ticket), time: None })
@@ -159,7 +159,7 @@ fn parallel_threads_lose_no_update() {
 proptest! {
     /// Whatever is used in whatever order: a lineage has a ticket and its parent at most, and the store its capacity.
     #[test]
-    fn rule_2_lineage_never_has_more_than_parent_and_child(
+    fn lineage_never_has_more_than_parent_and_child(
         capacity in 1..10_usize,
         handshakes in prop::collection::vec((any::<prop::sample::Index>(), any::<bool>()), 1..40),
     ) {

@@ -1,4 +1,4 @@
-//! `bithac`: RFC 7924 for what the server sends, and tickets for the client's Certificate (paper 000, IV-B).
+//! `bithac`: RFC 7924 for what the server sends, and tickets for the client's Certificate (BiTHaC, IV-B).
 
 use alloc::vec::Vec;
 

@@ -30,7 +30,7 @@ mod rfc7924;
 pub enum Scheme {
     /// RFC 7924: the server's Certificate and CertificateRequest.
     Rfc7924,
-    /// RFC 7924, and tickets for the client's Certificate (paper 000).
+    /// RFC 7924, and tickets for the client's Certificate (BiTHaC).
     Bithac,
     /// One ticket for all three messages, which are then not sent at all.
     Compact,
@@ -79,7 +79,7 @@ impl Schemes {
     pub const OFF: Self = Self(0);
     /// RFC 7924 alone: what the server sends.
     pub const RFC7924: Self = Self::OFF.with(Scheme::Rfc7924);
-    /// RFC 7924, and tickets for the client's Certificate (paper 000).
+    /// RFC 7924, and tickets for the client's Certificate (BiTHaC).
     pub const BITHAC: Self = Self::RFC7924.with(Scheme::Bithac);
     /// All of these, and one ticket for everything static.
     pub const COMPACT: Self = Self::BITHAC.with(Scheme::Compact);

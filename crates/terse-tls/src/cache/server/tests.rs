@@ -1,4 +1,4 @@
-//! What a server selects and commits: rules 2 and 5 of `caching`.
+//! What a server selects and commits: docs/caching.md, 4.2 and 4.5.
 
 use crate::proof::FinishedProof;
 use alloc::sync::Arc;
@@ -64,7 +64,7 @@ fn failed_handshake_changes_nothing() {
 }
 
 #[test]
-fn rule_2_new_ticket_deletes_the_parents_parent() {
+fn new_ticket_deletes_the_parents_parent() {
     let (store, cache) = store();
     connect(&cache, 0, 1, OWN);
     connect(&cache, 1, 2, OWN);
@@ -74,7 +74,7 @@ fn rule_2_new_ticket_deletes_the_parents_parent() {
 }
 
 #[test]
-fn rule_2_new_ticket_deletes_the_parents_other_child() {
+fn new_ticket_deletes_the_parents_other_child() {
     let (store, cache) = store();
     connect(&cache, 0, 1, OWN);
     connect(&cache, 1, 2, OWN);
@@ -83,7 +83,7 @@ fn rule_2_new_ticket_deletes_the_parents_other_child() {
 }
 
 #[test]
-fn rule_2_another_certificate_does_not_join_the_lineage() {
+fn another_certificate_does_not_join_the_lineage() {
     let (store, cache) = store();
     connect(&cache, 0, 1, OWN);
     connect(&cache, 1, 2, OWN);
@@ -92,7 +92,7 @@ fn rule_2_another_certificate_does_not_join_the_lineage() {
 }
 
 #[test]
-fn rule_2_rows_are_per_ticket_never_per_certificate() {
+fn rows_are_per_ticket_never_per_certificate() {
     let (store, cache) = store();
     connect(&cache, 0, 1, OWN);
     connect(&cache, 0, 2, OWN);
@@ -102,7 +102,7 @@ fn rule_2_rows_are_per_ticket_never_per_certificate() {
 }
 
 #[test]
-fn rule_2_ticket_of_a_parent_that_is_gone_stands_alone() {
+fn ticket_of_a_parent_that_is_gone_stands_alone() {
     let (store, cache) = store();
     connect(&cache, 0, 1, OWN);
     let mut session = begin(&cache);
@@ -123,7 +123,7 @@ fn parent_and_child_share_their_entry() {
 }
 
 #[test]
-fn rule_5_no_use_under_another_policy() {
+fn no_use_under_another_policy() {
     let (store, cache) = store();
     connect(&cache, 0, 1, OWN);
     let refused = |trust_id: Option<_>, host, reason| {
@@ -144,7 +144,7 @@ fn rule_5_no_use_under_another_policy() {
 }
 
 #[test]
-fn rule_5_changed_client_key_gets_no_use_of_the_old_entry() {
+fn changed_client_key_gets_no_use_of_the_old_entry() {
     let (_, cache) = store();
     connect(&cache, 0, 1, OWN);
     connect(&cache, 1, 2, fingerprint(9));
@@ -200,7 +200,7 @@ fn server_names_compare_without_case() {
     assert_eq!(session.select(look_up(&*cache.store, [ticket(1)])), Some(0));
 }
 
-/// `caching`: usable only under an equal certificate type, and a raw public key in its own version only.
+/// docs/caching.md, 3.1 and 4.5: usable only under an equal type of certificate; a raw public key only in its version.
 #[test]
 fn raw_public_key_is_used_as_such_and_in_its_version() {
     let (_, cache) = store();

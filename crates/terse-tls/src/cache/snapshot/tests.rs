@@ -311,7 +311,7 @@ proptest! {
     }
 }
 
-/// `docs/caching.md`: what a client with several credentials takes more.
+/// docs/caching.md: what a client with several credentials takes more.
 #[test]
 fn what_several_credentials_take() {
     let len = |scope: &Scope, suited| {

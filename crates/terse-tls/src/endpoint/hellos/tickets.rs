@@ -1,4 +1,4 @@
-//! Whether a client's ticket stands for a cookie: a round trip less for who comes back (`caching`, rule 7).
+//! Whether a client's ticket stands for a cookie: a round trip less for who comes back (docs/caching.md, 4.7).
 //!
 //! Only the client and the server know a ticket until it is sent. An observer can copy it, and send it first from a
 //! forged address: the server then sends at most three times as many bytes there, once.

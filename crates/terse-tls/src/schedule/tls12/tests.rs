@@ -156,7 +156,7 @@ fn an_exporter_refuses_what_it_must_not_give() {
     }
 }
 
-/// Paper 000, IV-B. The values come from OpenSSL's TLS1-PRF.
+/// BiTHaC, IV-B. The values come from OpenSSL's TLS1-PRF.
 #[test]
 fn tickets_for_cached_client_objects() {
     for (suite, object_type, expected) in [
@@ -168,7 +168,7 @@ fn tickets_for_cached_client_objects() {
     }
 }
 
-/// `docs/caching.md`. The values were computed with Python's `hmac`.
+/// docs/caching.md. The values were computed with Python's `hmac`.
 #[test]
 fn tickets_for_everything_static() {
     let [server, request, client] = [2, 3, 1].map(|n| Fingerprint([n; 32]));

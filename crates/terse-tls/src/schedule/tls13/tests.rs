@@ -111,7 +111,7 @@ fn labels_without_a_published_vector() {
     assert_eq!(exported[..], expand(&derived, 100, b"tls13 exporter", SHA256.hash(&[b"context"]).as_ref()));
 }
 
-/// `docs/caching.md`. The values were computed with Python's `hmac`.
+/// docs/caching.md. The values were computed with Python's `hmac`.
 #[test]
 fn tickets_for_everything_static() {
     let [server, request, client] = [2, 3, 1].map(|n| Fingerprint([n; 32]));
@@ -186,7 +186,7 @@ fn a_binder_has_the_label_of_its_key() {
     assert_eq!(other.err(), bad, "another ClientHello");
 }
 
-/// `caching`, rule 1: what is left out stands in the transcript as a message_hash message.
+/// docs/caching.md, 4.1: what is left out stands in the transcript as a message_hash message.
 #[test]
 fn a_synthetic_message_binds_the_fingerprint() {
     let mut transcript = Pending::new(b"ClientHello").start(SHA256);

@@ -3,7 +3,7 @@
 use super::*;
 use crate::test_crypto::SHA256;
 
-/// `caching`, rule 1: what is left out stands in the transcript as a message_hash message.
+/// docs/caching.md, 4.1: what is left out stands in the transcript as a message_hash message.
 #[test]
 fn a_synthetic_message_binds_the_fingerprint() {
     let mut transcript = Pending::new(b"ClientHello").start(SHA256);

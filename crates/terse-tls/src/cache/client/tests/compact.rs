@@ -179,7 +179,7 @@ fn a_ticket_with_a_request_is_offered_where_its_version_can_be_negotiated() {
 }
 
 #[test]
-fn rule_5_a_ticket_is_offered_only_while_what_it_names_passes_its_checks() {
+fn a_ticket_is_offered_only_while_what_it_names_passes_its_checks() {
     let mut client = client();
     full().connect(&mut client);
     let good = client.context;
@@ -205,7 +205,7 @@ fn rule_5_a_ticket_is_offered_only_while_what_it_names_passes_its_checks() {
 }
 
 #[test]
-fn rule_5_a_ticket_goes_when_what_it_names_is_replaced() {
+fn a_ticket_goes_when_what_it_names_is_replaced() {
     type Change = fn(&mut Contact);
     let changes: [(Change, [bool; 4]); 4] = [
         (|_| (), TICKET),
@@ -267,7 +267,7 @@ fn a_ticket_is_not_kept_if_what_it_names_is_not() {
 }
 
 #[test]
-fn rule_2_a_ticket_is_known_by_any_bit_and_unknown_without() {
+fn a_ticket_is_known_by_any_bit_and_unknown_without() {
     for bit in 0..3 {
         let mut client = client();
         full().connect(&mut client);
@@ -295,7 +295,7 @@ fn rule_2_a_ticket_is_known_by_any_bit_and_unknown_without() {
 }
 
 #[test]
-fn rule_2_the_two_slots_are_those_of_every_scheme() {
+fn the_two_slots_are_those_of_every_scheme() {
     let mut client = client();
     let confirmed = full().connect(&mut client);
     for _ in 0..4 {
@@ -315,7 +315,7 @@ fn rule_2_the_two_slots_are_those_of_every_scheme() {
 }
 
 #[test]
-fn rule_6_beside_a_session_nothing_but_support_is_said() {
+fn beside_a_session_nothing_but_support_is_said() {
     let mut client = client();
     full().connect(&mut client);
     client.context.resumes = true;

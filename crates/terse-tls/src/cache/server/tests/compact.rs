@@ -59,7 +59,7 @@ fn leaves_out_what_the_client_has_seen_and_what_it_would_accept() {
 }
 
 #[test]
-fn rule_5_no_use_of_the_client_under_another_policy() {
+fn no_use_of_the_client_under_another_policy() {
     let (store, _) = store();
     let cache = compact(store.clone());
     meet(&cache, SEEN, 0, 1, Some(OWN));
@@ -107,7 +107,7 @@ fn names_everything_of_the_handshake() {
 }
 
 #[test]
-fn rule_2_lineages_are_those_of_the_client_certificate() {
+fn lineages_are_those_of_the_client_certificate() {
     let (store, _) = store();
     let cache = compact(store.clone());
     meet(&cache, SEEN, 0, 1, Some(OWN));
@@ -133,7 +133,7 @@ fn rule_2_lineages_are_those_of_the_client_certificate() {
 }
 
 #[test]
-fn rule_2_a_failed_handshake_changes_nothing() {
+fn a_failed_handshake_changes_nothing() {
     let (store, _) = store();
     let cache = compact(store.clone());
     meet(&cache, SEEN, 0, 1, Some(OWN));

@@ -70,7 +70,7 @@ impl ExpectCertificate {
         self.agreed.selection.leaves_out_certificate() && follows.contains(&kind)
     }
 
-    /// It is not sent: the transcript takes its fingerprint (`caching`, rule 1).
+    /// It is not sent: the transcript takes its fingerprint (docs/caching.md, 4.1).
     #[inline(never)]
     pub(super) fn left_out_certificate(
         mut self: Box<Self>,

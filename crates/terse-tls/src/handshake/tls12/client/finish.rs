@@ -61,7 +61,7 @@ impl ExpectFinished {
     }
 
     /// RFC 5246, 7.4.9. The server sends it after it has kept what it learned, so the ticket of the cache is confirmed
-    /// at once (`caching`, rule 2).
+    /// at once (docs/caching.md, 4.2).
     #[inline(never)]
     pub(super) fn finished(self: Box<Self>, message: Message<'_>, output: &mut Output<'_>) -> Result<Handshake, Error> {
         let Self { agreed, learned, master_secret, proven, ticket, .. } = *self;
@@ -72,7 +72,7 @@ impl ExpectFinished {
         let Agreed { config, randoms, selection, extended_master_secret, .. } = agreed;
         if let Some(session) = output.cache.as_deref_mut() {
             session.server_finished(!selection.uses_ticket);
-            // `caching`, rule 6. A ticket that was offered in vain is gone all the same (rule 3).
+            // docs/caching.md, 4.6. A ticket that was offered in vain is gone all the same (docs/caching.md, 4.3).
             let shown = learned.server.and_then(|server| Some((server.peer, server.fingerprint?)));
             let shown = shown.filter(|_| extended_master_secret);
             let request = learned.request.filter(|_| shown.is_some());

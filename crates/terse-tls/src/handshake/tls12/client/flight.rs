@@ -138,7 +138,7 @@ impl ExpectServerHelloDone {
             let (fingerprint, request) = Request::cached(output)?;
             self.learned.request = Some(request);
             let Agreed { config, transcript, .. } = &mut self.agreed;
-            config.common.bind(transcript, fingerprint); // `caching`, rule 1
+            config.common.bind(transcript, fingerprint); // docs/caching.md, 4.1
         }
         if (selection.certificate_request || selection.client_certificate) && self.learned.request.is_none() {
             return Err(PeerMisbehaved::IllegalCachingReply.into());
@@ -176,7 +176,7 @@ impl ExpectServerHelloDone {
             return Ok(None);
         };
         if selection.client_certificate {
-            // `caching`, rule 1: the transcript binds what the empty message, or none, stands for.
+            // docs/caching.md, 4.1: the transcript binds what the empty message, or none, stands for.
             config.common.bind(transcript, credential.fingerprint(ProtocolVersion::TLS_1_2));
             output.left_out(CachedObject::ClientCertificate);
             if !selection.leaves_out() {
@@ -222,7 +222,7 @@ impl Agreed {
     }
 }
 
-/// The body of a client's Certificate under a ticket (paper 000, IV-B).
+/// The body of a client's Certificate under a ticket (BiTHaC, IV-B).
 struct Nothing;
 
 impl Encode for Nothing {

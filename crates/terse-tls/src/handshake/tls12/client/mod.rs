@@ -192,7 +192,7 @@ pub(crate) fn server_hello(
     let certificates = suite.key_exchange.has_certificates() && !resumes;
     let may_cache = common.defences().may_cache(extended_master_secret);
     if !(may_cache && certificates) && cache::is_answered(extensions, common.caching_code_points()) {
-        return Err(PeerMisbehaved::IllegalCachingReply.into()); // `caching`, rule 6
+        return Err(PeerMisbehaved::IllegalCachingReply.into()); // docs/caching.md, 4.6
     }
     output.summary.version = Some(ProtocolVersion::TLS_1_2);
     output.summary.cipher_suite = Some(suite.id);

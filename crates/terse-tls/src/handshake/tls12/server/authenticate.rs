@@ -52,7 +52,7 @@ pub(super) struct Client {
 }
 
 impl ExpectCertificate {
-    /// RFC 5246, 7.4.6; under a ticket: nothing (paper 000, IV-B).
+    /// RFC 5246, 7.4.6; under a ticket: nothing (BiTHaC, IV-B).
     #[inline(never)]
     pub(super) fn certificate(
         mut self: Box<Self>,
@@ -75,7 +75,7 @@ impl ExpectCertificate {
         Ok(Box::new(ExpectClientKeyExchange { handshaking, ecdhe, client }))
     }
 
-    /// `caching`, rule 1: the transcript takes the fingerprint of the Certificate, then the empty message.
+    /// docs/caching.md, 4.1: the transcript takes the fingerprint of the Certificate, then the empty message.
     fn cached_certificate(
         &mut self,
         entry: PeerEntry,
@@ -100,7 +100,7 @@ impl ExpectCertificate {
         self.handshaking.cache.as_ref().and_then(ServerSession::left_out_certificate)
     }
 
-    /// It is not sent: the transcript takes its fingerprint, and so does the session hash (`caching`, rule 1).
+    /// It is not sent: the transcript takes its fingerprint, and so does the session hash (docs/caching.md, 4.1).
     #[inline(never)]
     pub(super) fn left_out_certificate(
         mut self: Box<Self>,

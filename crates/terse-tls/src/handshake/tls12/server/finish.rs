@@ -46,7 +46,7 @@ impl ExpectFinished {
         Self { handshaking, client, master_secret, keys: keys.server }
     }
 
-    /// RFC 5246, 7.4.9. The new ticket is committed before anything is sent (`caching`, rule 2).
+    /// RFC 5246, 7.4.9. The new ticket is committed before anything is sent (docs/caching.md, 4.2).
     #[inline(never)]
     pub(super) fn finished(self: Box<Self>, message: Message<'_>, output: &mut Output<'_>) -> Result<Handshake, Error> {
         let Self { handshaking, client, master_secret, keys } = *self;

@@ -94,7 +94,7 @@ pub(super) fn send(
         Some((own, _)) if offer.may_cache(&config) => {
             select_cached(&config, offer, rows, asked, own, request.as_deref(), output)
         }
-        _ => Selected::default(), // `caching`, rule 6
+        _ => Selected::default(), // docs/caching.md, 4.6
     };
     let staple = credential.as_ref().and_then(|(own, _)| stapling::current(own, offer.asks_status, output));
     let resumable = match &credential {
@@ -192,7 +192,7 @@ impl PartialFlight {
             None => {}
             Some(Request { fingerprint: Some(fingerprint), .. }) if leaves_out => {
                 output.left_out(CachedObject::CertificateRequest);
-                config.common.bind(transcript, *fingerprint); // `caching`, rule 1
+                config.common.bind(transcript, *fingerprint); // docs/caching.md, 4.1
             }
             Some(Request { fingerprint: Some(Fingerprint(hash_value)), .. }) => {
                 output.left_out(CachedObject::CertificateRequest);

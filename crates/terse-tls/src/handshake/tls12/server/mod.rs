@@ -23,7 +23,7 @@
 //! What must always hold: an object is left out only if the one that would be sent, or accepted, in this handshake has
 //! the fingerprint that was offered; a client is believed because its chain was verified, now or before it entered the
 //! cache, and because it signed this handshake; what is learned is kept before Finished is sent, which tells the client
-//! that it was (`caching`, rule 2).
+//! that it was (docs/caching.md, 4.2).
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;

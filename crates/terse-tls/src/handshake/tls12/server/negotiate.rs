@@ -74,7 +74,7 @@ impl<'a> Offer<'a> {
         })
     }
 
-    /// `caching`, rule 6: nothing is cached where the master secret does not stand for this handshake alone.
+    /// docs/caching.md, 4.6: nothing is cached where the master secret does not stand for this handshake alone.
     pub(super) fn may_cache(&self, config: &ServerConfig) -> bool {
         config.common.defences().may_cache(self.extended_master_secret)
     }

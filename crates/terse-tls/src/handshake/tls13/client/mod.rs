@@ -248,7 +248,7 @@ impl ExpectCertificate {
         Ok(self)
     }
 
-    /// It is not sent: the transcript takes its fingerprint (`caching`, rule 1).
+    /// It is not sent: the transcript takes its fingerprint (docs/caching.md, 4.1).
     fn left_out_request(&mut self, output: &mut Output<'_>) -> Result<(), Error> {
         let (fingerprint, request) = Request::cached(output)?;
         self.request = Some(request);
@@ -331,7 +331,7 @@ impl ExpectCertificate {
         Ok((Some(fingerprint), peer))
     }
 
-    /// `caching`, rule 1: the transcript takes the fingerprint of the Certificate, then the reduced message.
+    /// docs/caching.md, 4.1: the transcript takes the fingerprint of the Certificate, then the reduced message.
     #[inline(never)]
     fn reduced_certificate(
         &mut self,
@@ -350,7 +350,7 @@ impl ExpectCertificate {
         self.selection.leaves_out_certificate() && kind == HandshakeType::CERTIFICATE_VERIFY
     }
 
-    /// It is not sent: the transcript takes its fingerprint (`caching`, rule 1).
+    /// It is not sent: the transcript takes its fingerprint (docs/caching.md, 4.1).
     #[inline(never)]
     fn left_out_certificate(mut self: Box<Self>, output: &mut Output<'_>) -> Result<ExpectCertificateVerify, Error> {
         self.check_request()?;

@@ -1,6 +1,6 @@
 //! A pre-shared key in place of certificates, and early data, from the ServerHello on (RFC 9846, 4.3.10 and 4.3.11).
 //!
-//! What must always hold: nothing is cached in such a handshake (`caching`, rule 6); the application sees the same
+//! What must always hold: nothing is cached in such a handshake (docs/caching.md, 4.6); the application sees the same
 //! server as in the handshake with certificates that the session began with.
 
 use alloc::boxed::Box;

@@ -129,7 +129,7 @@ impl ExpectCertificate {
         self.full_certificate(&presented, certificate::staple(&certificate)?, output)
     }
 
-    /// Rule 1: the transcript takes the fingerprint of the Certificate, then the reduced message.
+    /// docs/caching.md, 4.1: the transcript takes the fingerprint of the Certificate, then the reduced message.
     #[inline(never)]
     fn cached_certificate(
         self: Box<Self>,
@@ -153,7 +153,7 @@ impl ExpectCertificate {
         self.handshaking.cache.as_ref().and_then(ServerSession::left_out_certificate)
     }
 
-    /// It is not sent: the transcript takes its fingerprint (`caching`, rule 1).
+    /// It is not sent: the transcript takes its fingerprint (docs/caching.md, 4.1).
     #[inline(never)]
     pub(super) fn left_out_certificate(
         self: Box<Self>,
@@ -233,7 +233,8 @@ impl ExpectFinished {
         Ok(())
     }
 
-    /// RFC 9846, 4.5.3. The new ticket of the cache is committed here, before anything can be sent (`caching`, rule 2).
+    /// RFC 9846, 4.5.3. The new ticket of the cache is committed here, before anything can be sent (docs/caching.md,
+    /// 4.2).
     #[inline(never)]
     pub(super) fn finished(self: Box<Self>, message: Message<'_>, output: &mut Output<'_>) -> Result<Handshake, Error> {
         let Self { handshaking, client: proven, .. } = *self;

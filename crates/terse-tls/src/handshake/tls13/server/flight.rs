@@ -94,7 +94,7 @@ pub(super) fn send(
     }
 }
 
-/// The same with a pre-shared key: no certificates, and nothing is cached (`caching`, rule 6).
+/// The same with a pre-shared key: no certificates, and nothing is cached (docs/caching.md, 4.6).
 fn send_psk(
     config: Arc<ServerConfig>,
     offer: &Offer<'_>,
@@ -293,7 +293,7 @@ impl PartialFlight {
 }
 
 /// From this length on the fingerprint form of a CertificateRequest is no longer than the extensions that it replaces
-/// (`caching`: the server leaves `cert_req` alone when the fingerprint form would be longer).
+/// (docs/caching.md, 5.4).
 const CACHED_REQUEST_LEN: usize = 1 + 32;
 
 fn request_extensions(config: &ServerConfig) -> Result<ExtensionsBuilder, Error> {

@@ -188,8 +188,8 @@ impl<'a> Negotiated<'a> {
         Ok(self)
     }
 
-    /// With what is kept under the tickets that are offered, if the handshake needs certificates (`caching`, rule 6).
-    /// `None`: the store takes its time.
+    /// With what is kept under the tickets that are offered, if the handshake needs certificates (docs/caching.md,
+    /// 4.6). `None`: the store takes its time.
     pub(super) fn look_up(mut self, config: &ServerConfig, offer: &Offer<'_>, output: &mut Output<'_>) -> Option<Self> {
         if let Proof::Certificate(..) = self.proof {
             self.rows = offer.caching.look_up(config, output)?;

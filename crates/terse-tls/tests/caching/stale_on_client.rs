@@ -1,4 +1,4 @@
-//! Rule 5 on the client: when what it keeps of a server must not be used.
+//! docs/caching.md, 4.5 on the client: when what it keeps of a server must not be used.
 
 use alloc::sync::Arc;
 
@@ -30,7 +30,7 @@ fn assert_refused(world: &mut World, expected: CertificateError) {
 }
 
 #[test]
-fn rule_5_renewed_server_certificate_with_the_old_key() {
+fn renewed_server_certificate_with_the_old_key_is_verified_in_full() {
     for setting in SETTINGS {
         let mut world = World::cached(setting);
         world.server.credentials(vec![renew(&Pki::shared(CHAIN).server, &server_leaf())]);
@@ -39,7 +39,7 @@ fn rule_5_renewed_server_certificate_with_the_old_key() {
 }
 
 #[test]
-fn rule_5_server_certificate_with_a_new_key() {
+fn server_certificate_with_a_new_key_is_verified_in_full() {
     for setting in SETTINGS {
         let mut world = World::cached(setting);
         world.server.credentials(vec![issue(&server_leaf())]);
@@ -48,7 +48,7 @@ fn rule_5_server_certificate_with_a_new_key() {
 }
 
 #[test]
-fn rule_5_server_certificate_from_another_ca() {
+fn server_certificate_from_another_ca_is_verified_in_full() {
     for setting in SETTINGS {
         let mut world = World::cached(setting);
         world.server.credentials(vec![other_pki().server(PROVIDER)]);
@@ -59,7 +59,7 @@ fn rule_5_server_certificate_from_another_ca() {
 }
 
 #[test]
-fn rule_5_trust_anchor_of_the_server_removed() {
+fn removed_trust_anchor_of_the_server_ends_the_use() {
     for setting in SETTINGS {
         let both = [Pki::shared(CHAIN).root(), other_pki().root()];
         let mut world = World::new(setting);
@@ -78,7 +78,7 @@ fn rule_5_trust_anchor_of_the_server_removed() {
 
 /// A CRL that is too old to be believed must not be believed because of what it allowed when it was young.
 #[test]
-fn rule_5_crl_that_has_expired() {
+fn expired_crl_ends_the_use_of_the_server_certificate() {
     for setting in SETTINGS {
         let mut world = World::new(setting);
         world.client.trust(Pki::shared(CHAIN).trust().with_crls(&[crl(&[], 7)]).unwrap());
@@ -103,7 +103,7 @@ fn short_lived(setting: Setting, of_issuer: bool) -> World {
 }
 
 #[test]
-fn rule_5_expired_server_certificate_is_not_used_and_deleted() {
+fn expired_server_certificate_is_not_used_and_deleted() {
     for setting in SETTINGS {
         for of_issuer in [false, true] {
             let mut world = short_lived(setting, of_issuer);
@@ -122,7 +122,7 @@ fn rule_5_expired_server_certificate_is_not_used_and_deleted() {
 
 /// Devices boot in 1970: their clock only disables the use.
 #[test]
-fn rule_5_clock_that_is_not_plausible_disables_the_use_only() {
+fn clock_that_is_not_plausible_disables_the_use_only() {
     for setting in SETTINGS {
         let mut world = World::cached(setting);
         world.client_clock = at_boot();
@@ -139,7 +139,7 @@ fn rule_5_clock_that_is_not_plausible_disables_the_use_only() {
 }
 
 #[test]
-fn rule_5_without_a_clock_as_configured() {
+fn client_without_a_clock_does_as_configured() {
     for setting in SETTINGS {
         let mut world = World::cached(setting);
         world.client_clock = no_clock();
@@ -155,7 +155,7 @@ fn rule_5_without_a_clock_as_configured() {
 
 /// What was accepted without a clock is checked as soon as there is one.
 #[test]
-fn rule_5_entry_made_without_a_clock_is_checked_later() {
+fn entry_made_without_a_clock_is_checked_later() {
     for setting in SETTINGS {
         let mut world = short_lived(setting, false);
         world.client_store = Disk::new();
@@ -172,7 +172,7 @@ fn rule_5_entry_made_without_a_clock_is_checked_later() {
 
 /// What a client accepts in signatures is part of the policy, and a key that it does not accept is no use.
 #[test]
-fn rule_5_signature_schemes_of_the_client_changed() {
+fn changed_signature_schemes_of_the_client_end_the_use() {
     for setting in SETTINGS {
         let mut world = World::cached(setting);
         world.client.edit_signature_schemes(|list| list.retain(|scheme| *scheme != SignatureScheme::ED25519));
@@ -186,7 +186,7 @@ fn rule_5_signature_schemes_of_the_client_changed() {
 
 /// A ticket is the proof of a certificate: another one, or none, does not show it.
 #[test]
-fn rule_5_other_or_no_credential_of_the_client_is_another_scope() {
+fn other_or_no_credential_of_the_client_is_another_scope() {
     for setting in SETTINGS {
         let mut world = World::cached(setting);
         let own = world.client.config().credentials().to_vec();
@@ -206,7 +206,7 @@ fn rule_5_other_or_no_credential_of_the_client_is_another_scope() {
 }
 
 #[test]
-fn rule_5_other_port_or_server_name_is_another_scope() {
+fn other_port_or_server_name_is_another_scope() {
     for setting in SETTINGS {
         let names = [SERVER_NAME, "other.plant.example", "10.1.2.3"];
         let mut options = server_leaf();
@@ -232,7 +232,7 @@ fn rule_5_other_port_or_server_name_is_another_scope() {
 
 /// A name is the same name in capitals and with a final dot: what is cached is found.
 #[test]
-fn rule_5_server_name_is_compared_as_dns_names_are() {
+fn server_name_is_compared_as_dns_names_are() {
     for setting in SETTINGS {
         let mut world = World::cached(setting);
         let name = SERVER_NAME.to_uppercase();
@@ -245,7 +245,7 @@ fn rule_5_server_name_is_compared_as_dns_names_are() {
 
 /// The server's CertificateRequest changes with its policy; the cached one must not be answered.
 #[test]
-fn rule_5_changed_certificate_request_is_sent_in_full() {
+fn changed_certificate_request_is_sent_in_full() {
     for setting in SETTINGS {
         let mut world = World::new(setting).with_long_request();
         world.connect().unwrap();
@@ -264,7 +264,7 @@ fn rule_5_changed_certificate_request_is_sent_in_full() {
 
 /// One store for clients with different trust: what the one believes says nothing to the other.
 #[test]
-fn rule_5_two_clients_with_different_trust_on_one_store() {
+fn two_clients_with_different_trust_on_one_store() {
     for setting in SETTINGS {
         let mut world = World::cached(setting);
         let mut other = World::new(setting);

@@ -1,5 +1,5 @@
-//! A changed world ends what was kept of the old one (`caching`, rule 5), over datagrams as over streams: certificates and
-//! sessions, in both versions, each way of keeping them, and on either side.
+//! A changed world ends what was kept of the old one (docs/caching.md, 4.5), over datagrams as over streams:
+//! certificates and sessions, in both versions, each way of keeping them, and on either side.
 
 use core::time::Duration;
 use std::sync::LazyLock;

@@ -1,4 +1,4 @@
-//! Rule 5 on the server: when a client's ticket must not be honoured.
+//! docs/caching.md, 4.5 on the server: when a client's ticket must not be honoured.
 
 use terse_testkit::fault;
 use terse_testkit::pair::Side;
@@ -32,7 +32,7 @@ fn assert_refused(world: &mut World, expected: CertificateError) {
 }
 
 #[test]
-fn rule_5_renewed_client_certificate_with_the_old_key() {
+fn renewed_client_certificate_with_the_old_key_is_verified_in_full() {
     for setting in SETTINGS {
         let mut world = World::cached(setting);
         world.client.credentials(vec![renew(&Pki::shared(CHAIN).client, &client_leaf())]);
@@ -42,7 +42,7 @@ fn rule_5_renewed_client_certificate_with_the_old_key() {
 }
 
 #[test]
-fn rule_5_client_certificate_with_a_new_key() {
+fn client_certificate_with_a_new_key_is_verified_in_full() {
     for setting in SETTINGS {
         let mut world = World::cached(setting);
         world.client.credentials(vec![issue(&client_leaf())]);
@@ -52,7 +52,7 @@ fn rule_5_client_certificate_with_a_new_key() {
 }
 
 #[test]
-fn rule_5_trust_anchor_of_the_client_removed() {
+fn removed_trust_anchor_of_the_client_ends_the_use() {
     for setting in SETTINGS {
         let both = [Pki::shared(CHAIN).root(), other_pki().root()];
         let mut world = World::new(setting);
@@ -69,7 +69,7 @@ fn rule_5_trust_anchor_of_the_client_removed() {
 }
 
 #[test]
-fn rule_5_crl_of_the_server_that_has_expired() {
+fn expired_crl_ends_the_use_of_the_client_certificate() {
     for setting in SETTINGS {
         let mut world = World::new(setting);
         world.server_trust(Pki::shared(CHAIN).trust().with_crls(&[crl(&[], 7)]).unwrap());
@@ -82,7 +82,7 @@ fn rule_5_crl_of_the_server_that_has_expired() {
 }
 
 #[test]
-fn rule_5_client_authentication_required_with_another_ca() {
+fn client_of_another_ca_is_refused() {
     for setting in SETTINGS {
         let mut world = World::cached(setting);
         world.server_trust(other_pki().trust());
@@ -95,7 +95,7 @@ fn rule_5_client_authentication_required_with_another_ca() {
 }
 
 #[test]
-fn rule_5_client_authentication_from_none_to_required() {
+fn nothing_is_used_when_client_authentication_becomes_required() {
     for version in VERSIONS {
         let mut world = World::new(version);
         let required = world.server.config().client_authentication().clone();
@@ -115,7 +115,7 @@ fn rule_5_client_authentication_from_none_to_required() {
 }
 
 #[test]
-fn rule_5_client_authentication_from_required_to_none_and_back() {
+fn nothing_proves_a_client_while_client_authentication_is_off() {
     for version in VERSIONS {
         let mut world = World::cached(version);
         let required = world.server.config().client_authentication().clone();
@@ -135,7 +135,7 @@ fn rule_5_client_authentication_from_required_to_none_and_back() {
 
 /// Optional or required: the same chains are believed, so the same entries are. Without a certificate there is none.
 #[test]
-fn rule_5_client_authentication_from_required_to_optional() {
+fn client_authentication_from_required_to_optional() {
     for version in VERSIONS {
         let mut world = World::cached(version);
         let trust = world.server.config().client_authentication().trust().unwrap().clone();
@@ -155,7 +155,7 @@ fn rule_5_client_authentication_from_required_to_optional() {
 /// Two virtual hosts behind one address, one store, different client CAs: the ticket of the one is worth nothing at the
 /// other, and does not suffer there.
 #[test]
-fn rule_5_two_virtual_hosts_with_different_client_cas_on_one_store() {
+fn two_virtual_hosts_with_different_client_cas_on_one_store() {
     for setting in SETTINGS {
         let mut first = World::cached(setting);
         let mut second = World::beside(&first);
@@ -176,7 +176,7 @@ fn rule_5_two_virtual_hosts_with_different_client_cas_on_one_store() {
 
 /// The same client CA, but a host of another name: an entry is used under the server name that it was made for.
 #[test]
-fn rule_5_ticket_under_another_host_name() {
+fn ticket_is_not_used_under_another_host_name() {
     for setting in SETTINGS {
         let mut world = World::cached(setting);
         let rename = fault::first(HandshakeType::CLIENT_HELLO, |message| {
@@ -211,7 +211,7 @@ fn short_lived(setting: Setting, of_issuer: bool) -> World {
 }
 
 #[test]
-fn rule_5_expired_client_certificate_is_not_used_and_deleted() {
+fn expired_client_certificate_is_not_used_and_deleted() {
     for setting in SETTINGS {
         for of_issuer in [false, true] {
             let mut world = short_lived(setting, of_issuer);
@@ -229,7 +229,7 @@ fn rule_5_expired_client_certificate_is_not_used_and_deleted() {
 }
 
 #[test]
-fn rule_5_clock_of_the_server_that_is_not_plausible_disables_the_use_only() {
+fn clock_of_the_server_that_is_not_plausible_disables_the_use_only() {
     for setting in SETTINGS {
         let mut world = World::cached(setting);
         let rows = world.rows();
@@ -248,7 +248,7 @@ fn rule_5_clock_of_the_server_that_is_not_plausible_disables_the_use_only() {
 }
 
 #[test]
-fn rule_5_server_without_a_clock_as_configured() {
+fn server_without_a_clock_does_as_configured() {
     for setting in SETTINGS {
         let mut world = World::cached(setting);
         world.server_clock = no_clock();
@@ -263,7 +263,7 @@ fn rule_5_server_without_a_clock_as_configured() {
 }
 
 #[test]
-fn rule_5_signature_schemes_of_the_server_changed() {
+fn changed_signature_schemes_of_the_server_end_the_use() {
     for setting in SETTINGS {
         let mut world = World::cached(setting);
         world.server.edit_signature_schemes(|list| list.retain(|scheme| *scheme != SignatureScheme::ED25519));

@@ -1,4 +1,4 @@
-//! Resumption first, then cached, then full (`caching`, rule 6).
+//! Resumption first, then cached, then full (docs/caching.md, 4.6).
 
 use alloc::sync::Arc;
 
@@ -33,7 +33,7 @@ fn without_session(world: &mut World) {
 }
 
 #[test]
-fn rule_6_a_hello_with_a_session_shows_nothing_of_the_cache() {
+fn a_hello_with_a_session_shows_nothing_of_the_cache() {
     for (version, kept) in all() {
         let mut world = cached(version, kept);
         for seconds in 1..5 {
@@ -50,7 +50,7 @@ fn rule_6_a_hello_with_a_session_shows_nothing_of_the_cache() {
 }
 
 #[test]
-fn rule_6_a_resumed_handshake_makes_no_entry() {
+fn a_resumed_handshake_makes_no_entry() {
     for (version, kept) in all() {
         let mut world = World::of(version, kept);
         world.connect(0);
@@ -67,7 +67,7 @@ fn rule_6_a_resumed_handshake_makes_no_entry() {
 }
 
 #[test]
-fn rule_6_an_external_key_makes_no_entry_and_gets_no_reply() {
+fn an_external_key_makes_no_entry_and_gets_no_reply() {
     let psk = || ExternalPsk::new(b"sensor-17", &[7; 32]).unwrap();
     let mut world = cached(ProtocolVersion::TLS_1_3, Kept::InTickets);
     world.setup.client.resumption(None);
@@ -84,7 +84,7 @@ fn rule_6_an_external_key_makes_no_entry_and_gets_no_reply() {
 
 /// Declined, the handshake is a full one that leaves everything for the next.
 #[test]
-fn rule_6_a_session_that_is_declined_leads_to_a_full_handshake() {
+fn a_session_that_is_declined_leads_to_a_full_handshake() {
     for (version, kept) in all() {
         let mut world = cached(version, kept);
         world.setup.server.resumption(Some(world.server_resumption(kept, LIFETIME)));
@@ -98,7 +98,7 @@ fn rule_6_a_session_that_is_declined_leads_to_a_full_handshake() {
 
 /// What is declined is cached like a first contact.
 #[test]
-fn rule_6_a_full_handshake_after_a_declined_session_makes_an_entry() {
+fn a_full_handshake_after_a_declined_session_makes_an_entry() {
     for (version, kept) in all() {
         let mut world = World::of(version, kept);
         world.connect(0);
@@ -118,7 +118,7 @@ fn rule_6_a_full_handshake_after_a_declined_session_makes_an_entry() {
 
 /// For applications that prefer bytes to unlinkability.
 #[test]
-fn rule_6_objects_can_be_offered_beside_a_session() {
+fn objects_can_be_offered_beside_a_session() {
     for (version, kept) in all() {
         let mut world = cached(version, kept);
         let mut resumption = world.setup.client.config().resumption().unwrap().clone();
@@ -141,7 +141,7 @@ fn rule_6_objects_can_be_offered_beside_a_session() {
 
 /// A cached handshake authenticates: the session that comes of it has its peers.
 #[test]
-fn rule_6_a_session_from_a_cached_handshake_has_the_same_peers() {
+fn a_session_from_a_cached_handshake_has_the_same_peers() {
     for version in VERSIONS {
         let mut world = cached(version, Kept::InStore);
         without_session(&mut world);
@@ -159,7 +159,7 @@ fn rule_6_a_session_from_a_cached_handshake_has_the_same_peers() {
 
 /// The ticket of a running connection is held; a resumed one holds none.
 #[test]
-fn rule_6_a_resumed_connection_does_not_keep_others_from_their_ticket() {
+fn a_resumed_connection_does_not_keep_others_from_their_ticket() {
     for version in VERSIONS {
         let mut world = cached(version, Kept::InTickets);
         let mut resumption = world.setup.client.config().resumption().unwrap().clone();

@@ -1,4 +1,4 @@
-//! Rule 3: a used ticket is replaced by that handshake's own.
+//! docs/caching.md, 4.3: a used ticket is replaced by that handshake's own.
 
 use alloc::collections::BTreeSet;
 
@@ -16,7 +16,7 @@ fn occurrences(bytes: &[u8], ticket: [u8; 8]) -> usize {
 
 /// Looks at all bytes of all connections, in order, in parallel, and with the server's memory lost on the way.
 #[test]
-fn rule_3_no_two_connections_show_the_same_ticket() {
+fn no_two_connections_show_the_same_ticket() {
     for setting in SETTINGS {
         let mut world = World::new(setting);
         let (mut wire, mut tickets) = (Vec::new(), Vec::new());
@@ -45,7 +45,7 @@ fn rule_3_no_two_connections_show_the_same_ticket() {
 
 /// A server that stops taking part has seen the ticket, and does not see it again.
 #[test]
-fn rule_3_ticket_that_was_not_answered_is_not_shown_again() {
+fn ticket_that_was_not_answered_is_not_shown_again() {
     for setting in SETTINGS {
         let mut world = World::cached(setting);
         let cache = world.server.edit_cache(Option::take);
@@ -61,7 +61,7 @@ fn rule_3_ticket_that_was_not_answered_is_not_shown_again() {
 
 /// The exception: after a failure the ticket that the server has for sure is shown again.
 #[test]
-fn rule_3_ticket_is_shown_again_only_after_a_failure() {
+fn ticket_is_shown_again_only_after_a_failure() {
     for setting in SETTINGS {
         let mut world = World::cached(setting);
         let lost = world.connect_until(Until::ClientFlight).unwrap().offer.ticket();
@@ -84,7 +84,7 @@ fn talk(world: &mut World, setting: Setting) -> Done {
 }
 
 #[test]
-fn rule_3_client_that_only_talks_shows_each_ticket_once() {
+fn client_that_only_talks_shows_each_ticket_once() {
     for setting in SETTINGS {
         let mut world = World::cached(setting);
         let mut tickets = BTreeSet::new();
@@ -99,7 +99,7 @@ fn rule_3_client_that_only_talks_shows_each_ticket_once() {
 
 /// Nobody told the client that its last flight was lost. It costs one full handshake, and no ticket is shown twice.
 #[test]
-fn rule_3_lost_words_of_a_client_that_only_talks_cost_one_full_handshake() {
+fn lost_words_of_a_client_that_only_talks_cost_one_full_handshake() {
     let setting = Setting { version: TLS13, schemes: Schemes::COMPACT };
     let mut world = World::cached(setting);
     let mut link = world.begin();
@@ -118,7 +118,7 @@ fn rule_3_lost_words_of_a_client_that_only_talks_cost_one_full_handshake() {
 
 /// It closes, and then waits for the server's close_notify in vain.
 #[test]
-fn rule_3_ticket_is_shown_again_if_the_connection_fails_after_it_was_closed() {
+fn ticket_is_shown_again_if_the_connection_fails_after_it_was_closed() {
     let mut world = World::cached(TLS13);
     let mut link = world.begin();
     link.run_until(Until::ClientFlight).unwrap();
@@ -131,7 +131,7 @@ fn rule_3_ticket_is_shown_again_if_the_connection_fails_after_it_was_closed() {
 /// The ticket that a connection makes is in none of its bytes, and neither are the client's name nor its certificate
 /// once it is cached.
 #[test]
-fn rule_3_ticket_is_not_sent_before_it_is_used() {
+fn ticket_is_not_sent_before_it_is_used() {
     for setting in SETTINGS {
         let mut world = World::cached(setting);
         let done = world.connect().unwrap();

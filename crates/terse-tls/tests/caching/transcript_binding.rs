@@ -1,4 +1,4 @@
-//! Rule 1: the transcript always binds the full content.
+//! docs/caching.md, 4.1: the transcript always binds the full content.
 
 use alloc::sync::Arc;
 
@@ -21,7 +21,7 @@ use crate::world::*;
 
 /// A client that has two certificates over one key must not be taken for the one while it means the other.
 #[test]
-fn rule_1_transcript_binds_full_content_of_the_client_certificate() {
+fn transcript_binds_full_content_of_the_client_certificate() {
     for version in VERSIONS {
         let mut world = World::cached(version);
         let stolen = world.next_offer().ticket().expect("a ticket");
@@ -45,7 +45,7 @@ fn rule_1_transcript_binds_full_content_of_the_client_certificate() {
 
 /// The same for a server: a renewed certificate over the old key is another object.
 #[test]
-fn rule_1_transcript_binds_full_content_of_the_server_certificate() {
+fn transcript_binds_full_content_of_the_server_certificate() {
     for version in VERSIONS {
         let mut world = World::cached(version);
         let old = world.server.config().credentials()[0].clone();
@@ -74,7 +74,7 @@ fn rule_1_transcript_binds_full_content_of_the_server_certificate() {
 }
 
 #[test]
-fn rule_1_an_offer_that_is_changed_on_the_way_fails() {
+fn an_offer_that_is_changed_on_the_way_fails() {
     for version in VERSIONS {
         type Change = fn(&mut Vec<u8>);
         let changes: [(&str, Change); 4] = [
@@ -114,7 +114,7 @@ fn rule_1_an_offer_that_is_changed_on_the_way_fails() {
 
 /// `message_hash` belongs to transcripts only (RFC 9846, 4).
 #[test]
-fn rule_1_message_hash_on_the_wire_is_unexpected() {
+fn message_hash_on_the_wire_is_unexpected() {
     for version in VERSIONS {
         let mut world = World::cached(version);
         let fingerprints = [&world.server.config().credentials()[0], &world.client.config().credentials()[0]]
@@ -133,7 +133,7 @@ fn rule_1_message_hash_on_the_wire_is_unexpected() {
 }
 
 #[test]
-fn rule_1_message_hash_after_the_handshake_is_unexpected() {
+fn message_hash_after_the_handshake_is_unexpected() {
     for side in Side::BOTH {
         let mut world = World::cached(TLS13);
         let replace = fault::first(HandshakeType::KEY_UPDATE, |message| *message = synthetic(&[7; 32]));
@@ -148,7 +148,7 @@ fn rule_1_message_hash_after_the_handshake_is_unexpected() {
 /// Computes CertificateVerify and Finished of both sides a second time, with the synthetic message where the rule wants
 /// it and nowhere else.
 #[test]
-fn rule_1_transcript_binds_full_content_recomputed() {
+fn transcript_binds_full_content_recomputed() {
     let mut world = World::new(TLS13).with_long_request();
     for expected in [Mode::Full, Mode::Cached(Scheme::Bithac), Mode::Cached(Scheme::Bithac)] {
         let key_log = Arc::new(KeyLogLines::default());
@@ -195,9 +195,9 @@ fn check_signed(chain: &[pki_types::CertificateDer<'_>], signed: &[u8], content:
 }
 
 /// The same in TLS 1.2, from the key exchange on: the master secret with its session hash (RFC 7627, 4), all signatures,
-/// both Finished, and the ticket that comes of them (paper 000, IV-B).
+/// both Finished, and the ticket that comes of them (BiTHaC, IV-B).
 #[test]
-fn rule_1_transcript_binds_full_content_recomputed_in_tls12() {
+fn transcript_binds_full_content_recomputed_in_tls12() {
     let mut world = World::new(TLS12).with_long_request();
     world.client.groups(vec![NamedGroup::X25519, NamedGroup::SECP256R1]);
     world.client.suites(vec![CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256]);
@@ -241,7 +241,7 @@ fn rule_1_transcript_binds_full_content_recomputed_in_tls12() {
 
 /// What both sides export depends on the whole server part of the transcript.
 #[test]
-fn rule_1_both_sides_export_the_same() {
+fn both_sides_export_the_same() {
     for version in VERSIONS {
         let mut world = World::cached(version).with_long_request();
         let export = |connection: &terse_tls::Connection| {
@@ -262,7 +262,7 @@ fn rule_1_both_sides_export_the_same() {
 
 /// The fingerprint of the CertificateRequest stands for all of it: one that differs in a byte is another object.
 #[test]
-fn rule_1_transcript_binds_full_content_of_the_certificate_request() {
+fn transcript_binds_full_content_of_the_certificate_request() {
     for version in VERSIONS {
         let mut world = World::new(version).with_long_request();
         let (messages, _) = Messages::of(&mut world);
@@ -279,7 +279,7 @@ fn rule_1_transcript_binds_full_content_of_the_certificate_request() {
 
 /// Other hashes, larger keys, and one provider against the other.
 #[test]
-fn rule1_both_providers_bind_the_same() {
+fn both_providers_bind_the_same() {
     let suites = [
         (TLS13, CipherSuite::TLS_AES_128_GCM_SHA256),
         (TLS13, CipherSuite::TLS_AES_256_GCM_SHA384),

@@ -1,4 +1,4 @@
-//! Rule 2: two slots; what confirms a ticket, and when a server commits one.
+//! docs/caching.md, 4.2: two slots; what confirms a ticket, and when a server commits one.
 
 use alloc::sync::Arc;
 use core::task::Poll;
@@ -20,7 +20,7 @@ use crate::issued::{issue, server_leaf};
 use crate::world::*;
 
 #[test]
-fn rule_2_newer_is_offered_if_there_is_no_confirmed() {
+fn newer_is_offered_if_there_is_no_confirmed() {
     let mut world = World::new(TLS13);
     world.connect_until(Until::Commit).unwrap();
     let done = world.connect_until(Until::Commit).unwrap();
@@ -28,7 +28,7 @@ fn rule_2_newer_is_offered_if_there_is_no_confirmed() {
 }
 
 #[test]
-fn rule_2_newer_is_offered_after_confirmed_was_used_three_times() {
+fn newer_is_offered_after_confirmed_was_used_three_times() {
     let mut world = World::new(TLS13);
     world.connect().unwrap(); // makes `confirmed`
     let mut shown = Vec::new();
@@ -44,7 +44,7 @@ fn rule_2_newer_is_offered_after_confirmed_was_used_three_times() {
 }
 
 #[test]
-fn rule_2_newer_replaces_confirmed_when_it_was_selected() {
+fn newer_replaces_confirmed_when_it_was_selected() {
     let mut world = World::new(TLS13);
     world.connect().unwrap();
     for _ in 0..4 {
@@ -78,7 +78,7 @@ fn confirms(event: impl FnOnce(&mut Link, &KeyLogLines)) -> bool {
 
 /// In TLS 1.2 there is no `newer`: nothing is kept before the server's Finished, which confirms at once.
 #[test]
-fn rule_2_confirmed_by_the_servers_finished_in_tls12() {
+fn confirmed_by_the_servers_finished_in_tls12() {
     for (until, confirmed) in [(Until::ClientFlight, false), (Until::Commit, false), (Until::Finished, true)] {
         let mut world = World::new(TLS12);
         world.connect_until(until).unwrap();
@@ -91,14 +91,14 @@ fn rule_2_confirmed_by_the_servers_finished_in_tls12() {
 }
 
 #[test]
-fn rule_2_confirmed_by_application_data() {
+fn confirmed_by_application_data() {
     assert!(confirms(|link, _| {
         link.pair.carry(Side::Server, b"data").unwrap();
     }));
 }
 
 #[test]
-fn rule_2_confirmed_by_close_notify() {
+fn confirmed_by_close_notify() {
     assert!(confirms(|link, _| {
         link.pair.server.close();
         link.carry_on(Side::Server).unwrap();
@@ -113,7 +113,7 @@ fn from_server(link: &mut Link, key_log: &KeyLogLines, content_type: ContentType
 }
 
 #[test]
-fn rule_2_confirmed_by_new_session_ticket() {
+fn confirmed_by_new_session_ticket() {
     let body = [0, 0, 14, 16, 1, 2, 3, 4, 1, 7, 0, 2, 5, 6, 0, 0];
     assert!(confirms(|link, key_log| {
         let message = fault::message(HandshakeType::NEW_SESSION_TICKET, &body);
@@ -122,7 +122,7 @@ fn rule_2_confirmed_by_new_session_ticket() {
 }
 
 #[test]
-fn rule_2_not_confirmed_by_a_fatal_alert() {
+fn not_confirmed_by_a_fatal_alert() {
     for alert in [AlertDescription::INTERNAL_ERROR, AlertDescription::DECRYPT_ERROR, AlertDescription::ACCESS_DENIED] {
         assert!(!confirms(|link, key_log| {
             let failed = from_server(link, key_log, ContentType::ALERT, &[2, alert.0]).unwrap_err();
@@ -132,7 +132,7 @@ fn rule_2_not_confirmed_by_a_fatal_alert() {
 }
 
 #[test]
-fn rule_2_not_confirmed_by_key_update_or_user_canceled() {
+fn not_confirmed_by_key_update_or_user_canceled() {
     assert!(!confirms(|link, _| {
         link.pair.server.update_keys(false).unwrap();
         link.carry_on(Side::Server).unwrap();
@@ -143,7 +143,7 @@ fn rule_2_not_confirmed_by_key_update_or_user_canceled() {
 }
 
 #[test]
-fn rule_2_not_confirmed_by_the_end_of_the_stream_or_by_silence() {
+fn not_confirmed_by_the_end_of_the_stream_or_by_silence() {
     assert!(!confirms(|link, _| {
         let now = link.pair.now;
         assert_eq!(link.pair.client.handle_end_of_input(now), Err(Error::Truncated));
@@ -158,7 +158,7 @@ fn rule_2_not_confirmed_by_the_end_of_the_stream_or_by_silence() {
 
 /// A server that does not take part makes no ticket, whatever it says afterwards.
 #[test]
-fn rule_2_not_confirmed_by_a_server_that_did_not_negotiate_the_scheme() {
+fn not_confirmed_by_a_server_that_did_not_negotiate_the_scheme() {
     for version in VERSIONS {
         let mut world = World::new(version);
         world.set_schemes(Schemes::BITHAC, Schemes::RFC7924);
@@ -176,7 +176,7 @@ fn rule_2_not_confirmed_by_a_server_that_did_not_negotiate_the_scheme() {
 
 /// Nothing that the server can send under application keys leaves before the client's Finished was verified.
 #[test]
-fn rule_2_server_confirms_nothing_before_the_client_has_finished() {
+fn server_confirms_nothing_before_the_client_has_finished() {
     for setting in SETTINGS {
         let mut world = World::cached(setting);
         let mut link = world.begin();
@@ -260,7 +260,7 @@ fn server_lends_its_store_randomness_before_each_row() {
 }
 
 #[test]
-fn rule_2_server_commits_before_it_can_send_and_never_earlier() {
+fn server_commits_before_it_can_send_and_never_earlier() {
     for setting in SETTINGS {
         let mut world = World::new(setting);
         let store = Watched::install(&mut world, true);
@@ -293,7 +293,7 @@ fn rule_2_server_commits_before_it_can_send_and_never_earlier() {
 
 /// One write at most: what a connection does after its commit is no business of the store.
 #[test]
-fn rule_2_server_writes_once_for_each_handshake() {
+fn server_writes_once_for_each_handshake() {
     for setting in SETTINGS {
         let mut world = World::new(setting);
         let store = Watched::install(&mut world, true);
@@ -305,7 +305,7 @@ fn rule_2_server_writes_once_for_each_handshake() {
 }
 
 #[test]
-fn rule_2_server_that_cannot_save_goes_on() {
+fn server_that_cannot_save_goes_on() {
     for setting in SETTINGS {
         let mut world = World::new(setting);
         let store = Watched::install(&mut world, false);
@@ -319,7 +319,7 @@ fn rule_2_server_that_cannot_save_goes_on() {
 }
 
 #[test]
-fn rule_2_authenticated_unknown_drops_the_offered_ticket() {
+fn authenticated_unknown_drops_the_offered_ticket() {
     for setting in SETTINGS {
         let mut world = World::cached(setting);
         world.restart_server(false);
@@ -335,7 +335,7 @@ fn rule_2_authenticated_unknown_drops_the_offered_ticket() {
 
 /// Until the server's Finished was verified, anybody may have said so.
 #[test]
-fn rule_2_unknown_that_is_not_authenticated_drops_nothing() {
+fn unknown_that_is_not_authenticated_drops_nothing() {
     for setting in SETTINGS {
         let mut world = World::cached(setting);
         world.restart_server(false);
@@ -355,7 +355,7 @@ fn rule_2_unknown_that_is_not_authenticated_drops_nothing() {
 }
 
 #[test]
-fn rule_2_parallel_connections_offer_empty() {
+fn parallel_connections_offer_empty() {
     for setting in SETTINGS {
         let mut world = World::cached(setting);
         let mut first = world.begin();
@@ -375,7 +375,7 @@ fn rule_2_parallel_connections_offer_empty() {
 
 /// A connection that is open holds the ticket that it made.
 #[test]
-fn rule_2_open_connection_holds_its_ticket() {
+fn open_connection_holds_its_ticket() {
     for setting in SETTINGS {
         let mut world = World::cached(setting);
         let open = world.connect_until(Until::Data).unwrap();
@@ -388,7 +388,7 @@ fn rule_2_open_connection_holds_its_ticket() {
 
 /// Each client: the ticket that it used, and the one that it got. Whatever is lost in between.
 #[test]
-fn rule_2_rows_of_a_lineage_are_bounded() {
+fn rows_of_a_lineage_are_bounded() {
     for setting in SETTINGS {
         let mut world = World::cached(setting);
         let ends =
@@ -404,7 +404,7 @@ fn rule_2_rows_of_a_lineage_are_bounded() {
 
 /// Two devices with one certificate do not disturb each other.
 #[test]
-fn rule_2_rows_are_per_ticket_and_not_per_certificate() {
+fn rows_are_per_ticket_and_not_per_certificate() {
     for setting in SETTINGS {
         let mut first = World::cached(setting);
         let mut second = World::beside(&first);

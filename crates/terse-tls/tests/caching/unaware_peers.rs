@@ -1,4 +1,4 @@
-//! Rule 8: caching against servers that know nothing of it, and through HelloRetryRequest.
+//! docs/caching.md, 4.8: caching against servers that know nothing of it, and through HelloRetryRequest.
 
 use terse_testkit::fault;
 use terse_testkit::pair::{Side, at};
@@ -14,7 +14,7 @@ const DAY: u64 = 24 * 60 * 60;
 
 /// Without a cache, with caching switched off, and one that takes the extensions for something unknown.
 #[test]
-fn rule_8_server_that_does_not_take_part() {
+fn server_that_does_not_take_part_gets_a_full_handshake() {
     for setting in SETTINGS {
         for schemes in [None, Some(Schemes::OFF)] {
             let mut world = World::new(setting);
@@ -33,7 +33,7 @@ fn rule_8_server_that_does_not_take_part() {
 }
 
 #[test]
-fn rule_8_client_that_does_not_take_part() {
+fn client_that_does_not_take_part_is_served_in_full() {
     for version in VERSIONS {
         let mut world = World::new(version);
         for schemes in [None, Some(Schemes::OFF)] {
@@ -49,7 +49,7 @@ fn rule_8_client_that_does_not_take_part() {
 
 /// Every pair of schemes meets in what both have.
 #[test]
-fn rule_8_schemes_meet_in_what_both_have() {
+fn schemes_meet_in_what_both_have() {
     for version in VERSIONS {
         let all = [Schemes::OFF, Schemes::RFC7924, Schemes::BITHAC, Schemes::COMPACT];
         let everything = World::everything(version);
@@ -78,7 +78,7 @@ fn rule_8_schemes_meet_in_what_both_have() {
 
 /// A fingerprint shows an observer which certificate the client knows. A server that answered none of two gets one a day.
 #[test]
-fn rule_8_fingerprints_are_not_sent_for_ever() {
+fn fingerprints_are_not_sent_for_ever() {
     for version in VERSIONS {
         let mut world = World::new(version);
         world.set_schemes(Schemes::BITHAC, Schemes::OFF);
@@ -101,7 +101,7 @@ fn rule_8_fingerprints_are_not_sent_for_ever() {
 
 /// A server that forgets how to, and learns it again.
 #[test]
-fn rule_8_server_that_stops_taking_part() {
+fn server_that_stops_taking_part_costs_one_full_handshake() {
     for version in VERSIONS {
         let mut world = World::cached(version);
         world.set_schemes(Schemes::BITHAC, Schemes::OFF);
@@ -117,7 +117,7 @@ fn rule_8_server_that_stops_taking_part() {
 /// A server that is given fewer schemes and more: each change costs one full handshake at most, and what the server says
 /// is what is offered next, and nothing else beside it.
 #[test]
-fn rule_8_the_best_scheme_that_both_have() {
+fn the_best_scheme_that_both_have_is_used() {
     for version in VERSIONS {
         let server = [Schemes::COMPACT, Schemes::BITHAC, Schemes::RFC7924, Schemes::OFF];
         for (from, to) in server.into_iter().flat_map(|from| server.map(|to| (from, to))) {
@@ -156,7 +156,7 @@ fn ask_for_another_group(world: &mut World, cookie: bool) {
 }
 
 #[test]
-fn rule_8_hello_retry_request_repeats_the_caching_extensions_unchanged() {
+fn hello_retry_request_repeats_the_caching_extensions_unchanged() {
     for (cookie, setting) in
         [false, true].into_iter().flat_map(|cookie| [TLS13.into(), COMPACT[0]].map(|setting| (cookie, setting)))
     {
@@ -179,7 +179,7 @@ fn rule_8_hello_retry_request_repeats_the_caching_extensions_unchanged() {
 }
 
 #[test]
-fn rule_8_second_client_hello_with_changed_caching_extensions_is_refused() {
+fn second_client_hello_with_changed_caching_extensions_is_refused() {
     type Change = fn(&mut Vec<u8>);
     let changes: [(&str, Change); 3] = [
         ("ticket", |hello| {
@@ -199,7 +199,7 @@ fn rule_8_second_client_hello_with_changed_caching_extensions_is_refused() {
 
 /// HelloRetryRequest answers nothing about caching.
 #[test]
-fn rule_8_caching_reply_in_hello_retry_request_or_server_hello_is_refused() {
+fn caching_reply_in_hello_retry_request_or_server_hello_is_refused() {
     for nth in [0, 1] {
         for kind in [ExtensionType::CACHED_INFO, ExtensionType::CLIENT_CACHED_INFO, ExtensionType::COMPACT_CACHE] {
             let mut world = World::cached(COMPACT[0]);

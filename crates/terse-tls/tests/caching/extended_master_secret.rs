@@ -1,4 +1,4 @@
-//! Rule 6, where TLS 1.2 goes without the extended master secret: no caching reply, and no entry. (Resumption, which goes
+//! docs/caching.md, 4.6, where TLS 1.2 goes without the extended master secret: no caching reply, and no entry. (Resumption, which goes
 //! before caching, has tests of its own.)
 
 use alloc::sync::Arc;
@@ -27,7 +27,7 @@ fn lenient(mut world: World) -> World {
 }
 
 #[test]
-fn rule_6_no_entry_without_the_extended_master_secret() {
+fn no_entry_without_the_extended_master_secret() {
     let mut world = lenient(World::new(TLS12));
     for round in 0..3 {
         world.client.fault(old_client());
@@ -41,9 +41,9 @@ fn rule_6_no_entry_without_the_extended_master_secret() {
 }
 
 /// What is cached stays, but is not used. The ticket was shown to the network all the same, and is not shown again
-/// (rule 3).
+/// (docs/caching.md, 4.3).
 #[test]
-fn rule_6_no_use_without_the_extended_master_secret() {
+fn no_use_without_the_extended_master_secret() {
     let mut world = lenient(World::cached(TLS12));
     let rows = world.rows();
     world.client.fault(old_client());
@@ -60,7 +60,7 @@ fn rule_6_no_use_without_the_extended_master_secret() {
 
 /// `illegal_parameter` for a server that caches all the same.
 #[test]
-fn rule_6_no_reply_without_the_extended_master_secret() {
+fn no_reply_without_the_extended_master_secret() {
     let mut world = lenient(World::cached(TLS12));
     let strip =
         fault::first(HandshakeType::SERVER_HELLO, |hello| fault::remove_extension(hello, EXTENDED_MASTER_SECRET));
@@ -71,7 +71,7 @@ fn rule_6_no_reply_without_the_extended_master_secret() {
 
 /// A handshake that succeeds without it is a success for the network's sake: attempts do not go on alternating.
 #[test]
-fn rule_6_handshake_without_it_counts_as_answered() {
+fn handshake_without_it_counts_as_answered() {
     let mut world = lenient(World::cached(TLS12));
     world.client.fault(old_client());
     let done = world.connect_until(Until::Finished).unwrap();

@@ -1,4 +1,4 @@
-//! Rule 4: caching never changes what a peer may do.
+//! docs/caching.md, 4.4: caching never changes what a peer may do.
 
 use terse_testkit::pki::{CLIENT_NAME, SERVER_NAME};
 use terse_tls::summary::AuthenticatedBy;
@@ -7,7 +7,7 @@ use crate::issued::{issue, server_leaf};
 use crate::world::*;
 
 #[test]
-fn rule_4_same_peer_identity_cached_and_full() {
+fn peer_identity_is_the_same_cached_and_full() {
     for setting in SETTINGS {
         let mut world = World::new(setting).with_long_request();
         let full = world.assert_full();
@@ -31,7 +31,7 @@ fn rule_4_same_peer_identity_cached_and_full() {
 
 /// The work that is saved is the work that the full handshake did.
 #[test]
-fn rule_4_saved_signatures_are_those_of_the_full_handshake() {
+fn saved_signatures_are_those_of_the_full_handshake() {
     for setting in SETTINGS {
         let mut world = World::new(setting);
         let full = world.assert_full();
@@ -45,7 +45,7 @@ fn rule_4_saved_signatures_are_those_of_the_full_handshake() {
 
 /// Each side is marked for itself: a renewed server certificate is full for the client, cached for the server.
 #[test]
-fn rule_4_each_side_is_marked_for_itself() {
+fn each_side_is_marked_for_itself() {
     for setting in SETTINGS {
         let mut world = World::cached(setting);
         world.server.credentials(vec![issue(&server_leaf())]);
@@ -58,7 +58,7 @@ fn rule_4_each_side_is_marked_for_itself() {
 
 /// Without a clock, by permission: the application hears of it, cached or full.
 #[test]
-fn rule_4_unchecked_time_is_reported_cached_and_full() {
+fn unchecked_time_is_reported_cached_and_full() {
     for setting in SETTINGS {
         let mut world = World::new(setting);
         world.client.trust(world.client.config().trust().clone().accept_without_clock());

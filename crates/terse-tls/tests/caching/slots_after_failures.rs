@@ -1,4 +1,4 @@
-//! Rule 2, where something breaks: crashes, losses, restarts, refusals and networks that swallow offers cost one full
+//! docs/caching.md, 4.2, where something breaks: crashes, losses, restarts, refusals and networks that swallow offers cost one full
 //! handshake at most, and never a connection.
 
 use terse_testkit::fault;
@@ -23,7 +23,7 @@ fn makes_ticket(version: ProtocolVersion) -> Until {
 }
 
 #[test]
-fn rule_2_loss_at_any_point_costs_nothing() {
+fn loss_at_any_point_costs_nothing() {
     for setting in SETTINGS {
         for until in LOSSES {
             let mut world = World::cached(setting);
@@ -36,7 +36,7 @@ fn rule_2_loss_at_any_point_costs_nothing() {
 }
 
 #[test]
-fn rule_2_loss_at_any_point_of_the_first_contact_costs_one_full_handshake() {
+fn loss_at_any_point_of_the_first_contact_costs_one_full_handshake() {
     for setting in SETTINGS {
         for until in LOSSES {
             let mut world = World::new(setting);
@@ -51,7 +51,7 @@ fn rule_2_loss_at_any_point_of_the_first_contact_costs_one_full_handshake() {
 }
 
 #[test]
-fn rule_2_crash_of_the_client_costs_nothing() {
+fn crash_of_the_client_costs_nothing() {
     for setting in SETTINGS {
         for until in LOSSES {
             let mut world = World::cached(setting);
@@ -67,7 +67,7 @@ fn rule_2_crash_of_the_client_costs_nothing() {
 
 /// The same before anything is confirmed: what the server committed it need not be told again.
 #[test]
-fn rule_2_crash_of_the_client_after_its_first_finished() {
+fn crash_of_the_client_after_its_first_finished() {
     for setting in SETTINGS {
         for (until, cached) in [(Until::ClientFlight, false), (makes_ticket(setting.version), true)] {
             let mut world = World::new(setting);
@@ -83,7 +83,7 @@ fn rule_2_crash_of_the_client_after_its_first_finished() {
 }
 
 #[test]
-fn rule_2_restart_of_the_server_with_its_store_costs_nothing() {
+fn restart_of_the_server_with_its_store_costs_nothing() {
     for setting in SETTINGS {
         for until in LOSSES {
             let mut world = World::cached(setting);
@@ -95,7 +95,7 @@ fn rule_2_restart_of_the_server_with_its_store_costs_nothing() {
 }
 
 #[test]
-fn rule_2_restart_of_the_server_without_its_store_costs_one_full_handshake() {
+fn restart_of_the_server_without_its_store_costs_one_full_handshake() {
     for setting in SETTINGS {
         for until in LOSSES {
             let mut world = World::cached(setting);
@@ -111,7 +111,7 @@ fn rule_2_restart_of_the_server_without_its_store_costs_one_full_handshake() {
 
 /// Restarted with a backup: the ticket that is known there is not the one that the client confirmed last.
 #[test]
-fn rule_2_server_with_an_old_store_costs_one_full_handshake() {
+fn server_with_an_old_store_costs_one_full_handshake() {
     for setting in SETTINGS {
         let mut world = World::cached(setting);
         let backup = world.server_store.clone();
@@ -130,7 +130,7 @@ fn rule_2_server_with_an_old_store_costs_one_full_handshake() {
 }
 
 #[test]
-fn rule_2_failed_handshakes_change_nothing_on_the_server() {
+fn failed_handshakes_change_nothing_on_the_server() {
     for setting in SETTINGS {
         let mut world = World::cached(setting);
         let before = world.rows();
@@ -151,7 +151,7 @@ fn rule_2_failed_handshakes_change_nothing_on_the_server() {
 
 /// After an alert that follows a selection both slots go, and with them what was selected.
 #[test]
-fn rule_2_alert_after_a_selection_drops_both_slots() {
+fn alert_after_a_selection_drops_both_slots() {
     for setting in SETTINGS {
         let mut world = World::cached(setting);
         world.connect_until(Until::Commit).unwrap(); // sets `newer`, so that both are full
@@ -167,7 +167,7 @@ fn rule_2_alert_after_a_selection_drops_both_slots() {
 }
 
 #[test]
-fn rule_2_failed_check_after_a_selection_drops_both_slots() {
+fn failed_check_after_a_selection_drops_both_slots() {
     for setting in SETTINGS {
         let proof = if setting.version == TLS12 {
             HandshakeType::SERVER_KEY_EXCHANGE
@@ -188,7 +188,7 @@ fn rule_2_failed_check_after_a_selection_drops_both_slots() {
 
 /// Without a selection the alert has nothing to do with caching.
 #[test]
-fn rule_2_alert_without_a_selection_drops_nothing() {
+fn alert_without_a_selection_drops_nothing() {
     for setting in SETTINGS {
         let mut world = World::cached(setting);
         let shown = world.next_offer();
@@ -228,7 +228,7 @@ fn unanswered(world: &mut World, end: End) -> bool {
 }
 
 #[test]
-fn rule_2_after_two_unanswered_offers_attempts_alternate() {
+fn after_two_unanswered_offers_attempts_alternate() {
     for setting in SETTINGS {
         for ends in [[End::TimeOut, End::TimeOut], [End::Close, End::TimeOut], [End::Close, End::Close]] {
             let mut world = World::cached(setting);
@@ -242,7 +242,7 @@ fn rule_2_after_two_unanswered_offers_attempts_alternate() {
 }
 
 #[test]
-fn rule_2_one_unanswered_offer_changes_nothing() {
+fn one_unanswered_offer_changes_nothing() {
     for setting in SETTINGS {
         let mut world = World::cached(setting);
         for _ in 0..4 {
@@ -254,7 +254,7 @@ fn rule_2_one_unanswered_offer_changes_nothing() {
 
 /// The alternation survives a restart, and so does what follows.
 #[test]
-fn rule_2_after_full_succeeded_and_cached_failed_caching_is_off_for_a_day() {
+fn after_full_succeeded_and_cached_failed_caching_is_off_for_a_day() {
     for setting in SETTINGS {
         let mut world = World::cached(setting);
         assert!(unanswered(&mut world, End::TimeOut) && unanswered(&mut world, End::TimeOut));
@@ -277,7 +277,7 @@ fn rule_2_after_full_succeeded_and_cached_failed_caching_is_off_for_a_day() {
 
 /// On trial for a second time: one more failure is enough.
 #[test]
-fn rule_2_after_the_day_one_more_failure_is_enough() {
+fn after_the_day_one_more_failure_is_enough() {
     for setting in SETTINGS {
         let mut world = World::cached(setting);
         assert!(unanswered(&mut world, End::TimeOut) && unanswered(&mut world, End::TimeOut));
