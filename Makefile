@@ -34,11 +34,11 @@ product: ## Whether what users build is free of what is there for tests, and whe
 	@CARGO="$(CARGO)" tools/product.sh
 	@CARGO="$(CARGO)" tools/packages.sh
 
-devices: ## Build the device crates for Cortex-M
+devices: ## Build the device crates for Cortex-M, as a firmware has them: without a warning
 	@for target in $(DEVICE_TARGETS); do \
 		if tools/prepare.sh has-target $$target; then \
 			echo "building the device crates for $$target"; \
-			TERSE_TESTING=0 $(CARGO) build --quiet $(DEVICE_CRATES) --target $$target || exit 1; \
+			RUSTFLAGS="-D warnings" TERSE_TESTING=0 $(CARGO) build --quiet $(DEVICE_CRATES) --target $$target || exit 1; \
 		fi; \
 	done
 

@@ -40,8 +40,6 @@ pub use client::ClientCache;
 pub(crate) use client::{ClientSession, Context, Failure, Learned, Selection};
 #[cfg(terse_testing)]
 pub use defence::CacheDefence;
-#[cfg(not(terse_testing))]
-pub(crate) use defence::CacheDefence;
 pub(crate) use defence::Defences;
 pub use entry::PeerEntry;
 pub(crate) use entry::RequestEntry;
