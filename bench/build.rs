@@ -1,4 +1,4 @@
-//! Compiles what counts heap and stack: `c/heap.c`, `c/stack.c`.
+//! The build compiles the counters of heap and stack: `c/heap.c`, `c/stack.c`.
 
 fn main() {
     println!("cargo:rerun-if-changed=c");

@@ -1,8 +1,8 @@
-//! `terse-bench cache-entries`: what an entry of a cache takes, in memory and in a file, on both sides. A thousand of them,
-//! by what one connection of `compact` left, each in a scope or under a ticket of its own.
+//! `terse-bench cache-entries` measures what an entry of a cache takes, in memory and in a file, on both sides. It
+//! makes a thousand entries from what one connection of `compact` left, each in a scope or under a ticket of its own.
 //!
-//! Index and order of use are in the numbers. Names, which are as long as somebody chose, stand beside them with their
-//! lengths; so do a second ticket, which comes and goes, and a CertificateRequest, which is as long as its list of CAs.
+//! The numbers include the index and the order of use. Names are listed apart, because their lengths vary; so are a
+//! second ticket, which comes and goes, and a CertificateRequest, which is as long as its list of CAs.
 
 use std::sync::Arc;
 
@@ -24,23 +24,23 @@ use crate::table::lay_out;
 /// The chains whose entries are measured.
 pub const CHAINS: [&str; 3] = ["p256x3", "ed25519x3", "rsa2048x3"];
 
-/// Bytes per entry.
+/// The bytes of an entry.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Entry {
     /// The certificates.
     pub chain: &'static str,
-    /// Whose cache.
+    /// The side that has the cache.
     #[serde(serialize_with = "side_name")]
     pub side: Side,
-    /// In memory, without what stands below.
+    /// The bytes in memory, without the fields below.
     pub heap: usize,
-    /// In a file, the same.
+    /// The bytes in a file, without the fields below.
     pub file: usize,
-    /// More heap for a second ticket.
+    /// The additional heap of a second ticket.
     pub second_ticket: usize,
-    /// More heap for a CertificateRequest without names of CAs, which only clients keep.
+    /// The additional heap of a CertificateRequest without names of CAs, which only clients keep.
     pub request: usize,
-    /// Names, in memory as in the file.
+    /// The bytes of names, equal in memory and in the file.
     pub names: usize,
 }
 
@@ -48,7 +48,7 @@ fn side_name<S: serde::Serializer>(side: &Side, serializer: S) -> Result<S::Ok, 
     serializer.serialize_str(&format!("{side:?}").to_lowercase())
 }
 
-/// Of both sides.
+/// Measures the entries of both sides.
 pub fn measure(chain: &'static str) -> Result<[Entry; 2], String> {
     let (plain, mutual) = (Learned::new(chain, Asks::No)?, Learned::new(chain, Asks::Required)?);
     let entry = plain.record.server_entry().ok_or("the client keeps the server's Certificate")?;
@@ -77,7 +77,7 @@ pub fn measure(chain: &'static str) -> Result<[Entry; 2], String> {
     Ok([client, server])
 }
 
-/// All of them, for people.
+/// Returns the table of all entries.
 pub fn render(entries: &[Entry]) -> String {
     let header = ["bytes per entry", "heap", "file", "second ticket", "CertificateRequest", "names"];
     let row = |entry: &Entry| {
@@ -93,17 +93,17 @@ pub fn render(entries: &[Entry]) -> String {
     lay_out(&rows)
 }
 
-/// What a connection left on both sides.
+/// What a connection left on both sides: a client's record and a server's row.
 #[derive(Clone)]
 pub(crate) struct Learned {
     pub(crate) scope: Scope,
-    /// With one ticket, and with two.
+    /// The record with one ticket; `twice` has two.
     pub(crate) record: ScopeRecord,
     twice: ScopeRecord,
     pub(crate) row: Row,
 }
 
-/// Of one entry, on average.
+/// The bytes of one entry, on average.
 struct Taken {
     heap: usize,
     file: usize,
@@ -164,7 +164,7 @@ impl Learned {
         )
     }
 
-    /// With a second ticket in each lineage, or without.
+    /// Measures a server's row, with a second ticket in each lineage if `twice`.
     fn server(&self, twice: bool) -> Result<Taken, String> {
         let rounds = if twice { 2 } else { 1 };
         let (store, heap) = counted(|| {
@@ -198,7 +198,7 @@ fn taken<E: core::fmt::Display>(
     Ok(Taken { heap: each(heap), file: each(file) })
 }
 
-/// What `make` makes, and the heap that it has.
+/// Returns the result of `make`, and the heap that it uses.
 fn counted<T>(make: impl FnOnce() -> T) -> (T, i64) {
     let (mut probe, mut make, mut made) = (HeapProbe::new(), Some(make), None);
     probe.call(Side::Client, &mut || made = make.take().map(|make| make()));
@@ -206,7 +206,7 @@ fn counted<T>(make: impl FnOnce() -> T) -> (T, i64) {
     (made.expect("a probe calls"), heap)
 }
 
-/// Spread as those of a hash are.
+/// Returns a ticket; tickets are spread like the values of a hash.
 fn ticket(client: u16, round: u8) -> Ticket {
     Ticket((u64::from(client) << 8 | u64::from(round)).wrapping_mul(0x9e37_79b9_7f4a_7c15).to_be_bytes())
 }
@@ -217,7 +217,7 @@ fn names(entry: &PeerEntry) -> usize {
     lens.into_iter().map(|len| len + 1).sum()
 }
 
-/// A connection, after which the client knows that the server has its ticket if it `confirms`.
+/// Makes a connection. If it `confirms`, the client then knows that the server has its ticket.
 pub(crate) fn connect(case: &Case, confirms: bool) -> Result<(), String> {
     let text = |error: terse_tls::Error| error.to_string();
     let now = clock::now();

@@ -1,7 +1,7 @@
 //! `terse-bench caching`: what handshake caching saves, measured as in BiTHaC, V: bytes of records, a client's
 //! instructions by the length of the chains, and its heap.
 //!
-//! Chains are named as `terse pki` does, root included, which is not sent.
+//! Chains have the names of `terse pki`, which count the root, though it is not sent.
 
 use std::path::PathBuf;
 
@@ -13,7 +13,7 @@ use terse_bench::{stacks, table};
 
 use super::{or_all, select, write};
 
-/// What is measured.
+/// The options of `terse-bench caching`.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     /// Stacks of Terse, with commas
@@ -40,7 +40,7 @@ enum What {
     Heap,
 }
 
-/// A number, of what it is.
+/// A number, and what it measures.
 #[derive(Debug, Serialize)]
 struct Number {
     stack: String,
@@ -63,11 +63,11 @@ const BYTES: [(Profile, Chains); 3] = [
 
 /// BiTHaC, figure 6: the chains of the server.
 const LENGTHS: [(Profile, &[&str]); 2] = [
-    (Profile::Rsa3, &["rsa2048x3", "rsa2048x5"]), // each process makes its keys anew, which takes a while
+    (Profile::Rsa3, &["rsa2048x3", "rsa2048x5"]), // each process makes new keys, which takes a while
     (Profile::Ec3, &["p256x2", "p256x3", "p256x4", "p256x5"]),
 ];
 
-/// Messages of the application.
+/// The messages of the application.
 const REQUEST: &[u8] = b"23.5 degrees";
 const REPLY: &[u8] = b"thank you";
 
@@ -100,7 +100,7 @@ fn number(stack: &dyn Stack, setting: Setting, metric: &'static str, value: f64)
     Number { stack: stack.name().into(), version, client, server, mode, metric, value }
 }
 
-/// The cheapest of several connections: an ECDSA signature's length is chance.
+/// Returns the bytes of the cheapest of several connections, because the length of an ECDSA signature is random.
 fn bytes(stack: &dyn Stack, version: Version) -> Result<Vec<Number>, String> {
     let mut numbers = Vec::new();
     for (profile, chains) in BYTES {
@@ -134,7 +134,7 @@ fn instructions(stack: &dyn Stack, version: Version) -> Result<Vec<Number>, Stri
     Ok(numbers)
 }
 
-/// Of the first handshake, which fills the caches, and of later ones.
+/// Returns the heap of the first handshake, which fills the caches, and of later ones.
 fn heaps(stack: &dyn Stack, version: Version) -> Result<Vec<Number>, String> {
     const METRICS: [[&str; 2]; 2] = [
         ["client heap peak, first, bytes", "server heap peak, first, bytes"],
@@ -155,7 +155,7 @@ fn heaps(stack: &dyn Stack, version: Version) -> Result<Vec<Number>, String> {
     Ok(numbers)
 }
 
-/// A row for each pair of chains and metric, a column for each mode, and how much less than in full each is.
+/// Returns a table with a row for each pair of chains and metric, and a column for each mode with its savings.
 fn render(numbers: &[Number]) -> String {
     let mut rows = vec![];
     for first in numbers.iter().filter(|number| number.mode == Mode::Full) {

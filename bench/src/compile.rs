@@ -1,8 +1,8 @@
-//! Peers in C as shared objects, compiled when they are first asked for: a file of ours, and Debian's library or the
-//! sources that a crate ships. Such a crate is never built: only its files are wanted.
+//! Peers in C are shared objects, compiled when they are first used: from a file of ours, and Debian's library or the
+//! sources that a crate ships. Such a crate is never built: only its files are used.
 //!
-//! What must always hold: what was compiled from other sources, or with other settings, is not used; of each object only
-//! `peer` can be seen, so that two builds of one library can be in one process.
+//! What must always hold: an object that was compiled from other sources, or with other settings, is not used; each
+//! object exports only `peer`, so that two builds of one library can be in one process.
 
 use std::collections::hash_map::DefaultHasher;
 use std::fs;
@@ -34,21 +34,21 @@ pub(crate) enum Library {
     BoringSsl,
 }
 
-/// What an object is linked of.
+/// The parts from which an object is linked.
 struct Parts {
-    /// Compiled from sources that a crate ships.
+    /// Object files, compiled from sources that a crate ships.
     objects: Vec<PathBuf>,
-    /// To the compiler, for our file.
+    /// The compiler's flags for our file.
     flags: Vec<String>,
-    /// To the linker.
+    /// The linker's flags.
     libraries: &'static [&'static str],
-    /// What has to be installed.
+    /// The packages that must be installed.
     packages: &'static str,
 }
 
 impl Library {
-    /// Its shared object, or why there is none. Where we compile the library, each version of DTLS has an object of its own:
-    /// TLS alone takes less memory, and so does DTLS 1.2.
+    /// Returns the shared object, or the reason why there is none. Where we compile the library, each version of DTLS
+    /// has an object of its own: TLS alone takes less memory, and so does DTLS 1.2.
     pub(crate) fn object(self, version: Version) -> Result<PathBuf, String> {
         static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
         let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
@@ -109,7 +109,7 @@ impl Library {
         })
     }
 
-    /// Files of ours that it is made of, what is compiled first.
+    /// Returns our files that it is made of, in the order of compilation.
     fn files(self) -> &'static [&'static str] {
         match self {
             Self::OpenSsl => &["c/openssl.c"],
@@ -146,13 +146,13 @@ fn mbedtls(defined: &[&str]) -> Result<Parts, String> {
     let library = shipped.join("library");
     let files = fs::read_dir(&library).map_err(|error| format!("{}: {error}", library.display()))?;
     let is_source = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "c");
-    // What is not configured compiles to nothing.
+    // A source file that is not configured compiles to nothing.
     let mut sources: Vec<PathBuf> = files.flatten().map(|file| file.path()).filter(is_source).collect();
     sources.sort();
     from_sources("Mbed TLS", &sources, &[], flags)
 }
 
-/// `flags` say how a library is configured, to our file as well.
+/// Compiles a library from sources. `flags` are its configuration, for our file too.
 fn from_sources(name: &str, sources: &[PathBuf], options: &[&str], flags: Vec<String>) -> Result<Parts, String> {
     eprintln!("compiling what is new in {name}, once");
     let options = OPTIONS.iter().chain(&["-w"]).chain(options).map(|option| (*option).to_owned()).collect();
@@ -160,12 +160,12 @@ fn from_sources(name: &str, sources: &[PathBuf], options: &[&str], flags: Vec<St
     Ok(Parts { objects, flags, libraries: &["-lm"], packages: "build-essential" })
 }
 
-/// Headers of others, of which no warnings are wanted.
+/// Returns the flag for headers of others, which suppresses their warnings.
 fn include(directory: &Path) -> String {
     format!("-isystem{}", directory.display())
 }
 
-/// What the build with assembly has besides.
+/// The additional sources of the build with assembly.
 const WOLFSSL_ASSEMBLY: &[&str] = &[
     "wolfcrypt/src/aes_asm.S",
     "wolfcrypt/src/aes_gcm_asm.S",
@@ -176,10 +176,10 @@ const WOLFSSL_ASSEMBLY: &[&str] = &[
     "wolfcrypt/src/sp_x86_64_asm.S",
 ];
 
-/// As everything is compiled, so that the libraries can be compared.
+/// The options for all objects, so that the libraries can be compared.
 const OPTIONS: &[&str] = &["-O2", "-fPIC"];
 
-/// A file of ours.
+/// Returns the path of a file of ours.
 fn own(file: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(file)
 }

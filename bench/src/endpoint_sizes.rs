@@ -1,5 +1,5 @@
-//! `terse-bench endpoint-sizes`: what a datagram, and the removal of a connection, take a server for datagrams beside many
-//! connections, and beside as many events that the application has not asked for.
+//! `terse-bench endpoint-sizes` measures how long a server for datagrams takes to handle a datagram, or to remove a
+//! connection, beside many connections, and beside as many events that the application has not polled.
 
 use std::net::{Ipv6Addr, SocketAddr};
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use crate::clock;
 use crate::measure::cpu_seconds;
 use crate::table::lay_out;
 
-/// The table, for people: microseconds, each a median.
+/// Returns the table: microseconds, each a median.
 pub fn measure(sizes: &[u32]) -> Result<String, String> {
     let header = ["microseconds", "datagram", "event", "with events waiting: datagram", "removal", "removal alone"];
     let mut rows = vec![header.map(str::to_owned).to_vec()];
@@ -77,11 +77,11 @@ impl Server {
             let handle = handle.ok_or("a client is not connected")?;
             clients.push(Client { connection, address, handle });
         }
-        fastrand::shuffle(&mut clients); // so that no table is gone through in order
+        fastrand::shuffle(&mut clients); // so that no table is visited in order
         Ok(Self { endpoint, clients })
     }
 
-    /// The time that a datagram with a message of a client takes.
+    /// Measures the time of a datagram with a message of a client.
     fn message(&mut self, client: usize) -> Result<f64, String> {
         let Client { connection, address, .. } = &mut self.clients[client];
         connection.send(&[7; 64]).map_err(|error| error.to_string())?;

@@ -1,5 +1,5 @@
-//! Terse beside other TLS implementations, measured in one process: client and server over memory, mutual
-//! authentication, the same certificates. `README.md` says how to read the numbers.
+//! Terse is measured beside other TLS implementations in one process: client and server over memory, mutual
+//! authentication, the same certificates. `README.md` explains the numbers.
 //!
 //! A [`stack::Stack`] makes a [`stack::World`] for a [`stack::Setting`], a [`pair::Pair`] connects a client and a server of
 //! that world, and a [`probe::Probe`] watches their calls. Each measurement has its file in [`measure`].

@@ -1,4 +1,4 @@
-//! `terse-bench`: measures, prints one table, writes JSON. Progress goes to standard error.
+//! `terse-bench` measures, prints one table, and writes JSON. Its progress goes to standard error.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -126,7 +126,7 @@ fn main() -> ExitCode {
             for (to, chain) in [(&mut setting.chains.client, client_chain), (&mut setting.chains.server, server_chain)]
             {
                 if let Some(chain) = chain {
-                    *to = chain.clone().leak(); // for as long as the process runs
+                    *to = chain.clone().leak(); // for the rest of the process
                 }
             }
             select(&stacks::all(), core::slice::from_ref(stack))
@@ -160,7 +160,7 @@ fn cache_entries(json: Option<&Path>) -> Result<(), String> {
     json.map_or(Ok(()), |path| write(path, &serde_json::json!({ "entries": entries })))
 }
 
-/// Those that are named, or all that are here.
+/// Returns the named stacks, or all that are available.
 fn select<'a>(all: &'a [Box<dyn Stack>], only: &[String]) -> Result<Vec<&'a dyn Stack>, String> {
     let is_wanted = |stack: &&dyn Stack| only.is_empty() || only.iter().any(|name| name == stack.name());
     if let Some(unknown) = only.iter().find(|name| !all.iter().any(|stack| stack.name() == *name)) {
@@ -195,7 +195,7 @@ fn run(arguments: &Arguments) -> Result<(), String> {
             let has = |stack: &&&dyn Stack| stack.has(field.with(Mode::Full));
             let names: Vec<&str> = present.iter().filter(has).map(|stack| stack.name()).collect();
             let part = measure(&present, field, effort, &is_wanted);
-            print!("{}", table::render(&names, field, &part)); // a whole run is long
+            print!("{}", table::render(&names, field, &part)); // each part is printed at once, as a whole run is long
             samples.extend(part);
         }
     }

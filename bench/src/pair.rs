@@ -1,7 +1,7 @@
-//! A connection: a client and a server of one world, and the wire between them.
+//! A connection has a client and a server of one world, and the wire between them.
 //!
-//! What must always hold: every call of a side goes through the [`Probe`]; a handshake counts as what the setting asks
-//! for only if the client says so.
+//! What must always hold: every call of a side goes through the [`Probe`]; a handshake counts as one of the setting's
+//! mode only if the client says so.
 
 use crate::pipe::{Pipe, Wire};
 use crate::probe::{Probe, Unwatched};
@@ -14,43 +14,43 @@ pub struct Pair {
     to_server: Box<Pipe>,
     to_client: Box<Pipe>,
     done: [bool; 2],
-    /// What the server had sent when the client was connected.
+    /// The bytes that the server had sent when the client was connected.
     from_server: u64,
 }
 
-/// What a handshake cost on the wire, in bytes of records.
+/// The cost of a handshake on the wire, in bytes of records.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Cost {
-    /// The client sent.
+    /// The bytes that the client sent.
     pub client: u64,
-    /// The server sent, until the client was connected (in TLS 1.2: until both were).
+    /// The bytes that the server sent until the client was connected (in TLS 1.2: until both were).
     pub server: u64,
-    /// The server sent after that, unasked: the tickets of TLS 1.3, the ACKs of DTLS 1.3.
+    /// The bytes that the server sent after that: the tickets of TLS 1.3, the ACKs of DTLS 1.3.
     pub tickets: u64,
 }
 
 impl Cost {
-    /// Both directions, without tickets.
+    /// Returns the bytes of both directions, without tickets.
     pub const fn total(self) -> u64 {
         self.client + self.server
     }
 }
 
 impl Pair {
-    /// Two sides that are not there yet, and the wire, for a stream or for `datagrams`: it can be used for one connection
-    /// after the other.
+    /// Creates a pair without connections, and the wire, for a stream or for `datagrams`. It can be used for one
+    /// connection after the other.
     pub fn new(datagrams: bool) -> Self {
         let (to_server, to_client) = (Pipe::new(datagrams), Pipe::new(datagrams));
         Self { client: None, server: None, to_server, to_client, done: [false; 2], from_server: 0 }
     }
 
-    /// Makes both sides and connects them.
+    /// Creates both sides and connects them.
     pub fn connect(&mut self, world: &dyn World, probe: &mut dyn Probe) -> Result<Cost, String> {
         self.start(world, probe)?;
         self.complete(probe)
     }
 
-    /// Makes both sides, and goes on until the server has sent its certificates, and waits for the client's.
+    /// Creates both sides, and stops when the server has sent its certificates and waits for the client's.
     pub fn half_open(&mut self, world: &dyn World, probe: &mut dyn Probe) -> Result<(), String> {
         self.start(world, probe)?;
         for _ in 0..MAX_TURNS {
@@ -62,7 +62,7 @@ impl Pair {
         Err("the server sends nothing".into())
     }
 
-    /// Goes on until both sides are connected.
+    /// Continues until both sides are connected.
     pub fn complete(&mut self, probe: &mut dyn Probe) -> Result<Cost, String> {
         for _ in 0..MAX_TURNS {
             self.turn(probe)?;
@@ -74,12 +74,12 @@ impl Pair {
         Err("the two do not come to an end".into())
     }
 
-    /// What the client says that the handshake was.
+    /// Returns the mode of the handshake, by the client.
     pub fn mode(&self) -> Option<Mode> {
         self.client.as_ref().map(|client| client.mode())
     }
 
-    /// Both sides take what is on its way, such as the last ACK of DTLS 1.3.
+    /// Lets both sides take what is in flight, such as the last ACK of DTLS 1.3.
     pub fn settle(&mut self, probe: &mut dyn Probe) -> Result<(), String> {
         for side in [Side::Client, Side::Server] {
             let pipe = if side == Side::Client { &mut self.to_client } else { &mut self.to_server };
@@ -93,8 +93,8 @@ impl Pair {
         Ok(())
     }
 
-    /// A byte from the server: with it the client gets tickets, and the certainty that caches wait for. Returns how many
-    /// bytes of records that took, with those that acknowledge tickets.
+    /// Sends a byte from the server: with it the client gets tickets, and the confirmation that caches need. Returns
+    /// how many bytes of records that took, with the acknowledgements of tickets.
     pub fn confirm(&mut self, probe: &mut dyn Probe) -> Result<u64, String> {
         let before = self.to_client.total() + self.to_server.total();
         self.with(Side::Server, probe, |end, wire| end.write(wire, b"."))?;
@@ -107,7 +107,7 @@ impl Pair {
         }
     }
 
-    /// One message each way, and goodbye. Returns the bytes of all records since the connection was made.
+    /// Sends one message each way, and closes. Returns the bytes of all records since the connection was made.
     pub fn converse(&mut self, request: &[u8], reply: &[u8]) -> Result<u64, String> {
         let mut buffer = vec![0; request.len().max(reply.len())];
         for (from, to, message) in [(Side::Client, Side::Server, request), (Side::Server, Side::Client, reply)] {
@@ -124,7 +124,7 @@ impl Pair {
         Ok(self.to_client.total() + self.to_server.total())
     }
 
-    /// From now on both sides are driven as applications drive them.
+    /// Drives both sides as applications drive them from now on.
     pub fn as_applications(&mut self) {
         for end in [&mut self.client, &mut self.server] {
             *end = end.take().map(End::as_application);
@@ -144,7 +144,7 @@ impl Pair {
         Ok(())
     }
 
-    /// Ends the connection: the client first, which keeps its session.
+    /// Ends the connection, the client first, which keeps its session.
     pub fn end(&mut self, probe: &mut dyn Probe) {
         let (mut client, mut server) = (self.client.take(), self.server.take());
         probe.call(Side::Client, &mut || drop(client.take()));
@@ -160,7 +160,7 @@ impl Pair {
         Ok(())
     }
 
-    /// Each side goes on once, unless it is connected.
+    /// Lets each side go on once, unless it is connected.
     fn turn(&mut self, probe: &mut dyn Probe) -> Result<(), String> {
         if !self.done[0] {
             self.done[0] = self.with(Side::Client, probe, |end, wire| end.handshake(wire))?;
@@ -187,10 +187,10 @@ impl Pair {
     }
 }
 
-/// More than any handshake takes.
+/// The most turns: more than any handshake takes.
 const MAX_TURNS: usize = 20;
 
-/// A HelloVerifyRequest takes less, a server's certificates take more.
+/// A number of bytes that is more than a HelloVerifyRequest, and less than a server's certificates.
 const MORE_THAN_A_COOKIE: u64 = 300;
 
 /// Runs `run` through the probe.

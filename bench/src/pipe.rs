@@ -1,8 +1,8 @@
-//! The wire: two stretches of memory, one for each direction. Rust and C write to them and read from them alike
-//! (`c/peer.h` has the same struct). They carry a stream, or datagrams, each with its length before it.
+//! The wire consists of two buffers in memory, one for each direction. Rust and C write to them and read from them
+//! alike (`c/peer.h` has the same struct). They carry a stream, or datagrams, each with its length before it.
 //!
-//! What must always hold: nothing is allocated after a pipe was made; `total` counts every byte that was ever written, but
-//! not those lengths.
+//! What must always hold: nothing is allocated after a pipe was created; `total` counts every byte that was ever
+//! written, without those lengths.
 
 use core::ops::Range;
 
@@ -18,15 +18,15 @@ pub struct Pipe {
 }
 
 impl Pipe {
-    /// More than any flight, or any one write of application data with its records.
+    /// The capacity is more than any flight, or any one write of application data with its records.
     pub const CAPACITY: usize = 1 << 16;
 
-    /// An empty one, for a stream or for `datagrams`. It is large: it is boxed from the beginning.
+    /// Creates an empty pipe, for a stream or for `datagrams`. It is large, and so boxed.
     pub fn new(datagrams: bool) -> Box<Self> {
         Self::with_largest(if datagrams { MTU } else { 0 })
     }
 
-    /// An empty one for datagrams of at most so many bytes.
+    /// Creates an empty pipe for datagrams of at most `largest` bytes.
     pub fn with_largest(largest: usize) -> Box<Self> {
         Box::new(Self { bytes: [0; Self::CAPACITY], start: 0, end: 0, total: 0, largest })
     }
@@ -36,13 +36,13 @@ impl Pipe {
         (self.start, self.end, self.total) = (0, 0, 0);
     }
 
-    /// What waits to be read, of datagrams the first one. It may be decrypted in place.
+    /// Returns the bytes to read, or the first datagram. They may be decrypted in place.
     pub fn waiting(&mut self) -> &mut [u8] {
         let range = self.first();
         &mut self.bytes[range]
     }
 
-    /// So many of the bytes that wait were read. Of a datagram, the rest becomes the first one.
+    /// Removes `len` of the bytes to read. The rest of a datagram becomes the first one.
     pub fn consume(&mut self, len: usize) {
         let rest = self.first().len().checked_sub(len).expect("more was read than there was");
         self.start += len;
@@ -57,7 +57,7 @@ impl Pipe {
         }
     }
 
-    /// Where the next bytes can be written, or the next datagram.
+    /// Returns the room for the next bytes, or for the next datagram.
     pub fn room(&mut self) -> &mut [u8] {
         if self.largest == 0 {
             &mut self.bytes[self.end..]
@@ -66,7 +66,7 @@ impl Pipe {
         }
     }
 
-    /// So many bytes were written.
+    /// Adds `len` bytes that were written into the room.
     pub fn produce(&mut self, len: usize) {
         if self.largest > 0 {
             self.put_len(self.end, len);
@@ -77,12 +77,12 @@ impl Pipe {
         assert!(self.end <= Self::CAPACITY, "more was written than there was room for");
     }
 
-    /// How many bytes were ever written.
+    /// Returns how many bytes were ever written.
     pub const fn total(&self) -> u64 {
         self.total
     }
 
-    /// Where that is which waits to be read at once.
+    /// Returns the range of the bytes to read, or of the first datagram.
     fn first(&self) -> Range<usize> {
         if self.largest == 0 || self.start == self.end {
             return self.start..self.end;
@@ -98,17 +98,17 @@ impl Pipe {
     }
 }
 
-/// What the length of a datagram takes.
+/// The length of a datagram's length.
 const PREFIX: usize = size_of::<u16>();
 
-/// The largest datagram that either side sends, in bytes: what packets of 1,280 bytes leave, the least MTU of IPv6.
+/// The length of the largest datagram of either side: it fits a packet of 1,280 bytes, IPv6's least MTU.
 pub const MTU: usize = 1_232;
 
 /// Both directions, as one side sees them.
 #[derive(Debug)]
 pub struct Wire<'a> {
-    /// What the other side sent.
+    /// The pipe from the other side.
     pub input: &'a mut Box<Pipe>,
-    /// What this side sends.
+    /// The pipe to the other side.
     pub output: &'a mut Box<Pipe>,
 }

@@ -1,7 +1,7 @@
-//! What watches the calls of a side: nothing, its heap, its stack, or callgrind from outside.
+//! A probe watches the calls of a side: not at all, their heap, their stack, or through callgrind.
 //!
-//! `unsafe`: malloc for a whole process and a look at one's own stack are C's (`c/heap.c`, `c/stack.c`), and calls go there
-//! and back through pointers.
+//! `unsafe` is needed because malloc for a whole process and a look at one's own stack are C's (`c/heap.c`,
+//! `c/stack.c`), and calls go there and back through pointers.
 //!
 //! What must always hold: a probe runs the call exactly once.
 #![allow(unsafe_code)]
@@ -10,13 +10,13 @@ use core::ffi::c_void;
 
 use crate::stack::Side;
 
-/// Something through which all calls of a connection's sides are made.
+/// A probe through which all calls of a connection's sides are made.
 pub trait Probe {
     /// Runs `call`, which is of `side`.
     fn call(&mut self, side: Side, call: &mut dyn FnMut());
 }
 
-/// Watches nothing.
+/// A probe that measures nothing.
 #[derive(Debug)]
 pub struct Unwatched;
 
@@ -26,27 +26,27 @@ impl Probe for Unwatched {
     }
 }
 
-/// Counts the heap of each side on this thread.
+/// A probe that counts the heap of each side on this thread.
 #[derive(Debug)]
 pub struct HeapProbe([i64; 2]);
 
-/// Bytes of heap that were asked for.
+/// The bytes of heap that were requested.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Heap {
-    /// In use now.
+    /// The bytes in use now.
     pub in_use: i64,
-    /// The most that was in use at once.
+    /// The most bytes in use at once.
     pub peak: i64,
 }
 
 impl HeapProbe {
-    /// What is in use now is not counted.
+    /// Creates a probe that does not count the heap in use now.
     pub fn new() -> Self {
         // SAFETY: the argument is below the number of sides.
         Self([Side::Client, Side::Server].map(|side| unsafe { terse_bench_heap_start(side as u32) }))
     }
 
-    /// What `side` uses, and the most that it used.
+    /// Returns the heap of `side`.
     pub fn heap(&self, side: Side) -> Heap {
         let before = self.0[side as usize - 1];
         // SAFETY: the arguments are below the number of sides.
@@ -63,20 +63,20 @@ impl Default for HeapProbe {
 
 impl Probe for HeapProbe {
     fn call(&mut self, side: Side, call: &mut dyn FnMut()) {
-        // SAFETY: a number, stored per thread.
+        // SAFETY: the argument is a number, which is stored per thread.
         let before = unsafe { terse_bench_heap_side(side as u32) };
         call();
-        // SAFETY: as above.
+        // SAFETY: the argument is a number, which is stored per thread.
         unsafe { terse_bench_heap_side(before) };
     }
 }
 
-/// Measures the deepest stack of each side's calls.
+/// A probe that measures the deepest stack of each side's calls.
 #[derive(Debug, Default)]
 pub struct StackProbe([usize; 2]);
 
 impl StackProbe {
-    /// The deepest stack of the calls of `side`, in bytes.
+    /// Returns the deepest stack of the calls of `side`, in bytes.
     pub fn deepest(&self, side: Side) -> usize {
         self.0[side as usize - 1]
     }
@@ -91,11 +91,11 @@ impl Probe for StackProbe {
     }
 }
 
-/// Makes the calls of one side by a function that callgrind can be told of: [`COUNTED_CALL`].
+/// A probe that makes the calls of one side through [`COUNTED_CALL`], a function that callgrind can count.
 #[derive(Debug)]
 pub struct CountedProbe(pub Side);
 
-/// The name of that function.
+/// The name of the function that callgrind counts.
 pub const COUNTED_CALL: &str = "terse_bench_counted_call";
 
 impl Probe for CountedProbe {
@@ -109,7 +109,7 @@ impl Probe for CountedProbe {
     }
 }
 
-/// Runs what `call` points to, which is a `&mut dyn FnMut()`.
+/// Runs the closure that `call` points to, a `&mut dyn FnMut()`.
 extern "C" fn run(call: *mut c_void) {
     // SAFETY: only the probes above hand this function out, each with such a pointer, alive while they wait.
     let call = unsafe { &mut *call.cast::<&mut dyn FnMut()>() };

@@ -1,4 +1,4 @@
-//! `terse-bench lossy`: what handshakes cost on a slow path that loses packets, a table for each rate of loss.
+//! `terse-bench lossy` measures handshakes on a slow path that loses packets, with a table for each rate of loss.
 
 use std::path::PathBuf;
 
@@ -9,7 +9,7 @@ use terse_bench::stacks;
 
 use super::{select, versions, write};
 
-/// Which path, which stacks.
+/// The path, and the stacks.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     /// The largest IP packet, in bytes; IPv6 and UDP have 48 of them
@@ -44,7 +44,7 @@ pub(crate) struct Arguments {
     trace: Option<u64>,
 }
 
-/// Other builds of the same libraries send the same datagrams.
+/// The default stacks: other builds of the same libraries send the same datagrams.
 const DEFAULT: &[&str] = &[
     "terse-aws-lc",
     #[cfg(terse_testing)]
@@ -54,7 +54,7 @@ const DEFAULT: &[&str] = &[
     "boringssl",
 ];
 
-/// Prints, and writes, what the arguments say.
+/// Runs the command.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), String> {
     let all = stacks::all();
     let present = select(&all, &arguments.only)?;

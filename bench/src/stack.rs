@@ -1,8 +1,8 @@
-//! What is measured, as a [`Stack`]: makes a [`World`] once for a [`Setting`], and any number of connections in it.
+//! A [`Stack`] is measured: it makes a [`World`] once for a [`Setting`], and any number of connections in it.
 //!
-//! What must always hold: a setting is the same for every stack: mutual authentication, key exchange with P-256,
+//! What must always hold: a setting means the same for every stack: mutual authentication, key exchange with P-256,
 //! AES-128-GCM, SHA-256, the server's name sent and checked, chains of three certificates of which two are sent; over
-//! datagrams a cookie before anything else, where the stack makes any.
+//! datagrams a cookie comes first, where the stack makes any.
 
 use core::fmt;
 
@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use crate::pipe::{MTU, Wire};
 
-/// Which end of a connection. The numbers are those of `c/heap.c`; 0 is neither.
+/// An end of a connection. The numbers are those of `c/heap.c`, where 0 is neither.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Side {
@@ -69,24 +69,24 @@ pub enum Mode {
     Compact,
 }
 
-/// What a world is made for.
+/// The setting of a world.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Setting {
     /// The version.
     pub version: Version,
     /// The certificates.
     pub profile: Profile,
-    /// What is left out.
+    /// The mode.
     pub mode: Mode,
-    /// The largest datagram that either side sends, in bytes, unless the stack cannot do with that.
+    /// The length of the largest datagram of either side, in bytes, unless the stack does not support it.
     pub mtu: usize,
-    /// Whether the server makes sure of the client's address first, over datagrams. Without: in DTLS 1.3.
+    /// Whether the server verifies the client's address first, over datagrams. Only DTLS 1.3 is measured without.
     pub cookie: bool,
-    /// What the certificates are, if not [`Profile::chain`]: for Terse alone.
+    /// The certificates, if they are not those of [`Profile::chain`]: for Terse alone.
     pub chains: Chains,
 }
 
-/// The chain of each side, as `terse pki` calls it.
+/// The chain of each side, by the names of `terse pki`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Chains {
     /// The client's.
@@ -97,84 +97,84 @@ pub struct Chains {
 
 /// A TLS implementation in one build.
 pub trait Stack {
-    /// What it is called on the command line.
+    /// Returns the name on the command line.
     fn name(&self) -> &str;
 
-    /// What it says about its version; an error if it is not here, with the reason.
+    /// Returns its own version, or the reason why it is not available.
     fn version(&self) -> Result<String, String>;
 
-    /// Whether it can do what `setting` says.
+    /// Whether it supports `setting`.
     fn has(&self, setting: Setting) -> bool;
 
-    /// Whether its servers make cookies.
+    /// Whether its servers send cookies.
     fn makes_cookies(&self) -> bool {
         true
     }
 
-    /// Whether its timers go by [`crate::clock`].
+    /// Whether its timers use [`crate::clock`].
     fn is_timed(&self) -> bool {
         false
     }
 
-    /// Configurations and trust for both sides. Fails only if something is wrong.
+    /// Creates configurations and trust for both sides. It fails only if something is wrong.
     fn world(&self, setting: Setting) -> Result<Box<dyn World>, String>;
 }
 
-/// Both sides' configurations, sessions and caches.
+/// The configurations, sessions and caches of both sides.
 pub trait World {
-    /// One side of a new connection. A client resumes, or leaves out, what it can.
+    /// Creates one side of a new connection. A client resumes, or leaves out, what it can.
     fn connect(&self, side: Side) -> Result<Box<dyn End>, String>;
 }
 
-/// One side of a connection. What it keeps for later is kept at the latest when it is dropped.
+/// One side of a connection. What is kept for later connections is kept when it is dropped, or before.
 pub trait End {
-    /// Goes on with the handshake as far as the wire allows. Whether it is complete on this side.
+    /// Continues the handshake as far as the wire allows. Returns whether it is complete on this side.
     fn handshake(&mut self, wire: Wire<'_>) -> Result<bool, String>;
 
-    /// What the handshake was: full, resumed, cached.
+    /// Returns the mode of the handshake: full, resumed, cached.
     fn mode(&self) -> Mode;
 
-    /// Sends application data, all of it.
+    /// Sends all of `data` as application data.
     fn write(&mut self, wire: Wire<'_>, data: &[u8]) -> Result<(), String>;
 
-    /// Reads application data. 0: there is none now.
+    /// Reads application data. Returns 0 if there is none now.
     fn read(&mut self, wire: Wire<'_>, out: &mut [u8]) -> Result<usize, String>;
 
-    /// The same end from now on as an application drives it, where that differs: with the buffers, the copies and the
-    /// readings of the clock that a program pays for.
+    /// Returns this end as an application drives it, with the buffers, the copies and the readings of the clock that a
+    /// program pays for, where that differs.
     fn as_application(self: Box<Self>) -> Box<dyn End>;
 
-    /// Says goodbye.
+    /// Closes the connection.
     fn close(&mut self, _: Wire<'_>) -> Result<(), String> {
         Err("its end is not measured".into())
     }
 
-    /// When to call [`Self::expire`] if nothing comes before, in milliseconds of [`crate::clock`].
+    /// Returns when to call [`Self::expire`] if nothing comes before, in milliseconds of [`crate::clock`].
     fn deadline(&self) -> Option<u64> {
         None
     }
 
-    /// Does what is due, such as sending a flight again.
+    /// Handles a timeout, for example by a retransmission.
     fn expire(&mut self, _: Wire<'_>) -> Result<(), String> {
         Ok(())
     }
 }
 
 impl Version {
-    /// All of them.
+    /// All versions.
     pub const ALL: [Self; 4] = [Self::Tls12, Self::Tls13, Self::Dtls12, Self::Dtls13];
 
-    /// Whether it runs over datagrams.
+    /// Whether the version runs over datagrams.
     pub const fn is_datagram(self) -> bool {
         matches!(self, Self::Dtls12 | Self::Dtls13)
     }
 
-    /// Whether it is a version 1.3.
+    /// Whether this is TLS 1.3 or DTLS 1.3.
     pub const fn is_13(self) -> bool {
         matches!(self, Self::Tls13 | Self::Dtls13)
     }
 
-    /// For people.
+    /// Returns the title in the table.
     pub const fn title(self) -> &'static str {
         match self {
             Self::Tls12 => "TLS 1.2",
@@ -186,10 +186,10 @@ impl Version {
 }
 
 impl Profile {
-    /// Both.
+    /// Both profiles.
     pub const ALL: [Self; 2] = [Self::Rsa3, Self::Ec3];
 
-    /// As `terse pki` calls it.
+    /// Returns the name of `terse pki` for the chain.
     pub const fn chain(self) -> &'static str {
         match self {
             Self::Rsa3 => "rsa2048x3",
@@ -199,10 +199,10 @@ impl Profile {
 }
 
 impl Mode {
-    /// All of them.
+    /// All modes.
     pub const ALL: [Self; 6] = [Self::Full, Self::Resumed, Self::Kept, Self::Rfc7924, Self::Bithac, Self::Compact];
 
-    /// What the handshake of a later connection says that it was.
+    /// Returns the mode that the handshake of a later connection reports.
     #[must_use]
     pub const fn seen(self) -> Self {
         match self {
@@ -213,13 +213,13 @@ impl Mode {
 }
 
 impl Setting {
-    /// With datagrams of [`MTU`], and a cookie.
+    /// Returns a setting with datagrams of [`MTU`], and a cookie.
     pub const fn new(version: Version, profile: Profile, mode: Mode) -> Self {
         let chains = Chains { client: profile.chain(), server: profile.chain() };
         Self { version, profile, mode, mtu: MTU, cookie: true, chains }
     }
 
-    /// The same, but for what is left out.
+    /// Returns the setting with another mode.
     #[must_use]
     pub const fn with(self, mode: Mode) -> Self {
         Self { mode, ..self }

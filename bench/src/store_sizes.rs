@@ -1,7 +1,7 @@
-//! `terse-bench store-sizes`: what a server's handshake takes beside many entries of its cache, and what a change of each
-//! store in memory takes alone.
+//! `terse-bench store-sizes` measures a server's handshake beside many entries of its cache, and a change of each store
+//! in memory alone.
 //!
-//! All sizes are measured in turn, so that what else the machine does hits all alike.
+//! All sizes are measured in turn, so that other load of the machine affects all alike.
 
 use std::sync::{Arc, Mutex};
 
@@ -21,7 +21,7 @@ use crate::stack::{Mode, Profile, Setting, Side, Version};
 use crate::stacks::terse::AWS_LC;
 use crate::table::lay_out;
 
-/// The table, for people: microseconds, each the median of `rounds`.
+/// Returns the table: microseconds, each the median of `rounds`.
 pub fn measure(sizes: &[u32], rounds: u16) -> Result<String, String> {
     let setting = Setting::new(Version::Tls13, Profile::Ec3, Mode::Compact);
     let left = Left::new()?;
@@ -57,11 +57,11 @@ pub fn measure(sizes: &[u32], rounds: u16) -> Result<String, String> {
     Ok(lay_out(&rows))
 }
 
-/// What one connection left, with caching and with sessions.
+/// What one connection left, by caching and by sessions.
 struct Left {
     learned: Learned,
     record: SessionRecord,
-    /// As bytes, since it cannot be cloned.
+    /// The session as bytes, since it cannot be cloned.
     session: Vec<u8>,
 }
 
@@ -83,7 +83,7 @@ impl Left {
     }
 }
 
-/// Stores that keep what they were given last.
+/// Stores that keep only the last entry.
 #[derive(Default)]
 struct LastSession {
     record: Mutex<Option<SessionRecord>>,
@@ -117,19 +117,19 @@ impl ClientSessionStore for LastSession {
     }
 }
 
-/// Stores of one size.
+/// The stores of one size.
 struct Column {
     size: u32,
-    /// The longest commit while the store was filled.
+    /// The time of the longest commit while the store was filled.
     longest: f64,
     handshakes: Warm,
     server: Arc<MemoryServerStore>,
     client: MemoryClientStore,
     server_sessions: MemorySessionStore,
     client_sessions: MemoryClientSessions,
-    /// Of handshakes, and of changes of each store.
+    /// The times of handshakes, and of changes of each store.
     times: [Vec<f64>; 5],
-    /// Of each client its latest ticket.
+    /// The latest ticket of each client.
     tickets: Vec<Ticket>,
 }
 
@@ -190,7 +190,7 @@ fn timed(run: impl FnOnce()) -> f64 {
     (cpu_seconds() - start) * 1e6
 }
 
-/// The server's time of one handshake.
+/// Returns the server's time of one handshake.
 fn handshake(warm: &mut Warm) -> Result<f64, String> {
     let mut probe = TimeProbe(0.0);
     warm.open(&mut probe)?;
@@ -198,7 +198,7 @@ fn handshake(warm: &mut Warm) -> Result<f64, String> {
     Ok(probe.0 * 1e6)
 }
 
-/// The CPU seconds of the server's calls.
+/// A probe that counts the CPU seconds of the server's calls.
 struct TimeProbe(f64);
 
 impl Probe for TimeProbe {
@@ -218,7 +218,7 @@ fn put(store: &MemoryClientStore, scope: &Scope, record: &ScopeRecord) {
     });
 }
 
-/// The same server under another port, and another credential where there are not enough ports.
+/// Returns the scope of the same server on another port, and for another credential where there are not enough ports.
 fn scope_of(scope: &Scope, number: u32) -> Scope {
     Scope::new(
         scope.clone().server,
@@ -236,7 +236,7 @@ fn session(bytes: &[u8]) -> Result<StoredSession, String> {
     StoredSession::from_bytes(bytes).map_err(|error| error.to_string())
 }
 
-/// Spread as the bits of a hash are.
+/// Returns a ticket; tickets are spread like the values of a hash.
 fn ticket(client: u32, round: u16) -> Ticket {
     Ticket((u64::from(client) << 16 | u64::from(round)).wrapping_mul(0x9e37_79b9_7f4a_7c15).to_be_bytes())
 }

@@ -1,12 +1,12 @@
-//! The table: a part for each version and profile, in Markdown, aligned for people as well.
+//! The table has a part for each version and profile, in Markdown, aligned for people as well.
 //!
-//! What must always hold: every number in it is a [`Sample`]; a ratio compares what ran in the same process.
+//! What must always hold: every number in it is a [`Sample`]; a ratio compares stacks that ran in the same process.
 
 use core::cmp::Ordering;
 
 use crate::measure::{Field, Metric, Sample};
 
-/// The part for `field`. `stacks` gives the order of the columns.
+/// Returns the part for `field`. `stacks` gives the order of the columns.
 pub fn render(stacks: &[&str], field: Field, samples: &[Sample]) -> String {
     let header = [format!("{}, {}", field.version.title(), field.profile)]
         .into_iter()
@@ -20,7 +20,7 @@ pub fn render(stacks: &[&str], field: Field, samples: &[Sample]) -> String {
     lay_out(&[header.collect()].into_iter().chain(rows).collect::<Vec<_>>()) + "\n"
 }
 
-/// What the first ratio compares.
+/// The two stacks of the first ratio.
 const OURS: &str = "terse-aws-lc";
 const RUSTLS: &str = "rustls-aws-lc";
 
@@ -49,7 +49,7 @@ fn is_ours(stack: &str) -> bool {
     stack.starts_with("terse")
 }
 
-/// `1,234`, and how far the rounds were apart: `±5%` is half of it.
+/// Formats a number, such as `1,234`, and half the spread of the rounds, such as `±5%`.
 fn number(sample: &Sample) -> String {
     let mut text = thousands(sample.value.round() as u64); // none is negative
     if let Some((least, most)) = sample.spread {
@@ -58,7 +58,7 @@ fn number(sample: &Sample) -> String {
     text
 }
 
-/// `1,234`
+/// Formats a number as `1,234`.
 pub fn thousands(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
@@ -71,7 +71,7 @@ pub fn thousands(number: u64) -> String {
     text
 }
 
-/// Columns of equal width; the first row is the header.
+/// Aligns columns; the first row is the header.
 pub fn lay_out(rows: &[Vec<String>]) -> String {
     let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
     let widths: Vec<usize> = (0..rows[0].len()).map(width).collect();

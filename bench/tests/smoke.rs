@@ -1,11 +1,11 @@
-//! Every stack that is here does, in every mode that it has, what the measurements take for granted.
+//! Every available stack does, in each of its modes, what the measurements take for granted.
 
 use terse_bench::measure::Warm;
 use terse_bench::probe::{HeapProbe, StackProbe, Unwatched};
 use terse_bench::stack::{Mode, Profile, Setting, Side, Stack, Version};
 use terse_bench::{cache_entries, stacks};
 
-/// Those that are here. With `TERSE_REQUIRE_ALL=1` that is all of them.
+/// Returns the available stacks. With `TERSE_REQUIRE_ALL=1` all must be available.
 fn present() -> Vec<Box<dyn Stack>> {
     let required = std::env::var_os("TERSE_REQUIRE_ALL").is_some_and(|value| value == "1");
     let mut all = stacks::all();
@@ -73,7 +73,7 @@ fn a_connection_uses_heap_and_gives_it_back_and_uses_stack() {
     }
 }
 
-/// What `make bytes` asserts of ours against rustls must come out here as well, and the same over datagrams.
+/// Ours takes fewer bytes than rustls, as `make bytes` asserts, and fewer than others over datagrams.
 #[test]
 fn ours_takes_fewer_bytes_than_others_and_cached_fewer_than_full() {
     let all = stacks::all();
@@ -85,7 +85,7 @@ fn ours_takes_fewer_bytes_than_others_and_cached_fewer_than_full() {
                 let costs = (0..4).map(|_| warm.cost().expect("a handshake"));
                 costs.map(|cost| cost.total() + cost.tickets).min().expect("four handshakes")
             };
-            // rustls has no datagrams, OpenSSL no DTLS 1.3, and either may not be here.
+            // rustls has no datagrams, OpenSSL no DTLS 1.3, and either may not be available.
             let rival = match version {
                 Version::Dtls13 => "wolfssl-asm",
                 Version::Dtls12 => "openssl",
@@ -102,14 +102,14 @@ fn ours_takes_fewer_bytes_than_others_and_cached_fewer_than_full() {
 
 const OURS: &str = "terse-aws-lc";
 
-/// What the design asks for, and that a file is no larger than memory.
+/// Entries keep to the design's budget, and a file is no larger than memory.
 #[test]
 fn entries_of_a_cache_keep_to_their_budget() {
     for (chain, most) in cache_entries::CHAINS.into_iter().zip([128, 128, 340]) {
         let entries = cache_entries::measure(chain).expect("a measurement");
         for entry in entries {
             assert!((96..=most).contains(&entry.heap) && entry.file <= entry.heap, "{entry:?}");
-            // On a server with the holes that its handshake left, which take an eighth of the table at most.
+            // A server's table has holes from its handshakes, of at most an eighth of the table.
             let holes = if entry.side == Side::Server { (entry.heap + entry.names) / 7 } else { 0 };
             assert!((8..=16 + holes).contains(&entry.second_ticket) && entry.names > 20, "{entry:?}");
         }

@@ -1,8 +1,8 @@
-//! The fuzz target `cache_file`: what a program finds in its files and stores after a restart. Any bytes; what loads can
-//! be written, and then loads as the same bytes again.
+//! The fuzz target `cache_file` takes any bytes for what a program finds in its files and stores after a restart. What
+//! loads can be written, and then loads as the same bytes again.
 //!
-//! The first byte chooses what the rest is: contents, a file with or without a header and checksum that fit, or
-//! a change in its journal.
+//! The first byte chooses what the rest is: contents, a file with or without a header and checksum that fit, or a
+//! change in its journal.
 
 use std::cell::OnceCell;
 use std::fs;
@@ -19,7 +19,7 @@ pub fn run(data: &[u8]) {
     let Some((what, bytes)) = data.split_first() else { return };
     match what % 8 {
         0 | 1 => {
-            // Fewer places than entries.
+            // The capacity may be less than the number of entries.
             let capacity = if what & 0x10 == 0 { 8 } else { 1 };
             let Ok((client, server, issuers)) = snapshot::decode(bytes, capacity) else { return };
             let written = snapshot::encode(&client, &server, &issuers).expect("less than 4 GiB");
@@ -54,21 +54,21 @@ pub fn run(data: &[u8]) {
     }
 }
 
-/// A file with a header and a checksum that fit.
+/// Returns a file with a header and a checksum that fit.
 fn framed(magic: &[u8; 8], version: u16, body: &[u8]) -> Vec<u8> {
     let (version, len) = (version.to_be_bytes(), (body.len() as u32).to_be_bytes());
     let sum = Sha256::new().chain_update(magic).chain_update(version).chain_update(len).chain_update(body).finalize();
     [&magic[..], &version, &len, &sum, body].concat()
 }
 
-/// This file with one change in its journal.
+/// Returns this file with one change in its journal.
 fn with_entry(file: Vec<u8>, entry: &[u8]) -> Vec<u8> {
     let place = (file.len() as u64).to_be_bytes();
     let sum = Sha256::new().chain_update(&file[14..46]).chain_update(place).chain_update(entry).finalize();
     [&file[..], &(entry.len() as u32).to_be_bytes(), &sum[..8], entry].concat()
 }
 
-/// Opens a file as either kind. One of another kind is refused; what the file has stays as it was.
+/// Opens a file as either kind. A file of another kind is refused, and stays as it was.
 fn open(contents: &[u8]) {
     thread_local!(static DIRECTORY: OnceCell<TempDir> = const { OnceCell::new() });
     DIRECTORY.with(|directory| {

@@ -1,5 +1,5 @@
-//! The fuzz target `certificates`: certificates, revocation lists, raw public keys and OCSP responses of any bytes, from a
-//! peer and from the configuration. Signatures are believed unless they end in a zero.
+//! The fuzz target `certificates` takes certificates, revocation lists, raw public keys and OCSP responses of any
+//! bytes, from a peer and from the configuration. Signatures are accepted unless they end in a zero.
 //!
 //! ```text
 //! what(1) time(1) { length(2) der }*
@@ -39,7 +39,7 @@ pub fn run(data: &[u8]) {
         0 => drop(verify_chain(&provider, &pki::trust(), &chain, name, time)),
         1 => drop(verify_chain(&provider, &pki::trust_with_crl().accept_without_clock(), &chain, name, time)),
         2 => {
-            // The first is the root, the second the list.
+            // The first item is the root, the second the list.
             let crls = items.get(1).map(|crl| CertificateRevocationListDer::from(*crl));
             if let Ok(trust) = Trust::new(&chain[..chain.len().min(1)])
                 && let Ok(trust) = trust.clone().with_crls(crls.as_slice()).or(Ok::<_, ()>(trust))

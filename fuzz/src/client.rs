@@ -1,4 +1,4 @@
-//! The fuzz target `client`: a client, in any mode, against whatever a server could send to it, encrypted as well.
+//! The fuzz target `client` runs a client, in any mode, with anything that a server could send, encrypted as well.
 
 use crate::input::Input;
 use crate::machine::Machine;
@@ -9,7 +9,7 @@ pub fn run(data: &[u8]) {
     replay(&Input::parse(data));
 }
 
-/// The client after `input`.
+/// Returns the client after `input`.
 pub fn replay(input: &Input) -> Machine {
     let (mode, tweaks) = (choose(&TRANSPARENT, input.mode), Tweaks(input.tweaks));
     let mut client = Machine::client(tweaks.client(mode), tweaks);

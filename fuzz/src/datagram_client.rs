@@ -1,5 +1,5 @@
-//! The fuzz target `datagram_client`: a client over datagrams, in any mode, against whatever a server could send to it, encrypted
-//! as well, in any order, and after any time.
+//! The fuzz target `datagram_client` runs a client over datagrams, in any mode, with anything that a server could send,
+//! encrypted as well, in any order, and after any time.
 
 use crate::datagram_machine::DatagramMachine;
 use crate::input::Input;
@@ -10,7 +10,7 @@ pub fn run(data: &[u8]) {
     replay(&Input::parse(data));
 }
 
-/// The client after `input`.
+/// Returns the client after `input`.
 pub fn replay(input: &Input) -> DatagramMachine {
     let (mode, tweaks) = (choose(&DATAGRAMS, input.mode), Tweaks(input.tweaks));
     let mut client = DatagramMachine::client(tweaks.client(mode), tweaks);

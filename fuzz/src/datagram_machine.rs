@@ -1,4 +1,4 @@
-//! One connection over datagrams, what is done to it, and what must hold of it whatever that is.
+//! A machine is one connection over datagrams, to which operations are applied; its invariants must hold after each.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -22,25 +22,25 @@ use crate::watch::Watch;
 
 /// A connection under test.
 pub struct DatagramMachine {
-    /// Itself.
+    /// The connection itself.
     pub connection: Connection,
-    /// What it sent and nobody took.
+    /// The datagrams that it sent and that were not taken yet.
     pub output: Vec<Vec<u8>>,
-    /// Application data that it received.
+    /// The application data that it received.
     pub received: Vec<Vec<u8>>,
-    /// Early data that it received.
+    /// The early data that it received.
     pub early: Vec<Vec<u8>>,
-    /// Whether it said that it is connected.
+    /// Whether it reported that it is connected.
     pub connected: bool,
     provider: CryptoProvider,
     rng: SeededRng,
     now: Now,
-    /// What the peer puts into its records.
+    /// The connection ID in the peer's records.
     cid: Vec<u8>,
     forge: Forge,
     watch: Watch,
     is_client: bool,
-    /// Datagrams that came, of the first one maybe the rest.
+    /// The datagrams to be read; of the first one, some may have been read.
     waiting: VecDeque<Vec<u8>>,
     failure: Option<Error>,
     peer_closed: bool,
@@ -122,7 +122,7 @@ impl DatagramMachine {
         }
     }
 
-    /// Does what `operation` says.
+    /// Applies `operation`.
     pub fn apply(&mut self, operation: &Operation) {
         if shape_of(operation.shape) == Some(Shape::Call) {
             return self.call(operation.kind, &operation.body);
@@ -133,7 +133,7 @@ impl DatagramMachine {
         }
     }
 
-    /// A datagram comes.
+    /// Receives a datagram.
     pub fn receive(&mut self, datagram: Vec<u8>) {
         if self.waiting.len() < MAX_WAITING {
             self.watch.came(&datagram, self.cid.len(), &self.protection());
@@ -142,7 +142,7 @@ impl DatagramMachine {
         self.settle();
     }
 
-    /// What an application could do.
+    /// Makes a call that an application could make.
     pub fn call(&mut self, kind: u8, body: &[u8]) {
         match kind % 16 {
             0 => self.send(body),
@@ -183,7 +183,7 @@ impl DatagramMachine {
         self.settle();
     }
 
-    /// Nothing more comes: what was sent is sent again, until the application has enough of it.
+    /// Ends the input: flights are retransmitted until the application gives up.
     pub fn end(mut self) -> Self {
         self.signs_at_once = true;
         self.settle();
@@ -195,22 +195,22 @@ impl DatagramMachine {
         self
     }
 
-    /// Why the connection ended, if an error ended it.
+    /// Returns the error that ended the connection, if one did.
     pub const fn failure(&self) -> Option<&Error> {
         self.failure.as_ref()
     }
 
-    /// What went in and out.
+    /// Returns the observations of input and output.
     pub const fn watch(&self) -> &Watch {
         &self.watch
     }
 
-    /// How records to this side are protected.
+    /// Returns how records to this side are protected.
     pub fn protection(&self) -> Protection {
         Protection::of(&self.provider, self.connection.summary().cipher_suite, self.cid.clone())
     }
 
-    /// The keys of [`Self::protection`], and how far the peer is.
+    /// Returns the peer's forge, which has the keys of [`Self::protection`].
     pub const fn forge(&self) -> &Forge {
         &self.forge
     }
@@ -225,7 +225,7 @@ impl DatagramMachine {
         }
     }
 
-    /// More connection IDs are asked for or provided, or another one is used.
+    /// Requests or provides connection IDs, or uses another one.
     fn connection_ids(&mut self, body: &[u8]) {
         let (count, connection) = (body.first().map_or(0, |first| first >> 2), &mut self.connection);
         let result = match body.first().map_or(0, |first| first & 3) {
@@ -277,7 +277,7 @@ impl DatagramMachine {
         self.now = Now::new(Instant(time), self.now.unix.and(unix));
     }
 
-    /// A timer that has expired sends something, or ends the connection; one that has not does nothing.
+    /// Lets a timer expire: an expired timer sends something, or ends the connection; any other does nothing.
     fn expire(&mut self) {
         let deadline = self.connection.poll_timeout();
         let is_due = deadline.is_some_and(|deadline| deadline <= self.now.monotonic);
@@ -291,7 +291,8 @@ impl DatagramMachine {
         let sent = self.transmit();
         if is_due && result.is_ok() {
             let next = self.connection.poll_timeout();
-            // Nothing is said if all arrived but the answer, nor when messages after the handshake are given up.
+            // An expired timer sends nothing if all arrived but the answer, and when messages after the handshake are
+            // given up.
             let was_heard = self.watch.was_acknowledged || self.watch.was_answered;
             let is_complete = self.connection.is_handshaking() && was_heard && next.is_some();
             let is_given_up = self.connection.is_connected() && next.is_none();
@@ -303,7 +304,7 @@ impl DatagramMachine {
         }
     }
 
-    /// Has the connection take what waits, send what it has, and report what happened.
+    /// Lets the connection read its input, send its output, and report events.
     fn settle(&mut self) {
         loop {
             if self.signs_at_once && self.connection.signature_request().is_some() {
@@ -329,7 +330,7 @@ impl DatagramMachine {
         self.check();
     }
 
-    /// Has the connection take what it can of a datagram.
+    /// Lets the connection read as much of a datagram as it can.
     fn take(&mut self, mut datagram: Vec<u8>) {
         let dropped = self.connection.summary().dropped;
         match self.connection.handle_input(self.now, &mut self.rng, &mut datagram) {
@@ -346,7 +347,7 @@ impl DatagramMachine {
         }
     }
 
-    /// One datagram at a time waits to be read.
+    /// Reads the application data of one datagram.
     fn read(&mut self) -> bool {
         let mut out = [0; 0x4000];
         let early = self.connection.recv_early_data(&mut out);
@@ -364,7 +365,7 @@ impl DatagramMachine {
         early + len > 0
     }
 
-    /// Returns how many datagrams were sent.
+    /// Sends the output. Returns how many datagrams that is.
     fn transmit(&mut self) -> usize {
         let (mut out, mut count, mut bytes) = ([0; 0x1000], 0, 0);
         while let Some(len) = self.connection.poll_transmit(self.now, &mut out) {
@@ -406,7 +407,7 @@ impl DatagramMachine {
         );
     }
 
-    /// What holds at any time.
+    /// Checks the invariants that hold at any time.
     fn check(&self) {
         if self.failure.is_some() {
             assert!(!self.connection.is_connected() && !self.connection.is_handshaking());
@@ -416,10 +417,10 @@ impl DatagramMachine {
         let timer = self.connection.poll_timeout();
         let is_handshaking = self.connection.is_handshaking();
         let is_waiting = is_handshaking && self.connection.signature_request().is_none() && self.has_sent;
-        // Without a timer, a loss would be for ever.
+        // Without a timer, a loss would never be repaired.
         assert!(timer.is_some() || !is_waiting, "{:?}", self.connection);
         if !self.may_be_dtls13() {
-            assert!(timer.is_none() || is_waiting, "{timer:?} {:?}", self.connection); // nobody is waited for
+            assert!(timer.is_none() || is_waiting, "{timer:?} {:?}", self.connection); // no answer is awaited
         } else if self.connection.is_connected() && !self.watch.is_blind {
             // The client's last flight, tickets and KeyUpdates are acknowledged.
             assert!(timer.is_none() || self.watch.lacks_ack(), "{timer:?}");
@@ -439,11 +440,11 @@ impl DatagramMachine {
 /// The longest flight twice, in datagrams of 50 bytes, and the datagram that overfilled the buffer.
 const MAX_FLIGHT: usize = 0x1_0000;
 
-/// Datagrams that are kept for a connection that waits for a signature.
+/// The most datagrams that are kept for a connection that waits for a signature.
 const MAX_WAITING: usize = 8;
 
-/// More often than a flight is sent again, and what came of the peer's acknowledged.
+/// The most expiries: more than the retransmissions of a flight, and the ACKs between.
 const MAX_EXPIRIES: usize = 12;
 
-/// What a server of [`crate::modes`] takes.
+/// The early data that a server of [`crate::modes`] accepts.
 const MAX_EARLY_DATA: usize = 0x1000;

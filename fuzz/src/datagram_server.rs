@@ -1,5 +1,5 @@
-//! The fuzz target `datagram_server`: a server over datagrams, in any mode, against whatever a client could send to it, encrypted
-//! as well, in any order, and after any time.
+//! The fuzz target `datagram_server` runs a server over datagrams, in any mode, with anything that a client could send,
+//! encrypted as well, in any order, and after any time.
 
 use crate::datagram_machine::DatagramMachine;
 use crate::input::Input;
@@ -10,7 +10,7 @@ pub fn run(data: &[u8]) {
     replay(&Input::parse(data));
 }
 
-/// The server after `input`.
+/// Returns the server after `input`.
 pub fn replay(input: &Input) -> DatagramMachine {
     let (mode, tweaks) = (choose(&DATAGRAMS, input.mode), Tweaks(input.tweaks));
     let mut server = DatagramMachine::server(tweaks.server(mode), tweaks);

@@ -1,12 +1,13 @@
-//! Datagrams as a peer could make them that has the keys of [`crate::provider::transparent`]: an [`Operation`] becomes
+//! Datagrams are forged as by a peer that has the keys of [`crate::provider::transparent`]: an [`Operation`] becomes
 //! one or two of them.
 //!
-//! The lower half of a shape is a [`Shape`] and [`WITH_CID`], or [`UNIFIED`]; the upper half says how the datagrams differ
-//! from those of an honest peer: [`HELD`], [`IN_FRAGMENTS`], [`REPEATED`], [`TWICE`]. In DTLS 1.3 protected records have
-//! unified headers and the epoch that an honest peer would be in, but for [`UNIFIED`], whose body says all of that; and
-//! where an ACK is meant, its body says which numbers it has: [`ack`].
+//! The lower half of a shape is a [`Shape`] and [`WITH_CID`], or [`UNIFIED`]; the upper half says how the datagrams
+//! differ from those of an honest peer: [`HELD`], [`IN_FRAGMENTS`], [`REPEATED`], [`TWICE`]. In DTLS 1.3 protected
+//! records have unified headers and the epoch of an honest peer, but for [`UNIFIED`], whose body decides all of that.
+//! The body of an ACK says which numbers it has: [`ack`].
 //!
-//! What must always hold: numbers of records and messages are made here, so that a change of a body changes just that.
+//! What must always hold: the numbers of records and messages are assigned here, so that a change of a body changes
+//! just that.
 
 use std::collections::BTreeMap;
 
@@ -23,54 +24,54 @@ use record::{CID, LENGTH, plain, with_cid};
 pub use record::{Record, closest, epoch_near, records, server_hello};
 pub use recorded::operations;
 
-/// A protected record has the receiver's connection ID.
+/// The protected record has the receiver's connection ID.
 pub const WITH_CID: u8 = 0x08;
 
-/// Instead of a [`Shape`]: a record of type `kind` with a unified header (RFC 9147, 4). The first byte of the body says with
-/// its lower five bits what the header does, and more with [`FORGED`], [`WRONG_LENGTH`] and [`ABSOLUTE`]; the second one is the
-/// number, from the one that is next.
+/// The record has type `kind` and a unified header (RFC 9147, 4); this replaces a [`Shape`]. The lower five bits of the
+/// body's first byte are those of the header, the others are [`FORGED`], [`WRONG_LENGTH`] and [`ABSOLUTE`]; the second
+/// byte is the number, relative to the next one.
 pub const UNIFIED: u8 = 0x07;
 
-/// In the first byte of a [`UNIFIED`] body: the record is not authentic.
+/// A bit in the first byte of a [`UNIFIED`] body: the record is not authentic.
 pub const FORGED: u8 = 0x20;
 
-/// Likewise: its length is not that of what follows, if it has one.
+/// A bit in the first byte of a [`UNIFIED`] body: the length in the header, if there is one, is wrong.
 pub const WRONG_LENGTH: u8 = 0x40;
 
-/// Likewise: the second byte is the number itself.
+/// A bit in the first byte of a [`UNIFIED`] body: the second byte is the number itself.
 pub const ABSOLUTE: u8 = 0x80;
 
-/// It goes into the datagram of the next operation.
+/// The record goes into the datagram of the next operation.
 pub const HELD: u8 = 0x10;
 
-/// A message comes in two fragments, the second one first.
+/// The message is sent in two fragments, the second one first.
 pub const IN_FRAGMENTS: u8 = 0x20;
 
-/// A message has the number of the one before; any other record has that of the record before.
+/// The message has the number of the message before; any other record has the number of the record before.
 pub const REPEATED: u8 = 0x40;
 
-/// The datagram comes twice.
+/// The datagram is sent twice.
 pub const TWICE: u8 = 0x80;
 
 /// The content type of ACKs (RFC 9147, 7).
 pub const ACK: ContentType = ContentType(26);
 
-/// The content type of checks of return routability (RFC 9853, 4).
+/// The content type of return routability checks (RFC 9853, 4).
 pub const RETURN_ROUTABILITY_CHECK: ContentType = ContentType(27);
 
-/// How the records of a connection are protected.
+/// The protection of a connection's records.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Protection {
     is_dtls13: bool,
     is_known: bool,
     tag_len: usize,
     explicit_len: usize,
-    /// The connection ID of whoever receives them.
+    /// The connection ID of the receiver.
     pub cid: Vec<u8>,
 }
 
 impl Protection {
-    /// That of `suite`; of none, something.
+    /// Returns the protection of `suite`, or any protection without a suite.
     pub fn of(provider: &CryptoProvider, suite: Option<CipherSuite>, cid: Vec<u8>) -> Self {
         if let Some(suite) = suite.and_then(|suite| provider.tls13_suite(suite)) {
             return Self { is_dtls13: true, is_known: true, tag_len: suite.aead.tag_len(), explicit_len: 0, cid };
@@ -86,18 +87,18 @@ impl Protection {
         }
     }
 
-    /// Whether it is that of a suite.
+    /// Whether it is the protection of a suite.
     pub const fn is_known(&self) -> bool {
         self.is_known
     }
 
-    /// Type and content of a protected record, and whether it is authentic.
+    /// Returns the type and content of a protected record, if it is authentic.
     pub fn authentic<'a>(&self, record: &Record<'a>) -> Option<(ContentType, &'a [u8])> {
         let is_protected = record.content_type.is_none() || record.epoch > 0;
         self.open(record).filter(|_| is_protected && record.body.ends_with(&vec![TAG; self.tag_len]))
     }
 
-    /// Type and content of a protected record.
+    /// Returns the type and content of a protected record.
     pub fn open<'a>(&self, record: &Record<'a>) -> Option<(ContentType, &'a [u8])> {
         let explicit_len = if record.content_type.is_some() { self.explicit_len } else { 0 };
         let content = record.body.get(explicit_len..record.body.len().checked_sub(self.tag_len)?)?;
@@ -111,19 +112,19 @@ impl Protection {
     }
 }
 
-/// Makes the datagrams of one peer.
+/// The forge makes the datagrams of one peer.
 #[derive(Debug, Default)]
 pub struct Forge {
-    /// The next number in each epoch.
+    /// The next record number in each epoch.
     numbers: BTreeMap<u64, u64>,
-    /// DTLS 1.3: how often keys were changed since those of the handshake.
+    /// In DTLS 1.3, the number of key changes since the handshake's keys.
     changes: u64,
     next_seq: u16,
     held: Vec<u8>,
 }
 
 impl Forge {
-    /// What `operation` sends; nothing if it is a call.
+    /// Returns the datagrams of `operation`; none if it is a call.
     pub fn datagrams(&mut self, operation: &Operation, protection: &Protection) -> Vec<Vec<u8>> {
         let Operation { shape, kind, body } = operation;
         let content_type = ContentType(*kind);
@@ -138,7 +139,7 @@ impl Forge {
             Some(Shape::Forged) => vec![self.sealed(content_type, &content, &with(!TAG), is_again)],
             Some(Shape::Message) => {
                 if content_type.0 == HandshakeType::CLIENT_HELLO.0 {
-                    self.changes = 0; // of another connection
+                    self.changes = 0; // they were of another connection
                 }
                 let parts = self.fragments(*shape, *kind, body);
                 parts.iter().map(|part| plain(ContentType::HANDSHAKE, (0, self.number(0, false)), part)).collect()
@@ -169,12 +170,12 @@ impl Forge {
         datagrams
     }
 
-    /// The epoch that an honest peer would protect a record of DTLS 1.3 in.
+    /// Returns the epoch in which an honest peer would protect a record of DTLS 1.3.
     pub const fn epoch(&self) -> u64 {
         HANDSHAKE_EPOCH + self.changes
     }
 
-    /// The number of the next message.
+    /// Returns the number of the next message.
     pub const fn next_seq(&self) -> u16 {
         self.next_seq
     }
@@ -199,7 +200,7 @@ impl Forge {
         with.unified(cid | length | (self.epoch() % 4) as u8, number, content_type, content)
     }
 
-    /// See [`UNIFIED`].
+    /// Returns the record of a [`UNIFIED`] operation.
     fn unified(&mut self, content_type: ContentType, body: &[u8], with: &Sealing<'_>) -> Vec<u8> {
         let (header, content) = body.split_at(body.len().min(2));
         let [first, number] = [0, 1].map(|at| header.get(at).copied().unwrap_or_default());
@@ -224,7 +225,7 @@ impl Forge {
     }
 }
 
-/// How a record is protected.
+/// The protection of a record.
 #[derive(Clone, Copy)]
 struct Sealing<'a> {
     protection: &'a Protection,
@@ -246,7 +247,7 @@ impl Sealing<'_> {
         with_cid(number, &self.protection.cid, &body)
     }
 
-    /// As in [`record::unified`].
+    /// Returns a record with a unified header, as [`record::unified`] does.
     fn unified(&self, first: u8, number: u64, content_type: ContentType, content: &[u8]) -> Vec<u8> {
         let tag = self.tag();
         let mut body = [content, &[content_type.0]].concat();
@@ -256,7 +257,7 @@ impl Sealing<'_> {
     }
 }
 
-/// What the lower bits of a shape say; `None` for [`UNIFIED`].
+/// Returns the shape in the lower bits of an operation's shape, or `None` for [`UNIFIED`].
 pub const fn shape_of(shape: u8) -> Option<Shape> {
     match shape & 7 {
         UNIFIED => None,
@@ -264,8 +265,8 @@ pub const fn shape_of(shape: u8) -> Option<Shape> {
     }
 }
 
-/// The content of an ACK: of each three bytes of `body` the first is an epoch, the second a number in it, the third how many
-/// follow that. What is left over is not counted by the length.
+/// Returns the content of an ACK. Of each three bytes of `body` the first is an epoch, the second a number in it, and
+/// the third the count of numbers after that. The remaining bytes are appended, without being counted by the length.
 pub fn ack(body: &[u8]) -> Vec<u8> {
     let (ranges, rest) = body.as_chunks();
     let mut numbers = Vec::new();
@@ -277,17 +278,17 @@ pub fn ack(body: &[u8]) -> Vec<u8> {
     [&(numbers.len() as u16).to_be_bytes(), &numbers[..], rest].concat()
 }
 
-/// Of which an ACK has less than 2^16 bytes.
+/// The most ranges: with them an ACK has less than 2^16 bytes.
 const MAX_RANGES: usize = 15;
 
-/// A part of a handshake message, with its header.
+/// Returns a fragment of a handshake message, with its header.
 fn fragment(kind: u8, seq: u16, body: &[u8], range: core::ops::Range<usize>) -> Vec<u8> {
     let u24 = |value: usize| (value as u32).to_be_bytes()[1..].to_vec();
     let (offset, len) = (range.start, range.len());
     [&[kind], &u24(body.len())[..], &seq.to_be_bytes(), &u24(offset), &u24(len), &body[range]].concat()
 }
 
-/// Length of a fragment's header.
+/// The length of a fragment's header.
 pub const FRAGMENT_HEADER_LEN: usize = 12;
 
 /// The first epoch of DTLS 1.3 that has messages (RFC 9147, 6.1).

@@ -1,8 +1,8 @@
-//! The fuzz target `endpoint`: a server for many clients, and datagrams from four addresses, whose senders have the keys of
-//! all connections.
+//! The fuzz target `endpoint` runs a server for many clients, with datagrams from four addresses, whose senders have
+//! the keys of all connections.
 //!
-//! What must always hold: limits are kept; an address that did not show that it receives what is sent there is sent three
-//! times what came from there at most; a handle that is over says nothing more; a connection that waits has a timer.
+//! What must always hold: limits are kept; an address that was not validated receives at most three times the bytes
+//! that came from it; a handle has no event after its end; a connection that waits has a timer.
 
 use core::net::SocketAddr;
 use std::collections::{BTreeMap, VecDeque};
@@ -29,7 +29,7 @@ pub fn run(data: &[u8]) {
     replay(&Input::parse(data));
 }
 
-/// The server after `input`.
+/// Returns the server after `input`.
 pub fn replay(input: &Input) -> Server {
     let (mode, tweaks) = (choose(&DATAGRAMS, input.mode), Tweaks(input.tweaks));
     let mut server = Server::new(tweaks.server(mode), tweaks, usize::from(input.mode) / DATAGRAMS.len());
@@ -40,11 +40,11 @@ pub fn replay(input: &Input) -> Server {
 
 /// An endpoint under test.
 pub struct Server {
-    /// How many connections were complete.
+    /// The number of connections that were complete.
     pub connected: usize,
-    /// Application data that came.
+    /// The application data that was received.
     pub received: Vec<Vec<u8>>,
-    /// Early data that came.
+    /// The early data that was received.
     pub early: Vec<Vec<u8>>,
     endpoint: Endpoint,
     provider: CryptoProvider,
@@ -56,31 +56,31 @@ pub struct Server {
     rng: SeededRng,
     now: Now,
     peers: [Peer; 4],
-    /// Who sends.
+    /// The peer that sends.
     current: usize,
     handles: BTreeMap<ConnectionHandle, Progress>,
 }
 
-/// Who is at an address.
+/// The peer at an address.
 struct Peer {
     address: SocketAddr,
     forge: Forge,
     protection: Protection,
     received: usize,
     sent: usize,
-    /// It receives what is sent there.
+    /// Whether the address was validated: the peer receives what is sent to it.
     is_proven: bool,
-    /// What came of the body of a ClientHello, each fragment in its place: a cookie may be in two of them.
+    /// The body of a ClientHello so far, each fragment in its place: a cookie may be in two of them.
     hello: Vec<u8>,
-    /// What was to be returned from there (RFC 9853).
+    /// The challenges to be returned from this address (RFC 9853).
     challenges: Vec<Vec<u8>>,
-    /// Connection IDs that were provided, and not used yet.
+    /// The connection IDs that were provided and not used yet.
     ids: VecDeque<Vec<u8>>,
     output: Vec<Vec<u8>>,
 }
 
 impl Peer {
-    /// The fragments of a ClientHello in the body of a record, if they are any.
+    /// Records the fragments of a ClientHello in the body of a record.
     fn hello_came(&mut self, mut body: &[u8]) {
         while let Some((header, rest)) = body.split_first_chunk::<FRAGMENT_HEADER_LEN>()
             && header[0] == HandshakeType::CLIENT_HELLO.0
@@ -97,13 +97,13 @@ impl Peer {
     }
 }
 
-/// What a connection said about itself.
+/// The state of a connection, by its events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Progress {
     Connected,
     Closed,
     Failed,
-    /// Gone.
+    /// The connection is gone.
     Over,
 }
 
@@ -153,7 +153,7 @@ impl Server {
         }
     }
 
-    /// Does what `operation` says.
+    /// Applies `operation`.
     pub fn apply(&mut self, operation: &Operation) {
         if shape_of(operation.shape) == Some(Shape::Call) {
             self.call(operation.kind, &operation.body);
@@ -165,22 +165,22 @@ impl Server {
         }
     }
 
-    /// How records to the connection of whoever sends are protected.
+    /// Returns the protection of records to the current peer's connection.
     pub const fn protection(&self) -> &Protection {
         &self.peers[self.current].protection
     }
 
-    /// When the next timer of any connection expires.
+    /// Returns when the next timer of any connection expires.
     pub fn timeout(&self) -> Option<Instant> {
         self.endpoint.poll_timeout()
     }
 
-    /// How far whoever sends is.
+    /// Returns the forge of the current peer.
     pub const fn forge(&self) -> &Forge {
         &self.peers[self.current].forge
     }
 
-    /// What was sent to whoever sends.
+    /// Takes the datagrams that were sent to the current peer.
     pub fn take_output(&mut self) -> Vec<Vec<u8>> {
         core::mem::take(&mut self.peers[self.current].output)
     }
@@ -193,7 +193,8 @@ impl Server {
         let has_cookie = |bytes: &[u8]| bytes.windows(COOKIE.len()).any(|window| window == COOKIE);
         peer.is_proven |= has_cookie(&datagram) || has_cookie(&peer.hello);
         let mut authentic = records.iter().filter_map(|record| peer.protection.authentic(record)).peekable();
-        // Who has keys got the ServerHello; but a connection that is complete may be at an address that is not proven.
+        // A peer that has keys received the ServerHello; but a complete connection may be at an address that was not
+        // validated.
         peer.is_proven |= authentic.peek().is_some() && self.endpoint.connections().1 > 0;
         peer.is_proven |= authentic.any(|(kind, content)| {
             let cookie = content.strip_prefix(&[PATH_RESPONSE]).filter(|_| kind == RETURN_ROUTABILITY_CHECK);
@@ -203,7 +204,7 @@ impl Server {
         self.settle();
     }
 
-    /// What an application, and time, could do; or the network, which brings what one peer sends from elsewhere.
+    /// Makes a call that an application could make, lets time pass, or moves a peer to another address.
     fn call(&mut self, kind: u8, body: &[u8]) {
         let first = usize::from(body.first().copied().unwrap_or_default());
         let handle = self.handles.keys().copied().nth(first % self.handles.len().max(1));
@@ -252,7 +253,7 @@ impl Server {
         self.settle();
     }
 
-    /// Nothing more comes, and the application is done.
+    /// Ends the input; the application makes no more calls.
     fn end(&mut self) {
         for _ in 0..MAX_EXPIRIES {
             self.call(6, &[]);
@@ -270,14 +271,14 @@ impl Server {
         match connection.update_keys(request_peer) {
             Ok(()) => assert_eq!(connection.summary().version, Some(ProtocolVersion::TLS_1_3)),
             Err(Error::ApiMisuse(ApiMisuse::KeyUpdateUnderWay)) => {
-                // It may wait for leave to send to an address that is being checked.
+                // A change of keys may wait until an address that is being checked may be sent to.
                 assert!(self.endpoint.poll_timeout().is_some(), "a change of keys waits for ever");
             }
             Err(error) => assert!(matches!(error, Error::ApiMisuse(_)), "{error:?}"),
         }
     }
 
-    /// More connection IDs are asked for or provided, or another one is used.
+    /// Requests or provides connection IDs, or uses another one.
     fn connection_ids(&mut self, handle: ConnectionHandle, what: u8) {
         let Some(connection) = self.endpoint.connection(handle) else { return };
         let (count, was_connected) = (what >> 2, connection.is_connected());
@@ -296,7 +297,7 @@ impl Server {
         }
     }
 
-    /// Whoever sends uses the next connection ID that it was provided with.
+    /// Lets the current peer use the next connection ID that was provided to it.
     fn use_next_id(&mut self) {
         let peer = &mut self.peers[self.current];
         if let Some(id) = peer.ids.pop_front() {
@@ -304,7 +305,7 @@ impl Server {
         }
     }
 
-    /// Whoever sends answers the newest challenge that it got.
+    /// Lets the current peer answer the newest challenge that it received.
     fn answer_challenge(&mut self, how: u8) {
         let Some(cookie) = self.peers[self.current].challenges.last() else { return };
         let with_cid = if self.cid_len > 0 { WITH_CID } else { 0 };
@@ -442,7 +443,7 @@ impl Server {
     }
 }
 
-/// Connection IDs in a NewConnectionId, if a record begins with one (RFC 9147, 9).
+/// Returns the connection IDs in a NewConnectionId, if a record begins with one (RFC 9147, 9).
 fn new_connection_ids(content: &[u8]) -> Vec<Vec<u8>> {
     let is_one = content.first() == Some(&HandshakeType::NEW_CONNECTION_ID.0);
     let list = content.get(FRAGMENT_HEADER_LEN + 2..).filter(|_| is_one).unwrap_or_default();
@@ -457,21 +458,21 @@ fn new_connection_ids(content: &[u8]) -> Vec<Vec<u8>> {
     ids
 }
 
-/// What the transparent provider makes of every client.
+/// The cookie of every client, by the transparent provider.
 const COOKIE: [u8; 8] = [0x5c; 8];
 
-/// No ClientHello is put together that is longer.
+/// The length of the longest ClientHello that is reassembled.
 const MAX_HELLO: usize = 4_096;
 
-/// What begins a `return_routability_check` (RFC 9853, 4).
+/// The first byte of a `return_routability_check` (RFC 9853, 4).
 const PATH_CHALLENGE: u8 = 0;
 const PATH_RESPONSE: u8 = 1;
 
-/// Small, so that the fuzzer gets there.
+/// The limit is small, so that the fuzzer reaches it.
 const MAX_RECEIVED: usize = 0x200;
 
-/// The longest flights of all connections, in the smallest datagrams.
+/// The most datagrams: the longest flights of all connections, in the smallest datagrams.
 const MAX_DATAGRAMS: usize = 1_000;
 
-/// More often than all flights are sent again.
+/// The most expiries: more than the retransmissions of all flights.
 const MAX_EXPIRIES: usize = 100;

@@ -1,50 +1,50 @@
-//! The input of a target that drives connections: a few bytes that choose the mode, then a list of operations.
+//! The input of a target that runs connections has a few bytes that choose the mode, and then a list of operations.
 //!
 //! ```text
 //! mode(1) tweaks(2) { shape(1) kind(1) length(2) body(length) }*
 //! ```
 //!
-//! What must always hold: any bytes are an input, and what [`Input::to_bytes`] gives parses to an equal one.
+//! What must always hold: any bytes are an input, and the result of [`Input::to_bytes`] parses to an equal one.
 
-/// What the fuzzer chose.
+/// An input, as the fuzzer chose it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Input {
-    /// Chooses the mode of the handshake.
+    /// The byte that chooses the mode of the handshake.
     pub mode: u8,
-    /// Chooses what is changed in its configuration.
+    /// The bytes that choose changes of its configuration.
     pub tweaks: [u8; 2],
-    /// What happens, in order.
+    /// The operations, in order.
     pub operations: Vec<Operation>,
 }
 
-/// One thing that happens to a connection.
+/// An operation on a connection.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Operation {
-    /// See [`Shape::of`].
+    /// The shape: see [`Shape::of`].
     pub shape: u8,
-    /// A content type, a handshake type, or which call.
+    /// A content type, a handshake type, or the number of a call.
     pub kind: u8,
-    /// The content.
+    /// The content, or the argument of a call.
     pub body: Vec<u8>,
 }
 
-/// How the body of an operation gets to the connection.
+/// The form in which the body of an operation reaches the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Shape {
-    /// As it is.
+    /// The body is sent as it is.
     Raw,
-    /// In an unprotected record of type `kind`.
+    /// The body is in an unprotected record of type `kind`.
     Record,
-    /// In a protected record of type `kind`.
+    /// The body is in a protected record of type `kind`.
     Sealed,
-    /// As handshake message `kind` in an unprotected record.
+    /// The body is handshake message `kind` in an unprotected record.
     Message,
-    /// As handshake message `kind` in a protected record.
+    /// The body is handshake message `kind` in a protected record.
     SealedMessage,
-    /// In a protected record of type `kind` that is not authentic.
+    /// The body is in a protected record of type `kind` that is not authentic.
     Forged,
-    /// As the argument of a call: see [`crate::machine::Machine::call`].
+    /// The body is the argument of a call: see [`crate::machine::Machine::call`].
     Call,
 }
 
@@ -52,24 +52,24 @@ impl Shape {
     const ALL: [Self; 7] =
         [Self::Raw, Self::Record, Self::Sealed, Self::Message, Self::SealedMessage, Self::Forged, Self::Call];
 
-    /// The shape that the lower bits of `byte` say.
+    /// Returns the shape in the lower bits of `byte`.
     pub const fn of(byte: u8) -> Self {
         Self::ALL[(byte & !BYTE_BY_BYTE) as usize % Self::ALL.len()]
     }
 }
 
-/// In the `shape` of an operation: the bytes are handed over one by one.
+/// A bit in the `shape` of an operation: the bytes are delivered one by one.
 pub const BYTE_BY_BYTE: u8 = 0x80;
 
 impl Operation {
-    /// An operation of one of the known shapes.
+    /// Creates an operation of one of the known shapes.
     pub fn new(shape: Shape, kind: u8, body: &[u8]) -> Self {
         Self { shape: shape as u8, kind, body: body.to_vec() }
     }
 }
 
 impl Input {
-    /// What `data` says; what is missing is zero or empty.
+    /// Parses `data`; missing parts are zero or empty.
     pub fn parse(data: &[u8]) -> Self {
         let (header, mut rest) = data.split_at_checked(HEADER_LEN).unwrap_or((&[0; HEADER_LEN], &[]));
         let mut operations = Vec::new();
@@ -84,7 +84,7 @@ impl Input {
         Self { mode: header[0], tweaks: [header[1], header[2]], operations }
     }
 
-    /// The encoding.
+    /// Returns the encoding.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = vec![self.mode, self.tweaks[0], self.tweaks[1]];
         for Operation { shape, kind, body } in &self.operations {
@@ -99,5 +99,5 @@ impl Input {
 
 const HEADER_LEN: usize = 3;
 
-/// More than any handshake takes.
+/// The most operations: more than any handshake takes.
 const MAX_OPERATIONS: usize = 200;

@@ -3,13 +3,14 @@
 //! - [`records`], [`messages`]: the parts of the engine that read bytes, alone
 //! - [`client`], [`server`]: one side against whatever the other could send
 //! - [`pair`]: both, with somebody in between
-//! - [`datagram_client`], [`datagram_server`], [`endpoint`]: the same over datagrams, and a server for many clients
+//! - [`datagram_client`], [`datagram_server`], [`endpoint`]: a client and a server over datagrams, and a server for
+//! many clients
 //! - [`reassembler`], [`replay`]: parts that only datagrams need, alone
-//! - [`cache_file`], [`certificates`]: what else comes from outside
+//! - [`cache_file`], [`certificates`]: files, certificates, and other input from outside
 //!
-//! What those with connections are made of: a [`provider`] that protects nothing, fixed certificates ([`pki`]), the [`modes`] of
-//! a handshake, the [`input`] as a list of operations, and the [`machine`], or
-//! [`datagram_machine`], that they are done to; over datagrams also a [`watch`] of what goes in and out.
+//! The targets with connections use a [`provider`] that protects nothing, fixed certificates ([`pki`]), the [`modes`]
+//! of a handshake, the [`input`] as a list of operations, and the [`machine`], or [`datagram_machine`], to which they
+//! are applied; over datagrams also a [`watch`] of input and output.
 
 pub mod cache_file;
 pub mod certificates;

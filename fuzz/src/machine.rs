@@ -1,4 +1,4 @@
-//! One connection, what is done to it, and what must hold of it whatever that is.
+//! A machine is one connection, to which operations are applied; its invariants must hold after each.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -21,28 +21,28 @@ use crate::provider::{SIGNATURE, TAG};
 
 /// A connection under test.
 pub struct Machine {
-    /// Itself.
+    /// The connection itself.
     pub connection: Connection,
-    /// What it sent and nobody took.
+    /// The bytes that it sent and that were not taken yet.
     pub output: Vec<u8>,
-    /// Application data that it took to send.
+    /// The application data that it accepted to send.
     pub sent: Vec<u8>,
-    /// Application data that it received.
+    /// The application data that it received.
     pub received: Vec<u8>,
-    /// Whether it said that it is connected.
+    /// Whether it reported that it is connected.
     pub connected: bool,
     provider: CryptoProvider,
     rng: SeededRng,
     now: Now,
-    /// Bytes that it did not take yet.
+    /// The bytes that it did not read yet.
     waiting: Vec<u8>,
     failure: Option<Error>,
     peer_closed: bool,
     closed: bool,
-    /// The transport takes nothing.
+    /// Whether the transport takes no output.
     is_blocked: bool,
     signs_at_once: bool,
-    /// Whether there are no handshakes with just anybody.
+    /// Whether unauthenticated peers must be refused.
     must_know_peer: bool,
     requires_extended_master_secret: bool,
     max_output: usize,
@@ -107,7 +107,7 @@ impl Machine {
         machine
     }
 
-    /// Does what `operation` says.
+    /// Applies `operation`.
     pub fn apply(&mut self, operation: &Operation) {
         let Operation { shape, kind, body } = operation;
         let content_type = ContentType(*kind);
@@ -124,13 +124,13 @@ impl Machine {
         bytes.chunks(stretch).for_each(|part| self.receive(part));
     }
 
-    /// The transport brings `bytes`.
+    /// Receives `bytes` from the transport.
     pub fn receive(&mut self, bytes: &[u8]) {
         self.waiting.extend_from_slice(bytes);
         self.settle();
     }
 
-    /// What an application could do.
+    /// Makes a call that an application could make.
     pub fn call(&mut self, kind: u8, body: &[u8]) {
         let now = self.now;
         match kind % 16 {
@@ -165,7 +165,7 @@ impl Machine {
                 self.connection.recv_early_data(&mut out);
             }
             11 => {
-                // Never so far that tickets of this process end.
+                // It never gets so late that tickets of this process expire.
                 let seconds = (self.now.monotonic.0 / 1000 + u64::from(kind)).min(3600);
                 self.now = Now::new(at(seconds).monotonic, self.now.unix.and(at(seconds).unix));
             }
@@ -177,7 +177,7 @@ impl Machine {
         self.settle();
     }
 
-    /// Nothing more happens: the transport ends.
+    /// Ends the input: the transport ends.
     pub fn end(mut self) -> Self {
         self.is_blocked = false;
         self.signs_at_once = true;
@@ -187,7 +187,7 @@ impl Machine {
         self
     }
 
-    /// Why the connection ended, if an error ended it.
+    /// Returns the error that ended the connection, if one did.
     pub const fn failure(&self) -> Option<&Error> {
         self.failure.as_ref()
     }
@@ -216,7 +216,7 @@ impl Machine {
         }
     }
 
-    /// A call that can be misused, but not break anything.
+    /// Makes a call that can be misused, but must not break anything.
     fn misused(&mut self, call: impl FnOnce(&mut Connection) -> Result<(), Error>) {
         let was_connected = self.connection.is_connected();
         if let Err(error) = call(&mut self.connection) {
@@ -225,7 +225,7 @@ impl Machine {
         assert_eq!(was_connected, self.connection.is_connected());
     }
 
-    /// Has the connection take what waits, send what it has, and report what happened.
+    /// Lets the connection read its input, send its output, and report events.
     fn settle(&mut self) {
         loop {
             if self.signs_at_once && self.connection.signature_request().is_some() {
@@ -300,7 +300,7 @@ impl Machine {
         assert!(error.alert().is_none() || is_told, "no alert was sent for {error:?}");
     }
 
-    /// What holds at any time.
+    /// Checks the invariants that hold at any time.
     fn check(&mut self) {
         if self.failure.is_some() {
             assert!(!self.connection.is_connected() && !self.connection.is_handshaking());
@@ -309,7 +309,7 @@ impl Machine {
         check_connection(&self.connection, self.requires_extended_master_secret);
     }
 
-    /// A protected record as the transparent provider would make it, with a tag of `tag`.
+    /// Returns a protected record of the transparent provider, whose tag has the bytes `tag`.
     fn sealed(&self, content_type: ContentType, content: &[u8], tag: u8) -> Vec<u8> {
         let (version, tag_len, explicit) = self.protection();
         let tag = vec![tag; tag_len];
@@ -319,7 +319,7 @@ impl Machine {
         }
     }
 
-    /// The content of a protected record that the transparent provider made, and its type.
+    /// Returns the content and type of a protected record that the transparent provider made.
     pub fn unsealed<'a>(&self, record: &'a [u8]) -> Option<(ContentType, &'a [u8])> {
         let (version, tag_len, explicit) = self.protection();
         let (header, body) = record.split_at_checked(forge::HEADER_LEN)?;
@@ -330,7 +330,7 @@ impl Machine {
         }
     }
 
-    /// The version that was negotiated, and the lengths of tag and explicit nonce.
+    /// Returns the negotiated version, and the lengths of tag and explicit nonce.
     fn protection(&self) -> (ProtocolVersion, usize, usize) {
         let summary = self.connection.summary();
         let id = summary.cipher_suite;
@@ -347,7 +347,7 @@ impl Machine {
     }
 }
 
-/// What holds of any connection at any time.
+/// Checks the invariants that hold for any connection at any time.
 pub(crate) fn check_connection(connection: &Connection, requires_extended_master_secret: bool) {
     let summary = connection.summary();
     let Peer { identity, psk_identity, authenticated_by, .. } = &summary.peer;
@@ -369,7 +369,7 @@ pub(crate) fn check_connection(connection: &Connection, requires_extended_master
     let mut out = [0; 32];
     match connection.export_keying_material(b"label", None, &mut out) {
         Ok(()) => assert!(connection.is_connected()),
-        // RFC 7627, 5.4: without the extended master secret, where that is allowed.
+        // This is allowed without the extended master secret (RFC 7627, 5.4), where that is not required.
         Err(Error::ApiMisuse(ApiMisuse::NoExporter)) => assert!(!requires_extended_master_secret),
         Err(error) => {
             assert_eq!(error, ApiMisuse::HandshakeNotFinished.into());
@@ -378,7 +378,7 @@ pub(crate) fn check_connection(connection: &Connection, requires_extended_master
     }
 }
 
-/// What holds once the handshake is complete. With `must_know`, there are no handshakes with just anybody.
+/// Checks what holds once the handshake is complete. With `must_know`, the peer must be authenticated.
 pub(crate) fn check_peer(connection: &Connection, must_know: bool) {
     let summary = connection.summary();
     assert!(summary.version.is_some() && summary.cipher_suite.is_some());
@@ -387,7 +387,7 @@ pub(crate) fn check_peer(connection: &Connection, must_know: bool) {
     }
 }
 
-/// A handshake message with its header.
+/// Returns a handshake message with its header.
 pub fn message(kind: u8, body: &[u8]) -> Vec<u8> {
     let [_, len @ ..] = (body.len() as u32).to_be_bytes();
     [&[kind], &len[..], body].concat()
@@ -416,5 +416,5 @@ impl Trace for AlertCounter {
 /// The longest flight, and the record that overfilled the buffer, twice.
 const MAX_FLIGHT: usize = 0x1_0000;
 
-/// More than there are.
+/// The most events: more than there are.
 const MAX_EVENTS: usize = 8;

@@ -1,4 +1,4 @@
-//! The fuzz target `messages`: every parser of the wire. What parses is encoded again to the same bytes.
+//! The fuzz target `messages` runs every parser of the wire. A message that parses is encoded to the same bytes again.
 //!
 //! The first byte chooses the parser.
 

@@ -1,6 +1,5 @@
-//! The modes of a handshake: configurations of client and server that fit together, with everything cached, stored and
-//! shared that a mode begins with. Nothing that a connection does changes a mode, so that inputs do not depend on those
-//! before.
+//! The modes of a handshake are configurations of client and server that fit together, with everything cached, stored
+//! and shared that a mode needs. No connection changes a mode, so that inputs do not depend on earlier ones.
 
 use std::sync::{Arc, LazyLock, OnceLock};
 
@@ -24,9 +23,9 @@ use crate::provider;
 
 /// A mode, by name.
 pub struct Mode {
-    /// Such as `resumed-tls12`.
+    /// The name, such as `resumed-tls12`.
     pub name: String,
-    /// Both sides.
+    /// The configurations of both sides.
     pub setup: Setup,
 }
 
@@ -36,7 +35,7 @@ pub static TRANSPARENT: LazyLock<Vec<Mode>> = LazyLock::new(|| all(&provider::tr
 /// The modes with [`provider::binding`].
 pub static BINDING: LazyLock<Vec<Mode>> = LazyLock::new(|| all(&provider::binding()));
 
-/// The mode that `byte` chooses.
+/// Returns the mode that `byte` chooses.
 pub fn choose(modes: &[Mode], byte: u8) -> &Mode {
     &modes[usize::from(byte) % modes.len()]
 }
@@ -56,10 +55,10 @@ const BOTH: &[ProtocolVersion] = &[ProtocolVersion::TLS_1_3, ProtocolVersion::TL
 const ONLY_13: &[ProtocolVersion] = BOTH.split_at(1).0;
 const ONLY_12: &[ProtocolVersion] = BOTH.split_at(1).1;
 
-/// The end of a mode's name, the versions of both sides, and over what.
+/// The end of a mode's name, the versions of both sides, and the datagrams, if it has any.
 type Versions = (&'static str, &'static [ProtocolVersion], Option<Datagrams>);
 
-/// Inputs name a mode by its number: new ones go to the end.
+/// Returns all modes. Inputs name a mode by its number, so that new ones must go to the end.
 fn of_all(provider: &CryptoProvider, all: [Versions; 3]) -> Vec<Mode> {
     let of_first = all.iter().flat_map(|versions| in_versions(provider, *versions));
     of_first.chain(all.iter().flat_map(|versions| with_compact(provider, *versions))).collect()
@@ -134,7 +133,7 @@ fn mutual(provider: &CryptoProvider) -> Setup {
     setup
 }
 
-/// The client has nothing to show.
+/// Lets the client have no certificate.
 fn optional(mut setup: Setup) -> Setup {
     let trust = pki::trust_with_crl();
     setup.server.client_authentication(ClientAuthentication::Optional(trust));
@@ -142,7 +141,7 @@ fn optional(mut setup: Setup) -> Setup {
     setup
 }
 
-/// Both keys are in secure elements.
+/// Lets both keys be in secure elements.
 fn slow(provider: &CryptoProvider) -> Setup {
     let mut setup = mutual(provider);
     setup.client.credentials(vec![pki::credential(CLIENT, true)]);
@@ -186,7 +185,7 @@ fn with_psks(mut setup: Setup) -> Setup {
     setup
 }
 
-/// Every handshake resumes one session, which the server finds in a store.
+/// Lets every handshake resume one session, which the server finds in a store.
 fn stored(mut setup: Setup) -> Setup {
     let store = Arc::new(OneRecord::default());
     setup.server.resumption(Some(ServerResumption::Stateful { store, lifetime_seconds: 7200 }));
@@ -202,12 +201,12 @@ fn early(mut setup: Setup) -> Setup {
     stored(setup)
 }
 
-/// The server would rather have another key share, and so no early data.
+/// Lets the server prefer another key share, and so reject early data.
 fn rejecting(setup: Setup) -> Setup {
     setup.with_hello_retry(false)
 }
 
-/// A client's store that keeps the first session, and gives it to everybody.
+/// A client's store that keeps the first session, and returns it for every scope.
 #[derive(Default)]
 struct OneSession(OnceLock<Vec<u8>>);
 
@@ -240,7 +239,7 @@ impl ServerSessionStore for OneRecord {
     }
 }
 
-/// What is changed in a mode, by two bytes; zeros change nothing.
+/// Changes of a mode, by two bytes; zeros change nothing.
 #[derive(Clone, Copy, Debug)]
 pub struct Tweaks(pub [u8; 2]);
 
@@ -250,12 +249,12 @@ impl Tweaks {
         self.0[bit / 8] >> (bit % 8) & 1 == 1
     }
 
-    /// The time of the connection, which does not know it if the bytes say so.
+    /// Returns the time of the connection, which lacks the wall clock if a bit says so.
     pub fn now(self) -> Now {
         Now::new(at(0).monotonic, at(0).unix.filter(|_| !self.has(8)))
     }
 
-    /// Whether a key outside answers at once, or by a call of the fuzzer.
+    /// Whether a key outside answers at once, rather than by a call of the fuzzer.
     pub const fn signs_at_once(self) -> bool {
         !self.has(9)
     }
@@ -330,8 +329,8 @@ impl Tweaks {
     }
 }
 
-/// What both sides keep after handshakes in several modes, saved: the client's cache, the server's, the client's sessions,
-/// one of them, and a server's record.
+/// Returns what both sides keep after handshakes in several modes, as bytes: the client's cache, the server's, the
+/// client's sessions, one of them, and a server's record.
 pub fn saved() -> Vec<(String, [Vec<u8>; 5])> {
     let schemes = Schemes::COMPACT;
     let modes = TRANSPARENT

@@ -1,11 +1,11 @@
-//! Changes an [`Input`] without tearing its operations apart: libFuzzer alone would shift the lengths.
+//! An [`Input`] is mutated without breaking its operations apart: libFuzzer alone would shift the lengths.
 
 use terse_testkit::rng::SeededRng;
 
 use crate::input::{Input, Operation};
 
-/// Changes the first `size` bytes of `data`, which has room for `max_size`, and returns the new size. `bytes` changes
-/// bytes that have no structure, and has the same arguments but `seed`.
+/// Mutates the first `size` bytes of `data`, which has room for `max_size`, and returns the new size. `bytes` mutates
+/// bytes without a structure, and has the same arguments except `seed`.
 pub fn mutate(
     data: &mut [u8],
     size: usize,
@@ -55,8 +55,8 @@ fn random_operation(rng: &mut SeededRng) -> Operation {
     Operation { shape: rng.below(7) as u8, kind: rng.below(26) as u8, body }
 }
 
-/// Removes, repeats or inserts a few bytes, and changes a length field of one or two bytes before them to fit: most of
-/// what TLS sends is vectors in vectors.
+/// Removes, repeats or inserts a few bytes, and adjusts a length field of one or two bytes before them: most of what
+/// TLS sends is vectors in vectors.
 fn resize(body: &mut Vec<u8>, rng: &mut SeededRng) {
     if body.len() < 2 {
         return body.push(rng.next_u64() as u8);

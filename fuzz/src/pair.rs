@@ -1,8 +1,9 @@
-//! The fuzz target `pair`: a client and a server in any mode, with somebody in between who drops, repeats, changes,
-//! swaps and forges records; or with a hostile side that changes its messages before it hashes and encrypts them.
+//! The fuzz target `pair` runs a client and a server in any mode, with an attacker in between who drops, repeats,
+//! changes, swaps and forges records; or with a hostile side that changes its messages before it hashes and encrypts
+//! them.
 //!
-//! What must always hold: if both are connected, they agree on what, whatever happened in between; and application data
-//! that arrives was sent. (Of a hostile side nothing is expected but that the other one keeps its promises.)
+//! What must always hold: if both are connected, they agree on all parameters, whatever happened in between; and
+//! application data that arrives was sent. Only the other side of a hostile one must keep its promises.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -15,15 +16,15 @@ use crate::input::{Input, Operation, Shape};
 use crate::machine::Machine;
 use crate::modes::{BINDING, TRANSPARENT, Tweaks, choose};
 
-/// Runs one input: a byte that says who interferes, and an [`Input`] whose operations say how. The `kind` of an
-/// operation is how many records or messages come before it, from the one before on; see `Between::pass` and
+/// Runs one input: a byte that chooses who interferes, and an [`Input`] whose operations say how. The `kind` of an
+/// operation is the number of records or messages between it and the operation before; see `Between::pass` and
 /// `change`.
 pub fn run(data: &[u8]) {
     let Some((who, data)) = data.split_first() else { return };
     replay(*who, &Input::parse(data));
 }
 
-/// Both sides after `input`.
+/// Returns both sides after `input`.
 pub fn replay(who: u8, input: &Input) -> [Machine; 2] {
     let modes = if who & 1 == 0 { &BINDING } else { &TRANSPARENT };
     let (mode, tweaks) = (choose(modes, input.mode), Tweaks(input.tweaks));
@@ -68,7 +69,7 @@ pub fn replay(who: u8, input: &Input) -> [Machine; 2] {
     sides.map(Machine::end)
 }
 
-/// What two sides that are connected to each other have in common.
+/// Checks that two connected sides agree.
 fn agree(client: &Machine, server: &Machine) {
     let [ours, theirs] = [client, server].map(|side| side.connection.summary());
     assert_eq!(ours.version, theirs.version);
@@ -86,12 +87,12 @@ fn agree(client: &Machine, server: &Machine) {
     assert!(server.sent.starts_with(&client.received), "the client received what was not sent");
 }
 
-/// Who is between the two.
+/// The attacker between the two sides.
 struct Between {
     operations: VecDeque<Operation>,
-    /// How many records pass before the first operation.
+    /// The number of records that pass before the first operation.
     gap: usize,
-    /// Kept back, and for whom.
+    /// A record that is held back, and its receiver.
     kept: Option<(usize, Vec<u8>)>,
 }
 
@@ -101,7 +102,7 @@ impl Between {
         Self { gap: operations.front().map_or(0, gap), operations, kept: None }
     }
 
-    /// A record on its way from side `from`.
+    /// Passes a record on from side `from`.
     fn pass(&mut self, mut record: Vec<u8>, from: usize, sides: &mut [Machine; 2]) {
         let to = 1 - from;
         while self.gap == 0
@@ -128,7 +129,7 @@ impl Between {
                     ..operation
                 }),
                 _ => {
-                    // An operation for this side: what an application does, or bytes.
+                    // The operation is for this side: a call of its application, or input.
                     sides[from].apply(&Operation { shape: Shape::Call as u8, kind: operation.kind >> 2, ..operation });
                 }
             }
@@ -142,7 +143,7 @@ fn gap(operation: &Operation) -> usize {
     usize::from(operation.kind & 3)
 }
 
-/// A side that changes the messages that the operations count to.
+/// Returns a side that changes the messages that the operations select.
 fn hostile(operations: Vec<Operation>) -> Arc<dyn Fault> {
     let mut operations = VecDeque::from(operations);
     let mut passed = 0;
@@ -161,7 +162,7 @@ fn hostile(operations: Vec<Operation>) -> Arc<dyn Fault> {
     })
 }
 
-/// Changes `bytes`: the first two bytes of `body` say where, the rest what with.
+/// Changes `bytes`: the first two bytes of `body` are the place, the rest is the new content.
 fn change(how: u8, body: &[u8], bytes: &mut Vec<u8>) {
     let Some((place, with)) = body.split_first_chunk() else { return };
     let place = usize::from(u16::from_be_bytes(*place)) % (bytes.len() + 1);
@@ -174,5 +175,5 @@ fn change(how: u8, body: &[u8], bytes: &mut Vec<u8>) {
     }
 }
 
-/// More than two sides and their alerts take.
+/// The most rounds: more than two sides and their alerts take.
 const MAX_ROUNDS: usize = 40;

@@ -1,5 +1,5 @@
-//! Fixed certificates, so that what was recorded with them can be replayed. `new-pki` made them; nobody has their
-//! private keys, nor does anybody need them: [`crate::provider::Key`] signs without.
+//! The certificates are fixed, so that recordings with them can be replayed. `new-pki` made them. Their private keys do
+//! not exist any more: [`crate::provider::Key`] signs without them.
 
 use pki_types::{CertificateDer, CertificateRevocationListDer, SubjectPublicKeyInfoDer};
 use terse_tls::{Credential, Trust};
@@ -9,13 +9,13 @@ use crate::provider::Key;
 
 /// The root.
 pub const ROOT: &[u8] = include_bytes!("../pki/root.der");
-/// Its intermediate.
+/// The intermediate certificate.
 pub const INTERMEDIATE: &[u8] = include_bytes!("../pki/intermediate.der");
 /// The server's certificate.
 pub const SERVER: &[u8] = include_bytes!("../pki/server.der");
 /// The client's certificate.
 pub const CLIENT: &[u8] = include_bytes!("../pki/client.der");
-/// The intermediate's revocation list, on which the client stands.
+/// The intermediate's revocation list, which revokes the client's certificate.
 pub const CRL: &[u8] = include_bytes!("../pki/crl.der");
 
 /// Trust in the root.
@@ -46,7 +46,7 @@ pub fn raw_credential(leaf: &'static [u8]) -> Credential {
     Credential::raw_public_key(key).expect("the key is well-formed")
 }
 
-/// The SubjectPublicKeyInfo in `leaf`.
+/// Returns the SubjectPublicKeyInfo in `leaf`.
 pub fn public_key(leaf: &'static [u8]) -> SubjectPublicKeyInfoDer<'static> {
     let leaf = CertificateDer::from(leaf);
     EndEntityCert::try_from(&leaf).expect("the leaf is well-formed").subject_public_key_info().into_owned()

@@ -1,5 +1,5 @@
-//! A crypto provider that protects nothing and costs nothing, so that a fuzzer gets past the Finished: every primitive
-//! has the shape of a real one and none of its strength. Never for anything else.
+//! This crypto provider protects nothing and costs nothing, so that a fuzzer gets past the Finished: every primitive
+//! has the shape of a real one and none of its strength. It must never be used for anything else.
 //!
 //! Two of them:
 //! - [`transparent`]: ciphertext is plaintext and every tag, MAC and Finished a constant, so that whatever the fuzzer
@@ -28,12 +28,12 @@ use aead::Plain;
 pub use aead::TAG;
 use hash::Mix;
 
-/// Whose records, MACs and Finished are authentic whatever they say.
+/// Returns the provider whose records, MACs and Finished are always authentic.
 pub const fn transparent() -> CryptoProvider {
     provider(&Suites::<false>::TLS13, &Suites::<false>::TLS12, &Mix::<false, 32>)
 }
 
-/// Whose records, MACs and Finished depend on what they cover.
+/// Returns the provider whose records, MACs and Finished depend on the bytes that they cover.
 pub const fn binding() -> CryptoProvider {
     provider(&Suites::<true>::TLS13, &Suites::<true>::TLS12, &Mix::<true, 32>)
 }
@@ -60,7 +60,7 @@ const fn provider(
         .sha1(Some(|_| [0; 20]))
 }
 
-/// Record numbers are masked with two bytes of what is encrypted, as anybody can.
+/// The cipher of record numbers masks them with two bytes of ciphertext, as anybody can.
 struct PlainNumbers;
 
 impl RecordNumberCipher for PlainNumbers {
@@ -75,12 +75,12 @@ impl RecordNumberKey for PlainNumbers {
     }
 }
 
-/// What a record's number is masked with.
+/// The mask of a record's number.
 pub const fn mask(sample: &[u8; MASK_SAMPLE_LEN]) -> [u8; 2] {
     [sample[0], sample[MASK_SAMPLE_LEN - 1]]
 }
 
-/// How many records over datagrams a key protects that wears out.
+/// The confidentiality limit of keys that wear out over datagrams, in records.
 pub const WORN_DATAGRAMS: u64 = 136;
 
 struct Suites<const BINDING: bool>;
@@ -190,7 +190,7 @@ fn shared(own: &[u8; SHARE_LEN], peer: &[u8]) -> Result<SharedSecret, CryptoErro
     Ok(SharedSecret::new(own.iter().zip(peer).map(|(own, peer)| own ^ peer).collect()))
 }
 
-/// Believes every signature that does not end in a zero.
+/// A verification that accepts every signature that does not end in a zero.
 #[derive(Debug)]
 struct Trusting {
     key: AlgorithmIdentifier,
@@ -218,21 +218,21 @@ impl SignatureVerificationAlgorithm for Trusting {
     }
 }
 
-/// Signs for any P-256 key: only its public half is needed.
+/// A signing key for any P-256 certificate: it needs only the public half.
 pub struct Key {
     public_key: SubjectPublicKeyInfoDer<'static>,
-    /// Answers [`Signing::Pending`], as a secure element would.
+    /// Whether it answers [`Signing::Pending`], as a secure element would.
     is_slow: bool,
 }
 
 impl Key {
-    /// The key whose public half is `public_key`.
+    /// Returns the key whose public half is `public_key`.
     pub fn shared(public_key: SubjectPublicKeyInfoDer<'static>, is_slow: bool) -> Arc<dyn SigningKey> {
         Arc::new(Self { public_key, is_slow })
     }
 }
 
-/// What [`Key`] signs with.
+/// The signature of [`Key`].
 pub const SIGNATURE: &[u8] = b"signed";
 
 impl SigningKey for Key {

@@ -1,5 +1,5 @@
-//! The fuzz target `reassembler`: fragments of handshake messages, in any order, with any gaps and contradictions, beside
-//! a model that keeps every byte by itself.
+//! The fuzz target `reassembler` takes fragments of handshake messages, in any order, with any gaps and contradictions,
+//! and compares the reassembler with a model that keeps every byte by itself.
 //!
 //! ```text
 //! max_message(1) first_seq(2) { what(1) seq(1) kind(1) length(1) offset(1) fragment_length(1) }*

@@ -1,5 +1,5 @@
-//! The fuzz target `records`: the record layer and the stream link, with any bytes cut anywhere, and what one side sends
-//! to the other.
+//! The fuzz target `records` runs the record layer and the stream link, with any bytes cut anywhere, and with the
+//! records that one side sends to the other.
 //!
 //! ```text
 //! what(1) suite(1) parameters(2) cuts(8) stream
@@ -10,7 +10,7 @@ use terse_tls::fuzzing::{Keys, loopback, receive};
 
 use crate::provider;
 
-/// What comes before the stream.
+/// The length of what comes before the stream.
 pub const HEADER_LEN: usize = 12;
 
 /// Runs one input.
@@ -26,13 +26,13 @@ pub fn run(data: &[u8]) {
         let cuts = &data[4..HEADER_LEN];
         receive((what & 4 == 0).then_some(&keys), first, cuts, stream);
     } else {
-        // Few enough records for every key.
+        // There are few enough records for every key.
         let damage = (what & 4 != 0).then_some((usize::from(first) * 4, second));
         loopback(&keys, &stream[..stream.len().min(30)], damage);
     }
 }
 
-/// Both tag lengths and both kinds of nonce.
+/// The suites have both tag lengths and both kinds of nonce.
 pub const SUITES: [CipherSuite; 5] = [
     CipherSuite::TLS_AES_128_GCM_SHA256,
     CipherSuite::TLS_AES_128_CCM_8_SHA256,

@@ -1,5 +1,5 @@
-//! The fuzz target `replay`: numbers of records in any order beside a set of all that came, and real records, repeated and
-//! changed.
+//! The fuzz target `replay` compares the replay window, for record numbers in any order, with a set of all numbers, and
+//! repeats and changes real records.
 //!
 //! ```text
 //! what(1) script
@@ -21,7 +21,7 @@ pub fn run(data: &[u8]) {
     repeated(&keys, &[7; 255][..usize::from(what >> 3)], script);
 }
 
-/// Both lengths of tags and both kinds of nonce.
+/// The suites have both tag lengths and both kinds of nonce.
 const SUITES: [CipherSuite; 3] = [
     CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256,
     CipherSuite::TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256,

@@ -1,7 +1,7 @@
-//! Seeds: recordings of real handshakes in every mode, cut into the operations of an [`Input`], and what else the targets
-//! take.
+//! Seeds are recordings of real handshakes in every mode, cut into the operations of an [`Input`], and the inputs of
+//! the other targets.
 //!
-//! What must always hold: whoever replays a recording gets as far as the side that was recorded.
+//! What must always hold: a replay of a recording gets as far as the side that was recorded.
 
 use std::collections::BTreeSet;
 
@@ -20,7 +20,7 @@ mod staples;
 /// A name and an input.
 pub type Seed = (String, Vec<u8>);
 
-/// The seeds of all targets.
+/// Returns the seeds of all targets.
 pub fn all() -> Vec<(&'static str, Vec<Seed>)> {
     let recordings: Vec<_> = TRANSPARENT.iter().enumerate().flat_map(|(number, mode)| record(number, mode)).collect();
     let of = |side: usize| recordings.iter().map(|(name, inputs)| (name.clone(), inputs[side].to_bytes())).collect();
@@ -38,10 +38,10 @@ pub fn all() -> Vec<(&'static str, Vec<Seed>)> {
     .collect()
 }
 
-/// What client and server of a mode received, and what their applications did, as inputs for either.
+/// The input of the client and of the server of a mode, and their applications' calls, as inputs for either target.
 type Recording = (String, [Input; 2]);
 
-/// The mode as it is, and with a few of the tweaks.
+/// Records the mode as it is, and with a few of the tweaks.
 fn record(number: usize, mode: &Mode) -> Vec<Recording> {
     let mode_number = u8::try_from(number).expect("fewer than 256 modes");
     let tweaks = [[0, 0], [0x03, 0], [0x10, 0x14], [0xe0, 0]];
@@ -59,7 +59,7 @@ fn record(number: usize, mode: &Mode) -> Vec<Recording> {
 struct Recorder {
     sides: [Machine; 2],
     inputs: [Input; 2],
-    /// Whether a side sends under keys of TLS 1.2.
+    /// Whether each side protects its records with keys of TLS 1.2.
     changed: [bool; 2],
 }
 
@@ -69,7 +69,7 @@ impl Recorder {
         Self { sides, inputs, changed: [false; 2] }
     }
 
-    /// The handshake, and all that an application can do after it.
+    /// Runs the handshake, and all that an application can do after it.
     fn run(&mut self) {
         self.call(0, 9, b"early");
         self.carry();
@@ -110,7 +110,7 @@ impl Recorder {
         }
     }
 
-    /// What a record from a side is in operations: one for each message in it.
+    /// Returns the operations of a side's record: one for each message in it.
     fn operations(&mut self, from: usize, record: &[u8]) -> Vec<Operation> {
         let to = &self.sides[1 - from];
         let outer = record[0];
@@ -140,7 +140,7 @@ fn in_messages(record: Shape, message: Shape, content_type: u8, content: &[u8]) 
     if rest.is_empty() { operations } else { whole() }
 }
 
-/// Each mode with nobody in between, and with each way to interfere.
+/// Returns each mode with no interference, and with each way to interfere.
 fn pairs() -> Vec<Seed> {
     let mut seeds = Vec::new();
     for (number, mode) in TRANSPARENT.iter().enumerate() {
@@ -159,7 +159,7 @@ fn pairs() -> Vec<Seed> {
     seeds
 }
 
-/// Every message that was sent, for the parser that it is for, and its extensions for theirs.
+/// Returns every message that was sent, for its parser, and its extensions for theirs.
 fn messages(recordings: &[Recording]) -> Vec<Seed> {
     let mut seeds = Vec::new();
     for (name, inputs) in recordings {
@@ -184,13 +184,13 @@ fn messages(recordings: &[Recording]) -> Vec<Seed> {
     seeds
 }
 
-/// The bodies of extensions in ClientHellos, each for every parser that takes it.
+/// Returns the bodies of extensions in ClientHellos, each for every parser that accepts it.
 fn parts(messages: &[Seed]) -> Vec<Seed> {
     let mut seeds = Vec::new();
     for (name, message) in messages.iter().filter(|(_, message)| message.first() == Some(&0)) {
         for start in 1..message.len().saturating_sub(4) {
             let len = usize::from(u16::from_be_bytes([message[start + 2], message[start + 3]]));
-            // What looks like an extension of a known type.
+            // These bytes look like an extension of a known type.
             let Some(body) = message.get(start + 4..start + 4 + len).filter(|_| message[start] == 0 && len < 300)
             else {
                 continue;
@@ -205,7 +205,7 @@ fn parts(messages: &[Seed]) -> Vec<Seed> {
     seeds
 }
 
-/// Streams of records as they were received, and scripts for what is sent.
+/// Returns streams of records as they were received, and scripts for records to send.
 fn streams(recordings: &[Recording]) -> Vec<Seed> {
     let mut seeds = Vec::new();
     for suite in 0..records::SUITES.len() as u8 {
@@ -241,7 +241,7 @@ fn streams(recordings: &[Recording]) -> Vec<Seed> {
     seeds
 }
 
-/// A record of the transparent provider.
+/// Returns a record of the transparent provider.
 fn sealed(suite: u8, content_type: ContentType, content: &[u8]) -> Vec<u8> {
     let tag = vec![crate::provider::TAG; if matches!(suite, 1 | 4) { 8 } else { 16 }];
     match suite {
@@ -251,7 +251,7 @@ fn sealed(suite: u8, content_type: ContentType, content: &[u8]) -> Vec<u8> {
     }
 }
 
-/// What clients and servers of the modes keep, in each of its forms.
+/// Returns what clients and servers of the modes keep, in each of its forms.
 fn files() -> Vec<Seed> {
     let mut seeds = Vec::new();
     for (name, contents) in crate::modes::saved() {
@@ -266,7 +266,7 @@ fn files() -> Vec<Seed> {
     }
     let empty = snapshot::encode(&MemoryClientStore::new(1), &MemoryServerStore::new(1), &LearnedIssuers::new())
         .expect("less than 4 GiB");
-    // A CA under the name that it does not have.
+    // The CA is filed under a name that is not its own.
     let issuer = [&[1][..], &[7; 8], &[1], &[0, 2, 0x30, 0], &[0, 3, 0x30, 1, 0]].concat();
     let with_issuer = [&empty[..empty.len() - 1], &issuer].concat();
     seeds.push(("issuer-0".into(), [&[0], &with_issuer[..]].concat()));
@@ -282,7 +282,7 @@ fn files() -> Vec<Seed> {
     seeds
 }
 
-/// Chains, lists and keys as they are meant.
+/// Returns valid chains, lists and keys.
 fn certificates() -> Vec<Seed> {
     let raw = pki::public_key(pki::SERVER);
     let (by_issuer, by_delegate) = (staples::response(None), staples::response(Some(pki::SERVER)));

@@ -1,4 +1,4 @@
-//! The fuzz target `server`: a server, in any mode, against whatever a client could send to it, encrypted as well.
+//! The fuzz target `server` runs a server, in any mode, with anything that a client could send, encrypted as well.
 
 use crate::input::Input;
 use crate::machine::Machine;
@@ -9,7 +9,7 @@ pub fn run(data: &[u8]) {
     replay(&Input::parse(data));
 }
 
-/// The server after `input`.
+/// Returns the server after `input`.
 pub fn replay(input: &Input) -> Machine {
     let (mode, tweaks) = (choose(&TRANSPARENT, input.mode), Tweaks(input.tweaks));
     let mut server = Machine::server(tweaks.server(mode), tweaks);

@@ -1,8 +1,8 @@
-//! What goes into a connection over datagrams and comes out of it, as somebody sees it who has the keys of
-//! [`crate::provider::transparent`].
+//! A watch sees the input and output of a connection over datagrams with the keys of [`crate::provider::transparent`].
 //!
-//! What must always hold: a datagram is made of whole records; under one key no number is used twice; only what came is
-//! acknowledged, and in DTLS 1.2 nothing, unless something like a record of DTLS 1.3 came before the version was known.
+//! What must always hold: a datagram is made of whole records; under one key no number is used twice; only received
+//! records are acknowledged, and in DTLS 1.2 none, unless one like a record of DTLS 1.3 came before the version was
+//! known.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,37 +11,37 @@ use terse_tls::{ContentType, ProtocolVersion};
 use crate::datagrams::{ACK, Protection, Record, closest, epoch_near, records};
 use crate::provider::WORN_DATAGRAMS;
 
-/// Of one connection.
+/// The observations of one connection.
 #[derive(Debug, Default)]
 pub struct Watch {
-    /// The low bits of epochs and numbers that came.
+    /// The low bits of the epochs and numbers that were received.
     came: BTreeSet<(u64, u64)>,
-    /// The numbers that were sent in each epoch that protects.
+    /// The numbers that were sent in each protected epoch.
     sent: BTreeMap<u64, BTreeSet<u64>>,
-    /// Those of them with messages that the peer did not acknowledge.
+    /// The sent records with messages that the peer did not acknowledge.
     unacknowledged: BTreeSet<(u64, u64)>,
     epoch: u64,
-    /// A message came that is not acknowledged.
+    /// Whether a message was received that is not acknowledged.
     owes_ack: bool,
-    /// Whether the peer may have acknowledged something under keys.
+    /// Whether the peer may have acknowledged a record in a protected record.
     pub was_acknowledged: bool,
-    /// Whether the peer may have answered under keys.
+    /// Whether the peer may have answered in a protected record.
     pub was_answered: bool,
-    /// Something like a record of DTLS 1.3 came before the version was known.
+    /// Whether one like a record of DTLS 1.3 came before the version was known.
     was_early: bool,
-    /// DTLS 1.3 may be chosen.
+    /// Whether DTLS 1.3 may be negotiated.
     pub has_dtls13: bool,
-    /// There may be connection IDs of any length in what is sent: it is not looked at.
+    /// Whether sent records may have connection IDs of any length, so that they are not examined.
     pub is_blind: bool,
 }
 
 impl Watch {
-    /// Of a side that may speak DTLS 1.3, or not.
+    /// Creates a watch on a side that may negotiate DTLS 1.3, or not.
     pub fn new(has_dtls13: bool) -> Self {
         Self { has_dtls13, ..Self::default() }
     }
 
-    /// A datagram comes, to a side whose connection ID has so many bytes.
+    /// Notes a datagram that arrives at a side whose connection ID has `cid_len` bytes.
     pub fn came(&mut self, datagram: &[u8], cid_len: usize, protection: &Protection) {
         for record in records(datagram, cid_len).0 {
             self.was_early |= record.content_type.is_none() && !protection.is_known();
@@ -55,7 +55,7 @@ impl Watch {
         }
     }
 
-    /// A datagram was taken, and nothing of it dropped.
+    /// Notes a datagram of which nothing was dropped.
     pub fn taken(&mut self, datagram: &[u8], cid_len: usize, protection: &Protection) {
         for record in records(datagram, cid_len).0.iter().filter(|record| record.content_type.is_none()) {
             if let Some((ACK, content)) = protection.open(record) {
@@ -65,7 +65,7 @@ impl Watch {
         }
     }
 
-    /// A datagram was sent, by a side that speaks `version`, or did not choose yet.
+    /// Notes a datagram that was sent by a side that has negotiated `version`, or none yet.
     pub fn sent(&mut self, datagram: &[u8], protection: &Protection, version: Option<ProtocolVersion>) {
         if self.is_blind {
             return;
@@ -82,18 +82,18 @@ impl Watch {
         }
     }
 
-    /// Whether something with a message was sent or came under keys that is not acknowledged.
+    /// Whether a protected record with a message was sent or received and is not acknowledged.
     pub fn lacks_ack(&self) -> bool {
         self.owes_ack || !self.unacknowledged.is_empty()
     }
 
-    /// DTLS 1.3: the last epoch that something was sent in.
+    /// Returns the last epoch of DTLS 1.3 in which a record was sent.
     pub const fn epoch(&self) -> u64 {
         self.epoch
     }
 
-    /// Whether a key cannot protect another datagram, if there is one that wears out: a datagram of which one record cannot
-    /// be made is not sent, and the numbers of its other records are used up.
+    /// Whether a key with a limit may be too worn to protect another datagram. A datagram of which one record cannot be
+    /// protected is not sent, and the numbers of its other records are used up.
     pub fn is_worn(&self) -> bool {
         self.sent.values().flatten().any(|number| number + MAX_RECORDS >= WORN_DATAGRAMS)
     }
@@ -101,7 +101,7 @@ impl Watch {
     fn protected(&mut self, record: &Record<'_>, protection: &Protection, has_acks: bool) {
         let (mut epoch, mut number) = (record.epoch, record.number);
         if record.content_type.is_none() {
-            epoch = epoch_near(self.epoch.max(2), record.epoch); // an ACK goes before the last flight
+            epoch = epoch_near(self.epoch.max(2), record.epoch); // an ACK precedes the last flight
             assert!(epoch > 0, "an epoch was left out");
             self.epoch = self.epoch.max(epoch);
             let newest = self.sent.get(&epoch).and_then(|numbers| numbers.last());
@@ -129,15 +129,15 @@ impl Watch {
     }
 }
 
-/// How many protected records a datagram has at most: an ACK, and the messages of a flight.
+/// The most protected records in a datagram: an ACK, and the messages of a flight.
 const MAX_RECORDS: u64 = 8;
 
-/// What even a short number says.
+/// Returns the bits of an epoch and a number that even a short header has.
 const fn low(epoch: u64, number: u64) -> (u64, u64) {
     (epoch % 4, number % 256)
 }
 
-/// Epochs and numbers in an ACK. `None`: it is malformed.
+/// Returns the epochs and numbers in an ACK, or `None` if it is malformed.
 fn numbers(content: &[u8]) -> Option<Vec<(u64, u64)>> {
     let (len, numbers) = content.split_first_chunk()?;
     let (numbers, rest) = numbers.as_chunks::<16>();

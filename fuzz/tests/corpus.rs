@@ -1,5 +1,5 @@
-//! The corpus that is checked in, replayed without libFuzzer: nothing in it panics, and it begins deep enough. Where it
-//! no longer does, `tools/fuzz.sh seed` makes it so again.
+//! The checked-in corpus is replayed without libFuzzer: no input panics, and together they reach deep enough. If they
+//! no longer do, `tools/fuzz.sh seed` makes new ones.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -22,7 +22,7 @@ fn corpus(target: &str) -> Vec<Vec<u8>> {
     files.map(|file| fs::read(file.unwrap().path()).unwrap()).collect()
 }
 
-/// What the handshakes that are complete had agreed on.
+/// Checks what the complete handshakes had agreed on.
 fn assert_every_mode<'a>(connected: impl Iterator<Item = &'a Summary>) {
     let reached: BTreeSet<_> = connected
         .map(|summary| {
@@ -39,7 +39,7 @@ fn assert_every_mode<'a>(connected: impl Iterator<Item = &'a Summary>) {
     assert!(reached.contains(&(ProtocolVersion::TLS_1_3.0, Mode::Resumed.name(), true)), "no early data");
 }
 
-/// Every mode in every version, data, and an orderly end.
+/// Checks that every mode in every version was reached, with data and an orderly end.
 fn assert_deep(sides: &[Machine]) {
     assert_every_mode(sides.iter().filter(|side| side.connected).map(|side| side.connection.summary()));
     assert!(sides.iter().any(|side| side.connected && !side.received.is_empty()), "no data");
@@ -69,7 +69,7 @@ fn pairs_reach_every_mode() {
     assert_deep(&servers);
 }
 
-/// The same over datagrams, with losses, and other keys than the first ones of DTLS 1.3.
+/// Checks that every mode was reached over datagrams, with losses, and with later keys of DTLS 1.3.
 fn assert_deep_over_datagrams(sides: &[DatagramMachine]) {
     assert_every_mode(sides.iter().filter(|side| side.connected).map(|side| side.connection.summary()));
     assert!(sides.iter().any(|side| side.connected && !side.received.is_empty()), "no data");

@@ -1,6 +1,6 @@
-//! What is in a datagram, as far as that can be seen without keys (RFC 6347, 4.1; RFC 9147, 4), for people.
+//! Datagrams are described for people, as far as they can be read without keys (RFC 6347, 4.1; RFC 9147, 4).
 
-/// Its records, with commas.
+/// Returns the records of a datagram, with commas.
 pub fn describe(mut datagram: &[u8]) -> String {
     let mut records = Vec::new();
     while let Some(&first) = datagram.first() {
@@ -11,7 +11,7 @@ pub fn describe(mut datagram: &[u8]) -> String {
     records.join(", ")
 }
 
-/// Of the header of DTLS 1.3, the epoch and whether it says how long the record is. There are no connection IDs here.
+/// Returns the epoch in a header of DTLS 1.3, and the length of its record. There are no connection IDs here.
 fn unified(datagram: &[u8]) -> (String, usize) {
     let first = datagram[0];
     let number = if first & 0x08 == 0 { 1 } else { 2 };
@@ -37,7 +37,7 @@ fn plain(datagram: &[u8]) -> (String, usize) {
     (text, head.len() + usize::from(len))
 }
 
-/// As the RFCs call it.
+/// Returns the RFCs' name of a handshake message.
 fn message(kind: u8) -> String {
     let known = match kind {
         1 => "ClientHello",

@@ -1,7 +1,7 @@
-//! Handshakes over a path that is slow, loses packets and takes small ones only: how many come to an end, and what they
-//! cost, by a simulation of some seconds for each.
+//! Handshakes run over a slow path that loses packets and takes small ones only. The simulation measures how many
+//! succeed, and what they cost.
 //!
-//! What must always hold: all stacks meet the same path, and lose the n-th packet of a direction with the same seed; a
+//! What must always hold: all stacks use the same path, and lose the n-th packet of a direction with the same seed; a
 //! handshake is the first one of its world.
 
 use serde::Serialize;
@@ -18,40 +18,40 @@ pub use path::Path;
 pub use run::{Taken, Watcher, run};
 pub use table::render;
 
-/// What the handshakes of one stack took.
+/// The results of one stack's handshakes.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
-    /// Of which stack.
+    /// The stack.
     pub stack: String,
-    /// In which version.
+    /// The version.
     pub version: Version,
-    /// With which certificates.
+    /// The certificates.
     pub profile: Profile,
-    /// Over which path.
+    /// The path.
     pub path: Path,
-    /// How many there were.
+    /// The number of handshakes.
     pub handshakes: u64,
-    /// How many of them both sides finished. The rest is of these.
+    /// The number of handshakes that both sides completed. The following numbers are of these.
     pub completed: u64,
-    /// Milliseconds until then.
+    /// Milliseconds until both sides had completed the handshake.
     pub time: Spread,
-    /// Bytes of datagrams that both sides had then sent, those that were lost included.
+    /// Bytes of datagrams that both sides had sent by then, lost ones included.
     pub bytes: Spread,
     /// Datagrams.
     pub datagrams: Spread,
-    /// Packets that carried them.
+    /// The packets that carried them.
     pub packets: Spread,
-    /// Why the others failed, and the seed of the first one.
+    /// The reason of a failure, and its seed, for the first handshake that failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failure: Option<(u64, String)>,
 }
 
-/// Of many numbers.
+/// The spread of many numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Spread {
-    /// So much or less in half of all cases.
+    /// Half of the numbers are at most this.
     pub median: u64,
-    /// So much or less in 95 of 100.
+    /// 95 of 100 numbers are at most this.
     pub percentile_95: u64,
 }
 
@@ -63,7 +63,7 @@ impl Spread {
     }
 }
 
-/// Full handshakes of `stack` with the seeds 0, 1 and so on, or one if nothing is lost.
+/// Measures full handshakes of `stack` with the seeds 0, 1 and so on, or one if nothing is lost.
 pub fn measure(
     stack: &dyn Stack,
     version: Version,
@@ -97,7 +97,7 @@ pub fn measure(
     })
 }
 
-/// One handshake of these, and every datagram of it to `watcher`.
+/// Makes one of these handshakes, and shows each of its datagrams to `watcher`.
 pub fn watch(
     stack: &dyn Stack,
     version: Version,
@@ -109,7 +109,7 @@ pub fn watch(
     run(world(stack, version, profile, path)?.as_ref(), path, seed, &mut watcher)
 }
 
-/// Nothing is left over from an earlier handshake, such as how long the round trip is.
+/// Creates a world without anything from an earlier handshake, such as a round-trip time.
 fn world(stack: &dyn Stack, version: Version, profile: Profile, path: Path) -> Result<Box<dyn World>, String> {
     stack.world(Setting { mtu: path.datagram(), ..Setting::new(version, profile, Mode::Full) })
 }

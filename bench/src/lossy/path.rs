@@ -1,34 +1,34 @@
-//! A simulated path: packets of limited size, one after the other at a limited rate, of which some are lost.
+//! A simulated path carries packets of limited size, one after the other at a limited rate, and loses some.
 //!
-//! A datagram that does not fit one packet is carried as IPv6 fragments, and lost if one of them is: so can the stacks be
-//! compared that do not cut their ClientHello, or take no small MTU. Time is in microseconds.
+//! A datagram that does not fit one packet is carried as IPv6 fragments, and lost if one of them is. So stacks can be
+//! compared that do not fragment their ClientHello, or accept no small MTU. Time is in microseconds.
 //!
-//! What must always hold: what becomes of the n-th packet of a direction depends on the seed and on nothing else; packets of
-//! a direction do not overtake each other.
+//! What must always hold: the fate of the n-th packet of a direction depends on the seed and on nothing else; packets
+//! of a direction do not overtake each other.
 
 use fastrand::Rng;
 use serde::Serialize;
 
-/// What both directions are like.
+/// The properties of both directions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Path {
     /// The largest packet, in bytes.
     pub mtu: u16,
-    /// How many of a hundred packets are lost.
+    /// The percentage of packets that are lost.
     pub loss: u8,
-    /// How long a packet takes to the other side once it has left, in milliseconds.
+    /// The time that a packet takes to the other side once it has left, in milliseconds.
     pub delay: u32,
-    /// How fast packets leave, in kilobits per second.
+    /// The rate at which packets leave, in kilobits per second.
     pub rate: u32,
 }
 
 impl Path {
-    /// The largest datagram that fits one packet.
+    /// Returns the length of the largest datagram that fits one packet.
     pub fn datagram(&self) -> usize {
         usize::from(self.mtu).saturating_sub(IP_AND_UDP)
     }
 
-    /// The lengths of the packets that carry a datagram of `len` bytes.
+    /// Returns the lengths of the packets that carry a datagram of `len` bytes.
     fn packets(&self, len: usize) -> Vec<usize> {
         if len <= self.datagram() {
             return vec![len + IP_AND_UDP];
@@ -45,21 +45,21 @@ impl Path {
 pub(super) struct Direction {
     path: Path,
     rng: Rng,
-    /// When all has left that was sent.
+    /// The time when everything that was sent has left.
     free: u64,
 }
 
-/// What became of a datagram.
+/// The fate of a datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Fate {
-    /// When it arrives, or `None` if it is lost.
+    /// The time when it arrives, or `None` if it is lost.
     pub(super) arrives: Option<u64>,
-    /// How many packets it took.
+    /// The number of its packets.
     pub(super) packets: usize,
 }
 
 impl Direction {
-    /// With nothing on its way.
+    /// Creates a direction without packets in flight.
     pub(super) const fn new(path: Path, rng: Rng) -> Self {
         Self { path, rng, free: 0 }
     }
@@ -78,7 +78,7 @@ impl Direction {
     }
 }
 
-/// Headers, in bytes.
+/// The length of headers, in bytes.
 const IP: usize = 40;
 const UDP: usize = 8;
 const FRAGMENT_HEADER: usize = 8;

@@ -1,7 +1,7 @@
 //! One handshake over a simulated path, on a virtual clock: nothing waits, and computing takes no time.
 //!
-//! What must always hold: a side is called when a datagram arrives or its timer runs out, at that time, and what it then
-//! sends leaves at once; datagrams that a finished side gets are still handed to it, since it may have to answer again.
+//! What must always hold: a side is called when a datagram arrives or its timer expires, at that time, and its output
+//! leaves at once; a side that has completed the handshake still receives datagrams, since it may have to answer again.
 
 use std::collections::VecDeque;
 
@@ -12,23 +12,23 @@ use crate::clock::{Simulation, since_start};
 use crate::pipe::{Pipe, Wire};
 use crate::stack::{End, Side, World};
 
-/// What a handshake took.
+/// The cost of a handshake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Taken {
-    /// Microseconds until both sides had finished it.
+    /// Microseconds until both sides had completed it.
     pub time: u64,
-    /// Bytes of datagrams that both sides had then sent, those that were lost included.
+    /// Bytes of datagrams that both sides had sent by then, lost ones included.
     pub bytes: u64,
     /// Datagrams.
     pub datagrams: u64,
-    /// Packets that carried them.
+    /// The packets that carried them.
     pub packets: u64,
 }
 
-/// Told of every datagram: when it was sent, by whom, what it is, whether it will arrive.
+/// A function that is told of every datagram: when it was sent, by which side, its bytes, whether it will arrive.
 pub type Watcher<'a> = &'a mut dyn FnMut(u64, Side, &[u8], bool);
 
-/// Makes one connection in `world`, or says why that failed.
+/// Makes one connection in `world`, or returns why that failed.
 pub fn run(world: &dyn World, path: Path, seed: u64, watcher: Watcher<'_>) -> Result<Taken, String> {
     let mut simulation = Simulation::begin();
     let mut run = Run::new(world, path, seed)?;
@@ -51,17 +51,17 @@ pub fn run(world: &dyn World, path: Path, seed: u64, watcher: Watcher<'_>) -> Re
 struct Run {
     sides: [Half; 2],
     calls: usize,
-    /// So far.
+    /// The cost so far.
     taken: Taken,
 }
 
-/// One side, and what is on its way to it.
+/// One side, and the datagrams in flight to it.
 struct Half {
     end: Box<dyn End>,
     is_done: bool,
     input: Box<Pipe>,
     output: Box<Pipe>,
-    /// From this side to the other one.
+    /// The direction from this side to the other one.
     direction: Direction,
     arriving: VecDeque<(u64, Vec<u8>)>,
 }
@@ -89,7 +89,7 @@ impl Run {
         Ok(Self { sides, calls: 0, taken: Taken { time: 0, bytes: 0, datagrams: 0, packets: 0 } })
     }
 
-    /// What happens next, and when.
+    /// Returns the next event, and its time.
     fn next(&self) -> Option<(u64, Side, Call)> {
         let events = SIDES.into_iter().zip(&self.sides).flat_map(|(side, half)| {
             let arrival = half.arriving.front().map(|(time, _)| (*time, side, Call::Receive));
@@ -144,11 +144,11 @@ impl Half {
 
 const SIDES: [Side; 2] = [Side::Client, Side::Server];
 
-/// No stack sends more than this in a datagram, whatever its MTU.
+/// The largest datagram of any stack, whatever its MTU.
 const LARGEST: usize = 0x4000;
 
-/// No stack waits longer than this, in microseconds.
+/// The longest wait of any stack, in microseconds.
 const PATIENCE: u64 = 1_800_000_000;
 
-/// More than any handshake takes.
+/// The most calls: more than any handshake takes.
 const MAX_CALLS: usize = 100_000;

@@ -1,9 +1,9 @@
-//! What was measured over one path, as a table.
+//! The measurements over one path are printed as a table.
 
 use super::{Path, Report, Spread};
 use crate::table::{lay_out, thousands};
 
-/// The part for `path`.
+/// Returns the part for `path`.
 pub fn render(path: Path, reports: &[Report]) -> String {
     let Path { mtu, loss, delay, rate } = path;
     let header = [

@@ -1,4 +1,4 @@
-//! Percentiles, and that a simulated handshake can be repeated.
+//! Tests of percentiles, and of the repeatability of a simulated handshake.
 
 use super::*;
 use crate::stacks;
@@ -11,14 +11,14 @@ fn percentiles_are_nearest_ranks() {
     assert_eq!(Spread::of((1..=10).collect()), Spread { median: 5, percentile_95: 10 });
 }
 
-/// Time without losses follows from the path alone; with losses it is more, and the same each time.
+/// Without losses the time follows from the path alone; with losses it is longer, and the same each time.
 #[test]
 fn a_handshake_takes_the_time_of_its_packets_and_the_same_again_with_the_same_seed() {
     let all = stacks::all();
     let ours = all.iter().find(|stack| stack.name() == "terse-aws-lc").expect("ours").as_ref();
     let fast = Path { mtu: 1_280, loss: 0, delay: 50, rate: 1_000_000 };
     let taken = |path, seed| watch(ours, Version::Dtls12, Profile::Rsa3, path, seed, |_, _, _, _| {});
-    // Six flights with the cookie, 50 ms each, and next to nothing for the bytes.
+    // There are six flights with the cookie, 50 ms each, and the bytes take almost no time.
     let well = taken(fast, 0).expect("a handshake");
     assert!((300_000..301_000).contains(&well.time), "{well:?}");
     let slow = taken(Path { rate: 50, ..fast }, 0).expect("a handshake");

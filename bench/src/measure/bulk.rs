@@ -1,12 +1,12 @@
-//! Application data from client to server, AES-128-GCM: megabytes per second of CPU time, both sides together, driven as
-//! applications drive them. Nothing goes through the system: of its calls, only those of the clock count.
+//! Application data goes from client to server with AES-128-GCM: megabytes per second of CPU time, both sides together,
+//! driven as applications drive them. No data goes through the system: of its calls, only those of the clock count.
 
 use super::rates::interleaved;
 use super::{Effort, Field, Metric, Sample, Warm, cpu_seconds};
 use crate::probe::Unwatched;
 use crate::stack::{Mode, Stack, Version};
 
-/// Of all `stacks`. A stack that fails is told to `failed`, and left out.
+/// Measures all `stacks`. A stack that fails is reported to `failed`, and left out.
 pub fn measure(
     stacks: &[&dyn Stack],
     field: Field,
@@ -50,11 +50,11 @@ fn throughput(warm: &mut Warm, size: usize, seconds: f64) -> Result<f64, String>
     }
 }
 
-/// What a record of DTLS 1.2 takes with AES-GCM: header, nonce, tag.
+/// The overhead of a DTLS 1.2 record with AES-GCM: header, nonce, tag.
 const RECORD_12: usize = 13 + 8 + 16;
 
-/// What a record of DTLS 1.3 takes at most: header with a number of two bytes and a length, type, tag.
+/// The most overhead of a DTLS 1.3 record: header with a number of two bytes and a length, type, tag.
 const RECORD_13: usize = 5 + 1 + 16;
 
-/// Bytes between two looks at the clock.
+/// The bytes between two readings of the clock.
 const BATCH: usize = 0x4_0000;

@@ -1,13 +1,14 @@
-//! Record bytes, both directions, until both sides are connected; the tickets of TLS 1.3, which follow, apart. The ACK that
-//! ends a full handshake of DTLS 1.3 is in them; one that goes together with tickets counts as these do. DTLS 1.3 also
-//! without a cookie: that of DTLS 1.2 takes few bytes, but that of DTLS 1.3 a second ClientHello with a key share.
+//! Record bytes are counted in both directions until both sides are connected; the tickets of TLS 1.3, which follow,
+//! are counted apart. The ACK that ends a full handshake of DTLS 1.3 is included; one that is sent together with
+//! tickets is counted with them. DTLS 1.3 is also measured without a cookie: in DTLS 1.2 a cookie takes few bytes, but
+//! in DTLS 1.3 a second ClientHello with a key share.
 //!
-//! The length of an ECDSA signature is chance (70 to 72 bytes): the cheapest of several handshakes counts.
+//! The length of an ECDSA signature is random (70 to 72 bytes): the cheapest of several handshakes counts.
 
 use super::{Field, Metric, Sample, Warm};
 use crate::stack::{Mode, Setting, Stack, Version};
 
-/// In every mode that `stack` has.
+/// Measures every mode that `stack` has.
 pub fn measure(stack: &dyn Stack, field: Field) -> Result<Vec<Sample>, String> {
     const MODES: [(Mode, Metric, Option<Metric>); 6] = [
         (Mode::Full, Metric::BytesFull, None),
@@ -43,7 +44,7 @@ pub fn measure(stack: &dyn Stack, field: Field) -> Result<Vec<Sample>, String> {
     Ok(samples)
 }
 
-/// Bytes of the handshake, and of what follows unasked, unless that is a part of it.
+/// Returns the bytes of the handshake and, unless they are part of it, of the messages that follow it.
 fn cheapest(stack: &dyn Stack, setting: Setting, is_whole: bool) -> Result<(f64, f64), String> {
     let mut warm = Warm::new(stack, setting)?;
     let costs = (0..REPEATS).map(|_| warm.cost()).collect::<Result<Vec<_>, _>>()?;
@@ -52,5 +53,5 @@ fn cheapest(stack: &dyn Stack, setting: Setting, is_whole: bool) -> Result<(f64,
     Ok(((cheapest.total() + last) as f64, (cheapest.tickets - last) as f64))
 }
 
-/// With so many, the shortest signatures of both sides meet nearly always.
+/// The number of handshakes: with so many, one nearly always has the shortest signatures of both sides.
 const REPEATS: usize = 16;

@@ -1,19 +1,19 @@
-//! The heap of one connection: what was asked of malloc, by C and Rust alike. Configurations, trust and keys are there
-//! before, and are not counted.
+//! The heap of one connection is what was requested from malloc, by C and Rust alike. Configurations, trust and keys
+//! exist before, and are not counted.
 //!
-//! Peak: from the connection's making until the handshake is complete. Idle: after it, buffers included; in DTLS 1.3 after its
-//! last ACK. These libraries
-//! do nothing between calls, so there is nothing to wait for.
+//! The peak is measured from the creation of the connection until the handshake is complete. Idle is measured after it,
+//! buffers included; in DTLS 1.3 after its last ACK. These libraries do nothing between calls, so that there is nothing
+//! to wait for.
 //!
-//! Over datagrams also what a server has of each of many clients: half-open, which have proved their address and were sent
-//! the server's certificates, and established ones.
+//! Over datagrams, a server's heap for each of many clients is measured too: half-open connections, which have proved
+//! their address and were sent the server's certificates, and established ones.
 
 use super::{Field, Metric, Sample, Warm};
 use crate::pair::Pair;
 use crate::probe::HeapProbe;
 use crate::stack::{Mode, Setting, Side, Stack};
 
-/// Of both sides, in a full handshake.
+/// Measures both sides, in a full handshake.
 pub fn measure(stack: &dyn Stack, field: Field) -> Result<Vec<Sample>, String> {
     let mut warm = Warm::new(stack, field.with(Mode::Full))?;
     let mut most = [0_i64; 4];
@@ -35,7 +35,7 @@ pub fn measure(stack: &dyn Stack, field: Field) -> Result<Vec<Sample>, String> {
     Ok(samples)
 }
 
-/// What a server has of each of many clients.
+/// Measures a server's heap for each of many clients.
 fn many(warm: &Warm, stack: &dyn Stack, field: Field) -> Result<[Sample; 2], String> {
     let mut pairs: Vec<_> = (0..MANY).map(|_| Pair::new(true)).collect();
     let mut probe = HeapProbe::new();
@@ -55,14 +55,14 @@ fn many(warm: &Warm, stack: &dyn Stack, field: Field) -> Result<[Sample; 2], Str
     Ok([each(Metric::ServerHeapHalfOpen, half_open), each(Metric::ServerHeapEstablished, established)])
 }
 
-/// So that what a table of connections sets aside in advance counts for little.
+/// The number of clients: with so many, the spare room in a table of connections counts for little.
 const MANY: u32 = 64;
 
-/// A signature's length is chance, and so may be a buffer's.
+/// The number of handshakes: the length of a signature is random, and so may be that of a buffer.
 const REPEATS: usize = 3;
 
-/// The peaks of both sides, of the first handshake of a world, and of later ones. What a library does once in a process was
-/// done before.
+/// Returns the peaks of both sides, in the first handshake of a world and in later ones. An earlier world has done what
+/// a library does once in a process.
 pub fn first_and_later(stack: &dyn Stack, setting: Setting) -> Result<[[i64; 2]; 2], String> {
     Warm::new(stack, setting)?;
     let mut most = [[0; 2]; 2];
@@ -84,5 +84,5 @@ pub fn first_and_later(stack: &dyn Stack, setting: Setting) -> Result<[[i64; 2];
     Ok(most)
 }
 
-/// The first, one that uses what it left, and one that replaces that.
+/// The number of handshakes: the first one, one that uses what it left, and one that replaces that.
 const LATER: usize = 4;

@@ -1,4 +1,4 @@
-//! Instructions of a client's calls in one handshake, counted by callgrind in a process of its own.
+//! The instructions of a client's calls in one handshake are counted by callgrind in a process of its own.
 //!
 //! Valgrind pretends a CPU with AVX2 and AES-NI, but without AVX-512, SHA and ADX instructions: a library that would use
 //! those takes its next best code.
@@ -11,13 +11,13 @@ use super::{Field, Metric, Sample, Warm};
 use crate::probe::{COUNTED_CALL, CountedProbe};
 use crate::stack::{Mode, Setting, Side, Stack};
 
-/// Of the client.
+/// Measures the client.
 pub fn measure(stack: &dyn Stack, field: Field) -> Result<Vec<Sample>, String> {
     let collected = count(stack, field.with(Mode::Full))?;
     Ok(vec![field.sample(stack, Metric::ClientInstructions, collected / 1e3)])
 }
 
-/// Of the client, in one handshake that is what `setting` says.
+/// Returns the client's instructions in one handshake of `setting`.
 pub fn count(stack: &dyn Stack, setting: Setting) -> Result<f64, String> {
     let program = env::current_exe().map_err(|error| error.to_string())?;
     let mut command = Command::new("valgrind");
@@ -35,13 +35,13 @@ pub fn count(stack: &dyn Stack, setting: Setting) -> Result<f64, String> {
     collected.and_then(|number| number.parse().ok()).ok_or_else(|| "callgrind does not say what it collected".into())
 }
 
-/// The handshake that is counted, in that process.
+/// Makes the handshake that is counted, in that process.
 pub fn one(stack: &dyn Stack, setting: Setting, side: Side) -> Result<(), String> {
     let mut warm = Warm::new(stack, setting)?;
     warm.handshake(&mut CountedProbe(side))
 }
 
-/// Whether valgrind is there.
+/// Whether valgrind is installed.
 pub fn is_possible() -> bool {
     env::var_os("PATH").is_some_and(|path| env::split_paths(&path).any(|folder| Path::exists(&folder.join("valgrind"))))
 }

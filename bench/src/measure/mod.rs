@@ -1,7 +1,7 @@
-//! What is measured: a file for each, and the [`Sample`]s that come of it.
+//! Each measurement has a file, and gives [`Sample`]s.
 //!
-//! What must always hold: a connection counts only if it was what its mode says; the connection that is measured is never
-//! the first one of its world, so that what a library does once is not in the numbers.
+//! What must always hold: a connection counts only if its mode was the expected one; the connection that is measured is
+//! never the first one of its world, so that what a library does once is not included.
 
 use serde::Serialize;
 
@@ -16,16 +16,16 @@ pub mod instructions;
 pub mod rates;
 pub mod stack;
 
-/// A number.
+/// The result of a measurement.
 #[derive(Clone, Debug, Serialize)]
 pub struct Sample {
-    /// Of which stack.
+    /// The stack.
     pub stack: String,
-    /// In which version.
+    /// The version.
     pub version: Version,
-    /// With which certificates.
+    /// The certificates.
     pub profile: Profile,
-    /// What was measured.
+    /// The quantity that was measured.
     pub metric: Metric,
     /// The number, or the median of all rounds.
     pub value: f64,
@@ -34,7 +34,7 @@ pub struct Sample {
     pub spread: Option<(f64, f64)>,
 }
 
-/// What a number means. The order is that of the table.
+/// The quantity that a number measures. The order is that of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[allow(missing_docs)] // `label` says it
@@ -74,7 +74,7 @@ pub enum Metric {
 }
 
 impl Metric {
-    /// For people.
+    /// Returns the label in the table.
     pub const fn label(self) -> &'static str {
         match self {
             Self::BytesFull => "record bytes, full",
@@ -112,7 +112,7 @@ impl Metric {
         }
     }
 
-    /// Whether more is better. Otherwise less is.
+    /// Whether a higher number is better.
     pub const fn is_a_rate(self) -> bool {
         matches!(
             self,
@@ -130,16 +130,16 @@ impl Metric {
     }
 }
 
-/// How much is measured.
+/// The amount of measuring.
 #[derive(Clone, Copy, Debug)]
 pub struct Effort {
-    /// Rounds over all stacks, of what is measured in time.
+    /// The number of rounds over all stacks, for measurements of time.
     pub rounds: usize,
-    /// CPU milliseconds of a stack in a round.
+    /// The CPU milliseconds of a stack in a round.
     pub slice_ms: u64,
 }
 
-/// One version and profile: what a table is made of.
+/// A version and a profile, for which there is a table.
 #[derive(Clone, Copy, Debug)]
 pub struct Field {
     /// The version.
@@ -149,7 +149,7 @@ pub struct Field {
 }
 
 impl Field {
-    /// The setting for `mode`.
+    /// Returns the setting for `mode`.
     pub const fn with(self, mode: Mode) -> Setting {
         Setting::new(self.version, self.profile, mode)
     }
@@ -159,7 +159,7 @@ impl Field {
         Sample { stack: stack.name().into(), version, profile, metric, value, spread: None }
     }
 
-    /// Median and spread of `values`.
+    /// Returns the median and the spread of `values`.
     fn median(self, stack: &dyn Stack, metric: Metric, mut values: Vec<f64>) -> Option<Sample> {
         values.sort_by(f64::total_cmp);
         let (least, most) = (*values.first()?, *values.last()?);
@@ -168,7 +168,7 @@ impl Field {
     }
 }
 
-/// A world that has had its first connection, and a wire.
+/// A world that has had its first connections, and a wire.
 pub struct Warm {
     world: Box<dyn World>,
     pair: Pair,
@@ -176,12 +176,12 @@ pub struct Warm {
 }
 
 impl Warm {
-    /// Makes the world, and the connections that later ones begin from.
+    /// Creates the world, and makes the connections on which later ones depend.
     pub fn new(stack: &dyn Stack, setting: Setting) -> Result<Self, String> {
         Self::of(stack.world(setting)?, setting)
     }
 
-    /// The same in a world that is made.
+    /// Makes in `world` the connections on which later ones depend.
     pub fn of(world: Box<dyn World>, setting: Setting) -> Result<Self, String> {
         let mut warm = Self { world, pair: Pair::new(setting.version.is_datagram()), mode: setting.mode };
         warm.pair.connect(warm.world.as_ref(), &mut Unwatched)?;
@@ -194,7 +194,7 @@ impl Warm {
         Ok(warm)
     }
 
-    /// A connection, which is left open. Fails if it was not what the mode says.
+    /// Makes a connection, and leaves it open. Fails if its mode was not the expected one.
     pub fn open(&mut self, probe: &mut dyn Probe) -> Result<Cost, String> {
         let cost = self.pair.connect(self.world.as_ref(), probe)?;
         match self.pair.mode() {
@@ -203,7 +203,7 @@ impl Warm {
         }
     }
 
-    /// Ends it. What later connections begin from is kept.
+    /// Ends the connection. What later connections need is kept.
     pub fn end(&mut self, probe: &mut dyn Probe) -> Result<(), String> {
         if self.mode != Mode::Full {
             self.pair.confirm(probe)?;
@@ -212,13 +212,14 @@ impl Warm {
         Ok(())
     }
 
-    /// A whole connection.
+    /// Makes a connection and ends it.
     pub fn handshake(&mut self, probe: &mut dyn Probe) -> Result<(), String> {
         self.open(probe)?;
         self.end(probe)
     }
 
-    /// The same, and what it cost, with tickets that the server sends together with its first data (Mbed TLS).
+    /// Makes a connection and ends it. Returns its cost, with tickets that the server sends together with its first
+    /// data (Mbed TLS).
     pub fn cost(&mut self) -> Result<Cost, String> {
         let mut cost = self.open(&mut Unwatched)?;
         let first = self.pair.confirm(&mut Unwatched)?;
@@ -227,18 +228,18 @@ impl Warm {
         Ok(cost)
     }
 
-    /// Where connections are made.
+    /// Returns the world.
     pub fn world(&self) -> &dyn World {
         self.world.as_ref()
     }
 
-    /// The open connection.
+    /// Returns the open connection.
     pub const fn pair(&mut self) -> &mut Pair {
         &mut self.pair
     }
 }
 
-/// CPU seconds of this thread.
+/// Returns the CPU seconds of this thread.
 pub(crate) fn cpu_seconds() -> f64 {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
     time.tv_sec as f64 + time.tv_nsec as f64 / 1e9

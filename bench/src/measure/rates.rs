@@ -1,13 +1,13 @@
-//! Handshakes per second of CPU time, both sides together, from making the connection to ending it; where something is
-//! kept for the next one, with that.
+//! The rate is handshakes per second of CPU time, both sides together, from the creation of the connection to its end.
+//! It includes the work for what is kept for the next connection.
 //!
-//! Every round goes over all stacks, each time in another order, so that what else the machine does hits all alike.
+//! Every round goes over all stacks, each time in another order, so that other load of the machine affects all alike.
 
 use super::{Effort, Field, Metric, Sample, Warm, cpu_seconds};
 use crate::probe::Unwatched;
 use crate::stack::{Mode, Stack};
 
-/// Of all `stacks`, in `mode`. A stack that fails is told to `failed`, and left out.
+/// Measures all `stacks`, in `mode`. A stack that fails is reported to `failed`, and left out.
 pub fn measure(
     stacks: &[&dyn Stack],
     field: Field,
@@ -45,7 +45,7 @@ fn rate(warm: &mut Warm, seconds: f64) -> Result<f64, String> {
     }
 }
 
-/// Rounds over all `stacks`, each beginning with the next one.
+/// Runs rounds over all `stacks`, each beginning with the next stack.
 pub(super) fn interleaved<'a, T>(
     stacks: impl Iterator<Item = &'a dyn Stack>,
     make: impl Fn(&dyn Stack) -> Result<T, String>,

@@ -1,10 +1,10 @@
-//! The deepest stack of a side's calls in a full handshake: making the connection, the handshake, ending it.
+//! The deepest stack of a side's calls is measured in a full handshake: creation, handshake, end.
 
 use super::{Field, Metric, Sample, Warm};
 use crate::probe::StackProbe;
 use crate::stack::{Mode, Side, Stack};
 
-/// Of both sides.
+/// Measures both sides.
 pub fn measure(stack: &dyn Stack, field: Field) -> Result<Vec<Sample>, String> {
     let mut warm = Warm::new(stack, field.with(Mode::Full))?;
     let mut probe = StackProbe::default();
@@ -15,5 +15,5 @@ pub fn measure(stack: &dyn Stack, field: Field) -> Result<Vec<Sample>, String> {
     Ok(metrics.map(|(metric, side)| field.sample(stack, metric, probe.deepest(side) as f64)).into())
 }
 
-/// More than one: the paths of random numbers differ.
+/// The number of handshakes: more than one, as random numbers lead to different paths.
 const REPEATS: usize = 3;

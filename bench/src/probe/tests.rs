@@ -1,4 +1,4 @@
-//! The probes see what is known.
+//! The probes measure calls whose heap and stack are known.
 
 use core::hint::black_box;
 use std::alloc::{Layout, alloc, dealloc, realloc};

@@ -1,7 +1,8 @@
-//! Peers in C: OpenSSL, wolfSSL, Mbed TLS, GnuTLS and BoringSSL, each behind the `struct peer` of a shared object (`c/peer.h`).
+//! The peers in C are OpenSSL, wolfSSL, Mbed TLS, GnuTLS and BoringSSL, each behind the `struct peer` of a shared
+//! object (`c/peer.h`).
 //!
-//! `unsafe`: everything here is a call to C. What must always hold: the structs are those of `c/peer.h`; an object stays
-//! loaded as long as the process, and so do its worlds; a connection is ended once.
+//! `unsafe` is needed because everything here is a call to C. What must always hold: the structs are those of
+//! `c/peer.h`; an object stays loaded as long as the process, and so do its worlds; a connection is ended once.
 #![allow(unsafe_code)]
 
 use core::ffi::{CStr, c_char, c_int, c_long, c_void};
@@ -22,7 +23,7 @@ use crate::stack::{End, Mode, Profile, Setting, Side, Stack, Version, World};
 pub(super) struct Peer {
     name: &'static str,
     library: Library,
-    /// By [`Version`].
+    /// The functions, by [`Version`].
     functions: [OnceLock<Result<&'static Functions, String>>; 4],
 }
 
@@ -70,7 +71,7 @@ impl Peer {
         self.functions[version as usize].get_or_init(|| load(self.library, version)).clone()
     }
 
-    /// One that it has.
+    /// Returns a version that the peer has.
     const fn first_version(&self) -> Version {
         if matches!(self.library, Library::BoringSsl) { Version::Dtls13 } else { Version::Tls12 }
     }
@@ -103,7 +104,7 @@ impl Stack for Peer {
     }
 
     fn has(&self, setting: Setting) -> bool {
-        // wolfSSL for small devices is built without a cache of sessions, and then clients have none either.
+        // wolfSSL for small devices is built without a session cache, and without it clients have no sessions either.
         let resumes = self.library != Library::WolfSslLow;
         let has_version = match setting.version {
             Version::Tls12 | Version::Tls13 | Version::Dtls12 => self.library != Library::BoringSsl,

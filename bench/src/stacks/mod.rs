@@ -1,4 +1,4 @@
-//! The stacks that are measured, each in its file.
+//! Each stack that is measured has its file.
 
 use crate::compile::Library;
 use crate::stack::Stack;
@@ -7,7 +7,7 @@ mod c;
 mod rustls;
 pub(crate) mod terse;
 
-/// All of them, ours first.
+/// Returns all stacks, ours first.
 pub fn all() -> Vec<Box<dyn Stack>> {
     vec![
         Box::new(terse::AWS_LC),

@@ -54,7 +54,7 @@ impl Stack for Rustls {
 }
 
 impl Rustls {
-    /// The provider, cut down to what the setting names.
+    /// Returns the provider, with only the algorithms of the setting.
     fn provider(self, setting: Setting) -> CryptoProvider {
         let mut provider = match self {
             Self::AwsLc => aws_lc_rs::default_provider(),

@@ -1,4 +1,5 @@
-//! Terse, with both providers: over streams a connection on each side, over datagrams an endpoint for the server.
+//! Terse runs with both providers: over streams with a connection on each side, over datagrams with an endpoint for the
+//! server.
 
 use core::hint::black_box;
 use std::sync::Arc;
@@ -31,14 +32,14 @@ pub(crate) struct Terse {
     acknowledges: bool,
 }
 
-/// For servers.
+/// Terse with AWS-LC, for servers.
 pub(crate) const AWS_LC: Terse = Terse { name: "terse-aws-lc", provider: &terse_aws_lc::PROVIDER, acknowledges: true };
 
-/// For devices.
+/// Terse with RustCrypto, for devices.
 pub(super) const RUSTCRYPTO: Terse =
     Terse { name: "terse-rustcrypto", provider: &terse_rustcrypto::PROVIDER, acknowledges: true };
 
-/// Without the ACKs of a part of a flight.
+/// Terse without the ACKs of a part of a flight.
 #[cfg(terse_testing)]
 pub(super) const WITHOUT_ACKS: Terse = Terse { name: "terse-no-acks", acknowledges: false, ..AWS_LC };
 
@@ -66,7 +67,7 @@ impl Stack for Terse {
 }
 
 impl Terse {
-    /// A world whose server keeps its clients in `store`.
+    /// Creates a world whose server keeps its clients in `store`.
     pub(crate) fn world_with(&self, store: Arc<dyn ServerStore>, setting: Setting) -> Result<Box<dyn World>, String> {
         let mut case = case(self.provider, setting);
         if let Some(cache) = &mut case.server_cache {
@@ -97,7 +98,7 @@ impl Terse {
     }
 }
 
-/// What both sides are to do.
+/// Returns the case of both sides.
 fn case(provider: &'static CryptoProvider, setting: Setting) -> Case {
     let (version, suite) = match (setting.version, setting.profile) {
         (Version::Tls13 | Version::Dtls13, _) => (ProtocolVersion::TLS_1_3, CipherSuite::TLS_AES_128_GCM_SHA256),
@@ -136,7 +137,7 @@ fn case(provider: &'static CryptoProvider, setting: Setting) -> Case {
     }
 }
 
-/// Both sides' configurations, where the server's certificates may be another CA's.
+/// Returns the configurations of both sides, where the server's certificates may be another CA's.
 fn configs(case: &Case, chains: Chains) -> (Arc<ClientConfig>, Arc<ServerConfig>) {
     let (mut client, mut server) = (case.client_config(), case.server_config());
     if chains.server != chains.client {
@@ -150,7 +151,7 @@ fn configs(case: &Case, chains: Chains) -> (Arc<ClientConfig>, Arc<ServerConfig>
     (client, server)
 }
 
-/// What the caches hold: more than one connection after the other needs.
+/// The capacity of the caches, which connections one after the other never fill.
 const CAPACITY: usize = 8;
 
 struct TerseWorld {
@@ -181,12 +182,13 @@ impl World for TerseWorld {
 struct TerseEnd {
     connection: Connection,
     is_connected: bool,
-    /// Driven as `terse_net::DatagramClient` drives it: the time is that of the last tick, also before a datagram is waited for.
+    /// Whether this end is driven as `terse_net::DatagramClient` drives it, by the time of the last tick, even before a
+    /// datagram is awaited.
     is_application: bool,
 }
 
 impl TerseEnd {
-    /// Takes what came, as far as it can, and sends what is to be sent.
+    /// Handles the input that is there, and sends the output.
     fn turn(&mut self, wire: Wire<'_>) -> Result<(), String> {
         let now = if self.is_application { clock::last_tick() } else { clock::now() };
         loop {
@@ -198,7 +200,7 @@ impl TerseEnd {
             let taken = self.connection.handle_input(now, &mut OsRng, waiting).map_err(text)?;
             wire.input.consume(taken);
             if taken < len {
-                break; // application data waits
+                break; // application data is ready to be read
             }
         }
         while let Some(len) = self.connection.poll_transmit(now, wire.output.room()) {
@@ -262,7 +264,7 @@ impl End for TerseEnd {
     }
 }
 
-/// What the handshake was.
+/// Returns the mode of the handshake.
 fn mode(connection: &Connection) -> Mode {
     match connection.summary().mode {
         summary::Mode::Resumed => Mode::Resumed,

@@ -168,12 +168,12 @@ fn caching_saves_at_least_what_the_paper_found() {
 #[test]
 fn programs_write_as_ours_do() {
     let comparison = comparison(&terse_aws_lc::PROVIDER, "p256x3", 1);
-    // Each side at least: its hello's flight, its message, close_notify.
+    // The least number of writes: the hello's flight, the message, close_notify.
     for (version, mode, from_client, from_server) in [
         (Version::Tls12, Mode::Compact, 4, 4), // the server's Finished is the last flight
         (Version::Tls12, Mode::Resumed, 3, 3),
         (Version::Tls13, Mode::Compact, 3, 3),
-        (Version::Tls13, Mode::Resumed, 3, 4), // tickets
+        (Version::Tls13, Mode::Resumed, 3, 4), // with tickets
     ] {
         let mut setting = setting(version, mode, Link::ethernet(1500));
         setting.tcp.nagle = tcp::Nagle::Off;
@@ -186,7 +186,7 @@ fn programs_write_as_ours_do() {
     }
 }
 
-/// Whatever TCP does, and loses, and sends again: records are counted once, and no segment is longer than was agreed.
+/// Whatever TCP loses and retransmits, records are counted once, and no segment is longer than was agreed.
 #[test]
 fn records_do_not_depend_on_tcp() {
     for version in [Version::Tls12, Version::Tls13] {
@@ -213,8 +213,8 @@ fn records_do_not_depend_on_tcp() {
     }
 }
 
-/// Nagle's algorithm meets delayed acknowledgements: a flight longer than a segment waits 150 ms for one, and no longer; in a
-/// cached handshake each flight is a segment.
+/// Nagle's algorithm meets delayed acknowledgements: a flight longer than a segment waits once for 150 ms. In a cached
+/// handshake each flight is a segment.
 #[test]
 fn constrained_tcp_waits_for_acknowledgements() {
     let connected = |mode, nagle| {
@@ -269,7 +269,8 @@ fn a_failure_says_whose_it_is_and_why() {
         let Err(Failed::Connection(cause)) = failed else { panic!("{version}: an expired certificate was taken") };
         assert!(cause.contains("client") && cause.contains("expired"), "{version}: {cause}");
     }
-    // Segments of 844 bytes take longer over LoRaWAN than this TCP ever waits: the server gives up, and resets the client.
+    // Over LoRaWAN, segments of 844 bytes take longer than this TCP ever waits: the server gives up, and resets the
+    // client.
     comparison.begins = NOW;
     let constrained = Setting {
         tcp: tcp::Config::constrained(),
@@ -285,7 +286,7 @@ fn a_failure_says_whose_it_is_and_why() {
     assert_eq!(comparison.measure(&narrow, &mut Unwatched).err(), Some(Failed::MtuTooSmall));
 }
 
-/// The cause is the side's that refused, beside the alert that the other one had of it.
+/// The cause is that of the side that refused, beside the alert that the other side received.
 #[test]
 fn a_server_that_refuses_says_why() {
     let mut comparison = comparison(&terse_aws_lc::PROVIDER, "p256x3", 1);
@@ -321,7 +322,7 @@ fn packets_are_kept_only_if_they_are_wanted() {
     assert!(captured.capture.entries().is_empty() && captured.key_log.is_empty());
 }
 
-/// Any link: of a profile, and as bad as links are.
+/// Returns a link of any profile, with any faults.
 fn any_link() -> impl Strategy<Value = Link> {
     let profile = proptest::sample::select(PROFILES);
     let mtu = prop_oneof![Just(None), Just(Some(127)), (100_usize..1500).prop_map(Some)];
@@ -349,7 +350,7 @@ proptest! {
     ) {
         static P256: LazyLock<Comparison> = LazyLock::new(|| comparison(&terse_aws_lc::PROVIDER, "p256x3", 2));
         let comparison = Comparison { seed, ..P256.clone() };
-        // LoRaTap stands before each frame in the file, and never was on the air.
+        // LoRaTap precedes each frame in the file, and was never on the air.
         let (tap, v4) = match link.framing {
             Framing::LoraWan(_) => (15, false),
             Framing::Ieee802154(_) => (0, false),

@@ -1,4 +1,4 @@
-//! `terse cache`: what files hold, as the command tells it.
+//! `terse cache` tells what files hold.
 
 mod common;
 
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 const MUTUAL: &str = "--client-ca @ca.pem --require-client-cert --echo --cache-file @server.cache";
 const DEVICE: &str = "--cert @client.pem --key @client.key --send hello --expect 5 --cache-file @client.cache";
 
-/// Both files, after so many connections.
+/// Returns the PKI and the server, whose cache files were used for this many connections.
 fn used(connections: usize) -> (Pki, Server) {
     let pki = Pki::new();
     let server = pki.server(MUTUAL);

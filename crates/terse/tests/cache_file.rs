@@ -1,4 +1,4 @@
-//! The cache file of the command when it cannot be written, and when two programs write it.
+//! The command's cache file may not be writable, or be written by two programs.
 
 mod common;
 
@@ -16,7 +16,7 @@ fn modes(objects: &[Value]) -> Vec<&str> {
     objects.iter().map(|object| object["mode"].as_str().unwrap()).collect()
 }
 
-/// `command`, which can write no file longer than so many blocks of 512 bytes: to it, a disk that is full.
+/// Returns `command` with a limit of so many blocks of 512 bytes on the files that it writes: to it, a full disk.
 fn with_full_disk(command: &Command, blocks: u8) -> Command {
     let mut limited = Command::new("sh");
     let script = format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$@\"");
@@ -32,7 +32,7 @@ fn a_full_disk_is_reported_once_and_leaves_the_file() {
     let first_modes = modes(&pki.client(&server, DEVICE).objects()).join(" ");
     assert_eq!(first_modes, "full");
     let saved = fs::read(pki.path("client.cache")).unwrap();
-    // The contents alone, without the changes after them, are longer than each of these limits.
+    // The contents alone, without later changes, are longer than each of these limits.
     let contents = 46 + u32::from_be_bytes(saved[10..14].try_into().unwrap());
     for blocks in 0..=(contents / 512) as u8 {
         let always =
@@ -50,8 +50,8 @@ fn a_full_disk_is_reported_once_and_leaves_the_file() {
     assert_eq!((modes(&outcome.objects()), outcome.stderr.as_str()), (vec!["full", "compact"], ""));
 }
 
-/// The last one that writes wins; what the others learned is lost, and may cost full handshakes. No connection fails, and
-/// whoever reads the file finds it whole.
+/// The last one that writes wins; entries of the others are lost, and may cost full handshakes. No connection fails,
+/// and a reader finds the file whole.
 #[test]
 fn two_programs_may_write_one_file() {
     const EACH: usize = 25;
@@ -71,7 +71,7 @@ fn two_programs_may_write_one_file() {
     assert_eq!((modes(&outcome.objects())[1], outcome.stderr.as_str()), ("compact", ""), "the file is whole");
 }
 
-/// The same of servers: their clients are known to one of them at least.
+/// Two servers write one file: at least one of them knows each client.
 #[test]
 fn two_servers_may_write_one_file() {
     let pki = Pki::new();

@@ -1,4 +1,4 @@
-//! Cached handshakes through the command line: what is left out, across processes and in spite of damage.
+//! Cached handshakes run through the command line, across processes and in spite of damage.
 
 mod common;
 
@@ -38,7 +38,7 @@ fn repeated_connections_leave_out_what_is_known() {
     assert_eq!(reports[3]["peer"]["name"], common::CLIENT);
     assert_eq!(reports[3]["cached"], objects[3]["cached"]);
     assert_eq!((&reports[3]["signatures_verified"], &reports[3]["signatures_saved"]), (&json!(0), &json!(2)));
-    // Of `bithac`: header, context, one entry: empty, or the fingerprint.
+    // With `bithac` a Certificate has a header, a context, and one entry: empty, or the fingerprint.
     let objects = pki.client(&server, &format!("{DEVICE} --repeat 2 --cache bithac")).objects();
     assert_eq!((modes(&objects), certificates(&objects[1])), (vec!["full", "bithac"], [13, 45]));
 }
@@ -50,7 +50,7 @@ fn a_cache_file_outlives_both_programs() {
     let device = format!("{DEVICE} --cache-file @client.cache");
     let mut address = None;
     for expected in ["full", "compact", "compact"] {
-        // The port is part of what is cached for: the server must come back to it.
+        // The port is part of the cache's scope: the server must return to it.
         let listen = address.clone().unwrap_or_else(|| "127.0.0.1:0".to_owned());
         let server = common::Server::start(
             pki.command(&format!("server --listen {listen} --cert @server.pem --key @server.key --json"), &options),
@@ -110,7 +110,7 @@ fn each_side_may_allow_less() {
         let server = pki.server(&format!("{MUTUAL} --cache {server_mode}"));
         let objects = pki.client(&server, &format!("{DEVICE} --repeat 3 --cache {client}")).objects();
         assert_eq!(modes(&objects)[1..], [expected, expected]);
-        // A client is told why it got less than it offered.
+        // A client is told why it got less than its offer.
         let offers_more = ["bithac", "compact"].contains(&client) && expected != "bithac";
         assert_eq!(objects[2]["fallback"].is_string(), offers_more, "{objects:?}");
     }

@@ -1,4 +1,4 @@
-//! `terse compare` as a program: its outputs, and what it says to wrong use.
+//! `terse compare` is run as a program: its outputs, and its errors after wrong use.
 
 mod common;
 
@@ -130,7 +130,7 @@ fn comma_separated_values_instead_of_the_table() {
     assert!(lines.starts_with("mode,version,") && !lines.contains("over TCP"), "{lines}");
 }
 
-/// Who reads only the report sees what is missing in it, and how it was made.
+/// A reader of the report alone sees which rows are missing, and how it was made.
 #[test]
 fn a_report_says_what_could_not_be_measured() {
     let dir = tempfile::tempdir().expect("a directory");

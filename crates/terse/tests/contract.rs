@@ -1,4 +1,5 @@
-//! The machine-readable output: the fields of the JSON summary and their types, the key log, the trace, the demo.
+//! The machine-readable output is a contract: the fields of the JSON summary and their types, the key log, the trace,
+//! the demo.
 
 mod common;
 
@@ -61,7 +62,7 @@ fn check_summary_of(object: &Value, is_datagram: bool) {
         let sum: u64 = messages.values().map(|len| len.as_u64().unwrap()).sum();
         assert_eq!(traffic["handshake_bytes"], sum);
         assert!(traffic["record_bytes"].as_u64() > Some(sum));
-        // A ticket, which over datagrams is acknowledged.
+        // The post-handshake bytes are a ticket, which is acknowledged over datagrams.
         let has_ticket = object["mode"] == "resumed" && (direction == "received" || is_datagram);
         assert_eq!(traffic["post_handshake_bytes"].as_u64().unwrap() > 0, has_ticket);
         assert_eq!(traffic["datagrams"].as_u64().unwrap() > 0, is_datagram);
@@ -190,7 +191,7 @@ fn the_demo_saves_step_by_step() {
             assert_eq!(step["summary"]["mode"], mode);
             let bytes = |direction: &str| step["summary"][direction]["record_bytes"].as_u64().unwrap();
             let sum = bytes("sent") + bytes("received");
-            // Over datagrams a ticket of `compact` is a cookie as well, which a session is not.
+            // Over datagrams a ticket of `compact` also replaces a cookie, which a session does not.
             assert!(sum < last || name == "dtls_resumed", "{mode}: {sum} of {last}");
             last = sum;
         }

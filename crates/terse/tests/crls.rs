@@ -1,4 +1,5 @@
-//! Files of `--crl` that change while the programs run: what they revoke ends, cached or resumed, and nothing else.
+//! Files of `--crl` change while the programs run: cached and resumed connections of revoked certificates end, and no
+//! others.
 
 mod common;
 
@@ -14,7 +15,7 @@ use terse_pki::Revocation;
 const CHECKING: &str = "--client-ca @ca.pem --require-client-cert --crl @leaves.crl --echo";
 const DEVICE: &str = "--cert @client.pem --key @client.key --send hello --expect 5";
 
-/// Writes the CRL of the CA that issues leaves, which revokes the certificate of `revoked`, if that is one.
+/// Writes the CRL of the CA that issues leaves. It revokes the certificate of `revoked`, if there is one.
 fn write_crl(pki: &Pki, revoked: Option<&str>) {
     let leaf = |name: &str| terse_net::files::read_certificates(pki.path(&format!("{name}.pem"))).unwrap().remove(0);
     let revoked: Vec<_> = revoked.iter().map(|name| Revocation::new(&leaf(name), now()).unwrap()).collect();
@@ -22,7 +23,7 @@ fn write_crl(pki: &Pki, revoked: Option<&str>) {
     pki.write("leaves.crl", &terse_pki::to_pem("X509 CRL", &crl));
 }
 
-/// A client that is served, in this mode.
+/// Asserts that a client was served in this mode.
 #[track_caller]
 fn served(server: &Server, outcome: &Outcome, mode: &str) {
     assert_eq!((outcome.object()["mode"].as_str(), server.report()["mode"].as_str()), (Some(mode), Some(mode)));
@@ -59,13 +60,13 @@ fn a_server_ends_what_a_changed_file_revokes() {
     }
 }
 
-/// Each program makes one connection: what it must know of the CA in between is in the cache file.
+/// Each program makes one connection: the cache file has all that it must know of the intermediate CA.
 #[test]
 fn programs_of_one_connection_use_the_cache_as_well() {
     let pki = Pki::new();
     write_crl(&pki, None);
     let current = Arc::new(Mutex::new(String::new()));
-    let address = relay(current.clone(), |_| {}); // at one port
+    let address = relay(current.clone(), |_| {}); // both are at one port
     for expected in ["full", "compact", "compact"] {
         let server = pki.server(&format!("{CHECKING} --cache-file @server.cache"));
         current.lock().unwrap().clone_from(&server.address);
@@ -97,7 +98,7 @@ fn a_file_that_is_damaged_or_gone_is_reported_once() {
     assert!(reports.iter().all(|line| line.contains("leaves.crl")), "{stderr}");
 }
 
-/// A file that is wrong at the start is no file to begin with.
+/// A file that is damaged at the start is an error.
 #[test]
 fn a_program_does_not_start_with_a_damaged_file() {
     let pki = Pki::new();
@@ -107,7 +108,7 @@ fn a_program_does_not_start_with_a_damaged_file() {
     pki.client(&server, "--crl @leaves.crl --crl @second.crl").refused(1, &["second.crl"]);
 }
 
-/// Between client and server, to do something while a connection is made: before that, the client has looked at its files.
+/// Starts a relay between client and server, which calls `on_connection` once the client has read its files.
 fn relay(server: Arc<Mutex<String>>, mut on_connection: impl FnMut(usize) + Send + 'static) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap().to_string();

@@ -1,4 +1,4 @@
-//! DTLS through the command line.
+//! DTLS runs through the command line.
 
 mod common;
 
@@ -18,7 +18,7 @@ fn modes(objects: &[Value]) -> Vec<&str> {
 #[test]
 fn full_and_cached() {
     let pki = Pki::new();
-    // Both versions by default, and the round trip of the cookie in each.
+    // Both versions are the default, and the cookie costs a round trip in each.
     for (only, version, cookie, round_trips) in [
         ("", "DTLS 1.3", ("ServerHello", 206), 2),
         ("--tls 1.3", "DTLS 1.3", ("ServerHello", 206), 2),
@@ -220,7 +220,7 @@ fn another_ca() {
     let command = format!("client --dtls --connect {} --server-name {SERVER} --ca @other.pem", server.address);
     run(pki.command(&command, "")).refused(1, &["of broker.plant.example was issued by no CA that is trusted"]);
     assert!(server.report()["error"].as_str().unwrap().contains("unknown_ca"));
-    // And the other way round: in DTLS 1.2 the alert of the server is not protected, and so is believed late.
+    // In DTLS 1.2 the server's alert is not protected, so that the client believes it late.
     for (version, part) in [("1.2", "not protected"), ("1.3", "does not trust the CA")] {
         let server = pki.server(&format!("--dtls --tls {version} --client-ca @other.pem --require-client-cert"));
         let outcome = pki.client(&server, DEVICE);
@@ -250,7 +250,7 @@ fn nobody_answers() {
 fn an_idle_connection_is_forgotten() {
     let pki = Pki::new();
     let server = pki.server("--dtls --idle-timeout 1");
-    // The client waits for data that does not come, and is told that the connection is over.
+    // The client waits for data that does not come, and learns that the connection is over.
     pki.client(&server, "--dtls --expect 5 --timeout 60").refused(1, &["closed the connection after 0 of 5"]);
     assert!(server.report()["error"].as_str().unwrap().contains("did not answer in time"));
     let server = pki.server("--idle-timeout 1");

@@ -1,4 +1,4 @@
-//! Handshakes of `terse client` with `terse server`.
+//! Handshakes run between `terse client` and `terse server`.
 
 mod common;
 
@@ -49,7 +49,7 @@ fn both_sides_prove_who_they_are() {
     assert_eq!(client["received"]["record_bytes"], report["sent"]["record_bytes"]);
 }
 
-/// Each server gets the certificate of the CA that it names, whatever the order.
+/// Each server receives the certificate of the CA that it names, whatever the order.
 #[test]
 fn a_client_with_two_certificates_shows_the_one_whose_ca_is_named() {
     let pki = Pki::new();
@@ -60,7 +60,7 @@ fn a_client_with_two_certificates_shows_the_one_whose_ca_is_named() {
     pki.write("client2.pem", &own.chain_pem());
     pki.write("client2.key", &own.key_pem());
     let own = "--cert @client.pem --key @client.key --cert @client2.pem --key @client2.key --send x --expect 1";
-    // With an intermediate, and without.
+    // One chain has an intermediate, the other one has none.
     for (ca, signatures) in [("@ca.pem", 2), ("@ca2.pem", 1)] {
         let server = pki.server(&format!("--client-ca {ca} --ca-names --require-client-cert --echo"));
         pki.client(&server, own).object();

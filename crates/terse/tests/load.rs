@@ -1,5 +1,5 @@
-//! `terse server` and clients that take its places without using them. They have `--timeout` seconds for the whole
-//! handshake, however they spend them; others wait that long at most.
+//! Clients take the places of `terse server` without using them. They have `--timeout` seconds for the whole handshake,
+//! however they spend them; other clients wait at most that long.
 
 mod common;
 
@@ -10,7 +10,7 @@ use std::thread;
 
 use common::Pki;
 
-/// As many connections as the server serves at a time.
+/// The number of connections that the server serves at a time.
 const PLACES: usize = 256;
 
 /// Waits until the server ends `connection`.
@@ -34,24 +34,24 @@ fn stalled_handshakes_end() {
     let stalled: Vec<_> = (0..PLACES + 20)
         .map(|number| {
             let mut connection = TcpStream::connect(&server.address).unwrap();
-            // Nothing, a part of a header, or a part of a message.
+            // A client sends nothing, a part of a header, or a part of a message.
             let begin = &[22, 3, 1, 0, 200, 1, 0, 0, 196, 3, 3][..number % 12];
             connection.write_all(begin).unwrap();
             connection
         })
         .collect();
-    // All places are taken, and 20 more wait in front of this one.
+    // All places are taken, and 20 more clients wait before this one.
     let outcome = pki.client(&server, "--send hello --expect 5 --timeout 60");
     assert_eq!(outcome.object()["mode"], "full");
     stalled.iter().for_each(wait_for_end);
-    // One report for each, and that of the good one.
+    // There is one report for each, and that of the good client.
     let reports: Vec<_> = (0..=stalled.len()).map(|_| server.report()).collect();
     let failed = reports.iter().filter(|report| report["error"].is_string()).count();
     assert_eq!(failed, stalled.len());
     assert!(server.end().contains("did not finish the handshake in time"));
 }
 
-/// A byte now and then keeps nothing alive.
+/// A byte now and then does not keep a connection alive.
 #[test]
 fn one_byte_at_a_time() {
     let pki = Pki::with_chain("ed25519x2");

@@ -1,4 +1,4 @@
-//! Pre-shared keys through the command line: no certificates at all.
+//! Pre-shared keys work through the command line, without certificates.
 
 mod common;
 

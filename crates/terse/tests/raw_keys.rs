@@ -1,10 +1,10 @@
-//! Raw public keys through the command line: a key pair on each side, and no certificates.
+//! Raw public keys work through the command line: a key pair on each side, and no certificates.
 
 mod common;
 
 use common::{Outcome, Pki, SERVER, Server, run};
 
-/// `server.pub` and `client.pub` belong to `server.key` and `client.key`.
+/// Returns a PKI with `server.pub` and `client.pub`, which belong to `server.key` and `client.key`.
 fn pki(chain: &str) -> Pki {
     let pki = Pki::with_chain(chain);
     for name in ["server", "client"] {

@@ -1,4 +1,4 @@
-//! What must be refused, with the line that says why: certificates, files, options.
+//! Certificates, files and options are refused with a line that says why.
 
 mod common;
 
@@ -57,7 +57,7 @@ fn an_unknown_ca() {
     let command = format!("client --connect {} --server-name {SERVER} --ca @other.pem", server.address);
     run(pki.command(&command, "")).refused(1, &["of broker.plant.example was issued by no CA that is trusted"]);
     assert!(server.report()["error"].as_str().unwrap().contains("unknown_ca"));
-    // And the other way round: the client's.
+    // The server refuses the client's certificate.
     let credential = other.issue(&LeafOptions::new(CLIENT, validity())).unwrap();
     pki.write("stranger.pem", &credential.chain_pem());
     pki.write("stranger.key", &credential.key_pem());
@@ -133,7 +133,7 @@ fn a_peer_that_does_not_answer() {
     pki.client(&closing, "--timeout 1 --expect 5").refused(1, &["did not answer in time"]);
 }
 
-/// However a conversation goes wrong, a client that is connected says goodbye.
+/// However a conversation fails, a client that is connected sends a close_notify.
 #[test]
 fn a_server_that_closes_early_hears_close_notify() {
     let pki = Pki::new();

@@ -1,4 +1,4 @@
-//! Resumption and early data through the command line.
+//! Resumption and early data work through the command line.
 
 mod common;
 
@@ -133,7 +133,7 @@ fn early_data_goes_out_with_the_first_flight() {
     }
 }
 
-/// The text arrives once, in its place, whether it went early or not.
+/// The text arrives once, in its place, whether it was early data or not.
 #[test]
 fn early_data_that_is_not_accepted_is_sent_after_the_handshake() {
     let pki = Pki::new();

@@ -1,5 +1,5 @@
-//! Honest clients of `terse server --echo` beside hostile ones: all that the honest ones do must succeed, whatever the
-//! others do or leave out. With `--nocapture` it prints how long the honest ones took, with and without the others:
+//! Honest clients of `terse server --echo` run beside hostile ones: all that the honest ones do must succeed, whatever
+//! the others do. With `--nocapture` it prints how long the honest ones took, with and without the others:
 //!
 //! ```text
 //! cargo test --release -p terse --test soak -- --nocapture
@@ -22,22 +22,22 @@ use common::{Pki, SERVER, Server};
 use terse_net::{Clock, DatagramClient, OsRng, Stream, Timed};
 use terse_tls::{ClientConfig, Connection, Datagrams, ProtocolVersion, ServerAddress, Trust};
 
-/// What hangs, fails after this.
+/// The time after which a test is taken to hang.
 const SAFETY_LIMIT: Duration = Duration::from_secs(60);
 
-/// How many connections the honest client makes, one after the other.
+/// The number of connections of the honest client, one after the other.
 const CONNECTIONS: usize = 60;
 
-/// What one side says on each.
+/// The message of each side in a connection.
 const MESSAGE: [u8; 200] = [7; 200];
 
-/// A client's side of one server.
+/// A server, as its clients see it.
 #[derive(Clone)]
 struct World {
     config: Arc<ClientConfig>,
     address: SocketAddr,
     stop: Arc<AtomicBool>,
-    /// How often hostile clients did what they do.
+    /// The number of attacks by hostile clients.
     attacks: Arc<AtomicU32>,
 }
 
@@ -79,7 +79,8 @@ impl World {
         Stream::new(self.connection(), transport, Clock::new())
     }
 
-    /// A connection of an honest client over datagrams. The network may lose something, so it asks again.
+    /// Makes a connection of an honest client over datagrams. The network may lose datagrams, so that it repeats its
+    /// message.
     fn honest_datagrams(&self) {
         let mut client = self.datagram_client();
         client.handshake().unwrap();
@@ -97,7 +98,7 @@ impl World {
         client.close().unwrap();
     }
 
-    /// The same over a stream.
+    /// Makes a connection of an honest client over a stream.
     fn honest_stream(&self) {
         let mut stream = self.stream();
         stream.handshake().unwrap();
@@ -110,7 +111,7 @@ impl World {
         stream.close().unwrap();
     }
 
-    /// How long each of the honest client's connections took, in milliseconds, in order.
+    /// Returns how long each of the honest client's connections took, in milliseconds, sorted.
     fn measure(&self, honest: fn(&Self)) -> Vec<f64> {
         let mut times: Vec<f64> = (0..CONNECTIONS)
             .map(|_| {
@@ -123,7 +124,7 @@ impl World {
         times
     }
 
-    /// The honest client alone, and beside each of `hostile` in a thread of its own, again and again.
+    /// Runs the honest client alone, and beside each of `hostile` in a thread of its own, again and again.
     fn soak(&self, name: &str, honest: fn(&Self), hostile: &[fn(&Self)]) {
         let alone = self.measure(honest);
         let threads: Vec<_> = hostile
@@ -139,7 +140,7 @@ impl World {
             })
             .collect();
         while self.attacks.load(Ordering::Relaxed) < 2 * hostile.len() as u32 {
-            thread::sleep(Duration::from_millis(5)); // they are at it
+            thread::sleep(Duration::from_millis(5)); // time for the attacks to begin
         }
         let beside = self.measure(honest);
         self.stop.store(true, Ordering::Relaxed);
@@ -153,11 +154,11 @@ impl World {
     }
 }
 
-/// Has 64 KiB sent back to a new address, and answers nothing that comes there.
+/// Has 64 KiB sent to a new address, and answers nothing that arrives there.
 fn moves(world: &World) {
     let mut client = world.datagram_client();
     if client.handshake().is_err() {
-        return; // there was no place
+        return; // the server had no place
     }
     let elsewhere = world.udp();
     client.move_to(elsewhere);
@@ -166,7 +167,7 @@ fn moves(world: &World) {
     }
 }
 
-/// Does so in DTLS 1.2, with a byte of junk after each record but the first.
+/// Has 64 KiB sent to a new address in DTLS 1.2, with a byte of junk after each record but the first.
 fn moves_with_junk(world: &World) {
     let mut world = world.clone();
     world.config = Arc::new(world.config.to_builder().versions([ProtocolVersion::TLS_1_2]).build().unwrap());
@@ -183,7 +184,7 @@ fn moves_with_junk(world: &World) {
     }
 }
 
-/// A connection whose datagrams are sent by hand.
+/// Returns a connection whose datagrams the test sends itself.
 fn by_hand(world: &World) -> Option<(Connection, UdpSocket)> {
     let (socket, clock) = (world.udp(), Clock::new());
     socket.set_read_timeout(Some(Duration::from_millis(500))).unwrap();
@@ -204,7 +205,7 @@ fn by_hand(world: &World) -> Option<(Connection, UdpSocket)> {
     Some((connection, socket))
 }
 
-/// Has much sent back, and reads none of it.
+/// Has much data sent back, and reads none of it.
 fn never_reads(world: &World) {
     let mut client = world.datagram_client();
     if client.handshake().is_ok() {
@@ -214,7 +215,7 @@ fn never_reads(world: &World) {
     }
 }
 
-/// Begins handshakes, and goes on with none of them.
+/// Begins handshakes, and continues none of them.
 fn half_opens(world: &World) {
     let (socket, clock) = (world.udp(), Clock::new());
     socket.set_read_timeout(Some(Duration::from_millis(100))).unwrap();
@@ -229,7 +230,7 @@ fn half_opens(world: &World) {
     }
 }
 
-/// Sends what is no record, ClientHellos without end, and parts of ClientHellos.
+/// Sends bytes that are no record, endless ClientHellos, and parts of ClientHellos.
 fn floods(world: &World) {
     let socket = world.udp();
     let mut hello = [0; 2048];
@@ -242,7 +243,7 @@ fn floods(world: &World) {
     }
 }
 
-/// Connects and says nothing, a part of a header, or a part of a message; some of these connections stay open.
+/// Connects and sends nothing, a part of a header, or a part of a message; some of these connections stay open.
 fn stalls(world: &World) {
     let connections: Vec<_> = (0..40)
         .filter_map(|number| {
@@ -255,7 +256,7 @@ fn stalls(world: &World) {
     drop(connections);
 }
 
-/// Says a byte now and then.
+/// Sends a byte now and then.
 fn dribbles(world: &World) {
     let Ok(mut connection) = TcpStream::connect(world.address) else { return };
     let _ = connection.write_all(&[22, 3, 1, 0x40, 0, 1, 0, 0x3f, 0xfc]);
@@ -267,7 +268,7 @@ fn dribbles(world: &World) {
     }
 }
 
-/// Has much sent back over a stream, and reads none of it.
+/// Has much data sent back over a stream, and reads none of it.
 fn never_reads_a_stream(world: &World) {
     let mut stream = world.stream();
     if stream.handshake().is_ok() {
@@ -276,7 +277,7 @@ fn never_reads_a_stream(world: &World) {
     }
 }
 
-/// Sends what is no record, and goes.
+/// Sends bytes that are no record, and disconnects.
 fn talks_nonsense(world: &World) {
     let Ok(mut connection) = TcpStream::connect(world.address) else { return };
     let _ = connection.write_all(b"GET / HTTP/1.0\r\n\r\n");

@@ -1,4 +1,5 @@
-//! Stapled OCSP through the command line: what a server staples, who insists on it, and files that change.
+//! OCSP responses are stapled through the command line: by a server, for clients that require one, and from files that
+//! change.
 
 mod common;
 
@@ -23,7 +24,7 @@ fn respond(pki: &Pki, name: &str, status: OcspStatus) {
     fs::write(pki.path(&format!("{name}.ocsp")), pki.authority.ocsp_response(&leaf, &options).unwrap()).unwrap();
 }
 
-/// As if it had been written later: a second write within the same tick of the clock must not go unseen.
+/// Sets a later time of modification: a second write within the same tick of the clock would not be seen.
 fn touch(path: &Path, seconds: u64) {
     let file = fs::File::options().write(true).open(path).unwrap();
     file.set_modified(SystemTime::now() + Duration::from_secs(seconds)).unwrap();
@@ -58,7 +59,7 @@ fn what_is_missing_is_explained() {
     assert_eq!(pki.client(&server, &format!("{device} --ask-staple")).object()["error"], json!(null));
 }
 
-/// Connects until the server has seen the change: one over datagrams looks about once a second.
+/// Connects until the server has seen the change: over datagrams it looks about once a second.
 fn eventually(pki: &Pki, server: &common::Server, options: &str, is_due: impl Fn(&common::Outcome) -> bool) {
     for _ in 0..1_000 {
         let outcome = pki.client(server, options);
@@ -87,7 +88,7 @@ fn a_file_that_changes_is_read_again() {
         touch(&pki.path("server.ocsp"), start + 10);
         eventually(&pki, &server, &device, is_good);
 
-        // What cannot be used is reported, and the last one stays.
+        // A file that cannot be used is reported, and the last response stays.
         fs::write(pki.path("server.ocsp"), b"half of a file").unwrap();
         touch(&pki.path("server.ocsp"), start + 20);
         for _ in 0..3 {
@@ -137,7 +138,7 @@ fn wrong_files_are_found_at_the_start() {
     assert_eq!(outcome.code, Some(2), "{outcome:?}");
 }
 
-/// From a CA in a directory to a connection, with nothing but the command.
+/// The command alone leads from a CA in a directory to a connection.
 #[test]
 fn the_ca_of_the_command_answers_for_its_certificates() {
     let pki = Pki::new();

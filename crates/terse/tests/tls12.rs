@@ -1,4 +1,4 @@
-//! TLS 1.2 through the command line, and the choice of the version.
+//! TLS 1.2 works through the command line, and versions are negotiated.
 
 mod common;
 
@@ -174,7 +174,7 @@ fn keys_are_not_updated() {
     pki.client(&server, "--send x --key-update --expect 1").refused(1, &["TLS 1.2"]);
 }
 
-/// RFC 7627, 5.2: refused, unless it is switched off.
+/// A client without it is refused (RFC 7627, 5.2), unless that check is switched off.
 #[test]
 fn a_client_without_the_extended_master_secret() {
     let pki = Pki::new();
@@ -192,7 +192,7 @@ fn a_client_without_the_extended_master_secret() {
     }
 }
 
-/// Of a TLS 1.2 client with supported_groups and signature_algorithms alone.
+/// Returns the ClientHello of a TLS 1.2 client with supported_groups and signature_algorithms alone.
 fn client_hello() -> Vec<u8> {
     let suites = [0, 4, 0xc0, 0x2b, 0, 0xff]; // TLS_EMPTY_RENEGOTIATION_INFO_SCSV is the second
     let extensions = [0, 16, 0, 10, 0, 4, 0, 2, 0, 23, 0, 13, 0, 4, 0, 2, 4, 3];

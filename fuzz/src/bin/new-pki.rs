@@ -1,5 +1,5 @@
-//! `new-pki DIRECTORY` makes new certificates, as they are checked in under `fuzz/pki`. All seeds have to be made anew
-//! then.
+//! `new-pki DIRECTORY` makes new certificates like those that are checked in under `fuzz/pki`. All seeds must be made
+//! anew then.
 
 use std::error::Error;
 use std::path::Path;
@@ -21,7 +21,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         ("server.der", server.leaf()),
         ("client.der", client.leaf()),
     ];
-    // The provider takes this for a bad signature.
+    // The provider takes such a signature for a bad one.
     if certificates.iter().any(|(_, der)| der.last() == Some(&0)) {
         return Err("a signature ends in a zero: run this again".into());
     }

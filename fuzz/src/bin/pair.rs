@@ -5,7 +5,7 @@
 libfuzzer_sys::fuzz_target!(|data: &[u8]| terse_fuzz::pair::run(data));
 
 libfuzzer_sys::fuzz_mutator!(|data: &mut [u8], size: usize, max_size: usize, seed: u32| {
-    // The byte that says who interferes stays, or all are changed alike.
+    // The byte that chooses who interferes stays, or all bytes are mutated alike.
     if size < 2 || max_size < 2 || seed % 16 == 0 {
         return libfuzzer_sys::fuzzer_mutate(data, size, max_size);
     }

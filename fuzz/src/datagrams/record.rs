@@ -1,4 +1,4 @@
-//! Records over datagrams, taken apart and put together by somebody who has the keys of [`crate::provider::transparent`].
+//! Records over datagrams are parsed and built with the keys of [`crate::provider::transparent`].
 
 use terse_tls::{CipherSuite, ContentType, HandshakeType};
 
@@ -8,42 +8,43 @@ use crate::provider::mask;
 /// The first three bits of a unified header (RFC 9147, 4).
 const FIXED: u8 = 0b0010_0000;
 const FIXED_MASK: u8 = 0b1110_0000;
-/// It has a connection ID.
+/// The bit for a connection ID.
 pub(super) const CID: u8 = 0b0001_0000;
-/// Its number has 16 bits.
+/// The bit for a number of 16 bits.
 const LONG_NUMBER: u8 = 0b0000_1000;
-/// It has a length.
+/// The bit for a length.
 pub(super) const LENGTH: u8 = 0b0000_0100;
-/// The low bits of its epoch.
+/// The low bits of the epoch.
 const EPOCH: u8 = 0b0000_0011;
 
-/// Length of any other header without a connection ID.
+/// The length of any other header without a connection ID.
 const HEADER_LEN: usize = 13;
 
 const TLS12_CID: ContentType = ContentType(25);
 
-/// How many bytes of an encrypted record make its mask (RFC 9147, 4.2.3).
+/// The length of the ciphertext that makes the mask (RFC 9147, 4.2.3).
 pub(super) const SAMPLE_LEN: usize = 16;
 
-/// A record, taken apart.
+/// A parsed record.
 #[derive(Debug)]
 pub struct Record<'a> {
-    /// As the header says, if it is none of DTLS 1.3.
+    /// The content type in the header; `None` in a unified header.
     pub content_type: Option<ContentType>,
-    /// Of a unified header, the two low bits.
+    /// The epoch; in a unified header, its two low bits.
     pub epoch: u64,
-    /// Of a unified header, the low bits, without the mask.
+    /// The number; in a unified header, its low bits, without the mask.
     pub number: u64,
-    /// How many bits of the number there are.
+    /// The number of bits in `number`.
     pub number_bits: u32,
-    /// Its connection ID, if it has one.
+    /// The connection ID, if there is one.
     pub cid: Option<&'a [u8]>,
-    /// What follows the header.
+    /// The bytes after the header.
     pub body: &'a [u8],
 }
 
 impl<'a> Record<'a> {
-    /// The first record of a datagram, and what follows; connection IDs have `cid_len` bytes. `None`: it is cut short.
+    /// Splits a datagram into its first record and the rest, or returns `None` if the record is incomplete. Connection
+    /// IDs have `cid_len` bytes.
     fn split(datagram: &'a [u8], cid_len: usize) -> Option<(Self, &'a [u8])> {
         let (first, rest) = datagram.split_first()?;
         if first & FIXED_MASK == FIXED {
@@ -77,7 +78,8 @@ impl<'a> Record<'a> {
     }
 }
 
-/// The records of a datagram, and what is no whole record behind them. Connection IDs have `cid_len` bytes.
+/// Returns the records of a datagram, and the bytes after them that are no whole record. Connection IDs have `cid_len`
+/// bytes.
 pub fn records(mut datagram: &[u8], cid_len: usize) -> (Vec<Record<'_>>, &[u8]) {
     let mut records = Vec::new();
     while let Some((record, rest)) = Record::split(datagram, cid_len) {
@@ -87,7 +89,7 @@ pub fn records(mut datagram: &[u8], cid_len: usize) -> (Vec<Record<'_>>, &[u8]) 
     (records, datagram)
 }
 
-/// The number that ends with these bits and is closest to the one that is expected.
+/// Returns the number that has these low bits and is closest to `expected`.
 pub fn closest(expected: u64, low: u64, bits: u32) -> u64 {
     let size = 1 << bits;
     let number = (expected & !(size - 1)) | low;
@@ -98,25 +100,26 @@ pub fn closest(expected: u64, low: u64, bits: u32) -> u64 {
         .unwrap_or(number)
 }
 
-/// The epoch with these low bits: one of two before `newest`, that one, or the next one.
+/// Returns the epoch that has these low bits: one of the two before `newest`, that one, or the next one.
 pub const fn epoch_near(newest: u64, bits: u64) -> u64 {
     (newest + 1).saturating_sub((newest + 1).wrapping_sub(bits) % 4)
 }
 
-/// A record of epoch 0 or of DTLS 1.2.
+/// Returns a record of epoch 0 or of DTLS 1.2.
 pub(super) fn plain(content_type: ContentType, (epoch, number): (u64, u64), content: &[u8]) -> Vec<u8> {
     let len = (content.len() as u16).to_be_bytes();
     [&[content_type.0, 254, 253], &(epoch << 48 | number).to_be_bytes()[..], &len, content].concat()
 }
 
-/// A record of DTLS 1.2 with a connection ID.
+/// Returns a record of DTLS 1.2 with a connection ID.
 pub(super) fn with_cid(number: (u64, u64), cid: &[u8], body: &[u8]) -> Vec<u8> {
     let mut record = plain(TLS12_CID, number, body);
     record.splice(HEADER_LEN - 2..HEADER_LEN - 2, cid.iter().copied());
     record
 }
 
-/// A record with a unified header, whose lower bits `first` says; with [`WRONG_LENGTH`] the length is not the right one.
+/// Returns a record with a unified header that has the lower bits of `first`; with [`WRONG_LENGTH`] its length is
+/// wrong.
 pub(super) fn unified(first: u8, cid: &[u8], number: u64, body: &[u8]) -> Vec<u8> {
     let mask = body.first_chunk::<SAMPLE_LEN>().map_or([0; 2], mask);
     let number_len = if first & LONG_NUMBER != 0 { 2 } else { 1 };
@@ -133,7 +136,7 @@ pub(super) fn unified(first: u8, cid: &[u8], number: u64, body: &[u8]) -> Vec<u8
     record
 }
 
-/// Suite and connection ID in a ServerHello, if `datagram` begins with one.
+/// Returns the suite and connection ID in a ServerHello, if `datagram` begins with one.
 pub fn server_hello(datagram: &[u8]) -> Option<(CipherSuite, Vec<u8>)> {
     let (record, _) = Record::split(datagram, 0)?;
     let is_plain = record.content_type == Some(ContentType::HANDSHAKE) && record.epoch == 0;

@@ -1,4 +1,4 @@
-//! The way back: what a record of an honest side is in operations.
+//! Records of an honest side are turned back into operations.
 
 use terse_tls::ContentType;
 
@@ -6,11 +6,11 @@ use super::record::CID;
 use super::{ACK, FRAGMENT_HEADER_LEN, Forge, Protection, REPEATED, Record, UNIFIED, WITH_CID, ack};
 use crate::input::{Operation, Shape};
 
-/// The operations with which `forge` makes this record: one for each message in it that is not fragmented.
+/// Returns the operations with which `forge` makes this record: one for each message in it that is not fragmented.
 ///
 /// # Panics
 ///
-/// If the record is not one of the transparent provider.
+/// Panics if the record is not one of the transparent provider.
 pub fn operations(record: &Record<'_>, protection: &Protection, forge: &Forge) -> Vec<Operation> {
     if let (Some(kind), 0) = (record.content_type, record.epoch) {
         return in_messages(Shape::Record as u8, Shape::Message as u8, kind, record.body, forge);
@@ -47,7 +47,7 @@ fn in_messages(record: u8, message: u8, kind: ContentType, content: &[u8], forge
     if rest.is_empty() { operations } else { whole(content.to_vec()) }
 }
 
-/// The body of which [`ack`] makes this ACK.
+/// Returns the body from which [`ack`] makes this ACK.
 fn ranges(content: &[u8]) -> Option<Vec<u8>> {
     let (numbers, rest) = content.get(2..)?.as_chunks::<16>();
     let mut ranges: Vec<[u8; 3]> = Vec::new();

@@ -1,13 +1,14 @@
-//! An AEAD that does not encrypt. The tag is constant, or `BINDING` to key, nonce, additional data and content.
+//! This AEAD does not encrypt. The tag is constant; if it is `BINDING`, it depends on key, nonce, additional data and
+//! content.
 
 use terse_tls::crypto::{Aead, AeadKey, CryptoError, NONCE_LEN};
 
 use super::hash::mix;
 
-/// Each byte of a tag that binds nothing.
+/// Each byte of a tag that is not binding.
 pub const TAG: u8 = 0xa5;
 
-/// With a tag of `TAG_LEN` bytes.
+/// An AEAD with a tag of `TAG_LEN` bytes.
 pub(super) struct Plain<const BINDING: bool, const TAG_LEN: usize>;
 
 impl<const BINDING: bool, const TAG_LEN: usize> Aead for Plain<BINDING, TAG_LEN> {

@@ -1,12 +1,12 @@
-//! A hash that mixes instead of hashing (FNV-1a, spread over the output by SplitMix64).
+//! This hash mixes its input (FNV-1a, spread over the output by SplitMix64).
 //!
-//! What must always hold: the hash depends on all of its input, in both providers: transcripts, fingerprints and names
-//! of contexts are to differ. HMAC is a constant unless `BINDING`; HKDF then leaves its key out.
+//! What must always hold: the hash depends on all of its input, in both providers, because transcripts, fingerprints
+//! and names of contexts must differ. HMAC is a constant unless it is `BINDING`; HKDF then ignores its key.
 
 use terse_testkit::rng::SeededRng;
 use terse_tls::crypto::{CryptoError, Digest, Hash, HashContext, Rng as _, Secret};
 
-/// `LEN` bytes of output.
+/// A hash with `LEN` bytes of output.
 pub(super) struct Mix<const BINDING: bool, const LEN: usize>;
 
 impl<const BINDING: bool, const LEN: usize> Hash for Mix<BINDING, LEN> {
@@ -51,13 +51,13 @@ impl<const LEN: usize> HashContext for Running<LEN> {
     }
 }
 
-/// Of every HMAC that binds nothing, and so of every Finished.
+/// Each byte of an HMAC that is not binding, and so of every Finished.
 const CONSTANT: u8 = 0x5c;
 
 const OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
 const PRIME: u64 = 0x0100_0000_01b3;
 
-/// The same however the input is cut.
+/// Mixes the parts into the state; how the input is cut does not matter.
 pub(super) fn mix(state: u64, parts: &[&[u8]]) -> u64 {
     parts.iter().copied().flatten().fold(state, |state, byte| (state ^ u64::from(*byte)).wrapping_mul(PRIME))
 }

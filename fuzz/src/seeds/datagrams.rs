@@ -9,7 +9,7 @@ use crate::endpoint::Server;
 use crate::input::{Input, Operation, Shape};
 use crate::modes::{DATAGRAMS, Mode, Tweaks};
 
-/// The seeds of these targets.
+/// Returns the seeds of these targets.
 pub(super) fn all() -> [(&'static str, Vec<Seed>); 5] {
     let [mut clients, mut servers, mut endpoints] = [(); 3].map(|()| Vec::new());
     for (number, mode) in DATAGRAMS.iter().enumerate() {
@@ -41,30 +41,30 @@ pub(super) fn all() -> [(&'static str, Vec<Seed>); 5] {
     ]
 }
 
-/// Timers expire on the way.
+/// Lets timers expire on the way.
 fn expire(input: &mut Input) {
     for at in [input.operations.len() / 2, 1] {
         input.operations.insert(at, Operation::new(Shape::Call, 11, &[]));
     }
 }
 
-/// A timer expires, and another connection follows, from another address.
+/// Lets a timer expire, and another connection follow from another address.
 fn again(input: &mut Input) {
     let again = input.operations.clone();
     input.operations.extend([Operation::new(Shape::Call, 6, &[]), Operation::new(Shape::Call, 9, &[2])]);
     input.operations.extend(again);
 }
 
-/// What client and server received and did.
+/// The inputs and calls of a client and a server.
 struct Recording {
     name: String,
     client: Input,
     server: Input,
-    /// The server is one for many clients.
+    /// Whether the server is an endpoint for many clients.
     is_endpoint: bool,
 }
 
-/// The mode as it is, with a few of the tweaks, and with losses; each with both kinds of server.
+/// Records the mode as it is, with a few of the tweaks, and with losses; each with both kinds of server.
 fn record(number: usize, mode: &Mode) -> Vec<Recording> {
     let mode_number = u8::try_from(number).expect("fewer than 256 modes");
     let all = [[0, 0], [0x03, 0x40], [0x10, 0x0c], [0, 0x80], [0x20, 0x48], NO_COOKIE];
@@ -74,7 +74,7 @@ fn record(number: usize, mode: &Mode) -> Vec<Recording> {
     });
     let mut recordings = Vec::new();
     for (at, tweaks) in chosen {
-        // To the client it means something else, which early data would not survive.
+        // The client would take these tweaks for others, with which early data would fail.
         let of_client = if tweaks == NO_COOKIE { [0, 0] } else { tweaks };
         for is_endpoint in [false, true] {
             for is_lossy in [false, true].into_iter().take(if at == 3 { 2 } else { 1 }) {
@@ -94,7 +94,7 @@ fn record(number: usize, mode: &Mode) -> Vec<Recording> {
     recordings
 }
 
-/// An endpoint that asks for no cookie.
+/// The tweaks of an endpoint that asks for no cookie.
 const NO_COOKIE: [u8; 2] = [0, 8];
 
 fn is_early(mode: &Mode) -> bool {
@@ -113,7 +113,7 @@ struct Recorder {
     cid_len: usize,
     is_lossy: bool,
     is_early: bool,
-    /// How many datagrams were sent.
+    /// The number of datagrams that were sent.
     sent: usize,
 }
 
@@ -136,8 +136,8 @@ impl Recorder {
         }
     }
 
-    /// The handshake, data both ways, and what an application does besides. Of calls of the server, the first kind is for one
-    /// alone, the second one for an endpoint.
+    /// Runs the handshake, data both ways, and further calls of an application. Of the server's two kinds of call, the
+    /// first is for a single connection, the second for an endpoint.
     fn run(&mut self) {
         if self.is_early {
             self.client_calls(12, b"early");
@@ -198,7 +198,7 @@ impl Recorder {
         self.server.1.push(operation);
     }
 
-    /// Until nothing is sent any more; what is lost is sent again when its time comes.
+    /// Carries datagrams until no more are sent; lost ones are retransmitted when their timers expire.
     fn carry(&mut self) {
         for _ in 0..20 {
             let before = self.sent;
@@ -258,7 +258,7 @@ impl Recorder {
     }
 }
 
-/// Messages in two and three fragments, in every order, repeated, ahead and at odds with each other.
+/// Returns messages in two and three fragments: in every order, repeated, early, and contradicting each other.
 fn fragments() -> Vec<Seed> {
     let part = |seq: u8, length, offset, len| [2, seq.wrapping_add(3), 1, length, offset, len];
     let consume = [0; 6];
@@ -285,8 +285,8 @@ fn fragments() -> Vec<Seed> {
     scripts.iter().enumerate().flat_map(seed).collect()
 }
 
-/// Numbers in order, backwards, repeated, at the ends of the window and of their range; and records with and without
-/// connection IDs, some of them changed.
+/// Returns numbers in order, backwards, repeated, at the ends of the window and of their range; and records with and
+/// without connection IDs, some of them changed.
 fn numbers() -> Vec<Seed> {
     let deltas = |deltas: &[i16]| deltas.iter().flat_map(|delta| delta.to_be_bytes()).collect::<Vec<u8>>();
     let mut seeds: Vec<Seed> = [

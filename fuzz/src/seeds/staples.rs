@@ -1,10 +1,10 @@
-//! OCSP responses about the server's certificate, as the provider that protects nothing hashes and signs them.
+//! OCSP responses are about the server's certificate, hashed and signed by the provider that protects nothing.
 
 use pki_types::alg_id;
 
 use crate::pki;
 
-/// A good one, by the issuer, or as if by the owner of `delegate`.
+/// Returns a good response by the issuer, or one as if by the owner of `delegate`.
 pub(super) fn response(delegate: Option<&[u8]>) -> Vec<u8> {
     let zeros = tlv(OCTET_STRING, &[&[0; 20]]);
     let algorithm = tlv(SEQUENCE, &[ID_SHA1, &[5, 0]]);
@@ -14,7 +14,7 @@ pub(super) fn response(delegate: Option<&[u8]>) -> Vec<u8> {
     let single = tlv(SEQUENCE, &[&cert_id, &tlv(0x80, &[]), &this_update, &next_update]);
     let responder = match delegate {
         None => tlv(0xa2, &[&zeros]),
-        Some(_) => tlv(0xa1, &[&tlv(SEQUENCE, &[])]), // a name that nobody has
+        Some(_) => tlv(0xa1, &[&tlv(SEQUENCE, &[])]), // a name that does not exist
     };
     let signed = tlv(SEQUENCE, &[&responder, &this_update, &tlv(SEQUENCE, &[&single])]);
     let signature = [tlv(SEQUENCE, &[alg_id::ECDSA_SHA256.as_ref()]), tlv(BIT_STRING, &[&[0], b"signature"])].concat();
@@ -24,7 +24,7 @@ pub(super) fn response(delegate: Option<&[u8]>) -> Vec<u8> {
     tlv(SEQUENCE, &[&[0x0a, 1, 0], &bytes])
 }
 
-/// The serialNumber, a DER INTEGER: it follows two headers of four bytes and the version.
+/// Returns the serialNumber, a DER INTEGER: it follows two headers of four bytes and the version.
 fn serial_number(certificate: &[u8]) -> &[u8] {
     let rest = &certificate[4 + 4 + 5..];
     &rest[..2 + usize::from(rest[1])]
@@ -45,12 +45,12 @@ const BIT_STRING: u8 = 0x03;
 const OCTET_STRING: u8 = 0x04;
 const GENERALIZED_TIME: u8 = 0x18;
 const SEQUENCE: u8 = 0x30;
-/// 1.3.14.3.2.26
+/// The OID 1.3.14.3.2.26.
 const ID_SHA1: &[u8] = &[6, 5, 0x2b, 0x0e, 3, 2, 0x1a];
-/// 1.3.6.1.5.5.7.48.1.1 (RFC 6960, 4.2.1)
+/// The OID 1.3.6.1.5.5.7.48.1.1 (RFC 6960, 4.2.1).
 const ID_PKIX_OCSP_BASIC: &[u8] = &[6, 9, 0x2b, 6, 1, 5, 5, 7, 0x30, 1, 1];
 
-/// A seed that gets nowhere is worth little.
+/// A seed must get far to be useful.
 #[test]
 fn the_one_by_the_issuer_is_good() {
     use pki_types::CertificateDer;

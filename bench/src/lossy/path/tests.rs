@@ -1,4 +1,4 @@
-//! Lengths of packets, the time they take, and how many are lost.
+//! Tests of the lengths of packets, their times, and their losses.
 
 use super::*;
 
@@ -9,7 +9,7 @@ fn what_fits_one_packet_is_not_cut_and_fragments_carry_all_of_the_rest() {
     assert_eq!(PATH.datagram(), 79);
     assert_eq!(PATH.packets(1), [49]);
     assert_eq!(PATH.packets(79), [127]);
-    // 8 + 80 bytes in parts of at most 72.
+    // The 8 + 80 bytes are split into parts of at most 72.
     assert_eq!(PATH.packets(80), [120, 64]);
     for len in 80..2_000 {
         let packets = PATH.packets(len);
@@ -37,6 +37,6 @@ fn so_many_are_lost_and_the_same_with_one_seed() {
     let many = |lost: &[bool]| lost.iter().filter(|lost| **lost).count();
     assert_eq!(lost(79), lost(79));
     assert!((900..1_100).contains(&many(&lost(79))));
-    // Of four packets one is lost with 1 - 0.9^4.
+    // At least one of four packets is lost with probability 1 - 0.9^4.
     assert!((3_300..3_600).contains(&many(&lost(228))), "{}", many(&lost(228)));
 }

@@ -1,6 +1,6 @@
-//! A server over datagrams: one endpoint for all clients of a world.
+//! Over datagrams, one endpoint serves all clients of a world.
 //!
-//! What must always hold: each end has an address of its own, and what the endpoint sends goes to the end whose datagrams
+//! What must always hold: each end has an address of its own, and the endpoint's output goes to the end whose datagrams
 //! it was given.
 
 use core::cell::{Cell, RefCell};
@@ -29,7 +29,7 @@ impl Server {
         Ok(Self { endpoint: Rc::new(RefCell::new(endpoint)), next: Cell::new(1) })
     }
 
-    /// For a client that was not there before.
+    /// Returns the end for a new client.
     pub(super) fn end(&self) -> ServerEnd {
         let number = self.next.get();
         self.next.set(number + 1);
@@ -38,23 +38,23 @@ impl Server {
     }
 }
 
-/// What the endpoint has for one client.
+/// The endpoint's end for one client.
 pub(super) struct ServerEnd {
     endpoint: Rc<RefCell<Endpoint>>,
     client: SocketAddr,
-    /// Once it is connected.
+    /// The connection, once there is one.
     handle: Option<ConnectionHandle>,
-    /// Datagrams that came.
+    /// The application data that arrived.
     data: VecDeque<Vec<u8>>,
     failure: Option<String>,
 }
 
 impl ServerEnd {
-    /// Takes what came, as far as it can, and sends what is to be sent.
+    /// Handles the input that is there, and sends the output.
     fn turn(&mut self, wire: Wire<'_>) -> Result<(), String> {
         let mut endpoint = self.endpoint.borrow_mut();
         let (_, half_open) = endpoint.connections();
-        let now = if half_open > 0 { clock::now() } else { clock::last_tick() }; // as `terse_net::DatagramServer`
+        let now = if half_open > 0 { clock::now() } else { clock::last_tick() }; // as `terse_net::DatagramServer` does
         loop {
             let datagram = wire.input.waiting();
             if datagram.is_empty() {

@@ -1,5 +1,5 @@
-//! A connection as an application has it: in a [`terse_net::Stream`], with its buffers, its copies and its readings of the
-//! clock, over a transport that is the wire in memory.
+//! An application's connection is a [`terse_net::Stream`], with its buffers, its copies and its readings of the clock,
+//! over a transport that is the wire in memory.
 
 use core::mem;
 use std::io::{self, ErrorKind, Read, Write};
@@ -13,14 +13,14 @@ use crate::stack::{End, Mode};
 
 pub(super) struct StreamEnd(Stream<Transport>);
 
-/// Both directions, while a call has them; otherwise empty pipes in their place.
+/// Both directions of the wire during a call; empty pipes otherwise.
 struct Transport {
     input: Box<Pipe>,
     output: Box<Pipe>,
 }
 
 impl StreamEnd {
-    /// `end`, which is connected.
+    /// Wraps `end`, which is connected.
     pub(super) fn new(end: TerseEnd) -> Self {
         let transport = Transport { input: Pipe::new(false), output: Pipe::new(false) };
         Self(Stream::new(end.connection, transport, clock()))

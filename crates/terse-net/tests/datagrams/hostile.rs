@@ -1,4 +1,4 @@
-//! Whoever can send datagrams to a port, or change those on their way, but has no keys.
+//! An attacker can send datagrams to a port, or change those on their way, but has no keys.
 
 use alloc::sync::Arc;
 use core::sync::atomic::{AtomicBool, Ordering};
@@ -10,7 +10,7 @@ use terse_net::{DatagramEvent, NetError};
 
 use crate::world::{EchoServer, Relay, SAFETY_LIMIT, client, configs, datagrams, socket};
 
-/// A fatal alert, as anybody can make it.
+/// A fatal alert, which anybody can forge.
 const FORGED_ALERT: [u8; 15] = [21, 254, 253, 0, 0, 0, 0, 0, 0, 0, 9, 0, 2, 2, 40];
 
 #[test]
@@ -25,7 +25,7 @@ fn damaged_doubled_and_forged_datagrams_change_nothing() {
         let cut = datagram[..datagram.len() / 2].to_vec();
         let is_protected = datagram[4] == 1; // the epoch
         let mut all = vec![FORGED_ALERT.to_vec(), b"?".to_vec(), cut];
-        // A handshake has no protection yet: what is damaged there is found at its end.
+        // A handshake is not protected yet: damage to it is found at its end.
         if is_protected {
             all.push(damaged);
         }
@@ -39,7 +39,7 @@ fn damaged_doubled_and_forged_datagrams_change_nothing() {
     for message in [&b"hello"[..], b"again", b"and again"] {
         client.send(message).unwrap();
         let len = client.receive(&mut received).unwrap();
-        assert_eq!(&received[..len], message); // once, and as it was
+        assert_eq!(&received[..len], message); // once, and unchanged
     }
     let dropped = client.connection().summary().dropped;
     assert!(dropped.malformed > 0 && dropped.not_authentic > 0 && dropped.replayed > 0, "{dropped:?}");
@@ -62,7 +62,7 @@ fn a_flood_of_nonsense_does_not_stop_the_clock() {
     let victim = client.socket().local_addr().unwrap();
     let flood = thread::spawn(move || {
         while !stopping.load(Ordering::Relaxed) {
-            let _ = flooding.send_to(&[22, 254, 253, 0, 0], victim); // as if it was lost
+            let _ = flooding.send_to(&[22, 254, 253, 0, 0], victim); // an error counts as a loss
         }
     });
     let Err(NetError::NoAnswer(no_answer)) = client.handshake() else { panic!("nobody answers") };
@@ -86,7 +86,7 @@ fn a_flood_at_the_server_stops_no_client() {
         while !stopping.load(Ordering::Relaxed) {
             number = number.wrapping_add(1);
             for nonsense in [&b"GET / HTTP/1.0\r\n\r\n"[..], &[22, 254, 255, 0, 0, 0, 0, 0, 0, 0, number, 0, 1, 1]] {
-                let _ = from.send_to(nonsense, address); // as if it was lost
+                let _ = from.send_to(nonsense, address); // an error counts as a loss
             }
             let _ = started.send(());
             thread::sleep(Duration::from_micros(200)); // the socket's buffer is shared by all clients

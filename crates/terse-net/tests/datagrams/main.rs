@@ -1,4 +1,4 @@
-//! DTLS on UDP sockets: clients, a server, and what is between them.
+//! Tests of DTLS on UDP sockets: clients, a server, and a relay between them.
 #![allow(unreachable_pub)]
 
 extern crate alloc;
@@ -33,7 +33,7 @@ fn messages_go_both_ways() {
         let len = client.receive(&mut received).unwrap();
         assert_eq!(&received[..len], message);
     }
-    // A message in parts: what did not fit comes next.
+    // The message is read in parts: the next call returns what did not fit.
     client.send(b"in two parts").unwrap();
     assert_eq!(client.receive(&mut received[..6]).unwrap(), 6);
     assert_eq!(client.receive(&mut received[6..]).unwrap(), 6);
@@ -54,7 +54,7 @@ fn messages_go_both_ways() {
     assert_eq!(server.end().cookies_sent, 1);
 }
 
-/// RFC 9147, 8: each asks the other for the same.
+/// Each side asks the other to change its keys too (RFC 9147, 8).
 #[test]
 fn both_sides_change_their_keys() {
     let (mut config, mut server) = configs(datagrams());
@@ -99,7 +99,7 @@ fn both_sides_change_their_keys() {
     assert_eq!((by_client.count(), by_server.count()), (2, 2));
 }
 
-/// Counts the KeyUpdate messages that come.
+/// Counts the KeyUpdate messages that were received.
 #[derive(Default)]
 struct KeyUpdates(AtomicU32);
 
@@ -173,7 +173,7 @@ fn a_path_that_loses_doubles_and_reorders() {
         let mut client = client(&config, relay.address);
         client.handshake().unwrap();
         let mut received = [0; 8];
-        // Nobody sends a lost message again but the application.
+        // Only the application can repeat a lost message.
         client.set_limit(Duration::from_millis(300));
         loop {
             client.send(b"hello").unwrap();
@@ -230,7 +230,7 @@ fn a_client_that_moves_is_known_by_its_connection_id() {
     }
 }
 
-/// Each network sees another connection ID, as far as there are any.
+/// Each network sees another connection ID, as long as there are spare ones.
 #[test]
 fn a_client_that_moves_may_not_be_recognised() {
     for spare in [0, 2] {
@@ -257,7 +257,7 @@ fn a_client_that_moves_may_not_be_recognised() {
                 client.move_to(moved);
             }
             seen.lock().unwrap().clear();
-            // What it asked for comes with the answers.
+            // The requested IDs arrive with the answers.
             for _ in 0..3 {
                 client.send(b"hello").unwrap();
                 assert_eq!(client.receive(&mut [0; 8]).unwrap(), 5);

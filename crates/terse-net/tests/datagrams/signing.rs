@@ -1,4 +1,4 @@
-//! Private keys, and stores, that are elsewhere and take their time.
+//! Private keys, and stores, are elsewhere and answer later.
 
 use alloc::sync::Arc;
 use core::task::Poll;
@@ -64,7 +64,7 @@ fn nobody_is_there_to_sign() {
     assert!(matches!(error, NetError::NoAnswer(no_answer) if no_answer.alert.is_some()));
 }
 
-/// A store that has to ask somebody first.
+/// A store that is never ready at once.
 struct Elsewhere;
 
 impl ServerStore for Elsewhere {
@@ -85,7 +85,8 @@ impl ServerStore for Elsewhere {
     }
 }
 
-/// Who blocks has nobody to ask: the second connection offers a ticket that nobody knows, and both are full.
+/// A blocking server cannot wait for its store: the second connection offers a ticket that is not found, and both
+/// handshakes are full.
 #[test]
 fn nobody_is_there_to_ask_the_store() {
     let (mut config, mut server) = configs_with("Plant CA", datagrams(), |key| key);

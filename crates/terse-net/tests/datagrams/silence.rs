@@ -1,4 +1,4 @@
-//! Servers that are not there, say nothing, or refuse without proof.
+//! The server does not exist, is silent, or refuses without proof.
 
 use core::time::Duration;
 use std::io::ErrorKind;
@@ -29,7 +29,7 @@ fn a_server_that_says_nothing_is_asked_again() {
     let NoAnswer { in_handshake, heard, asked, alert, network, dropped, .. } = no_answer;
     assert_eq!((in_handshake, heard, asked, alert, network, dropped), (true, false, 3, None, None, 0));
     assert!(no_answer.waited >= Duration::from_millis(20 + 40 + 80)); // the timers' own
-    // All attempts are the same ClientHello, in records of their own.
+    // All attempts send the same ClientHello, in records of their own.
     silent.set_read_timeout(Some(SAFETY_LIMIT)).unwrap();
     let mut hellos = Vec::new();
     for _ in 0..3 {
@@ -55,7 +55,8 @@ fn a_time_limit_ends_a_handshake_that_would_go_on() {
     assert!(!client.connection().is_handshaking());
 }
 
-/// A host without a server refuses each datagram (ICMP). That is reported, and believed only in the end.
+/// A host without a server refuses each datagram (ICMP). The error reports that, and the client believes it only in the
+/// end.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_closed_port_is_asked_as_often_as_any() {
@@ -65,7 +66,7 @@ fn a_closed_port_is_asked_as_often_as_any() {
     assert_eq!((no_answer.asked, no_answer.network), (3, Some(ErrorKind::ConnectionRefused)));
 }
 
-/// The port opens while the client asks: what the network said before is forgotten.
+/// The port opens while the client retransmits: the earlier reports of the network are forgotten.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_server_that_comes_up_late_is_found() {

@@ -1,4 +1,4 @@
-//! Configurations, a server in a thread, and a relay that treats datagrams badly.
+//! The tests share configurations, a server in a thread, and a relay with faults.
 
 use alloc::sync::Arc;
 use core::net::SocketAddr;
@@ -20,10 +20,10 @@ use terse_tls::{
 
 pub const NAME: &str = "broker.example";
 
-/// What hangs, fails after this.
+/// The time after which a test is taken to hang.
 pub const SAFETY_LIMIT: Duration = Duration::from_secs(60);
 
-/// Quick enough for tests, and patient enough for a busy machine.
+/// Returns settings that are quick enough for tests, and patient enough for a busy machine.
 pub fn datagrams() -> Datagrams {
     Datagrams::default().initial_timeout(100).min_timeout(100).max_timeout(800).max_retransmissions(60)
 }
@@ -38,7 +38,7 @@ pub fn configs_of(ca: &str, datagrams: Datagrams) -> (ConfigBuilder<ClientConfig
     configs_with(ca, datagrams, |key| key)
 }
 
-/// `wrap` is put around the private key, which both sides have.
+/// Returns configurations in which `wrap` has replaced the private key that both sides have.
 pub fn configs_with(
     ca: &str,
     datagrams: Datagrams,
@@ -64,7 +64,7 @@ pub fn configs_with(
     (client, server)
 }
 
-/// A socket on loopback.
+/// Returns a socket on loopback.
 pub fn socket() -> UdpSocket {
     UdpSocket::bind("127.0.0.1:0").unwrap()
 }
@@ -79,10 +79,10 @@ pub fn client(config: &ConfigBuilder<ClientConfig>, address: SocketAddr) -> Data
     DatagramClient::new(connection, socket, clock)
 }
 
-/// A server in a thread, which sends back what comes.
+/// A server in a thread, which echoes all data.
 pub struct EchoServer {
     pub address: SocketAddr,
-    /// What happened, and what the connection had done by then.
+    /// The events, and the connection's summary at that time.
     events: Receiver<(DatagramEvent, Option<Summary>)>,
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<EndpointCounters>>,
@@ -121,13 +121,13 @@ impl EchoServer {
         Self { address, events, stop, thread }
     }
 
-    /// The next event but for data, which is sent back.
+    /// Returns the next event other than data, which is echoed.
     #[track_caller]
     pub fn event(&self) -> (DatagramEvent, Option<Summary>) {
         self.events.recv_timeout(SAFETY_LIMIT).expect("an event")
     }
 
-    /// Stops the server; what belonged to no connection.
+    /// Stops the server, and returns its counters.
     pub fn end(mut self) -> EndpointCounters {
         self.stop.store(true, Ordering::Relaxed);
         self.thread.take().unwrap().join().unwrap()
@@ -152,7 +152,7 @@ fn serve(
         match event {
             DatagramEvent::Data(data) => server.send(handle, &data).unwrap(),
             event => {
-                let _ = events.send((event, summary)); // a test that has failed listens no more
+                let _ = events.send((event, summary)); // a test that has failed receives no more
             }
         }
         if is_over {
@@ -162,7 +162,7 @@ fn serve(
     *server.counters()
 }
 
-/// The way that a datagram goes.
+/// The direction of a datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
     ToServer,
@@ -171,14 +171,15 @@ pub enum Way {
 
 /// A relay between a client and a server.
 pub struct Relay {
-    /// Where the client connects to.
+    /// The address to which the client connects.
     pub address: SocketAddr,
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Relay {
-    /// `fate` says what becomes of a datagram, by its number on its way, from 0: all the datagrams that then arrive.
+    /// Starts a relay. `fate` returns the datagrams that arrive in place of one, whose number in its direction counts
+    /// from 0.
     pub fn start(server: SocketAddr, fate: impl FnMut(Way, usize, Vec<u8>) -> Vec<Vec<u8>> + Send + 'static) -> Self {
         let (front, back) = (socket(), socket());
         back.connect(server).unwrap();
@@ -215,7 +216,7 @@ fn relay(
         while let Ok((len, from)) = front.recv_from(&mut buffer) {
             client = Some(from);
             for datagram in fate(Way::ToServer, counts[0], buffer[..len].to_vec()) {
-                let _ = back.send(&datagram); // as if it was lost
+                let _ = back.send(&datagram); // an error counts as a loss
             }
             counts[0] += 1;
         }

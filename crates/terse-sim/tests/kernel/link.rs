@@ -1,4 +1,4 @@
-//! Our end of the TUN device: IPv4 around segments, losses and marks, a clock.
+//! Our end of the TUN device puts segments into IPv4, makes losses and marks, and has a clock.
 
 use crate::namespace::{ip, set};
 use core::net::Ipv4Addr;
@@ -17,13 +17,13 @@ pub(crate) const OURS: Ipv4Addr = Ipv4Addr::new(10, 9, 0, 2);
 pub(crate) struct Link {
     device: TunTapInterface,
     start: Instant,
-    /// The probability that a packet is lost, and that one is marked that may be.
+    /// The probability that a packet is lost; `marking` is that of a mark on a packet that may be marked.
     pub(crate) loss: f64,
     pub(crate) marking: f64,
-    /// How many were lost.
+    /// The number of lost packets.
     pub(crate) lost: u32,
     random: Random,
-    /// What passed, in order: whether the kernel sent it, and the segment.
+    /// The packets in order: whether the kernel sent each, and its segment.
     pub(crate) log: Vec<(bool, Segment)>,
     next_port: u16,
 }
@@ -33,9 +33,9 @@ impl Link {
         let device = TunTapInterface::new(NAME, Medium::Ip).expect("a TUN device in our namespace");
         ip(&format!("addr add {KERNEL}/24 dev {NAME}"));
         ip(&format!("link set dev {NAME} mtu 1500 up"));
-        // Losses here are not congestion, and BBR's pacing is not what is compared.
+        // Losses here are not congestion, and BBR's pacing is not compared.
         set("tcp_congestion_control", "reno");
-        // Routes do not remember what the last connection saw.
+        // Routes must not remember measurements of the last connection.
         set("tcp_no_metrics_save", "1");
         Self {
             device,
@@ -49,7 +49,7 @@ impl Link {
         }
     }
 
-    /// A fresh start for the next connection, on a link with this MTU.
+    /// Prepares the next connection, on a link with this MTU.
     pub(crate) fn prepare(&mut self, seed: u64, mtu: u16, loss: f64, marking: f64) -> u16 {
         ip(&format!("link set dev {NAME} mtu {mtu}"));
         while self.receive(Duration::ZERO).is_some() {}
@@ -75,7 +75,7 @@ impl Link {
         lost
     }
 
-    /// Sends what the connection has to send.
+    /// Sends the connection's output.
     pub(crate) fn transmit(&mut self, connection: &mut Connection) {
         while let Some(transmit) = connection.poll_transmit(self.now()) {
             self.send(&transmit);
@@ -113,7 +113,7 @@ impl Link {
         });
     }
 
-    /// The next segment of the kernel that is not lost, if it comes within `timeout`.
+    /// Returns the next segment of the kernel that is not lost, if it comes within `timeout`.
     pub(crate) fn receive(&mut self, timeout: Duration) -> Option<(Segment, Ecn)> {
         let timeout = smoltcp::time::Duration::from_micros(timeout.as_micros() as u64);
         wait(self.device.as_raw_fd(), Some(timeout)).expect("the device is open");
@@ -143,11 +143,11 @@ impl Link {
             connection.handle_segment(self.now(), &segment, ecn);
         }
         connection.handle_timeout(self.now());
-        // The kernel, too, acknowledges before the application runs.
+        // The kernel also acknowledges before the application runs.
         self.transmit(connection);
     }
 }
 
 const NAME: &str = "terse0";
-/// So that somebody looks whether the kernel's side has finished.
+/// The longest wait, after which the kernel's side is checked for its end.
 const LONGEST_WAIT: Duration = Duration::from_millis(10);

@@ -1,5 +1,5 @@
-//! A server whose first SYN-ACK is lost, and whose data nobody acknowledges: how much it sends at once, and how long it
-//! waits then. Experiments lose that segment on purpose, so that the server begins with a timeout of 3 s.
+//! A server's first SYN-ACK is lost, and its data is not acknowledged: the test compares how much it sends at once, and
+//! how long it waits then. Experiments lose that segment on purpose, so that the server begins with a timeout of 3 s.
 
 use crate::link::{KERNEL, Link};
 use crate::namespace::set;
@@ -12,21 +12,21 @@ use std::time::Instant;
 use terse_sim::Time;
 use terse_sim::tcp::{Config, Connection, Ecn, Flags, Options, Segment};
 
-/// What a server did.
+/// The behaviour of a server.
 #[derive(Debug)]
 struct Beginning {
-    /// Segments of its first burst.
+    /// The number of segments of its first burst.
     burst: usize,
-    /// How long it waited then, in tenths of a second.
+    /// The time until the next segment, in tenths of a second.
     waited: u128,
-    /// Whether it then sent the first segment again (a timeout), or the last of the burst (a probe).
+    /// Whether that was the first segment again (a timeout), or the last of the burst (a probe).
     first_again: bool,
 }
 
 /// Compares the kernel with [`Config::linux`], with SACK (where the end of the burst is probed) and without.
 pub(crate) fn compare(link: &mut Link) {
     set("tcp_timestamps", "0");
-    // More than the initial window, and less: without new data, the probe is the last segment.
+    // The data is longer than the initial window, or shorter: without new data, the probe is the last segment.
     for (sack, len) in [(false, 20_000), (true, 20_000), (true, 5_000)] {
         set("tcp_sack", if sack { "1" } else { "0" });
         let kernel = of_kernel(link, sack, len);
@@ -37,7 +37,7 @@ pub(crate) fn compare(link: &mut Link) {
     }
 }
 
-/// A SYN of ours.
+/// Returns a SYN of ours.
 pub(crate) fn syn(port: u16, sack: bool) -> Segment {
     Segment {
         source_port: 40_000,
@@ -49,7 +49,7 @@ pub(crate) fn syn(port: u16, sack: bool) -> Segment {
     }
 }
 
-/// The third segment of the handshake.
+/// Returns the third segment of the handshake.
 pub(crate) fn answer(syn: &Segment, syn_ack: &Segment) -> Segment {
     Segment {
         sequence: syn.end(),
@@ -78,7 +78,7 @@ fn of_kernel(link: &mut Link, sack: bool, len: usize) -> Beginning {
         }
     };
     link.send_segment(&syn);
-    // The first is lost; the kernel sends it again after a second.
+    // The first SYN-ACK is lost; the kernel sends it again after a second.
     next(link);
     let (_, syn_ack) = next(link);
     link.send_segment(&answer(&syn, &syn_ack));
@@ -110,7 +110,7 @@ fn of_ours(syn: &Segment, len: usize) -> Beginning {
     })
 }
 
-/// Looks at a server's segments until one comes again.
+/// Collects a server's segments until one is repeated.
 fn beginning(mut next: impl FnMut() -> (Time, Segment)) -> Beginning {
     let mut burst = Vec::new();
     let mut last = Time::ZERO;

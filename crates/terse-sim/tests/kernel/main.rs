@@ -1,7 +1,7 @@
 //! Our TCP against the kernel's, through a TUN device, in real time.
 //!
-//! It runs in a network namespace of its own, so that nothing of the machine changes. That needs root and /dev/net/tun;
-//! without them it says so and is skipped, or fails if `TERSE_REQUIRE_ALL=1`.
+//! The test runs in a network namespace of its own, so that nothing of the machine changes. That needs root and
+//! /dev/net/tun; without them it says so and is skipped, or fails if `TERSE_REQUIRE_ALL=1`.
 
 #[cfg(target_os = "linux")]
 mod link;

@@ -3,7 +3,7 @@
 use std::process::Command;
 use std::{env, fs, process};
 
-/// Runs this program again in a namespace, and ends with it; returns in that second run.
+/// Runs this program again in a namespace, and ends with it; the call returns in that second run.
 pub(crate) fn enter_or_skip() {
     if env::var_os(INSIDE).is_some() {
         return;

@@ -1,5 +1,5 @@
-//! The same little conversation, with the kernel in either role and [`Config::linux`] in the other: what is compared is
-//! what each sends in the same role.
+//! The same conversation runs with the kernel in either role and [`Config::linux`] in the other. The test compares what
+//! each sends in the same role.
 
 use crate::link::{KERNEL, Link, OURS};
 use crate::namespace::set;
@@ -11,10 +11,10 @@ use std::thread;
 use std::time::Instant;
 use terse_sim::tcp::{Config, Connection, Segment, State};
 
-/// A conversation: turn by turn, the client first. Then the client closes, and the server after it.
+/// A conversation, in turns, the client first. Then the client closes, and the server after it.
 struct Script {
     name: &'static str,
-    /// Each turn: how long the application thinks, in milliseconds, and what it writes, one call each.
+    /// The turns: the time that the application thinks, in milliseconds, and the lengths of its writes.
     turns: &'static [(u64, &'static [usize])],
 }
 
@@ -53,7 +53,8 @@ const SCRIPTS: [Script; 5] = [
     },
 ];
 
-/// What counts of a segment: its flags, its header's length, its payload's, and for a SYN its options.
+/// Returns the compared properties of a segment: its flags, the lengths of header and payload, and for a SYN its
+/// options.
 fn describe(segment: &Segment) -> String {
     let flags = segment.flags;
     let names =
@@ -71,15 +72,15 @@ fn describe(segment: &Segment) -> String {
     format!("{names}{ack} {sizes}{syn}")
 }
 
-/// Prints what both send in both roles, and asserts that it is the same.
+/// Prints what both send in both roles, and asserts that it is equal.
 pub(crate) fn compare(link: &mut Link) {
     set("tcp_sack", "1");
     set("tcp_timestamps", "1");
     set("tcp_ecn", "2");
-    // The kernel's own defaults: the window's scale follows from the most that the buffer may grow to.
+    // These are the kernel's defaults: the window scale follows from the largest size of the buffer.
     set("tcp_rmem", "4096 131072 6291456");
     for script in &SCRIPTS {
-        // On a busy machine the kernel's application may be late, and an acknowledgement leave without it.
+        // On a busy machine the kernel's application may be late, so that an acknowledgement leaves without its data.
         let same = (0..TRIES).any(|_| compare_one(link, script));
         assert!(same, "{}: Config::linux() does not send what the kernel sends", script.name);
     }
@@ -102,7 +103,7 @@ fn compare_one(link: &mut Link, script: &'static Script) -> bool {
     same
 }
 
-/// What the kernel sent, and what we did.
+/// Returns what the kernel sent, and what we did.
 fn converse(link: &mut Link, script: &'static Script, kernel_listens: bool) -> (Vec<String>, Vec<String>) {
     let port = link.prepare(1, 1500, 0.0, 0.0);
     let listener = kernel_listens.then(|| TcpListener::bind((KERNEL, port)).expect("a free port"));

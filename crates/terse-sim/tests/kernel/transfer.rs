@@ -10,7 +10,7 @@ use std::time::Instant;
 use terse_sim::Time;
 use terse_sim::tcp::{Config, Connection, EcnMode};
 
-/// What is varied.
+/// The parameters of a transfer.
 #[derive(Clone, Debug)]
 struct Case {
     name: String,
@@ -25,7 +25,7 @@ struct Case {
     len: usize,
 }
 
-/// Every case; a failure says which.
+/// Runs every case; a failure names its case.
 pub(crate) fn all(link: &mut Link) {
     let cases = cases();
     for (seed, case) in cases.iter().enumerate() {
@@ -50,7 +50,7 @@ fn cases() -> Vec<Case> {
                 kernel_sack: true,
                 kernel_timestamps: true,
                 kernel_ecn: 2,
-                // About as many segments as a megabyte takes on the larger links.
+                // The length is about as many segments as a megabyte takes on the larger links.
                 len: if mtu < 200 { 250_000 } else { 1_000_000 },
             };
             let lossy = Case { loss: 0.02, ..base.clone() };
@@ -110,7 +110,7 @@ fn run(link: &mut Link, seed: u64, case: &Case) -> String {
     assert!(received == theirs, "{}: we received {} bytes of {}", case.name, received.len(), theirs.len());
     let statistics = connection.statistics();
     if case.loss == 0.0 {
-        // The kernel may hold an acknowledgement back for longer than a probe waits.
+        // The kernel may delay an acknowledgement for longer than a probe waits.
         assert!(statistics.retransmissions <= statistics.loss_probes, "{}", case.name);
     } else {
         assert!(link.lost > 0, "{}: nothing was lost", case.name);
@@ -133,7 +133,7 @@ pub(crate) fn read(connection: &mut Connection, now: Time, received: &mut Vec<u8
     received.extend_from_slice(&buffer);
 }
 
-/// Our side, after the SYN of whoever begins.
+/// Opens our side, after the SYN of the side that begins.
 fn open(link: &mut Link, case: &Case, port: u16) -> Connection {
     let sequence = link.random_sequence();
     if case.kernel_listens {
@@ -150,9 +150,9 @@ fn open(link: &mut Link, case: &Case, port: u16) -> Connection {
     panic!("{}: no SYN", case.name)
 }
 
-/// The kernel's side: writes `data` while it reads, and gives what it read.
+/// Runs the kernel's side, which writes `data` while it reads, and returns what it read.
 fn kernel_side(listens: bool, port: u16, data: Vec<u8>) -> JoinHandle<Vec<u8>> {
-    // The listener must be there before our SYN is.
+    // The listener must exist before our SYN.
     let listener = listens.then(|| TcpListener::bind((KERNEL, port)).expect("a free port"));
     thread::spawn(move || {
         let mut stream = match listener {

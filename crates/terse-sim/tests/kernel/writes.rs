@@ -1,5 +1,5 @@
-//! How writes become segments while nobody acknowledges, and when somebody does: the kernel with `TCP_NODELAY` and without,
-//! and [`Config::linux`] with Nagle's algorithm off and in Minshall's variation.
+//! Writes become segments while the peer acknowledges nothing, and once it does: the kernel runs with `TCP_NODELAY` and
+//! without, and [`Config::linux`] with Nagle's algorithm off and in Minshall's variation.
 
 use crate::link::{KERNEL, Link};
 use crate::lost_syn_ack::{answer, syn};
@@ -13,20 +13,20 @@ use std::time::Instant;
 use terse_sim::Time;
 use terse_sim::tcp::{Config, Connection, Ecn, Nagle, Segment, SequenceNumber};
 
-/// Bytes of the writes, one call each, right after the handshake.
+/// The lengths of the writes, one call each, right after the handshake.
 const WRITES: [&[usize]; 6] =
     [&[92, 455, 120, 9], &[2500], &[2500, 300], &[100, 2500], &[1000, 1000], &[300, 700, 1000, 1]];
 
-/// Payloads that were sent before anything was acknowledged, and after all of that was.
+/// The payloads that were sent before anything was acknowledged, and after all of that was.
 type Payloads = (Vec<usize>, Vec<usize>);
 
 pub(crate) fn compare(link: &mut Link) {
-    // Without SACK there are no loss probes, and 200 ms without a timeout.
+    // Without SACK there are no loss probes, and for 200 ms there is no timeout.
     set("tcp_timestamps", "0");
     set("tcp_sack", "0");
     for writes in WRITES {
         for nagle in [Nagle::Off, Nagle::Minshall] {
-            // On a busy machine the kernel's application may be late, or we.
+            // On a busy machine the kernel's application may be late, or ours.
             let same = (0..5).any(|_| {
                 let kernel = of_kernel(link, writes, nagle);
                 let ours = of_ours(writes, nagle);
@@ -76,7 +76,7 @@ fn of_kernel(link: &mut Link, writes: &'static [usize], nagle: Nagle) -> Payload
     (first, second)
 }
 
-/// What the kernel sends for the first time within a while.
+/// Returns the payloads that the kernel sends for the first time within a while.
 fn collect(link: &mut Link) -> Vec<usize> {
     let begun = Instant::now();
     let mut next = None;

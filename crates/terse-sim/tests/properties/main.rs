@@ -1,5 +1,6 @@
-//! What holds on every link, whatever it does to packets: nothing gets lost without a cause, nothing is made up, the
-//! books are what was on the link, the same seed gives the same bytes, and nobody is faster or louder than allowed.
+//! These properties hold on every link, whatever it does to packets: nothing is lost without a cause, nothing is
+//! invented, the balances agree with the link, the same seed gives the same bytes, and no sender exceeds its rate or
+//! duty cycle.
 
 mod world;
 
@@ -11,12 +12,12 @@ use terse_sim::ledger::{Kind, Record};
 use terse_sim::link::{Direction, Framing, Link};
 use world::{Scenario, World, links, scenarios};
 
-/// How many bytes a capture has before each frame that are not on the link.
+/// Returns how many bytes a capture has before each frame that are not on the link.
 fn capture_header(link: &Link) -> usize {
     if matches!(link.framing, Framing::LoraWan(_)) { 15 } else { 0 }
 }
 
-/// When a frame began and ended.
+/// Returns when a frame began and ended.
 fn span(link: &Link, record: &Record) -> (Time, Time) {
     let len = record.layers.sum();
     let on_air = match &link.framing {
@@ -32,7 +33,7 @@ fn span(link: &Link, record: &Record) -> (Time, Time) {
     (record.at, record.at + on_air)
 }
 
-/// The frames of one direction, in the order of time.
+/// Returns the frames of one direction, in the order of time.
 fn sent(world: &World, direction: Direction) -> Vec<Record> {
     let records = world.network.ledger(world.link).records().iter();
     let mut records: Vec<_> = records.filter(|record| record.direction == direction).copied().collect();
@@ -69,7 +70,7 @@ proptest! {
             for datagram in &to.received {
                 prop_assert!(from.sent.contains(datagram), "{} bytes that nobody sent", datagram.len());
             }
-            // Where frames are late, one whose acknowledgement was lost can come again after many others.
+            // Where frames are late, a frame whose acknowledgement was lost can come again after many others.
             if path.duplication == 0.0 && path.reordering == 0.0 {
                 prop_assert!(to.received.len() <= from.sent.len());
             }
@@ -109,7 +110,7 @@ proptest! {
             for pair in spans.windows(2) {
                 prop_assert!(pair[1].0 >= pair[0].1, "one frame begins before the other ends");
             }
-            // From the beginning of any frame to the beginning of any later one.
+            // The interval is from the beginning of any frame to the beginning of any later one.
             let duty_cycle = scenario.link.path(direction).duty_cycle;
             for first in 0..spans.len() {
                 let mut on_air = Duration::ZERO;

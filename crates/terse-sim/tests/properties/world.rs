@@ -1,4 +1,4 @@
-//! Random links and random traffic: two hosts that send each other datagrams at times that were decided before.
+//! Random links carry random traffic: two hosts send each other datagrams at times that were chosen before.
 
 use core::time::Duration;
 use std::collections::VecDeque;
@@ -11,7 +11,7 @@ use terse_sim::link::{Direction, Framing, Ieee802154, Link, PROFILES};
 use terse_sim::network::{LinkId, Network, NodeId};
 use terse_sim::{Random, Time};
 
-/// Sends datagrams when it is time; keeps those that come.
+/// A program that sends datagrams at their times, and keeps those that arrive.
 #[derive(Debug)]
 pub(crate) struct Program {
     peer: SocketAddr,
@@ -77,7 +77,7 @@ impl Scenario {
             let mut at = Time::ZERO;
             let datagram = |(number, (pause, len)): (usize, &(u64, usize))| {
                 at += Duration::from_millis(*pause);
-                // No two are alike, so that none can be taken for another.
+                // No two datagrams are equal, so that none can be taken for another.
                 let mut content = vec![own; *len];
                 content.extend((number as u32).to_be_bytes());
                 (at, content)
@@ -93,7 +93,7 @@ impl Scenario {
         World { network, nodes, link }
     }
 
-    /// A whole run; at every second step the books are checked.
+    /// Makes a whole run; at every second step the balances are checked.
     pub(crate) fn run(&self) -> World {
         let mut world = self.begin();
         let mut steps = 0_u32;
@@ -111,7 +111,7 @@ impl Scenario {
     }
 }
 
-/// The links that lose, double and reorder, of every profile.
+/// Returns links of every profile that lose, double and reorder.
 pub(crate) fn links() -> impl Strategy<Value = Link> {
     let chance = || prop_oneof![3 => Just(0.0), 1 => 0.0..0.4];
     let half = (chance(), chance(), chance(), 1_usize..30, any::<bool>());

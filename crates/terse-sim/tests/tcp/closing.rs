@@ -1,4 +1,4 @@
-//! Opening and closing in every order, and resets (RFC 9293, 3.5, 3.6, 3.10; RFC 5961; RFC 7323, 5).
+//! Connections open and close in every order, and are reset (RFC 9293, 3.5, 3.6, 3.10; RFC 5961; RFC 7323, 5).
 
 use crate::drill::Drill;
 use crate::timeouts::plain;
@@ -9,7 +9,7 @@ fn established() -> Drill {
     Drill::established(Config { time_wait: Duration::from_secs(10), ..plain() }, "mss 1000")
 }
 
-/// RFC 9293, 3.6, figure 12; 3.4.2: in TIME-WAIT a FIN that comes again is acknowledged, and the wait begins anew.
+/// RFC 9293, 3.6, figure 12; 3.4.2: in TIME-WAIT a repeated FIN is acknowledged, and restarts the wait.
 #[test]
 fn the_side_that_closes_first_waits() {
     let mut drill = established();
@@ -31,7 +31,7 @@ fn the_side_that_closes_first_waits() {
     assert_eq!((drill.connection.poll_timeout(), drill.connection.failure()), (None, None));
 }
 
-/// RFC 9293, 3.6: half-closed, the other side goes on.
+/// RFC 9293, 3.6: on a half-closed connection the other side may go on sending.
 #[test]
 fn the_other_side_may_go_on() {
     let mut drill = established();
@@ -83,7 +83,7 @@ fn both_may_open_at_once() {
     drill.expect(&["0 P 1:11 ack 1"]);
 }
 
-/// A FIN waits for what is missing before it.
+/// A FIN waits for the data before it.
 #[test]
 fn a_fin_out_of_order_waits() {
     let mut drill = established();
@@ -95,7 +95,7 @@ fn a_fin_out_of_order_waits() {
     drill.expect(&["100 - 1:1 ack 1", "100 - 1:1 ack 202"]);
 }
 
-/// Nothing comes after a FIN, and one that denies what has arrived is not believed.
+/// Data after a FIN is ignored, and so is a FIN before data that has arrived.
 #[test]
 fn a_fin_is_the_end() {
     let mut drill = established();
@@ -110,7 +110,7 @@ fn a_fin_is_the_end() {
     assert_eq!(drill.connection.readable(), 100);
 }
 
-/// What was written before the handshake is over goes out after it, with the FIN and the acknowledgement of the SYN.
+/// Data that was written before the handshake is over leaves after it, with the FIN and the acknowledgement of the SYN.
 #[test]
 fn closing_waits_for_the_handshake() {
     let mut drill = Drill::client(plain());
@@ -120,7 +120,8 @@ fn closing_waits_for_the_handshake() {
     drill.expect(&["0 S 0:0", "0 FP 1:11 ack 1"]);
 }
 
-/// RFC 5961, 3.2: only exactly the next number resets; another in the window is challenged, one outside is dropped.
+/// RFC 5961, 3.2: only a reset with exactly the next number is believed; another in the window is challenged, one
+/// outside is dropped.
 #[test]
 fn resets_are_not_believed_lightly() {
     let mut drill = established();
@@ -139,7 +140,7 @@ fn resets_are_not_believed_lightly() {
     drill.expect(&[]);
 }
 
-/// RFC 5961, 4.2 and 5.2.
+/// SYNs and impossible acknowledgements are challenged (RFC 5961, 4.2 and 5.2).
 #[test]
 fn syns_and_strange_acknowledgements_are_challenged() {
     for strange in ["S 500:500", "- 1:1 ack 5000", "- 1:1 ack 4000000000"] {
@@ -150,7 +151,7 @@ fn syns_and_strange_acknowledgements_are_challenged() {
     }
 }
 
-/// RFC 9293, 3.10.7.3: in SYN-SENT, an acknowledgement of something else is reset, and a reset needs a right one.
+/// RFC 9293, 3.10.7.3: in SYN-SENT, a wrong acknowledgement is reset, and a reset needs a right one.
 #[test]
 fn a_client_that_has_only_begun() {
     let mut drill = Drill::client(plain());
@@ -163,7 +164,7 @@ fn a_client_that_has_only_begun() {
     assert_eq!(drill.connection.failure(), Some(Failure::Refused));
 }
 
-/// RFC 9293, 3.10.7.4: in SYN-RECEIVED, an acknowledgement of something else is reset.
+/// RFC 9293, 3.10.7.4: in SYN-RECEIVED, a wrong acknowledgement is reset.
 #[test]
 fn a_server_that_has_only_begun() {
     let mut drill = Drill::server(plain(), "S 0:0 mss 1000");
@@ -173,7 +174,7 @@ fn a_server_that_has_only_begun() {
     assert_eq!(drill.connection.failure(), Some(Failure::Reset));
 }
 
-/// RFC 9293, 3.10.5 and 3.10.7.1: an abort resets, and whatever comes later is reset, too.
+/// RFC 9293, 3.10.5 and 3.10.7.1: an abort sends a reset, and any later segment is answered with one.
 #[test]
 fn an_abort_resets() {
     let mut drill = established();
@@ -186,7 +187,7 @@ fn an_abort_resets() {
     assert_eq!(drill.connection.failure(), Some(Failure::Aborted));
 }
 
-/// RFC 7323, 5.3: what is older than what was seen is not taken; 3.2: nor is what has no timestamp.
+/// RFC 7323, 5.3: a segment with an older timestamp is refused; 3.2: so is one without.
 #[test]
 fn old_segments_are_told_by_their_timestamps() {
     let config = Config { timestamps: true, ..plain() };
@@ -200,7 +201,7 @@ fn old_segments_are_told_by_their_timestamps() {
     assert_eq!(drill.last.options.timestamps, Some((100, 600)));
 }
 
-/// A sender that has filled the window, and lost something, acknowledges from beyond its right edge.
+/// A sender that has filled the window, and lost a segment, acknowledges from beyond its right edge.
 #[test]
 fn an_acknowledgement_on_the_right_edge_counts() {
     let mut drill = Drill::established(Config { receive_window: 1000, ..plain() }, "mss 500");

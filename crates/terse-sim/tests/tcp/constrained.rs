@@ -1,4 +1,4 @@
-//! What the constrained profile does its own way.
+//! The constrained profile differs from Linux in these ways.
 
 use crate::drill::Drill;
 use terse_sim::tcp::Config;
@@ -7,7 +7,7 @@ fn established() -> Drill {
     Drill::established(Config { send_buffer: 4000, ..Config::constrained() }.for_mtu(240, 40), "mss 1000 sackok")
 }
 
-/// 28 bytes of SYN: MSS, SACK permitted, padding.
+/// A SYN takes 28 bytes: MSS, SACK permitted, padding.
 #[test]
 fn a_syn_takes_28_bytes() {
     let drill = Drill::client(Config::constrained());
@@ -16,7 +16,7 @@ fn a_syn_takes_28_bytes() {
     assert!(drill.last.options.sack_permitted);
 }
 
-/// No congestion window, but five descriptors; and Nagle's algorithm.
+/// There is no congestion window, but there are five descriptors, and Nagle's algorithm.
 #[test]
 fn five_segments_are_under_way_at_most() {
     let mut drill = established();
@@ -28,12 +28,12 @@ fn five_segments_are_under_way_at_most() {
         "100 - 541:721 ack 1",
         "100 - 721:901 ack 1",
     ]);
-    // What was reported frees its descriptor: with the fifth, 180 bytes more go.
+    // A reported segment frees its descriptor: with the fifth, 180 more bytes leave.
     drill.inject("- 1:1 ack 1 sack 721-901");
     drill.expect(&["100 - 901:1081 ack 1"]);
 }
 
-/// The send buffer has 1,024 bytes; what was reported makes room, though it is not acknowledged.
+/// The send buffer has 1,024 bytes; reported data makes room, though it is not acknowledged.
 #[test]
 fn what_was_reported_is_freed() {
     let config = Config { nagle: terse_sim::tcp::Nagle::Off, ..Config::constrained() };
@@ -47,7 +47,7 @@ fn what_was_reported_is_freed() {
     assert_eq!(drill.connection.send_capacity(), 724);
 }
 
-/// Each segment has its timer, which doubles by itself, and retransmits nothing but its segment.
+/// Each segment has a timer, which doubles by itself, and retransmits only its segment.
 #[test]
 fn each_segment_has_its_timer() {
     let mut drill = established();
@@ -63,11 +63,11 @@ fn each_segment_has_its_timer() {
         "3100 - 1:181 ack 1",
         "3400 P 181:361 ack 1",
     ]);
-    // The second arrives: the first goes on alone, 4 s after its last.
+    // The second segment arrives: the first is retransmitted alone, 4 s after its last transmission.
     drill.inject("- 1:1 ack 1 sack 181-361");
     drill.at(20_000);
     drill.expect(&["7100 - 1:181 ack 1", "15100 - 1:181 ack 1"]);
-    // A new segment waits as long as the first did, for nothing was measured since.
+    // A new segment waits as long as the first did, because there was no sample since.
     drill.inject("- 1:1 ack 361");
     drill.write(180);
     drill.at(35_999);
@@ -76,8 +76,8 @@ fn each_segment_has_its_timer() {
     drill.expect(&["36000 P 361:541 ack 1"]);
 }
 
-/// On a path that is slower than the timeout, doubling lasts until a segment is acknowledged before it was sent again: else
-/// none ever would be, and everything would be sent twice or more (RFC 6298, 5.5; Karn).
+/// On a path slower than the timeout, doubling lasts until a segment is acknowledged before it was retransmitted:
+/// otherwise none ever would be, and everything would be sent twice or more (RFC 6298, 5.5; Karn).
 #[test]
 fn a_slow_path_is_measured_in_the_end() {
     let mut drill = established();
@@ -99,7 +99,7 @@ fn a_slow_path_is_measured_in_the_end() {
         "5100 P 181:361 ack 1",
         "9100 P 181:361 ack 1",
         "10100 P 361:541 ack 1", // 8 s, which is enough
-        "15100 P 541:721 ack 1", // by what was measured
+        "15100 P 541:721 ack 1", // the timeout follows from the sample
     ]);
 }
 

@@ -1,4 +1,4 @@
-//! A way to write scenarios down: segments as text, with times in milliseconds.
+//! A drill is a scenario as text: segments with times in milliseconds.
 //!
 //! A segment is `FLAGS left:right [ack N] [win N] [mss N] [scale N] [sackok] [sack a-b ...] [ts value echo] [ect0|ce]`.
 //! FLAGS are the letters S, F, R, P, E (ECE), W (CWR), or `-` for none. Both sides begin with sequence number 0.
@@ -12,26 +12,26 @@ use terse_sim::tcp::{Config, Connection, Ecn, Flags, SackBlock, Segment, Sequenc
 pub(crate) struct Drill {
     pub(crate) connection: Connection,
     now: Time,
-    /// What was sent and not expected yet.
+    /// The segments that were sent and not expected yet.
     sent: Vec<String>,
     /// The last segment that was sent.
     pub(crate) last: Segment,
 }
 
 impl Drill {
-    /// A client that has just begun.
+    /// Returns a client that has just begun.
     pub(crate) fn client(config: Config) -> Self {
         let connection = Connection::connect(config, 1, 2, 0, Time::ZERO);
         Self::new(connection)
     }
 
-    /// A server that has just received this SYN.
+    /// Returns a server that has just received this SYN.
     pub(crate) fn server(config: Config, syn: &str) -> Self {
         let connection = Connection::accept(config, &parse(syn).0, 0, Time::ZERO).expect("it is a SYN");
         Self::new(connection)
     }
 
-    /// A client whose handshake took from 0 to 100 ms; the peer's SYN has these options.
+    /// Returns a client whose handshake took from 0 to 100 ms; the peer's SYN has these options.
     pub(crate) fn established(config: Config, options: &str) -> Self {
         let mut drill = Self::client(config);
         drill.at(100);
@@ -57,7 +57,7 @@ impl Drill {
         self.now = until;
     }
 
-    /// A segment arrives.
+    /// Delivers a segment.
     pub(crate) fn inject(&mut self, text: &str) {
         let (segment, ecn) = parse(text);
         self.connection.handle_segment(self.now, &segment, ecn);
@@ -84,7 +84,7 @@ impl Drill {
         self.transmit();
     }
 
-    /// Exactly this was sent since the last time somebody looked: `milliseconds segment`.
+    /// Asserts that exactly these segments were sent since the last call: `milliseconds segment`.
     #[track_caller]
     pub(crate) fn expect(&mut self, expected: &[&str]) {
         assert_eq!(core::mem::take(&mut self.sent), expected);

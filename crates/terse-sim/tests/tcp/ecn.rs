@@ -1,4 +1,4 @@
-//! RFC 3168, 6.1.
+//! Explicit congestion notification follows RFC 3168, 6.1.
 
 use crate::drill::Drill;
 use crate::timeouts::plain;
@@ -8,7 +8,7 @@ fn asking() -> Config {
     Config { ecn: EcnMode::On, ..plain() }
 }
 
-/// RFC 3168, 6.1.1: ECE and CWR ask, ECE alone grants; 6.1.1.1: a SYN that was lost asks no more.
+/// RFC 3168, 6.1.1: ECE and CWR request ECN, ECE alone accepts it; 6.1.1.1: a retransmitted SYN requests nothing.
 #[test]
 fn the_handshake() {
     let mut drill = Drill::client(asking());
@@ -21,7 +21,7 @@ fn the_handshake() {
     drill.write(10);
     drill.expect(&["0 SEW 0:0", "0 - 1:1 ack 1", "0 P 1:11 ack 1"]);
 
-    // Both flags in an answer are a reflection, not a grant.
+    // Both flags in an answer are a reflection, and accept nothing.
     let mut drill = Drill::client(asking());
     drill.inject("SEW 0:0 ack 1 mss 1000");
     drill.write(10);
@@ -32,7 +32,7 @@ fn the_handshake() {
     drill.expect(&["0 SEW 0:0", "1000 S 0:0"]);
 }
 
-/// Linux grants and does not ask; who is off does neither.
+/// Linux accepts ECN and does not request it; with ECN off, a side does neither.
 #[test]
 fn who_asks_and_who_grants() {
     let mut drill = Drill::client(Config { ecn: EcnMode::WhenAsked, ..plain() });
@@ -56,7 +56,7 @@ fn established() -> Drill {
     drill
 }
 
-/// RFC 3168, 6.1.3: the echo goes on until CWR comes; a mark on that segment begins it anew.
+/// RFC 3168, 6.1.3: the echo goes on until CWR comes; a mark on that segment restarts it.
 #[test]
 fn a_mark_is_echoed_until_it_is_answered() {
     let mut drill = established();
@@ -74,7 +74,7 @@ fn a_mark_is_echoed_until_it_is_answered() {
     ]);
 }
 
-/// RFC 3168, 6.1.2: one reduction for each window, told with CWR in the next new data.
+/// RFC 3168, 6.1.2: there is one reduction for each window, reported by CWR in the next new data.
 #[test]
 fn an_echo_halves_the_window_once() {
     let mut drill = established();
@@ -84,26 +84,26 @@ fn an_echo_halves_the_window_once() {
     drill.inject("E 1:1 ack 4001");
     assert_eq!(drill.connection.statistics().ecn_reductions, 1);
     let sent = drill.connection.statistics().segments_sent;
-    // The window is 5,000, and 6,000 are under way.
+    // The window is 5,000, and 6,000 bytes are in flight.
     assert_eq!(sent, 2 + 10);
     drill.inject("- 1:1 ack 6001");
     assert!(drill.last.flags.cwr);
     drill.inject("- 1:1 ack 7001");
     assert!(!drill.last.flags.cwr);
     assert_eq!(drill.connection.statistics().segments_sent, 2 + 12);
-    // All that was under way at the time has arrived: the next echo counts again.
+    // All data in flight at that time has arrived: the next echo counts again.
     drill.inject("E 1:1 ack 10001");
     assert_eq!(drill.connection.statistics().ecn_reductions, 2);
 }
 
-/// RFC 3168, 6.1.5: what is sent again is not marked, nor are pure acknowledgements.
+/// RFC 3168, 6.1.5: retransmissions and pure acknowledgements are not marked.
 #[test]
 fn only_new_data_may_be_marked() {
     let mut drill = established();
     drill.write(100);
     drill.at(1100);
     drill.expect(&["100 P 1:101 ack 1 ect0", "1100 P 1:101 ack 1"]);
-    // RFC 3168, 6.1.2: a loss, too, is told with CWR.
+    // RFC 3168, 6.1.2: a loss is reported by CWR as well.
     drill.at(1200);
     drill.inject("- 1:1 ack 101");
     drill.write(100);

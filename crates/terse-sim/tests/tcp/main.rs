@@ -1,4 +1,4 @@
-//! TCP, by scenarios of its RFCs and by properties of pairs of connections.
+//! TCP is tested by scenarios of its RFCs, and by properties of pairs of connections.
 
 mod closing;
 mod constrained;

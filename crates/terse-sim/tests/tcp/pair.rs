@@ -1,10 +1,10 @@
-//! Two connections over a path that loses, doubles and delays, on a virtual clock.
+//! Two connections run over a path that loses, doubles and delays, on a virtual clock.
 
 use core::time::Duration;
 use terse_sim::tcp::{Config, Connection, Ecn, Segment, Transmit};
 use terse_sim::{Random, Time};
 
-/// What a path does, in each direction.
+/// The faults of a path, in each direction.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Faults {
     pub(crate) loss: f64,
@@ -13,34 +13,34 @@ pub(crate) struct Faults {
     pub(crate) marking: f64,
 }
 
-/// How an application reads and writes.
+/// The application's reads and writes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Habits {
-    /// How much it reads and writes at a time.
+    /// The bytes of one read; `write_size` is that of one write.
     pub(crate) read_size: usize,
     pub(crate) write_size: usize,
-    /// When it begins to read.
+    /// The time of the first read.
     pub(crate) reads_from: Time,
-    /// How long it waits after each write.
+    /// The pause after each write.
     pub(crate) pause: Duration,
 }
 
-/// One side, and what its application has done.
+/// One side, and the state of its application.
 pub(crate) struct Side {
     pub(crate) connection: Option<Connection>,
     pub(crate) config: Config,
     pub(crate) initial_sequence: u32,
-    /// What the application wants to say, and how much of it the connection has taken.
+    /// The data that the application writes; `sent` is how much of it the connection has taken.
     pub(crate) to_send: Vec<u8>,
     pub(crate) sent: usize,
     pub(crate) closed: bool,
     pub(crate) received: Vec<u8>,
-    /// When the application writes again.
+    /// The time of the application's next write.
     writes_from: Time,
     pub(crate) habits: Habits,
 }
 
-/// A client, a server, and what is under way between them.
+/// A client, a server, and the packets in flight between them.
 pub(crate) struct Pair {
     pub(crate) now: Time,
     pub(crate) client: Side,
@@ -48,10 +48,10 @@ pub(crate) struct Pair {
     pub(crate) delay: Duration,
     pub(crate) faults: Faults,
     random: Random,
-    /// Arrival, a number that keeps the order, whether it goes to the server, and the packet.
+    /// The time of arrival, a number that keeps the order, whether the packet goes to the server, and the packet.
     flying: Vec<(Time, u64, bool, Transmit)>,
     sent: u64,
-    /// Everything that was sent, in order: when, whether by the client, and what.
+    /// All segments in order: the time, whether the client sent it, and the segment.
     pub(crate) log: Vec<(Time, bool, Segment)>,
 }
 
@@ -95,10 +95,10 @@ impl Side {
         }
     }
 
-    /// When the application does something by itself.
+    /// Returns when the application does something by itself.
     fn wakes(&self, now: Time) -> Option<Time> {
         let connection = self.connection.as_ref()?;
-        // One that reads or writes little at a time is soon back.
+        // An application that reads or writes little at a time is soon back.
         let soon = now + Duration::from_millis(5);
         let reads = (connection.readable() > 0).then(|| soon.max(self.habits.reads_from));
         let writes =
@@ -114,7 +114,7 @@ impl Side {
 impl Pair {
     pub(crate) fn new(seed: u64, (client, server): (Config, Config), to_server: Vec<u8>, to_client: Vec<u8>) -> Self {
         let mut random = Random::new(seed, 0);
-        // Near the end of the sequence space, half of the time.
+        // The initial number is near the end of the sequence space, half of the time.
         let mut initial = || if random.happens(0.5) { u32::MAX - random.next_u32() % 2000 } else { random.next_u32() };
         let mut client = Side::new(client, initial(), to_server);
         let server = Side::new(server, initial(), to_client);
@@ -133,7 +133,7 @@ impl Pair {
         }
     }
 
-    /// Runs until nothing happens any more, or `limit`. False if the limit was reached.
+    /// Runs until nothing happens any more, or until `limit`. Returns false if the limit was reached.
     pub(crate) fn run(&mut self, limit: Time) -> bool {
         let mut steps = 0;
         loop {
@@ -149,7 +149,7 @@ impl Pair {
             if next > limit {
                 return false;
             }
-            // A timer that has expired and is not handled would stop time.
+            // An expired timer that is not handled would stop time.
             steps = if next > self.now { 0 } else { steps + 1 };
             assert!(steps < 100, "time stands still at {:?}", self.now);
             self.now = self.now.max(next);
@@ -192,7 +192,7 @@ impl Pair {
         let arrived = self.flying.iter().take_while(|(time, ..)| *time <= self.now).count();
         for (_, _, to_server, packet) in self.flying.drain(..arrived) {
             let side = if to_server { &mut self.server } else { &mut self.client };
-            // What the network carries is bytes.
+            // The network carries bytes.
             let segment = Segment::parse(&packet.segment.encode()).expect("our own segments are segments");
             assert_eq!(segment, packet.segment);
             match &mut side.connection {

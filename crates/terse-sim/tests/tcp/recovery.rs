@@ -1,10 +1,10 @@
-//! RFC 5681, 6582, 6675, 3042.
+//! Loss recovery follows RFC 5681, 6582, 6675 and 3042.
 
 use crate::drill::Drill;
 use crate::timeouts::plain;
 use terse_sim::tcp::Config;
 
-/// Ten segments of 1,000 bytes have been sent, at 100 ms.
+/// Returns a connection that has sent ten segments of 1,000 bytes, at 100 ms.
 fn ten_segments(config: Config, options: &str) -> Drill {
     let mut drill = Drill::established(config, options);
     drill.write(10_000);
@@ -23,7 +23,7 @@ fn without_sack() -> Config {
     Config { sack_sender: false, sack_receiver: false, ..plain() }
 }
 
-/// RFC 5681, 3.2, step 2: the third duplicate; RFC 3042: the first two let new data out.
+/// RFC 5681, 3.2, step 2: the third duplicate means a loss; RFC 3042: the first two let new data out.
 #[test]
 fn three_duplicates_are_a_loss() {
     let mut drill = ten_segments(without_sack(), "mss 1000");
@@ -34,7 +34,7 @@ fn three_duplicates_are_a_loss() {
     drill.expect(&["200 - 11001:12001 ack 1"]);
     drill.inject("- 1:1 ack 1");
     drill.expect(&["200 - 1:1001 ack 1"]);
-    // ssthresh = 5, cwnd = 8 and one more with each duplicate; twelve are under way.
+    // ssthresh = 5, cwnd = 8 and one more with each duplicate; twelve are in flight.
     for _ in 0..4 {
         drill.inject("- 1:1 ack 1");
         drill.expect(&[]);
@@ -44,7 +44,7 @@ fn three_duplicates_are_a_loss() {
     assert_eq!(drill.connection.statistics().fast_retransmits, 1);
 }
 
-/// RFC 3042 can be off.
+/// Limited transmit (RFC 3042) can be switched off.
 #[test]
 fn limited_transmit_is_a_switch() {
     let mut drill = ten_segments(Config { limited_transmit: false, ..without_sack() }, "mss 1000");
@@ -54,7 +54,7 @@ fn limited_transmit_is_a_switch() {
     drill.expect(&[]);
 }
 
-/// So can fast retransmit.
+/// Fast retransmit can be switched off.
 #[test]
 fn fast_retransmit_is_a_switch() {
     let mut drill = ten_segments(Config { duplicate_ack_threshold: None, ..without_sack() }, "mss 1000");
@@ -66,7 +66,7 @@ fn fast_retransmit_is_a_switch() {
     drill.expect(&["1100 - 1:1001 ack 1"]);
 }
 
-/// RFC 5681, 2: what carries data, or another window, is no duplicate.
+/// RFC 5681, 2: a segment with data, or with another window, is no duplicate.
 #[test]
 fn not_every_repeated_number_is_a_duplicate() {
     let mut drill = ten_segments(without_sack(), "mss 1000");
@@ -94,12 +94,12 @@ fn a_partial_acknowledgement_repairs_the_next_hole() {
     drill.at(400);
     drill.inject("- 1:1 ack 10001");
     drill.expect(&[]);
-    // The window is min(ssthresh, FlightSize + SMSS): ssthresh 5,000, and nothing is under way.
+    // The window is min(ssthresh, FlightSize + SMSS): ssthresh is 5,000, and nothing is in flight.
     drill.write(5000);
     drill.expect(&["400 - 10001:11001 ack 1", "400 - 11001:12001 ack 1"]);
 }
 
-/// RFC 6582, 3.2, step 2: what a timeout has repaired causes duplicates, which are no new loss.
+/// RFC 6582, 3.2, step 2: retransmissions after a timeout cause duplicates, which are no new loss.
 #[test]
 fn duplicates_after_a_timeout_are_no_loss() {
     let mut drill = ten_segments(without_sack(), "mss 1000");
@@ -109,7 +109,8 @@ fn duplicates_after_a_timeout_are_no_loss() {
         drill.inject("- 1:1 ack 1");
     }
     drill.expect(&[]);
-    // Nothing had been lost: what is sent again arrives twice, and each copy is a duplicate of the new data's number.
+    // Nothing had been lost: retransmitted segments arrive twice, and each copy is a duplicate of the new data's
+    // number.
     drill.at(1200);
     drill.inject("- 1:1 ack 10001");
     drill.write(4000);
@@ -123,7 +124,7 @@ fn duplicates_after_a_timeout_are_no_loss() {
         drill.inject("- 1:1 ack 10001");
     }
     assert_eq!(drill.connection.statistics().fast_retransmits, 0);
-    // Once some of it has arrived, duplicates mean a loss again.
+    // Once some of the new data has arrived, duplicates mean a loss again.
     drill.inject("- 1:1 ack 11001");
     for _ in 0..3 {
         drill.inject("- 1:1 ack 11001");
@@ -131,12 +132,12 @@ fn duplicates_after_a_timeout_are_no_loss() {
     assert_eq!(drill.connection.statistics().fast_retransmits, 1);
 }
 
-/// RFC 6675, 5: exactly the holes, each once, and new data as the pipe drains.
+/// RFC 6675, 5: exactly the holes are repaired, each once, and new data is sent as the pipe drains.
 #[test]
 fn selective_acknowledgements_repair_exactly_the_holes() {
     let mut drill = ten_segments(plain(), "mss 1000 sackok");
     drill.write(3000);
-    // 1, 3 and 6 are lost. Each report lets a new segment out, until there are three.
+    // Segments 1, 3 and 6 are lost. Each report lets a new segment out, until there are three.
     drill.inject("- 1:1 ack 1 sack 1001-2001");
     drill.expect(&["200 - 10001:11001 ack 1"]);
     drill.inject("- 1:1 ack 1 sack 3001-4001 1001-2001");
@@ -167,7 +168,7 @@ fn the_highest_octet_is_rescued_once() {
     let mut drill = Drill::established(plain(), "mss 1000 sackok");
     drill.write(6000);
     drill.at(200);
-    // 1 and 6 are lost: nothing will ever be reported above 6.
+    // Segments 1 and 6 are lost: nothing will ever be reported above 6.
     drill.inject("- 1:1 ack 1 sack 1001-4001");
     drill.inject("- 1:1 ack 1 sack 1001-5001");
     drill.at(300);
@@ -184,14 +185,14 @@ fn the_highest_octet_is_rescued_once() {
     ]);
 }
 
-/// RFC 2018, 8: a receiver may throw away what it has reported. When that shows, everything is sent again.
+/// RFC 2018, 8: a receiver may discard data that it has reported. When that shows, everything is sent again.
 #[test]
 fn a_receiver_that_reneges_gets_everything_again() {
     let mut drill = Drill::established(plain(), "mss 1000 sackok");
     drill.write(3000);
     drill.at(200);
     drill.inject("- 1:1 ack 1 sack 1001-3001");
-    // The first arrives, and the others are no longer there.
+    // The first segment arrives, and the receiver has discarded the others.
     drill.at(1100);
     drill.inject("- 1:1 ack 1001");
     drill.inject("- 1:1 ack 3001");
@@ -205,7 +206,7 @@ fn a_receiver_that_reneges_gets_everything_again() {
     ]);
 }
 
-/// A peer that agrees to SACK and sends none is repaired as one without.
+/// A peer that agrees to SACK and sends none gets its repair as one without SACK.
 #[test]
 fn a_peer_that_reports_nothing_still_gets_its_repair() {
     let mut drill = ten_segments(plain(), "mss 1000 sackok");
@@ -215,7 +216,7 @@ fn a_peer_that_reports_nothing_still_gets_its_repair() {
     drill.expect(&["200 - 1:1001 ack 1"]);
 }
 
-/// The sender's side of SACK can be off, and is then RFC 6582.
+/// The sender's side of SACK can be off; recovery is then that of RFC 6582.
 #[test]
 fn the_senders_side_is_a_switch() {
     let mut drill = ten_segments(Config { sack_sender: false, ..plain() }, "mss 1000 sackok");

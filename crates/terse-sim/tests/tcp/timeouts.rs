@@ -1,10 +1,10 @@
-//! RFC 6298, and the probe of RFC 8985, 7.
+//! Timeouts follow RFC 6298, and the probe RFC 8985, 7.
 
 use crate::drill::Drill;
 use core::time::Duration;
 use terse_sim::tcp::{Config, Failure, State};
 
-/// Round numbers: no timestamps, 1,000 bytes in a segment, a least timeout of 1 s.
+/// Returns a configuration with round numbers: no timestamps, 1,000 bytes in a segment, a least timeout of 1 s.
 pub(crate) fn plain() -> Config {
     Config {
         maximum_segment_size: 1000,
@@ -17,7 +17,7 @@ pub(crate) fn plain() -> Config {
     }
 }
 
-/// RFC 6298, 5.5: each expiry doubles the timeout. RFC 9293, 3.8.3: there is an end to it.
+/// RFC 6298, 5.5: each expiry doubles the timeout. RFC 9293, 3.8.3: the retransmissions end.
 #[test]
 fn a_syn_is_sent_again_later_and_later() {
     let mut drill = Drill::client(Config { syn_retries: 3, ..plain() });
@@ -29,7 +29,7 @@ fn a_syn_is_sent_again_later_and_later() {
     assert_eq!(drill.connection.poll_timeout(), None);
 }
 
-/// RFC 6298, 2.5 and 5.5: up to the maximum.
+/// RFC 6298, 2.5 and 5.5: the timeout doubles up to the maximum.
 #[test]
 fn data_is_sent_again_later_and_later() {
     let mut drill =
@@ -57,7 +57,7 @@ fn progress_restarts_the_timer() {
     drill.expect(&["1937 P 1001:2001 ack 1"]);
 }
 
-/// Karn (RFC 6298, 3): what was sent twice gives no sample, and the timeout stays doubled until something does.
+/// Karn (RFC 6298, 3): a segment that was sent twice gives no sample, and the timeout stays doubled until there is one.
 #[test]
 fn an_ambiguous_acknowledgement_is_no_sample() {
     let mut drill = Drill::established(plain(), "mss 1000");
@@ -66,7 +66,7 @@ fn an_ambiguous_acknowledgement_is_no_sample() {
     drill.inject("- 1:1 ack 101");
     drill.write(100);
     drill.expect(&["100 P 1:101 ack 1", "1100 P 1:101 ack 1", "1100 P 101:201 ack 1"]);
-    // Twice the second.
+    // The timeout is twice a second.
     drill.at(3099);
     drill.expect(&[]);
     drill.at(3100);
@@ -86,14 +86,14 @@ fn timestamps_make_it_a_sample() {
     let mut drill = Drill::established(Config { timestamps: true, ..plain() }, "mss 1000 ts 5 0");
     drill.write(100);
     drill.at(1150);
-    // Of the copy of 1100.
+    // The timestamp is that of the copy of 1100.
     drill.inject("- 1:1 ack 101 ts 6 1100");
     drill.write(100);
     drill.at(2150);
     drill.expect(&["100 P 1:101 ack 1", "1100 P 1:101 ack 1", "1150 P 101:201 ack 1", "2150 P 101:201 ack 1"]);
 }
 
-/// RFC 6298, 5.7: three seconds after a lost SYN; RFC 5681, 3.1: and a window of one segment.
+/// RFC 6298, 5.7: the timeout is three seconds after a lost SYN; RFC 5681, 3.1: the window is one segment.
 #[test]
 fn after_a_lost_syn_the_timeout_is_three_seconds() {
     let mut drill = Drill::client(Config { lost_syns_forgiven: 0, ..plain() });
@@ -112,7 +112,7 @@ fn after_a_lost_syn_the_timeout_is_three_seconds() {
     drill.expect(&["0 S 0:0", "1000 S 0:0", "1100 - 1:1 ack 1", "1100 P 1:101 ack 1", "3100 P 1:101 ack 1"]);
 }
 
-/// The same for a server whose SYN-ACK was lost.
+/// A server whose SYN-ACK was lost has a timeout of three seconds as well.
 #[test]
 fn a_lost_syn_ack_counts_as_a_lost_syn() {
     let mut drill = Drill::server(plain(), "S 0:0 mss 1000");
@@ -123,7 +123,7 @@ fn a_lost_syn_ack_counts_as_a_lost_syn() {
     drill.expect(&["0 S 0:0 ack 1", "1000 S 0:0 ack 1", "1050 P 1:101 ack 1", "4050 P 1:101 ack 1"]);
 }
 
-/// A SYN that comes again is answered again.
+/// A repeated SYN is answered again.
 #[test]
 fn a_syn_that_comes_again_gets_its_answer() {
     let mut drill = Drill::server(plain(), "S 0:0 mss 1000");
@@ -134,7 +134,7 @@ fn a_syn_that_comes_again_gets_its_answer() {
     assert_eq!(drill.connection.state(), State::Established);
 }
 
-/// RFC 5681, 3.1: after a timeout the window is one segment, and grows by slow start; nothing that arrived is resent.
+/// RFC 5681, 3.1: after a timeout the window is one segment, and grows by slow start; reported data is not resent.
 #[test]
 fn a_timeout_begins_slowly() {
     let mut drill = Drill::established(plain(), "mss 1000 sackok");
@@ -159,7 +159,8 @@ fn new_data_is_the_better_probe() {
     drill.expect(&["100 - 1:1001 ack 1", "100 - 1001:2001 ack 1", "302 - 2001:3001 ack 1"]);
 }
 
-/// RFC 8985, 7.2 and 7.3: the last of a flight is probed after two round trips and a little; then comes the timeout.
+/// RFC 8985, 7.2 and 7.3: the last segment of a flight is probed after two round trips and a little; then comes the
+/// timeout.
 #[test]
 fn the_end_of_a_flight_is_probed() {
     let mut drill = Drill::established(Config { loss_probe: true, ..plain() }, "mss 1000 sackok");

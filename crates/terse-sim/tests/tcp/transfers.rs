@@ -1,4 +1,4 @@
-//! Properties of transfers between two connections: every byte arrives once and in order, both sides close, it ends.
+//! In transfers between two connections every byte arrives once and in order, both sides close, and the transfer ends.
 
 use crate::pair::{Faults, Habits, Pair};
 use core::time::Duration;
@@ -30,7 +30,7 @@ fn a_transfer_without_losses_retransmits_nothing() {
     }
 }
 
-/// A profile, with every switch thrown at random.
+/// Returns a profile with random switches.
 fn configs() -> impl Strategy<Value = Config> {
     let switches = any::<[bool; 10]>();
     let nagle = prop_oneof![Just(Nagle::Off), Just(Nagle::On), Just(Nagle::Minshall)];
@@ -85,13 +85,13 @@ proptest! {
     fn every_byte_arrives_once_and_in_order(
         seed: u64,
         mut configs in (configs(), configs()),
-        // A client that closes before its SYN is answered and has nothing to say deletes the connection.
+        // A client that closes before its SYN is answered, and has nothing to send, deletes the connection.
         lens in (1_usize..6000, 0_usize..6000),
         faults in (0.0..0.25, 0.0..0.1, 0.0..0.3, 0.0..0.2),
         habits in (habits(), habits()),
     ) {
         for config in [&mut configs.0, &mut configs.1] {
-            // Seven losses in a row do happen in so many cases; nothing here is to fail.
+            // Seven losses in a row do happen in so many cases, and no connection may fail here.
             (config.retries, config.syn_retries) = (1000, 1000);
         }
         let (loss, duplication, reordering, marking) = faults;

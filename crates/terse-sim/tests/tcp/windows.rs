@@ -1,18 +1,18 @@
-//! Congestion window, receive window, Nagle's algorithm, acknowledgements.
+//! Tests of the congestion window, the receive window, Nagle's algorithm, and acknowledgements.
 
 use crate::drill::Drill;
 use crate::timeouts::plain;
 use core::time::Duration;
 use terse_sim::tcp::{Acknowledgements, Config, Nagle};
 
-/// How many segments go out at once.
+/// Returns how many segments leave at once.
 fn burst(drill: &mut Drill) -> u64 {
     let before = drill.connection.statistics().segments_sent;
     drill.write(40_000);
     drill.connection.statistics().segments_sent - before
 }
 
-/// RFC 6928, 2: ten segments; a window of one where the configuration says so.
+/// RFC 6928, 2: the window has ten segments, or one where the configuration says so.
 #[test]
 fn the_initial_window_is_ten_segments() {
     assert_eq!(burst(&mut Drill::established(plain(), "mss 1000")), 10);
@@ -36,7 +36,7 @@ fn slow_start_doubles() {
     assert_eq!(drill.connection.statistics().segments_sent, 2 + 10 + 12);
 }
 
-/// RFC 5681, 4.1: who has been silent for a timeout begins again with the initial window.
+/// RFC 5681, 4.1: a sender that was silent for a timeout begins again with the initial window.
 #[test]
 fn an_idle_connection_begins_again() {
     for (idle_restart, expected) in [(true, 10), (false, 20)] {
@@ -49,7 +49,7 @@ fn an_idle_connection_begins_again() {
     }
 }
 
-/// RFC 9293, 3.8.6.1: a closed window is probed, later and later, for as long as somebody answers.
+/// RFC 9293, 3.8.6.1: a closed window is probed, later and later, for as long as the peer answers.
 #[test]
 fn a_closed_window_is_probed() {
     let mut drill = Drill::established(Config { retries: 3, ..plain() }, "mss 1000 win 1000");
@@ -61,7 +61,7 @@ fn a_closed_window_is_probed() {
         drill.at(time - 1);
         drill.expect(&[]);
         drill.at(time);
-        // One octet before the window: it is not acceptable, and so it is answered.
+        // The probe is one octet before the window: it is not acceptable, so that it is answered.
         drill.expect(&[&format!("{time} - 1000:1000 ack 1")]);
         drill.inject("- 1:1 ack 1001 win 0");
     }
@@ -71,7 +71,7 @@ fn a_closed_window_is_probed() {
     assert_eq!(drill.connection.poll_timeout(), None);
 }
 
-/// RFC 9293, 3.8.3: but not for ever where nobody does.
+/// RFC 9293, 3.8.3: the probes end if the peer does not answer.
 #[test]
 fn probes_that_nobody_answers_end() {
     let mut drill = Drill::established(Config { retries: 3, ..plain() }, "mss 1000 win 0");
@@ -81,7 +81,7 @@ fn probes_that_nobody_answers_end() {
     assert_eq!(drill.connection.failure(), Some(terse_sim::tcp::Failure::TimedOut));
 }
 
-/// A probe of the peer is answered, also where our window is closed.
+/// A probe of the peer is answered, even where our window is closed.
 #[test]
 fn a_probe_is_answered_with_the_window() {
     let mut drill = Drill::established(Config { receive_window: 1000, ..plain() }, "mss 1000");
@@ -90,13 +90,13 @@ fn a_probe_is_answered_with_the_window() {
     drill.inject("- 1000:1000 ack 1");
     assert_eq!((drill.last.window, drill.last.acknowledgement.map(|ack| ack.0)), (0, Some(1001)));
     drill.expect(&["100 - 1:1 ack 1001", "1000 - 1:1 ack 1001"]);
-    // What does not fit is not taken.
+    // Data beyond the window is not accepted.
     drill.inject("- 1001:1002 ack 1");
     drill.expect(&["1000 - 1:1 ack 1001"]);
     assert_eq!(drill.connection.readable(), 1000);
 }
 
-/// RFC 9293, 3.8.6.2.2: no window of a few bytes; when it has opened, that is told.
+/// RFC 9293, 3.8.6.2.2: the window is never a few bytes; an opened window is reported.
 #[test]
 fn the_window_opens_in_large_steps() {
     let mut drill = Drill::established(Config { receive_window: 2000, ..plain() }, "mss 1000");
@@ -111,7 +111,7 @@ fn the_window_opens_in_large_steps() {
     assert_eq!(drill.last.window, 1000);
 }
 
-/// RFC 9293, 3.8.6.2.1: a sender does not fill a small window, unless that is half of the largest, or has waited.
+/// RFC 9293, 3.8.6.2.1: a sender fills a small window only if that is half of the largest, or after a timeout.
 #[test]
 fn small_windows_are_not_filled_at_once() {
     let mut drill = Drill::established(plain(), "mss 1000 win 4000");
@@ -124,7 +124,7 @@ fn small_windows_are_not_filled_at_once() {
     drill.expect(&["1150 - 4001:4301 ack 1"]);
 }
 
-/// RFC 7323, 2.2 and 2.3: the shift counts except in SYNs.
+/// RFC 7323, 2.2 and 2.3: the shift applies except in SYNs.
 #[test]
 fn windows_are_scaled_if_both_have_said_so() {
     let config = Config { window_scale: Some(2), receive_window: 100_000, ..plain() };
@@ -132,7 +132,7 @@ fn windows_are_scaled_if_both_have_said_so() {
     assert_eq!((drill.last.window, drill.last.options.window_scale), (65_535, Some(2)));
     drill.inject("S 0:0 ack 1 mss 1000 win 500 scale 3");
     assert_eq!(drill.last.window, 25_000);
-    // 500 in the SYN is 500; afterwards 500 is 4,000.
+    // In the SYN, 500 is 500; afterwards 500 is 4,000.
     drill.write(4000);
     drill.expect(&["0 S 0:0", "0 - 1:1 ack 1", "0 - 1:501 ack 1"]);
     drill.inject("- 1:1 ack 501 win 500");
@@ -158,13 +158,13 @@ fn writes(nagle: Nagle, sizes: &[usize]) -> String {
     format!("{} at once, {} later", before - 2, after - before)
 }
 
-/// RFC 1122, 4.2.3.4, and Minshall's variation: a small segment waits for all that is under way, or for a small one.
+/// RFC 1122, 4.2.3.4, and Minshall's variation: a small segment waits for all data in flight, or for a small segment.
 #[test]
 fn nagle() {
     assert_eq!(writes(Nagle::Off, &[100, 100, 100]), "3 at once, 0 later");
     assert_eq!(writes(Nagle::On, &[100, 100, 100]), "1 at once, 1 later");
     assert_eq!(writes(Nagle::Minshall, &[100, 100, 100]), "1 at once, 1 later");
-    // The tail of a large write.
+    // The tail of a large write waits like a small write.
     assert_eq!(writes(Nagle::Off, &[2500]), "3 at once, 0 later");
     assert_eq!(writes(Nagle::On, &[2500]), "2 at once, 1 later");
     assert_eq!(writes(Nagle::Minshall, &[2500]), "3 at once, 0 later");
@@ -172,7 +172,7 @@ fn nagle() {
     assert_eq!(writes(Nagle::On, &[100, 2500]), "3 at once, 1 later");
 }
 
-/// A FIN says that no more will come: its data does not wait for more.
+/// A FIN ends the data: its segment does not wait for more.
 #[test]
 fn the_last_segment_does_not_wait() {
     let mut drill = Drill::established(Config { nagle: Nagle::On, ..plain() }, "mss 1000");
@@ -187,7 +187,7 @@ fn delayed() -> Config {
     Config { acknowledgements: Acknowledgements::Delayed { delay, segments: 2, full_sized: false }, ..plain() }
 }
 
-/// RFC 1122, 4.2.3.2: every second segment, or after the delay, or with data.
+/// RFC 1122, 4.2.3.2: every second segment is acknowledged, or one after the delay, or with data.
 #[test]
 fn acknowledgements_are_delayed() {
     let mut drill = Drill::established(delayed(), "mss 1000");
@@ -206,7 +206,8 @@ fn acknowledgements_are_delayed() {
     assert_eq!(drill.connection.statistics().pure_acks_sent, 3);
 }
 
-/// RFC 5681, 4.2, and RFC 2018, 4: at once out of order, with what has arrived, the newest first; and when a gap closes.
+/// RFC 5681, 4.2, and RFC 2018, 4: a segment out of order is acknowledged at once, with reports of all data, the newest
+/// first; so is one that closes a gap.
 #[test]
 fn what_is_out_of_order_is_reported_at_once() {
     let mut drill = Drill::established(delayed(), "mss 1000 sackok");
@@ -239,7 +240,7 @@ fn the_receivers_side_is_a_switch() {
     }
 }
 
-/// Four blocks without timestamps, three with them (RFC 2018, 3); and data makes room for them.
+/// Four blocks fit without timestamps, three with them (RFC 2018, 3); and data makes room for them.
 #[test]
 fn as_many_blocks_as_fit() {
     let mut drill = Drill::established(plain(), "mss 1000 sackok");

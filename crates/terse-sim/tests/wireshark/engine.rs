@@ -1,5 +1,5 @@
-//! The engine on a host of the simulator: TLS over TCP, DTLS over UDP. The client sends a line, the server answers it,
-//! and both close.
+//! The engine runs on a host of the simulator: TLS over TCP, DTLS over UDP. The client sends a line, the server answers
+//! it, and both close.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
@@ -11,7 +11,7 @@ use terse_sim::{Random, Time};
 use terse_testkit::pki::{NOW, server_address};
 use terse_tls::{ClientConfig, Connection, Instant, KeyLog, Now, ServerConfig};
 
-/// What the client says, and what it hears.
+/// The line of the client, which the server echoes.
 pub(crate) const LINE: &[u8] = b"a line of the application";
 
 /// A side of a connection.
@@ -23,7 +23,7 @@ pub(crate) struct Engine {
     random: Random,
     socket: Option<SocketId>,
     peer: Option<SocketAddr>,
-    /// Of a stream: what the socket did not take yet.
+    /// Output that the socket of a stream did not take yet.
     unsent: Vec<u8>,
     said: bool,
     pub(crate) heard: Vec<u8>,
@@ -35,7 +35,7 @@ pub(crate) enum Side {
     Server(Arc<ServerConfig>),
 }
 
-/// Keeps the lines of a key log.
+/// A key log that keeps its lines.
 #[derive(Debug, Default)]
 pub(crate) struct Keys(pub(crate) Mutex<String>);
 
@@ -48,7 +48,7 @@ impl KeyLog for Keys {
 }
 
 impl Engine {
-    /// Over TCP with this configuration, or over UDP.
+    /// Creates an engine over TCP with this configuration, or over UDP.
     pub(crate) fn new(side: Side, tcp: Option<Config>, random: Random) -> Self {
         Self {
             side,
@@ -85,7 +85,7 @@ impl Engine {
         }
     }
 
-    /// Does what is to be done, and sends what there is.
+    /// Reads, writes and sends all that is due.
     fn go_on(&mut self, now: Time, sockets: &mut Sockets<'_>) {
         let (Some(connection), Some(socket)) = (&mut self.connection, self.socket) else { return };
         let is_client = matches!(self.side, Side::Client(..));
@@ -166,7 +166,7 @@ impl Application for Engine {
     }
 }
 
-/// Virtual time as the engine has it.
+/// Returns virtual time as the engine's time.
 fn at(now: Time) -> Now {
     let unix = UnixTime::since_unix_epoch(core::time::Duration::from_secs(NOW + now.as_millis() / 1000));
     Now::new(Instant(now.as_millis()), Some(unix))

@@ -1,5 +1,5 @@
-//! What Wireshark makes of captures: the engine's handshakes over every framing, decrypted with the keys in the same
-//! file; and the dissector of the caching extensions, `tools/wireshark/terse.lua`. Needs tshark.
+//! Wireshark reads captures: the engine's handshakes over every framing, decrypted with the keys in the same file; and
+//! the caching extensions, by the dissector `tools/wireshark/terse.lua`. The tests need tshark.
 
 mod engine;
 mod tshark;
@@ -22,7 +22,7 @@ use tshark::File;
 const TLS12: ProtocolVersion = ProtocolVersion::TLS_1_2;
 const TLS13: ProtocolVersion = ProtocolVersion::TLS_1_3;
 
-/// Both sides with certificates, in this version, over datagrams of this length or a stream.
+/// Returns a setup with certificates on both sides, in this version, over datagrams of this length or a stream.
 fn setup(version: ProtocolVersion, datagram: Option<usize>) -> Setup {
     let provider = &terse_rustcrypto::PROVIDER;
     let setup = Setup::mutual(provider, provider, "p256x3").only(version);
@@ -32,7 +32,7 @@ fn setup(version: ProtocolVersion, datagram: Option<usize>) -> Setup {
     }
 }
 
-/// Runs a connection over this link, and gives the capture of it.
+/// Runs a connection over this link, and returns its capture.
 fn capture(link: Link, mut setup: Setup, name: &str) -> File {
     let keys = Arc::new(Keys::default());
     setup.client.key_log(keys.clone());
@@ -90,7 +90,7 @@ fn handshakes_over_every_framing_are_read_and_decrypted() {
         let checksums = format!("{transport}.checksum.status == 1 && {of_ip}");
         assert_eq!(file.count(&checksums), file.count(transport), "{name}: checksums");
         assert_eq!(file.count("ip.checksum.status == 0 || wpan.fcs_ok == 0"), 0, "{name}: checks of the layers below");
-        // ClientHello is plain; Finished is seen only by those who can decrypt.
+        // ClientHello is not protected; Finished is visible only after decryption.
         assert_eq!(file.count(&format!("{protocol}.handshake.type == 20")), 2, "{name}: Finished");
         let line: String = LINE.iter().map(|byte| format!("{byte:02x}")).collect();
         let data = file.fields(&format!("{protocol}.app_data || data.data"), &["data.data"]);
@@ -108,7 +108,7 @@ fn lost_frames_say_so() {
     let file = capture(link, setup(TLS12, Some(1024)), "lost frames");
     let (lost, all) = (file.count("frame.comment == \"lost\""), file.count("frame"));
     assert!(lost > 0 && lost < all / 2, "{lost} of {all}");
-    // The link layer sends again what was lost, and DTLS what that gave up.
+    // The link layer repeats lost frames, and DTLS the flights of those that it gave up.
     assert!(file.count("dtls.handshake.type == 20") >= 2);
 }
 
@@ -127,7 +127,7 @@ fn lorawan_frames_are_read() {
     assert_eq!(file.count("lorawan.fport in {1..4, 20, 21}"), up + down);
 }
 
-/// What the dissector shows of a handshake in which everything comes from the cache.
+/// The dissector shows the extensions of a handshake in which everything comes from the cache.
 #[test]
 fn the_dissector_shows_the_extensions_of_every_scheme() {
     if !tshark::is_there() {
@@ -141,8 +141,9 @@ fn the_dissector_shows_the_extensions_of_every_scheme() {
             let name = format!("{scheme} {protocol} {version:?}");
             let setup = setup(version, datagram).with_frozen_cache(schemes);
             let file = capture(Link::ethernet(1500), setup, &name);
-            // Hello and answer, which in TLS 1.3 is EncryptedExtensions in the frame of ServerHello. (What follows is
-            // not looked at: where a Certificate is only a fingerprint, Wireshark takes it for a broken one.)
+            // The fields are those of the hello and of the answer, which in TLS 1.3 is EncryptedExtensions in the frame
+            // of ServerHello. Later frames are ignored: where a Certificate is only a fingerprint, Wireshark takes it
+            // for a malformed one.
             let hellos = format!("{protocol}.handshake.type in {{1, 2}}");
             let fields = [
                 "terse.malformed",
@@ -157,7 +158,7 @@ fn the_dissector_shows_the_extensions_of_every_scheme() {
             let lines = file.fields(&hellos, &fields);
             let (answer, offers) = lines.split_last().expect("an answer");
             assert!(!offers.is_empty() && offers.iter().all(|offer| *offer == offers[0]), "{name}: {lines:?}");
-            // As many hexadecimal digits as an offer has: of the hash value and of the tickets.
+            // The numbers of hexadecimal digits of an offer: of the hash value and of the tickets.
             let offer: Vec<&str> = offers[0].split('|').collect();
             let digits = [offer[2].len(), offer[4].len(), offer[6].len()];
             let (types, expected, selection) = match scheme {
@@ -168,7 +169,7 @@ fn the_dissector_shows_the_extensions_of_every_scheme() {
             assert_eq!(([offer[1], offer[3]], digits), (types, expected), "{name}: {offer:?}");
             assert_eq!(answer, selection, "{name}");
             assert_eq!(offer[0], "", "{name}: malformed");
-            // That the client's Finished can be seen says that the handshake was decrypted.
+            // The handshake was decrypted if the client's Finished is visible.
             assert_ne!(file.count(&format!("{protocol}.handshake.type == 20")), 0, "{name}: Finished");
         }
     }

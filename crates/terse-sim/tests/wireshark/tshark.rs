@@ -1,9 +1,9 @@
-//! Wireshark's command line.
+//! Wireshark's command line, `tshark`, reads captures.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Whether tshark is there; if it is not, says so, and fails where nothing may be skipped.
+/// Whether tshark is installed. If it is not, the test says so, and fails where nothing may be skipped.
 pub(crate) fn is_there() -> bool {
     let there = Command::new("tshark").arg("--version").output().is_ok();
     if !there {
@@ -14,7 +14,7 @@ pub(crate) fn is_there() -> bool {
     there
 }
 
-/// A capture in a file that goes when this does.
+/// A capture in a file that is removed when this is dropped.
 pub(crate) struct File(PathBuf);
 
 impl File {
@@ -25,13 +25,13 @@ impl File {
         Self(path)
     }
 
-    /// The values of `fields` in the frames that `filter` selects: a line for each frame, values between bars.
+    /// Returns the values of `fields` in the frames that `filter` selects: a line for each frame, values between bars.
     pub(crate) fn fields(&self, filter: &str, fields: &[&str]) -> Vec<String> {
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tools/wireshark/terse.lua");
         let mut command = Command::new("tshark");
         command.arg("-X").arg(format!("lua_script:{}", script.display()));
         command.arg("-r").arg(&self.0).args(["-Y", filter, "-T", "fields", "-E", "separator=|"]);
-        // The ports of the tests are no well-known ones.
+        // The ports of the tests are not well-known.
         command.args(["-d", "tcp.port==4433,tls", "-d", "udp.port==4433,dtls"]);
         for protocol in ["ip", "tcp", "udp"] {
             command.arg("-o").arg(format!("{protocol}.check_checksum:TRUE"));
@@ -45,7 +45,7 @@ impl File {
         String::from_utf8_lossy(&output.stdout).lines().map(str::to_owned).collect()
     }
 
-    /// How many frames `filter` selects.
+    /// Returns how many frames `filter` selects.
     pub(crate) fn count(&self, filter: &str) -> usize {
         self.fields(filter, &["frame.number"]).len()
     }
@@ -53,7 +53,7 @@ impl File {
 
 impl Drop for File {
     fn drop(&mut self) {
-        // It is a temporary file: if it stays, nothing is wrong.
+        // It is a temporary file, and may stay.
         let _ = std::fs::remove_file(&self.0);
     }
 }

@@ -1,6 +1,7 @@
-//! Drives the built binary: certificates in a temporary directory, servers in the background, clients to their end.
+//! The tests run the built binary: certificates in a temporary directory, servers in the background, clients to their
+//! end.
 //!
-//! A safety limit ends what hangs; no test asserts how long anything takes.
+//! A safety limit ends a test that hangs; no test asserts how long anything takes.
 #![allow(dead_code, unreachable_pub)] // each test file uses a part
 
 use core::time::Duration;
@@ -15,7 +16,7 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use serde_json::Value;
 use terse_pki::{Authority, AuthorityOptions, Chain, LeafOptions, Validity};
 
-/// After this, something hangs.
+/// The time after which a program is taken to hang.
 const SAFETY_LIMIT: Duration = Duration::from_secs(120);
 
 pub const SERVER: &str = "broker.plant.example";
@@ -57,24 +58,24 @@ impl Pki {
         fs::write(self.path(file), contents).unwrap();
     }
 
-    /// `terse server` on a free port, with the server's certificate, and `options`: words separated by spaces; one
-    /// that starts with `@` is a file of this directory.
+    /// Starts `terse server` on a free port, with the server's certificate, and `options`: words separated by spaces. A
+    /// word that starts with `@` is a file of this directory.
     pub fn server(&self, options: &str) -> Server {
         Server::start(self.command("server --listen 127.0.0.1:0 --cert @server.pem --key @server.key --json", options))
     }
 
-    /// `terse client` to `server` with `options`.
+    /// Runs `terse client` to `server` with `options`.
     pub fn client(&self, server: &Server, options: &str) -> Outcome {
         self.client_at(&server.address, options)
     }
 
-    /// The same, for threads that cannot share a [`Server`].
+    /// Runs `terse client` to `address` with `options`, for threads that cannot share a [`Server`].
     pub fn client_at(&self, address: &str, options: &str) -> Outcome {
         let always = format!("client --connect {address} --server-name {SERVER} --ca @ca.pem --json");
         run(self.command(&always, options))
     }
 
-    /// `terse` with `always` and `options`.
+    /// Returns `terse` with `always` and `options`.
     pub fn command(&self, always: &str, options: &str) -> Command {
         let mut command = terse();
         for word in always.split_whitespace().chain(options.split_whitespace()) {
@@ -99,7 +100,7 @@ pub fn terse() -> Command {
     Command::new(env!("CARGO_BIN_EXE_terse"))
 }
 
-/// What a program that has ended left behind.
+/// The result of a program that has ended.
 #[derive(Debug)]
 pub struct Outcome {
     pub code: Option<i32>,
@@ -108,14 +109,14 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// Its lines of JSON, after a success.
+    /// Returns its lines of JSON, after a success.
     #[track_caller]
     pub fn objects(&self) -> Vec<Value> {
         assert_eq!(self.code, Some(0), "{self:#?}");
         self.lines()
     }
 
-    /// Its only line of JSON, after a success.
+    /// Returns its only line of JSON, after a success.
     #[track_caller]
     pub fn object(&self) -> Value {
         let mut objects = self.objects();
@@ -123,7 +124,7 @@ impl Outcome {
         objects.remove(0)
     }
 
-    /// Its lines of JSON.
+    /// Returns its lines of JSON.
     #[track_caller]
     pub fn lines(&self) -> Vec<Value> {
         self.stdout.lines().map(json).collect()
@@ -176,26 +177,26 @@ impl Server {
         server
     }
 
-    /// The next line of standard output.
+    /// Returns the next line of standard output.
     #[track_caller]
     pub fn line(&self) -> String {
         self.lines.recv_timeout(SAFETY_LIMIT).expect("a line from the server")
     }
 
-    /// The report of the next connection.
+    /// Returns the report of the next connection.
     #[track_caller]
     pub fn report(&self) -> Value {
         json(&self.line())
     }
 
-    /// Stops it; what it wrote to standard error.
+    /// Stops the server, and returns its standard error.
     pub fn end(&mut self) -> String {
         let _ = self.child.kill();
         let _ = self.child.wait();
         self.stderr.take().map(|stderr| stderr.join().unwrap()).unwrap_or_default()
     }
 
-    /// Waits until it exits by itself; the exit code.
+    /// Waits until the server exits by itself, and returns its exit code.
     #[track_caller]
     pub fn wait(&mut self) -> Option<i32> {
         wait(&mut self.child)

@@ -1,4 +1,4 @@
-//! What a kernel sent beside what the simulator sent.
+//! A kernel's packets are compared with the simulator's.
 //!
 //! All packets but pure acknowledgements must be the same, header for header and segment for segment. How many segments
 //! only acknowledge depends on how long a program computes before it answers, which takes no time in the simulator.
@@ -8,7 +8,7 @@ use terse_sim::ledger::Layers;
 
 use crate::traffic::{Sum, Traffic};
 
-/// A connection, and its counterpart.
+/// A connection, and its simulated counterpart.
 pub(crate) struct Agreement<'s> {
     pub(crate) real: Traffic,
     pub(crate) simulated: &'s Traffic,
@@ -19,7 +19,7 @@ pub(crate) const HEADING: &str = "\
 |---|---|---|---|---|---|---|---|---|";
 
 impl Agreement<'_> {
-    /// What differs that must not.
+    /// Returns a difference that must not be.
     pub(crate) fn difference(&self) -> Option<String> {
         let (real, simulated) = (&self.real, self.simulated);
         if real.retransmissions.packets + real.resets.packets > 0 {
@@ -33,7 +33,7 @@ impl Agreement<'_> {
             .then(|| format!("the kernel sent {real:?}, the simulator {simulated:?}"))
     }
 
-    /// A line of a table: the kernel's numbers, and the simulator's where they differ.
+    /// Returns a line of a table: the kernel's numbers, and the simulator's where they differ.
     pub(crate) fn row(&self, version: &str, mtu: u16, mode: &str) -> String {
         let (real, simulated) = (self.real.counted(), self.simulated.counted());
         let both = |of: fn(Sum) -> usize| match (of(real), of(simulated)) {

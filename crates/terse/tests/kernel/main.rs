@@ -1,8 +1,8 @@
-//! `terse compare` against a real kernel: `terse client` and `terse server` in two network namespaces, their packets
-//! captured, beside what the simulator says of the same certificates, versions, modes and MTUs.
+//! `terse compare` is compared with a real kernel: the packets of `terse client` and `terse server` in two network
+//! namespaces are captured, for the simulator's certificates, versions, modes and MTUs.
 //!
-//! Needs root, to make the namespaces; Debian's iproute2, ethtool and tcpdump. Without, it says so and is skipped; with
-//! `TERSE_REQUIRE_ALL=1` that is a failure.
+//! The test needs root, to make the namespaces, and Debian's iproute2, ethtool and tcpdump. Without them it says so and
+//! is skipped; with `TERSE_REQUIRE_ALL=1` that is a failure.
 
 #![cfg(target_os = "linux")]
 
@@ -29,14 +29,15 @@ const MTUS: [u16; 3] = [1500, 576, 127];
 const VERSIONS: [&str; 2] = ["1.2", "1.3"];
 const MODES: [&str; 4] = ["full", "bithac", "compact", "resumed"];
 
-/// What `terse compare` takes by itself for certificates of its own with RSA keys.
+/// The algorithms that `terse compare` chooses for RSA certificates of its own.
 const ALGORITHMS: &str = "--suite TLS_AES_128_GCM_SHA256 --suite TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256 --group x25519 \
                           --sigalg rsa_pss_rsae_sha256 --sigalg rsa_pkcs1_sha256";
 
-/// How often a connection is made until it agrees: on a busy machine an acknowledgement may be late, and TCP sends again.
+/// The most attempts at a connection that agrees: on a busy machine an acknowledgement may be late, so that TCP
+/// retransmits.
 const ATTEMPTS: usize = 5;
 
-/// After this, something hangs.
+/// The time after which a program is taken to hang.
 const SAFETY_LIMIT: Duration = Duration::from_secs(60);
 
 #[test]
@@ -69,7 +70,7 @@ fn the_simulator_agrees_with_the_kernel() {
     assert!(differing.is_empty(), "the simulator does not send what the kernel sends:\n{}", differing.join("\n"));
 }
 
-/// A real connection that agrees with `simulated`, or the last attempt at one.
+/// Returns a real connection that agrees with `simulated`, or the last attempt.
 fn agreement<'s>(link: &Link, pki: &Path, (version, mode): (&str, &str), simulated: &'s Traffic) -> Agreement<'s> {
     let mut met = Agreement { real: connect(link, pki, version, mode), simulated };
     for _ in 1..ATTEMPTS {
@@ -95,7 +96,7 @@ fn make_certificates(pki: &Path) {
     }
 }
 
-/// What `terse compare` says of all versions, MTUs and modes, in this order.
+/// Returns the simulator's connections of all versions, MTUs and modes, in this order.
 fn simulate(pki: &Path) -> Vec<Traffic> {
     let file = pki.join("compare.pcapng");
     let (pki, pcapng) = (pki.display(), file.display());
@@ -118,7 +119,7 @@ fn simulate(pki: &Path) -> Vec<Traffic> {
     captures
 }
 
-/// A real connection, after another where the mode needs one.
+/// Makes a real connection, after another where the mode needs one.
 fn connect(link: &Link, pki: &Path, version: &str, mode: &str) -> Traffic {
     let kept = tempfile::tempdir().unwrap();
     let (files, directory) = (pki.display(), kept.path().display());
@@ -183,7 +184,7 @@ fn connect(link: &Link, pki: &Path, version: &str, mode: &str) -> Traffic {
     }
 }
 
-/// tcpdump, once it listens.
+/// Starts tcpdump, and waits until it listens.
 fn record(link: &Link, file: &Path) -> std::process::Child {
     let mut command: Command = link.command(End::Client, "tcpdump");
     command.args(["-i", INTERFACE, "-U", "--immediate-mode", "-Z", "root", "-w"]).arg(file).arg("tcp");
@@ -194,6 +195,6 @@ fn record(link: &Link, file: &Path) -> std::process::Child {
     child
 }
 
-/// The messages, as long as those of `terse compare`: 14 and 22 bytes.
+/// The messages have the lengths of those of `terse compare`: 14 and 22 bytes.
 const REQUEST: &str = "temperature=21";
 const REPLY: &str = "noted:temperature=21:1";

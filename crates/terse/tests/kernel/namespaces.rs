@@ -1,6 +1,6 @@
-//! Two network namespaces with a link between them, each with the TCP of the kernel that runs the test.
+//! Two network namespaces have a link between them, each with the TCP of the kernel that runs the test.
 //!
-//! What must always hold: the namespaces go when the test does, however it ends; no other test has the same ones.
+//! What must always hold: the namespaces are removed with the test, however it ends; no other test has the same ones.
 
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -23,17 +23,18 @@ struct Namespace(String);
 
 /// The server's address on the link.
 pub(crate) const SERVER: &str = "192.0.2.1";
-/// The client's.
+/// The client's address on the link.
 const CLIENT: &str = "192.0.2.2";
-/// What the link is called at both ends.
+/// The name of the link at both ends.
 pub(crate) const INTERFACE: &str = "eth0";
 
-/// Debian's packages, and how each program is asked whether it is there.
+/// The tools, the option by which each shows its version, and Debian's packages.
 const TOOLS: [(&str, &str, &str); 3] =
     [("ip", "-V", "iproute2"), ("ethtool", "--version", "ethtool"), ("tcpdump", "--version", "tcpdump")];
 
 impl Link {
-    /// A link that carries IPv4 packets of `mtu` bytes at most. The error says why this machine cannot have one.
+    /// Creates a link that carries IPv4 packets of at most `mtu` bytes. The error says why this machine cannot have
+    /// one.
     pub(crate) fn new(mtu: u16) -> Result<Self, String> {
         for (tool, version, package) in TOOLS {
             let output = Command::new(tool).arg(version).output();
@@ -44,8 +45,9 @@ impl Link {
         ip(&format!("link add {INTERFACE} netns {client} type veth peer name {INTERFACE} netns {server}"))?;
         for (end, address) in [(&link.client, CLIENT), (&link.server, SERVER)] {
             let name = &end.0;
-            // Hosts that have IPv6 look for routers. A new namespace has the kernel's own defaults for TCP, but for congestion
-            // control and the sizes of buffers, which are its host's; the buffers are never full here.
+            // Hosts with IPv6 look for routers, so that it is disabled. A new namespace has the kernel's defaults for
+            // TCP, except for congestion control and the sizes of buffers, which are its host's; the buffers are never
+            // full here.
             end.set("net/ipv6/conf/all/disable_ipv6", &["1"]).ok();
             end.set("net/ipv4/tcp_congestion_control", &["cubic", "reno"])?;
             run(end
@@ -58,7 +60,7 @@ impl Link {
         Ok(link)
     }
 
-    /// A command that runs at one end.
+    /// Returns a command that runs at one end.
     pub(crate) fn command(&self, end: End, program: &str) -> Command {
         match end {
             End::Client => self.client.command(program),
@@ -82,7 +84,7 @@ impl Namespace {
         command
     }
 
-    /// Sets a kernel parameter to the first of the values that it takes.
+    /// Sets a kernel parameter to the first value that it accepts.
     fn set(&self, parameter: &str, values: &[&str]) -> Result<(), String> {
         let mut result = Ok(());
         for value in values {

@@ -1,4 +1,4 @@
-//! What went over a link, taken apart by layer and by purpose: the same for captures of a kernel and of the simulator.
+//! Traffic on a link is taken apart by layer and by purpose, in captures of a kernel and of the simulator alike.
 
 use core::ops::Add;
 use std::collections::BTreeMap;
@@ -22,22 +22,22 @@ pub(crate) struct Sum {
     pub(crate) layers: Layers,
 }
 
-/// One connection, both ways.
+/// One connection, in both directions.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Traffic {
     pub(crate) syn: Sum,
     pub(crate) data: Sum,
-    /// FIN without data.
+    /// FINs without data.
     pub(crate) fin: Sum,
     pub(crate) pure_acks: Sum,
-    /// What takes sequence numbers that were sent before.
+    /// Segments whose sequence numbers were sent before.
     pub(crate) retransmissions: Sum,
     pub(crate) resets: Sum,
     /// The payloads of the client's data, in order.
     pub(crate) from_client: Vec<usize>,
-    /// Those of the server's.
+    /// The payloads of the server's data, in order.
     pub(crate) from_server: Vec<usize>,
-    /// Both sides have finished, and know it of each other.
+    /// Whether both sides have finished, and know it of each other.
     pub(crate) is_over: bool,
 }
 
@@ -49,7 +49,7 @@ impl Add for Sum {
     }
 }
 
-/// One way of a connection.
+/// One direction of a connection.
 #[derive(Clone, Copy, Default)]
 struct Way {
     next: Option<SequenceNumber>,
@@ -58,7 +58,7 @@ struct Way {
 }
 
 impl Traffic {
-    /// The last connection in a file of tcpdump, which may still be growing.
+    /// Returns the last connection in a file of tcpdump, which may still be growing.
     pub(crate) fn of_tcpdump(path: &Path) -> Self {
         let mut frames = Vec::new();
         if let Ok(mut reader) = File::open(path).map_err(drop).and_then(|file| PcapReader::new(file).map_err(drop)) {
@@ -69,7 +69,7 @@ impl Traffic {
         Self::new(&frames)
     }
 
-    /// Those in a file of `terse compare`, by the client's address: one for each row.
+    /// Returns the connections in a file of `terse compare`, by the client's address: one for each row.
     pub(crate) fn of_compare(path: &Path) -> Vec<Self> {
         let mut rows: BTreeMap<IpAddr, Vec<Vec<u8>>> = BTreeMap::new();
         let mut reader = PcapNgReader::new(File::open(path).unwrap()).unwrap();
@@ -85,7 +85,7 @@ impl Traffic {
         rows.values().map(|frames| Self::new(frames)).collect()
     }
 
-    /// Every segment of TCP in `frames`, which are of one connection.
+    /// Parses all TCP segments in `frames`, which are of one connection.
     fn new(frames: &[Vec<u8>]) -> Self {
         let mut traffic = Self::default();
         let mut ways = [Way::default(); 2];
@@ -118,7 +118,7 @@ impl Traffic {
         traffic
     }
 
-    /// All packets but pure acknowledgements.
+    /// Returns the sum of all packets but pure acknowledgements.
     pub(crate) fn counted(&self) -> Sum {
         self.syn + self.data + self.fin + self.retransmissions + self.resets
     }
@@ -140,5 +140,5 @@ impl Way {
     }
 }
 
-/// Servers have ports below, clients above: Linux gives clients ports from 32768 on.
+/// The first port of clients: Linux gives them ports from 32768 on, and servers have lower ones.
 const EPHEMERAL: u16 = 32_768;
