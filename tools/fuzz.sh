@@ -78,14 +78,21 @@ case $command in
         [ "$#" = 0 ] || targets=$*
         echo "fuzz: building the targets"
         build
-        findings=
+        # As many at a time as there are processors.
+        findings=$(mktemp)
+        running=0
         for target in $targets; do
-            run "$seconds" "$target" || findings="$findings $target"
+            { run "$seconds" "$target" || printf ' %s' "$target" >>"$findings"; } &
+            running=$((running + 1))
+            [ "$((running % $(nproc)))" != 0 ] || wait
         done
-        if [ -n "$findings" ]; then
-            echo "fuzz: findings in:$findings"
+        wait
+        if [ -s "$findings" ]; then
+            echo "fuzz: findings in:$(cat "$findings")"
+            rm -f "$findings"
             exit 1
         fi
+        rm -f "$findings"
         echo "fuzz: no findings in: $targets"
         ;;
     replay)
