@@ -66,7 +66,7 @@ impl Scenario {
     }
 }
 
-/// Of all attacked handshakes.
+/// The seed of all attacked handshakes.
 pub(crate) const SEED: u64 = 7;
 
 /// Has `drive` run a connection of `setup`, and looks at the victim afterwards.
@@ -212,7 +212,7 @@ pub(crate) fn case(
     case_with(name, kind, alter, error, alert)
 }
 
-/// The same, with what a closure captures.
+/// Returns a case whose alteration is a closure that captures values.
 pub(crate) fn case_with<F>(
     name: &'static str,
     kind: HandshakeType,
