@@ -147,7 +147,7 @@ fn common(common: &mut Common, options: &Options, observations: &Observations) -
         common.set_datagrams(Some(datagrams(options)));
     }
     common.set_trace(observations.messages.clone());
-    // As BoringSSL; `-expect-extended-master-secret` then has something to expect.
+    // This is as in BoringSSL; `-expect-extended-master-secret` then has something to expect.
     common.set_require_extended_master_secret(options.expect.extended_master_secret);
     if !options.curves.is_empty() {
         common.set_groups(options.curves.iter().copied().map(NamedGroup).collect::<Vec<_>>());
@@ -161,7 +161,7 @@ fn common(common: &mut Common, options: &Options, observations: &Observations) -
         if !common.signature_schemes().iter().copied().all(known) {
             return Err(Refusal::Unimplemented(format!("-verify-prefs {:?}", common.signature_schemes())).into());
         }
-        // The runner signs its chains with one algorithm, whatever is under test.
+        // The runner signs its chains with one algorithm, whatever the test is about.
         common.set_signature_schemes_of_chains(
             PROVIDER.signatures.by_scheme.iter().map(|(known, _)| *known).collect::<Vec<_>>(),
         );

@@ -27,7 +27,7 @@ pub fn run(data: &[u8]) {
     let chain: Vec<_> = items.iter().map(|der| CertificateDer::from(*der)).collect();
     let first = items.first().copied().unwrap_or_default();
     if what & 0x80 != 0 {
-        // The first is the response. Without a chain it is about the server's certificate.
+        // The first item is the response. Without a chain it is about the server's certificate.
         let trust = pki::trust().with_stapling(Stapling::Require).accept_without_clock();
         let known = [SERVER, INTERMEDIATE].map(CertificateDer::from);
         let chain = if chain.len() > 1 { &chain[1..] } else { &known[..] };

@@ -55,12 +55,12 @@ pub struct DatagramMachine {
 }
 
 impl DatagramMachine {
-    /// A client. Its ClientHello is sent.
+    /// Creates a client, which has sent its ClientHello.
     pub fn client(mut config: ConfigBuilder<ClientConfig>, tweaks: Tweaks) -> Self {
         let alert_counter = Arc::new(AlertCounter::default());
         config.trace(alert_counter.clone());
         let (now, mut rng, common) = (tweaks.now(), SeededRng::new(1), config.config().common().clone());
-        // The first thing that is drawn.
+        // The connection ID is the first draw of the generator.
         let mut cid = vec![0; common.datagrams().and_then(|settings| settings.connection_id).unwrap_or(0).into()];
         SeededRng::new(1).fill(&mut cid).expect("it never fails");
         let connection =

@@ -108,7 +108,8 @@ enum Progress {
 }
 
 impl Server {
-    /// Without connections. `how` addresses change is asked for, unless a tweak says that they may.
+    /// Creates a server without connections. `how` chooses the policy for changes of address, unless a tweak allows
+    /// them.
     pub fn new(config: ConfigBuilder<ServerConfig>, tweaks: Tweaks, how: usize) -> Self {
         let change = [AddressChange::Check, AddressChange::Limited, AddressChange::Refuse][how % 3];
         let mut rng = SeededRng::new(3);

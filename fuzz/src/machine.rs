@@ -50,7 +50,7 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// A client. Its ClientHello is sent.
+    /// Creates a client, which has sent its ClientHello.
     pub fn client(mut config: ConfigBuilder<ClientConfig>, tweaks: Tweaks) -> Self {
         let alert_counter = Arc::new(AlertCounter::default());
         config.trace(alert_counter.clone());

@@ -70,7 +70,7 @@ fn limited(mut setup: Setup, versions: &[ProtocolVersion], datagrams: Option<Dat
         common.set_versions(versions.to_vec());
         common.set_datagrams(datagrams);
         if datagrams.is_some() {
-            // It has keys for less than is kept for what is sent again.
+            // Keys of this suite protect fewer records than are reserved for retransmissions.
             common.edit_suites(|suites| suites.retain(|suite| *suite != CipherSuite::TLS_AES_256_GCM_SHA384));
         }
     }
@@ -264,7 +264,7 @@ impl Tweaks {
         !self.has(13)
     }
 
-    /// The client of `mode`.
+    /// Returns the configuration of the client of `mode`.
     pub fn client(self, mode: &Mode) -> ConfigBuilder<ClientConfig> {
         let mut config = mode.setup.client.clone();
         self.common(config.common_mut());
@@ -281,7 +281,7 @@ impl Tweaks {
         config
     }
 
-    /// The server of `mode`.
+    /// Returns the configuration of the server of `mode`.
     pub fn server(self, mode: &Mode) -> ConfigBuilder<ServerConfig> {
         let mut config = mode.setup.server.clone();
         self.common(config.common_mut());
@@ -291,7 +291,7 @@ impl Tweaks {
         let asks = config.config().client_authentication().trust().is_some();
         config.certificate_authorities(self.has(7) && asks);
         if self.has(10) && config.config().resumption().is_none() {
-            // A store that is not shared: what it keeps ends with the connection.
+            // The store is not shared: its content ends with the connection.
             let store = Arc::new(OneRecord::default());
             config.resumption(Some(ServerResumption::Stateful { store, lifetime_seconds: 60 }));
         }

@@ -18,29 +18,29 @@ pub const CLIENT: &[u8] = include_bytes!("../pki/client.der");
 /// The intermediate's revocation list, which revokes the client's certificate.
 pub const CRL: &[u8] = include_bytes!("../pki/crl.der");
 
-/// Trust in the root.
+/// Returns trust in the root.
 pub fn trust() -> Trust {
     Trust::new(&[ROOT.into()]).expect("the root is well-formed")
 }
 
-/// The same, with the revocation list.
+/// Returns trust in the root, with the revocation list.
 pub fn trust_with_crl() -> Trust {
     let crl = CertificateRevocationListDer::from(CRL);
     trust().with_crls(&[crl]).expect("the list is well-formed")
 }
 
-/// Trust in the raw public key of `leaf`.
+/// Returns trust in the raw public key of `leaf`.
 pub fn raw_trust(leaf: &'static [u8]) -> Trust {
     Trust::raw_public_keys(&[public_key(leaf)]).expect("the key is well-formed")
 }
 
-/// A credential with `leaf` and the intermediate.
+/// Returns a credential with `leaf` and the intermediate.
 pub fn credential(leaf: &'static [u8], is_slow: bool) -> Credential {
     let chain = vec![CertificateDer::from(leaf), CertificateDer::from(INTERMEDIATE)];
     Credential::new(chain, Key::shared(public_key(leaf), is_slow)).expect("the chain is well-formed")
 }
 
-/// A credential with the raw public key of `leaf`.
+/// Returns a credential with the raw public key of `leaf`.
 pub fn raw_credential(leaf: &'static [u8]) -> Credential {
     let key = Key::shared(public_key(leaf), false);
     Credential::raw_public_key(key).expect("the key is well-formed")

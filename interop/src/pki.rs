@@ -42,7 +42,7 @@ pub fn from_hex(text: &str) -> Vec<u8> {
     digits.chunks(2).map(|pair| pair[0] << 4 | pair[1]).collect()
 }
 
-/// Who holds a certificate.
+/// The holder of a certificate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Side {
     /// The client.
@@ -206,7 +206,7 @@ impl Pki {
         self.authority.root().clone()
     }
 
-    /// Trust in the root.
+    /// Returns trust in the root.
     pub fn trust(&self) -> Trust {
         Trust::new(&[self.root()]).expect("a valid root")
     }

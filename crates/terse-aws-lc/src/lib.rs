@@ -40,6 +40,7 @@ const fn provider() -> CryptoProvider {
         .sha1(Some(hash::sha1))
 }
 
-/// As [`PROVIDER`], with ephemeral secrets that are made of the `rng` arguments: for machines whose randomness must come
-/// from a source of their own. A handshake with a NIST curve takes one multiplication more on each side.
+/// The provider with ephemeral secrets that are made of the `rng` arguments, otherwise equal to [`PROVIDER`]: for
+/// machines whose randomness must come from a source of their own. A handshake with a NIST curve takes one more
+/// multiplication on each side.
 pub static EXTERNAL_RANDOMNESS: CryptoProvider = provider().groups(group::external_randomness::ALL);

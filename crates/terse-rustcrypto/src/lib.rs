@@ -50,7 +50,7 @@ pub mod sign;
 pub mod suites;
 pub mod verify;
 
-/// Everything that this crate offers, in its order of preference.
+/// The provider with everything that this crate offers, in its order of preference.
 pub static PROVIDER: CryptoProvider = CryptoProvider::new("rustcrypto", verify::ALL, hash::SHA256, sign::load_key)
     .tls13_suites(suites::ALL_TLS13)
     .tls12_suites(suites::ALL_TLS12)

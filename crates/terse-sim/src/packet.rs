@@ -22,7 +22,7 @@ pub(crate) const fn ip_header_len(address: IpAddr) -> usize {
     if address.is_ipv4() { IPV4_HEADER_LEN } else { IPV6_HEADER_LEN }
 }
 
-/// The hop limit of what a host sends, the one that RFC 6282 compresses to nothing.
+/// The hop limit of a host's packets: the one that RFC 6282 compresses to nothing.
 const HOP_LIMIT: u8 = 64;
 
 /// An IP packet.
@@ -40,7 +40,7 @@ impl Packet {
     /// too long.
     pub fn new(source: IpAddr, destination: IpAddr, protocol: IpProtocol, ecn: Ecn, payload: &[u8]) -> Option<Self> {
         let header = ip_header_len(source);
-        // The lengths of both headers have 16 bits; in IPv4 they count the header.
+        // The lengths in both headers have 16 bits; in IPv4 the header counts.
         if header + payload.len() > usize::from(u16::MAX) {
             return None;
         }

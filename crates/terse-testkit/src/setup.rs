@@ -31,11 +31,11 @@ const LIFETIME: u32 = 7200;
 /// The configurations of a client and a server.
 #[derive(Clone, Debug)]
 pub struct Setup {
-    /// The client; it has a credential.
+    /// The client's configuration; it has a credential.
     pub client: ConfigBuilder<ClientConfig>,
     /// The server.
     pub server: ConfigBuilder<ServerConfig>,
-    /// What the client of a pair sends as early data.
+    /// The early data that the client of a pair sends.
     pub early_data: Vec<u8>,
     /// Whether each pair of [`Self::pair`] has new stores, for all that can be kept, in [`Pair::stores`].
     pub keeps: bool,

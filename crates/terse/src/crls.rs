@@ -38,7 +38,8 @@ struct Stamp {
 }
 
 impl CrlFiles {
-    /// `trust` with the CRLs of `paths`, and what keeps them up to date; of none: without revocation.
+    /// Returns `trust` with the CRLs of `paths`, and the files that keep them up to date; without paths there is no
+    /// revocation.
     pub(crate) fn open(trust: Trust, paths: &[PathBuf]) -> Result<(Trust, Option<Self>), Failure> {
         if paths.is_empty() {
             return Ok((trust, None));
@@ -76,7 +77,7 @@ impl CrlFile {
         Ok(Self { path: path.into(), stamp, crls: read(path)? })
     }
 
-    /// Whether there is something new.
+    /// Reads the file if it has changed. Returns whether it has.
     fn refresh(&mut self) -> Result<bool, Failure> {
         let stamp = Stamp::of(&self.path);
         if stamp == self.stamp {
@@ -88,7 +89,7 @@ impl CrlFile {
     }
 }
 
-/// All CRLs of a file, each of which parses.
+/// Reads all CRLs of a file, each of which must parse.
 fn read(path: &Path) -> Result<Vec<CertificateRevocationListDer<'static>>, Failure> {
     let crls = files::read_crls(path).map_err(failed)?;
     Trust::nobody().with_crls(&crls).map_err(|error| in_file(path, error))?;

@@ -154,7 +154,7 @@ impl Server {
         }
         if !args.no_tickets {
             config.resumption(Some(sessions::server_resumption(provider, args.stateful_tickets)?));
-            // With a cookie there is none.
+            // A server that sends cookies takes no early data.
             let is_possible = !shared.datagrams.is_given() || args.no_cookie;
             let early_data = args.early_data_size.unwrap_or(if is_possible { DEFAULT_EARLY_DATA } else { 0 });
             config.early_data((early_data > 0).then(|| ServerEarlyData::new(early_data)));

@@ -62,7 +62,7 @@ impl Cost {
     }
 }
 
-/// A handshake between a client and a server of ours, and an exchange of data, after which caches know each other.
+/// Runs a handshake between a client and a server of ours, and an exchange of data, after which the caches are filled.
 pub(super) fn ours(case: &Case) -> (Summary, Cost) {
     let (listener, _) = listener();
     let relay = Relay::to(listener.local_addr().expect("it listens").port());

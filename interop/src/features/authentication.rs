@@ -30,7 +30,7 @@ fn server_only(cell: Cell, provider: &'static CryptoProvider) {
     }
     let summary = cell.complete(&Case::new(provider));
     if cell.is_tls13() && cell.role == Role::Client && cell.peer.sends_tickets_unasked() {
-        // Tickets, though our client has not said that it can use any; they must do no harm.
+        // The server sends tickets, though our client has not said that it can use any; they must do no harm.
         assert!(summary.received.post_handshake_bytes > 0, "the peer's server sends tickets");
     }
 }

@@ -51,7 +51,7 @@ fn after_hello_retry_request(cell: Cell) {
     let mut meeting = first(cell, &case);
     meeting.again(&cell.case(&case));
     let summary = meeting.summary();
-    // These clients know from the first connection which group the server takes.
+    // These clients know the server's group from the first connection.
     let knows = cell.role == Role::Server && cell.peer.remembers_groups();
     assert_eq!((summary.mode, summary.round_trips), (Mode::Resumed, if knows { 1 } else { 2 }));
     meeting.exchange("resumed");

@@ -8,7 +8,7 @@ use terse_tls::{AlertDescription, CertificateError, Datagrams, Error, ProtocolVe
 
 use crate::world::{EchoServer, SAFETY_LIMIT, client, configs, configs_of, datagrams, socket};
 
-/// Gives up after three attempts.
+/// Returns a client's configuration that gives up after three attempts.
 fn impatient() -> terse_tls::ConfigBuilder<terse_tls::ClientConfig> {
     configs(Datagrams::default().initial_timeout(20).min_timeout(20).max_retransmissions(2)).0
 }

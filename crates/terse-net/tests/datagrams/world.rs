@@ -28,12 +28,12 @@ pub fn datagrams() -> Datagrams {
     Datagrams::default().initial_timeout(100).min_timeout(100).max_timeout(800).max_retransmissions(60)
 }
 
-/// A client and a server that requires a certificate.
+/// Returns the configurations of a client and of a server that requires a certificate.
 pub fn configs(datagrams: Datagrams) -> (ConfigBuilder<ClientConfig>, ConfigBuilder<ServerConfig>) {
     configs_of("Plant CA", datagrams)
 }
 
-/// Both know a CA of this name.
+/// Returns configurations with certificates of a CA with this name.
 pub fn configs_of(ca: &str, datagrams: Datagrams) -> (ConfigBuilder<ClientConfig>, ConfigBuilder<ServerConfig>) {
     configs_with(ca, datagrams, |key| key)
 }
@@ -69,7 +69,7 @@ pub fn socket() -> UdpSocket {
     UdpSocket::bind("127.0.0.1:0").unwrap()
 }
 
-/// A client of the server at `address`.
+/// Returns a client of the server at `address`.
 pub fn client(config: &ConfigBuilder<ClientConfig>, address: SocketAddr) -> DatagramClient {
     let socket = socket();
     socket.connect(address).unwrap();

@@ -100,7 +100,7 @@ impl Comparison {
         let mut met = Vec::new();
         let (mut failed, mut first_failure) = (0, None);
         for run in 0..self.runs {
-            // Each with stores of its own, so that no run profits from the one before.
+            // Each run has its own stores, so that none profits from the one before.
             let pair = parties.pair(setting.version, setting.mode, max_datagram).map_err(Failed::Configuration)?;
             match self.one(setting, &pair, run, &keys, probe) {
                 Ok(connection) => met.push(connection),

@@ -18,9 +18,9 @@ use super::setting::{Mode, Version};
 /// The two sides, in what all modes share: their certificates, trust anchors and algorithms.
 #[derive(Clone, Debug)]
 pub struct Parties {
-    /// The client. What depends on the mode is set for each: version, caching, resumption, pre-shared keys, datagrams.
+    /// The client's configuration. Version, caching, resumption, pre-shared keys and datagrams are set by the mode.
     pub client: ConfigBuilder<ClientConfig>,
-    /// The server, likewise.
+    /// The server's configuration. Version, caching, resumption, pre-shared keys and datagrams are set by the mode.
     pub server: ConfigBuilder<ServerConfig>,
     /// The server as the client knows it.
     pub address: ServerAddress,
@@ -57,7 +57,7 @@ impl Pair {
 }
 
 impl Parties {
-    /// The two sides for `mode` in `version`, with datagrams of at most `max_datagram` bytes.
+    /// Returns the two sides for `mode` in `version`, with datagrams of at most `max_datagram` bytes.
     ///
     /// Fails if the configurations cannot be used so.
     pub fn pair(&self, version: Version, mode: Mode, max_datagram: usize) -> Result<Pair, ApiMisuse> {
@@ -132,7 +132,7 @@ fn with_key(
     psk: &ExternalPsk,
 ) {
     if version.protocol_version() == ProtocolVersion::TLS_1_2 {
-        // In TLS 1.2 the suite says what authenticates; this one is forward secret (RFC 8442).
+        // In TLS 1.2 the cipher suite names the authentication; this suite is forward secret (RFC 8442).
         for common in [client.common_mut(), server.common_mut()] {
             common.set_suites(Vec::from([CipherSuite::TLS_ECDHE_PSK_WITH_AES_128_CCM_8_SHA256]));
         }
@@ -148,5 +148,5 @@ fn with_key(
 /// The capacity of caches and session stores. Connections run one after the other, so that few entries are needed.
 const CAPACITY: usize = 8;
 
-/// Of sessions, in seconds: longer than any simulated connection, and as long as may be.
+/// The lifetime of sessions in seconds: the longest that is allowed, and longer than any simulated connection.
 const LIFETIME: u32 = MAX_LIFETIME;

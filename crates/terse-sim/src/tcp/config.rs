@@ -5,7 +5,7 @@ use core::time::Duration;
 
 use super::segment::FIXED_HEADER;
 
-/// What a connection does, and how long it waits for what.
+/// The behaviour of a connection, and its timeouts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
     /// The MSS option: the most payload that is accepted in a segment, in bytes, options not counted. It also limits

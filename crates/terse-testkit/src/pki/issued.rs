@@ -52,7 +52,7 @@ impl Pki {
         self.authority.root().clone()
     }
 
-    /// Trust in the root.
+    /// Returns trust in the root.
     pub fn trust(&self) -> Trust {
         Trust::new(&[self.root()]).expect("a valid root")
     }

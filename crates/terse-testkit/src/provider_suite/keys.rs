@@ -134,7 +134,7 @@ pub fn contradictions(provider: &CryptoProvider) {
     for pem in [P256_PKCS8, P384_PKCS8, include_str!("data/p256.sec1.pem"), ED25519_V2] {
         let key = private_key(pem);
         assert!(provider.load_key(&key).is_ok());
-        // the public key stands at the end
+        // The public key is at the end.
         let mut changed = key.secret_der().to_vec();
         *changed.last_mut().expect("not empty") ^= 1;
         assert_eq!(provider.load_key(&like(&key, changed)).err(), Some(KeyError::Malformed));

@@ -72,7 +72,7 @@ fn only_what_is_missing_is_sent_again() {
                 assert!(again.iter().all(|byte| (byte.0, byte.1) == (Side::Client as usize, 0)), "{what}");
                 0
             } else if let Some(numbers) = of.acknowledges() {
-                // Nor can an ACK itself be acknowledged.
+                // An ACK itself cannot be acknowledged.
                 let unheard =
                     good.iter().filter(|record| numbers.contains(&record.number) && record.from == Side::Client);
                 assert!(again.is_subset(&unheard.flat_map(bytes_of).collect()), "{what}");

@@ -57,7 +57,7 @@ pub(crate) fn attacked(
     })
 }
 
-/// The same, over any network.
+/// Runs a connection over `network`, and sends data both ways if it succeeds.
 fn over(version: ProtocolVersion, settings: Datagrams, network: impl Fn(&Datagram) -> Fate) -> DatagramPair {
     let mut pair = pair(version, settings);
     if pair.run(&network).is_ok() && pair.client.is_connected() && pair.server.is_connected() {
@@ -283,7 +283,7 @@ fn records_of_another_version_are_not_acknowledged() {
             setup.client.versions(versions.clone());
             let mut pair = setup.datagram_pair(SEED);
             let fate = |datagram: &Datagram| match datagram.from {
-                // Of the server's flight only the first datagram arrives at first.
+                // At first, only the first datagram of the server's flight arrives.
                 Side::Server if (2..12).contains(&datagram.number) => vec![(DELAY, forged.clone())],
                 Side::Server if is_before && datagram.number == 1 => {
                     vec![(DELAY - 1, forged.clone()), (DELAY, datagram.bytes.clone())]

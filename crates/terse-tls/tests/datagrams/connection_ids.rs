@@ -143,7 +143,7 @@ fn requests_and_answers_may_be_lost() {
     }
 }
 
-/// Of many, few are provided and fewer are kept.
+/// If many IDs are requested, few are provided and fewer are kept.
 #[test]
 fn there_are_few() {
     let (mut world, handle) = world();

@@ -257,7 +257,7 @@ fn fragments_of_two_hellos_do_not_meet() {
     }
 }
 
-/// Nor are those of a client that is gone, and of the next one there.
+/// Fragments of a client that is gone are not joined with those of the next client at its address.
 #[test]
 fn fragments_of_two_clients_do_not_meet() {
     for version in BOTH_VERSIONS {
@@ -301,7 +301,7 @@ fn a_flight_for_the_client_before_is_not_taken() {
     }
 }
 
-/// Nor is it sent again once the next one was heard of, so that it cannot come when an answer is due.
+/// A flight for a client that is gone is not retransmitted to the next one, where it could come when an answer is due.
 #[test]
 fn a_flight_for_the_client_before_is_not_sent_again() {
     for version in BOTH_VERSIONS {

@@ -23,7 +23,7 @@ fn ack(numbers: impl IntoIterator<Item = (u64, u64)>) -> Vec<u8> {
     record(ACK, 0, 1_000, &[&(numbers.len() as u16).to_be_bytes()[..], &numbers].concat())
 }
 
-/// Of all that was sent so far and will be.
+/// Returns an ACK of all records that were sent or will be.
 fn of_everything() -> Vec<u8> {
     ack((0..4).flat_map(|epoch| (0..60).map(move |number| (epoch, number))))
 }
@@ -194,7 +194,7 @@ fn a_key_with_short_tags_does_not_live_to_see_many_forgeries() {
     }
     let over = pair.deliver(Side::Client, forgery(127)).and_then(|()| pair.deliver(Side::Client, forgery(128)));
     assert_eq!(over.unwrap_err().error, Error::Crypto(CryptoError::DecryptFailed));
-    // Those of other suites are guessed by nobody.
+    // Tags of other suites cannot be guessed.
     let (mut pair, _) = connected(self::setup());
     for number in 0..10_000 {
         pair.deliver(Side::Client, forgery(number as u8)).unwrap();

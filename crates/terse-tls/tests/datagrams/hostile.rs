@@ -90,7 +90,7 @@ fn key_updates_without_end_are_the_end() {
             }
             deliver(pair, client.record(ContentType::HANDSHAKE, &content))
         };
-        // Those under the same key are not waited for.
+        // Under one key only two are accepted, because the receiver keeps one earlier epoch.
         let taken = if in_one_epoch { 2 } else { 32 };
         for count in 0..taken {
             update(&mut pair, count).unwrap();

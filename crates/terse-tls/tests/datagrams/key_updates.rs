@@ -124,7 +124,7 @@ fn a_lost_key_update_is_sent_again() {
     }
 }
 
-/// Of `b"meanwhile"`, in a datagram.
+/// The length of `b"meanwhile"` in a datagram.
 const DATA_LEN: usize = 2 + 9 + 1 + 16;
 
 /// RFC 9147, 8: a KeyUpdate that nobody acknowledges ends the connection: its sender could never change keys again.

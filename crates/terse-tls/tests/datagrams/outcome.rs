@@ -17,7 +17,7 @@ use terse_tls::{CipherSuite, Error, Event, NamedGroup, ProtocolVersion, Signatur
 
 use crate::modes::Scenario;
 
-/// Of all handshakes that are disturbed by a rule.
+/// The seed of all handshakes that a rule disturbs.
 pub(crate) const SEED: u64 = 7;
 
 /// What a side reports that losses must not change.
@@ -69,7 +69,7 @@ impl Scenario {
         self.run_counting(what, seed, fate).0
     }
 
-    /// The same, of a disturbance that no connection fails from. Returns how many datagrams were sent again.
+    /// Runs a handshake that must succeed with this `fate`. Returns how many datagrams were retransmitted.
     pub(crate) fn survives(&self, what: &str, fate: impl FnMut(&Datagram) -> Fate) -> usize {
         let (outcome, again) = self.run_counting(what, SEED, fate);
         assert_eq!(outcome, Outcome::Connected, "{}: {what}", self.name);

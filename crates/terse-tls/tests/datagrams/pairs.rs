@@ -1,7 +1,7 @@
 //! Pairs of datagrams lost, the second of which may be the first one sent again; and paths that are dead for a while.
 //!
-//! Of a handshake in few datagrams all pairs; of a longer one the first is each of 16 that are evenly spread, and the
-//! second comes 1, 2, 4, 8 ... after it.
+//! In a handshake of few datagrams all pairs are lost. In a longer one the first is each of 16 that are evenly spread,
+//! and the second comes 1, 2, 4, 8 ... after it.
 
 use crate::modes::{SCENARIOS, Scenario};
 

@@ -276,7 +276,7 @@ fn it_goes_with_connection_ids() {
             [(ExtensionType::SIGNED_CERTIFICATE_TIMESTAMP, true), (ExtensionType::CONNECTION_ID, false)]
         {
             let mut setup = setup(version, Some(4));
-            // Of the ClientHello with the cookie as well.
+            // This includes the ClientHello with the cookie.
             setup.client.fault(Some(fault(move |_, kind, message| {
                 if kind == HandshakeType::CLIENT_HELLO {
                     remove_extension(message, removed);
@@ -321,7 +321,7 @@ fn a_check_moves_nobody_and_is_answered_where_it_came_from() {
         if version == ProtocolVersion::TLS_1_3 {
             continue; // its last record has no length, so none can be added
         }
-        // The same in a datagram with data: that is where the client is.
+        // The check is then in a datagram with data, which shows where the client is.
         world.clients[0].connection.send_record(CHECK, &[0, 1, 2, 3, 4, 5, 6, 7, 8]).unwrap();
         let mut datagram = world.transmit(0).remove(0);
         datagram.extend(world.say(b"data").remove(0));

@@ -34,7 +34,7 @@ pub(crate) struct Part {
     pub(crate) start: usize,
     pub(crate) end: usize,
     pub(crate) kind: HandshakeType,
-    /// Of the whole message.
+    /// The length of the whole message.
     pub(crate) length: usize,
     /// Where it begins in the content of the record.
     pub(crate) at: usize,

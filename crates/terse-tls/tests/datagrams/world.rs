@@ -109,7 +109,7 @@ impl World {
         self.run_over(&mut || true);
     }
 
-    /// The same; `arrives` says whether the next datagram does.
+    /// Runs until neither side has output left; `arrives` says whether the next datagram arrives.
     pub(crate) fn run_over(&mut self, arrives: &mut dyn FnMut() -> bool) {
         loop {
             let mut idle = true;

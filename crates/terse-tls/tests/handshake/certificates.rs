@@ -216,7 +216,7 @@ fn revocation() {
         case(&|_| vec![crl(0, &[], validity()), crl(1, &[], validity())]).accepted();
         let revoked = case(&|leaf| vec![crl(1, &[&other, leaf], validity())]);
         revoked.refused(CertificateError::Revoked, Alert::CERTIFICATE_REVOKED);
-        // Of the root only: the leaf's issuer is another one.
+        // The only CRL is the root's, and the leaf has another issuer.
         let missing = case(&|_| vec![crl(0, &[], validity())]);
         missing.refused(CertificateError::UnknownRevocationStatus, Alert::CERTIFICATE_UNKNOWN);
         let old = Validity { not_before: NOW - 2 * DAY, not_after: NOW - DAY };

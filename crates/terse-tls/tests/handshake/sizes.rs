@@ -27,7 +27,7 @@ fn longest_content(version: ProtocolVersion, stream: &[u8]) -> usize {
     protected.map(|record| record.len() - HEADER_LEN - nonce - 16).max().unwrap_or(0)
 }
 
-/// Of the content type, which counts in TLS 1.3 only (RFC 8449, 4).
+/// Returns the length of the content type, which counts in TLS 1.3 only (RFC 8449, 4).
 const fn type_len(version: ProtocolVersion) -> usize {
     matches!(version, ProtocolVersion::TLS_1_3) as usize
 }

@@ -98,7 +98,7 @@ fn fatal() {
     }
 }
 
-/// Of a server in a handshake of TLS 1.3, where the client comes last.
+/// Whether the victim is a server of TLS 1.3 that has sent its Finished and waits for the client's.
 fn has_sent_finished(version: ProtocolVersion, victim: Side, state: State) -> bool {
     (version, victim) == (TLS13, Side::Server) && !matches!(state, State::Clear(0, _))
 }

@@ -66,7 +66,7 @@ impl Scenario {
     }
 }
 
-/// Of all attacked handshakes.
+/// The seed of all attacked handshakes.
 pub(crate) const SEED: u64 = 7;
 
 /// Has `drive` run a connection of `setup`, and looks at the victim afterwards.
@@ -164,8 +164,8 @@ fn check_identity(pair: &mut Pair, victim: Side) {
     }
 }
 
-/// Of a connection that failed before the peer's Finished; but a client notes that it failed. What comes too much behind
-/// Finished makes the connection fail as well, and the peer is proven then.
+/// Checks that the victim keeps nothing of a connection that failed before the peer's Finished, except that a client
+/// notes the failure. Surplus messages after Finished make the connection fail as well, but the peer is proven then.
 fn check_kept_nothing(pair: &mut Pair, victim: Side, error: Option<&Error>) {
     static NOTHING: LazyLock<[(usize, usize); 2]> = LazyLock::new(|| {
         let mut pair = Setup::new(&terse_aws_lc::PROVIDER, &terse_aws_lc::PROVIDER, CHAIN).keeping().pair(SEED);
@@ -212,7 +212,7 @@ pub(crate) fn case(
     case_with(name, kind, alter, error, alert)
 }
 
-/// The same, with what a closure captures.
+/// Returns a case whose alteration is a closure that captures values.
 pub(crate) fn case_with<F>(
     name: &'static str,
     kind: HandshakeType,

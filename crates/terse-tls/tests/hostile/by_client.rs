@@ -56,7 +56,7 @@ fn certificate() {
 
 const UNSUPPORTED: Alert = Alert::UNSUPPORTED_CERTIFICATE;
 
-/// Of a Certificate, from either side.
+/// Returns the cases of a Certificate's entries, from either side.
 pub(crate) fn entries(version: ProtocolVersion) -> Vec<Case> {
     let empty = |alter| case("no bytes in an entry", CT, alter, InvalidMessage::IllegalLength, Alert::DECODE_ERROR);
     if version == TLS12 {

@@ -25,7 +25,7 @@ pub(crate) fn entry_extensions(message: &mut Vec<u8>, kinds: &[Ext]) {
     });
 }
 
-/// The same, one.
+/// Gives the last entry of a Certificate one empty extension.
 pub(crate) fn entry_extension(message: &mut Vec<u8>, kind: Ext) {
     entry_extensions(message, &[kind]);
 }

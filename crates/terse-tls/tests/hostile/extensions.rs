@@ -98,7 +98,8 @@ fn twice() {
     let duplicate: Error = InvalidMessage::DuplicateExtension.into();
     for_each_place(|scenario, sent, place, context| {
         for kind in kinds(sent, place) {
-            // The same, or with another content, and in any place but the last, which may be of significance.
+            // The extension is repeated, with its content or another one, at any place but the last, which may be
+            // significant.
             for empty in [true, false] {
                 let verdict = scenario.alter(sent.by, sent.number, move |message| {
                     edit_extensions(message, |all| {

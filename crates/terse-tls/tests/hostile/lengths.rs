@@ -179,8 +179,8 @@ fn lies() {
     assert!(count > 1000, "{count}");
 }
 
-/// A key share of a ServerHello that claims to be empty: what follows parses as an extension, whose type is the group.
-/// That of x25519 nobody has; that of P-256 is extended_master_secret, which is for TLS 1.2.
+/// A key share of a ServerHello claims to be empty: the bytes after it parse as an extension, whose type is the group.
+/// The number of x25519 is no known extension; that of P-256 is extended_master_secret, which is for TLS 1.2.
 const KEYS_AS_EXTENSIONS: [Error; 2] = [
     Error::PeerMisbehaved(PeerMisbehaved::UnsolicitedExtension(Ext(NamedGroup::X25519.0))),
     Error::PeerMisbehaved(PeerMisbehaved::MisplacedExtension(Ext(NamedGroup::SECP256R1.0))),

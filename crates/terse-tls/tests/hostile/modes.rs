@@ -67,7 +67,7 @@ const CACHED: &str = "cached";
 const RESUMED: &str = "resumed";
 const KEEPING: &str = "first contact";
 
-/// Of [`SCENARIOS`].
+/// The chain of [`SCENARIOS`].
 pub(crate) const CHAIN: &str = "ed25519x3";
 
 fn mutual_setup(version: ProtocolVersion) -> Setup {

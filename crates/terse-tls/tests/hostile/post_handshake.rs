@@ -189,7 +189,7 @@ fn key_updates() {
     let good = message(HandshakeType::KEY_UPDATE, &[0]);
     for victim in Side::BOTH {
         for (place, value) in (0..good.len()).flat_map(|place| (0..=255).map(move |value| (place, value))) {
-            // Of the types and of the lengths some; `traffic` has all types.
+            // Only some types and lengths are tried here; `traffic` has all types.
             if value == good[place] || (place, value) == (4, 1) || (place < 4 && value % 16 > 5) {
                 continue;
             }

@@ -111,8 +111,8 @@ fn server_entry(learned: &Learned) -> (usize, usize) {
     per_entry(heap.kept, file, learned.row.entry.as_ref().unwrap())
 }
 
-/// And a second ticket of a scope, which is there only until the server is known to have it, takes its 8 bytes and a
-/// little of what a table grows by.
+/// Entries are as small as documented. A second ticket of a scope, which is kept only until the server is known to have
+/// it, takes its 8 bytes and a little of what a table grows by.
 #[test]
 fn entries_are_as_small_as_they_are_said_to_be() {
     for (chain, most) in [("p256x3", 128), ("ed25519x3", 128), ("rsa2048x3", 340)] {

@@ -1,4 +1,4 @@
-//! The same over datagrams: fragments, records that came too early, and flights that are kept.
+//! The memory of connections over datagrams is bounded: fragments, early records, and flights that are kept.
 
 use alloc::sync::Arc;
 

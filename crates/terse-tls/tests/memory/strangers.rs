@@ -96,7 +96,7 @@ impl Server {
     }
 }
 
-/// Of both extensions that have tickets: 8 bytes, at the end.
+/// Makes up the tickets in both extensions that have them: 8 bytes, at the end.
 fn make_up_tickets(hello: &mut Vec<u8>, number: u64) {
     let ticket = number.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_be_bytes();
     fault::edit_extensions(hello, |extensions| {
@@ -140,7 +140,7 @@ fn made_up_tickets_cost_nothing_that_lasts() {
     }
 }
 
-/// Those who finish, but prove nothing: they make tickets, which push out each other.
+/// Clients that complete a handshake without a certificate make tickets that push out each other.
 #[test]
 fn clients_without_a_certificate_push_out_each_other() {
     const EACH: u64 = 500;

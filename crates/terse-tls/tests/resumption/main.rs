@@ -1,7 +1,7 @@
 //! Resumption, external pre-shared keys and early data in TLS 1.3 (RFC 9846, 2.2, 2.3, 4.3.8 to 4.3.11, 4.7.1, 8; RFC
 //! 9258), on a virtual clock.
 //!
-//! And resumption in TLS 1.2, by session id or ticket (RFC 5246, 7.3; RFC 5077; RFC 7627, 5.3).
+//! The tests also cover resumption in TLS 1.2, by session ID or ticket (RFC 5246, 7.3; RFC 5077; RFC 7627, 5.3).
 //!
 //! - [`world`]: a client and a server that resume, in both ways of keeping sessions
 //! - [`resumed`]: what a resumed handshake is, and that it follows the one before

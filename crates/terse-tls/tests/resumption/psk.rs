@@ -202,7 +202,7 @@ fn the_first_that_the_server_knows_counts() {
     check(&world.connect(0), b"b");
 }
 
-/// Of many names the first few are looked up.
+/// The server looks up only the first few of many names.
 #[test]
 fn a_server_does_not_look_up_names_without_end() {
     let mut names: Vec<_> = (0..8).map(|n| psk(&[b'a' + n], 1)).collect();

@@ -148,7 +148,7 @@ fn every_policy_of_client_authentication() {
     }
 }
 
-/// The same master secret, but new keys, and so exporters.
+/// The master secret stays, but the keys are new, and so are exporters.
 #[test]
 fn both_sides_have_new_keys() {
     for kept in Kept::BOTH {

@@ -131,7 +131,7 @@ fn a_session_ends_after_seven_days() {
     }
 }
 
-/// Of either side; the last second of its validity counts.
+/// A session ends with the certificate of either side, after the last second of its validity.
 #[test]
 fn a_session_ends_with_a_certificate() {
     for (kept, side) in Kept::BOTH.into_iter().flat_map(|kept| Side::BOTH.map(|side| (kept, side))) {

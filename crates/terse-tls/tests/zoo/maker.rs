@@ -7,7 +7,7 @@ use rcgen::{
 use terse_testkit::pair::Side;
 use terse_testkit::pki::{CLIENT_NAME, Pki, SERVER_NAME};
 
-/// Of the PKI whose keys the leaves have.
+/// The chain of the PKI whose keys the leaves have.
 pub(crate) const KEYS: &str = "ed25519x2";
 
 /// A CA.
@@ -81,7 +81,7 @@ impl Ca {
         leaf_params(role, change).signed_by(key, &self.issuer()).unwrap().der().to_vec()
     }
 
-    /// The same CA under another name.
+    /// Returns this CA under another name.
     pub(crate) fn renamed(&self, name: &str) -> Self {
         let key = KeyPair::from_pkcs8_der_and_sign_algo(&self.key.serialized_der().into(), &PKCS_ED25519).unwrap();
         let params = ca_params(name);

@@ -49,7 +49,7 @@ pub(crate) fn show(specimens: impl Fn(Side) -> Vec<Specimen>) {
     show_in(&VERSIONS, specimens);
 }
 
-/// The same in `versions`.
+/// Shows the specimens to both sides, in `versions`.
 pub(crate) fn show_in(versions: &[ProtocolVersion], specimens: impl Fn(Side) -> Vec<Specimen>) {
     for by in Side::BOTH {
         let specimens = specimens(by);

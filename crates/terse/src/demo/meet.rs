@@ -32,7 +32,7 @@ const MEASUREMENT: &[u8] = b"21.5 C";
 const ANSWER: &[u8] = b"noted";
 
 impl Demo {
-    /// Over TCP: TLS 1.3, with the first suite that there is.
+    /// Connects over TCP with TLS 1.3.
     pub(super) fn meet_over_a_stream(&self, mut config: ConfigBuilder<ClientConfig>) -> Result<Outcome, Failure> {
         let listener = TcpListener::bind("127.0.0.1:0").map_err(no_socket)?;
         let address = listener.local_addr().map_err(no_socket)?;
@@ -40,7 +40,7 @@ impl Demo {
         let client_socket = TcpStream::connect(address).map_err(no_socket)?;
         let (server_socket, _) = listener.accept().map_err(no_socket)?;
 
-        // A device offers what it needs, and not everything that it could do.
+        // A device offers what it needs, not everything that it could do.
         config.suites(vec![CipherSuite::TLS_AES_128_GCM_SHA256]);
         let first = config.config().common().groups().first().copied();
         config.groups(first.as_slice());
@@ -66,7 +66,7 @@ impl Demo {
         })
     }
 
-    /// Over UDP: DTLS 1.3.
+    /// Connects over UDP with DTLS 1.3.
     pub(super) fn meet_over_datagrams(&self, mut config: ConfigBuilder<ClientConfig>) -> Result<Outcome, Failure> {
         let datagrams = Datagrams::default().initial_timeout(PATIENCE).min_timeout(PATIENCE);
         let server_socket = UdpSocket::bind("127.0.0.1:0").map_err(no_socket)?;
@@ -93,7 +93,7 @@ impl Demo {
     }
 
     fn sensor(&self, config: &ConfigBuilder<ClientConfig>) -> Result<Connection, Failure> {
-        // The port is part of what the client caches for, and loopback picks a new one each time.
+        // The port is part of the cache's scope, and loopback picks a new one each time.
         let address = ServerAddress::new(self.name.clone(), 8883);
         let config = Arc::new(config.build().map_err(failed)?);
         Connection::client(config, address, self.clock.now(), &mut OsRng).map_err(failed)

@@ -40,7 +40,7 @@ fn case() -> Case {
     Case::mutual(AWS_LC)
 }
 
-/// The same with `datagrams`.
+/// Returns the default case with these options for datagrams.
 fn with(datagrams: Datagrams) -> Case {
     Case { datagrams: Some(datagrams), ..case() }
 }
