@@ -4,7 +4,7 @@
 //! - [`client`], [`server`]: one side against whatever the other could send
 //! - [`pair`]: both, with somebody in between
 //! - [`datagram_client`], [`datagram_server`], [`endpoint`]: a client and a server over datagrams, and a server for
-//! many clients
+//!   many clients
 //! - [`reassembler`], [`replay`]: parts that only datagrams need, alone
 //! - [`cache_file`], [`certificates`]: files, certificates, and other input from outside
 //!
