@@ -19,7 +19,7 @@ use crate::features::{self, Carrier, Cell, Feature, TABLES, Table};
 use crate::peer::{Peer, Role};
 use crate::process::take_exhibits;
 
-/// How many cells run at a time.
+/// How many cells run at a time, and as many beside them of those that wait for timers.
 const THREADS: usize = 2;
 
 /// The outcome of a cell.
@@ -91,14 +91,15 @@ fn print_versions() -> HashMap<Peer, String> {
 
 fn run(cells: &[(&Feature, Cell)], missing: &HashMap<Peer, String>) -> Outcomes {
     panic::set_hook(Box::new(|panic| {
-        // The place is printed with the cell, because two cells run at a time here.
+        // The place is printed with the cell, because several cells run at a time here.
         let place = panic.location().map(|place| format!(" ({}:{})", place.file(), place.line()));
         PLACE.set(place.unwrap_or_default());
     }));
-    let next = AtomicUsize::new(0);
     let outcomes = Arc::new(Mutex::new(Outcomes::new()));
+    let (waiting, working) = cells.iter().partition::<Vec<_>, _>(|(feature, _)| feature.waits);
+    let queues = [waiting, working].map(|cells| (cells, AtomicUsize::new(0)));
     thread::scope(|scope| {
-        for _ in 0..THREADS {
+        for (cells, next) in queues.iter().flat_map(|queue| [queue; THREADS]) {
             scope.spawn(|| {
                 while let Some((feature, cell)) = cells.get(next.fetch_add(1, Ordering::Relaxed)) {
                     let outcome = run_cell(feature, *cell, missing);

@@ -40,13 +40,15 @@ pub struct Feature {
     pub versions: &'static [ProtocolVersion],
     /// Over what.
     pub carriers: &'static [Carrier],
+    /// Whether a cell spends its time waiting for timers, so that others can run meanwhile.
+    pub waits: bool,
     /// Panics if it does not work.
     pub run: Box<dyn Fn(Cell) + Send + Sync>,
 }
 
 impl Feature {
     fn new(name: &'static str, run: impl Fn(Cell) + Send + Sync + 'static) -> Self {
-        Self { name, versions: VERSIONS, carriers: &[Carrier::Tcp], run: Box::new(run) }
+        Self { name, versions: VERSIONS, carriers: &[Carrier::Tcp], waits: false, run: Box::new(run) }
     }
 
     fn tls13(name: &'static str, run: impl Fn(Cell) + Send + Sync + 'static) -> Self {
@@ -68,6 +70,11 @@ impl Feature {
 
     fn dtls12(name: &'static str, run: impl Fn(Cell) + Send + Sync + 'static) -> Self {
         Self { versions: &[ProtocolVersion::TLS_1_2], ..Self::dtls(name, run) }
+    }
+
+    /// Waits for timers most of the time.
+    fn waiting(self) -> Self {
+        Self { waits: true, ..self }
     }
 
     /// For DTLS as well.
