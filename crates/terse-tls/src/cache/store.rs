@@ -5,11 +5,10 @@
 //! thread, or:
 //!
 //! - A server's store answers [`Poll::Pending`] to [`ServerStore::find`] and [`ServerStore::commit`], as often as it
-//! likes. The connection then waits and asks the application instead ([`crate::Connection::store_request`]).
+//!   likes. The connection then waits and asks the application instead ([`crate::Connection::store_request`]).
 //! - A client's store must answer at once. The [`Scope`] that a connection will ask for is known before the connection
-//! is begun ([`crate::ClientConfig::scope`]), so the application can load that record first. The store may save a
-//! change later: if the change is lost, it costs one full handshake.
-//!
+//!   is begun ([`crate::ClientConfig::scope`]), so the application can load that record first. The store may save a
+//!   change later: if the change is lost, it costs one full handshake.
 //! What must always hold: each call is atomic against all others, also when it fails.
 
 use alloc::sync::Arc;
