@@ -9,6 +9,7 @@
 //! - A client's store must answer at once. The [`Scope`] that a connection will ask for is known before the connection
 //!   is begun ([`crate::ClientConfig::scope`]), so the application can load that record first. The store may save a
 //!   change later: if the change is lost, it costs one full handshake.
+//!
 //! What must always hold: each call is atomic against all others, also when it fails.
 
 use alloc::sync::Arc;
