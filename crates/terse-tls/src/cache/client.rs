@@ -1,8 +1,8 @@
-//! One connection's dealings with a client's cache: what it offers, and what it learns.
+//! This module handles what one connection offers from a client's cache, and what it learns for it.
 //!
 //! What must always hold (docs/caching.md, 4.2 and 4.3):
 //! - A running connection holds its ticket: no other connection of the store offers one in its scope meanwhile.
-//! - Nothing is kept before the server's Finished was verified, but the note that a connection failed.
+//! - Nothing is kept before the server's Finished was verified, except the note that a connection failed.
 //! - A failed save never fails a connection.
 
 use alloc::boxed::Box;
@@ -26,18 +26,18 @@ mod offer;
 pub(super) use offer::Offer;
 use offer::Offered;
 
-/// Handshake caching of a client.
+/// The configuration of handshake caching for a client.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct ClientCache {
     /// Where entries and tickets are kept. Connections that share it never show the same ticket.
     pub store: Arc<dyn ClientStore>,
-    /// What is offered.
+    /// The schemes that are offered.
     pub schemes: Schemes,
 }
 
 impl ClientCache {
-    /// Caching with what is kept in `store`, which connections share, by these `schemes`.
+    /// Creates a configuration that caches in `store`, which connections share, by these `schemes`.
     pub const fn new(store: Arc<dyn ClientStore>, schemes: Schemes) -> Self {
         Self { store, schemes }
     }
@@ -49,56 +49,57 @@ impl fmt::Debug for ClientCache {
     }
 }
 
-/// What a connection brings along, besides its scope.
+/// The properties of a connection that decide, besides its scope, what it offers.
 #[derive(Clone, Copy)]
 pub(crate) struct Context<'a> {
     pub(crate) now: Now,
-    /// What a server's chain would be verified under.
+    /// The policy under which a server's chain would be verified.
     pub(crate) trust_id: TrustId,
-    /// Where that checks it.
+    /// The revocation check, if the policy has one.
     pub(crate) revocation: Option<&'a RevocationCheck>,
-    /// What the server's Certificate may carry.
+    /// The types of certificate that the server may send.
     pub(crate) certificate_types: &'static [CertificateType],
     /// The Certificates that this side could send, in TLS 1.3.
     pub(crate) own_certificates: &'a [Fingerprint],
-    /// Whether it would answer a CertificateRequest with this Certificate of its own; `None`: with an empty one.
+    /// Returns whether this side would answer a CertificateRequest with this Certificate of its own, or with an empty
+    /// one for `None`.
     pub(crate) answers: &'a dyn Fn(&RequestEntry, Option<Fingerprint>) -> bool,
     /// Whether chains are accepted without wall-clock time.
     pub(crate) without_clock: bool,
-    /// What may be negotiated.
+    /// The versions that may be negotiated.
     pub(crate) versions: &'a [ProtocolVersion],
-    /// The ClientHello offers a session: nothing cached beside it (docs/caching.md, 4.6).
+    /// Whether the ClientHello offers a session, beside which nothing cached is offered (docs/caching.md, 4.6).
     pub(crate) resumes: bool,
     pub(crate) defences: Defences,
 }
 
-/// What a server selected.
+/// The caching that a server selected.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Selection {
-    /// The scheme that it answered.
+    /// The scheme that the server answered.
     pub(crate) scheme: Option<Scheme>,
     pub(crate) server_certificate: bool,
-    /// `compact`: that one is sent all the same, reduced to its live extensions.
+    /// In `compact`, whether the server's Certificate is sent all the same, reduced to its live extensions.
     pub(crate) reduced: bool,
     pub(crate) certificate_request: bool,
     pub(crate) client_certificate: bool,
-    /// The server knows the ticket that was offered.
+    /// Whether the server knows the ticket that was offered.
     pub(crate) uses_ticket: bool,
 }
 
 impl Selection {
-    /// Whether anything is cached.
+    /// Returns whether anything is cached.
     pub(crate) const fn any(&self) -> bool {
         self.server_certificate || self.certificate_request || self.client_certificate
     }
 
-    /// Whether the server's Certificate is not sent at all.
+    /// Returns whether the server's Certificate is not sent at all.
     pub(crate) fn leaves_out_certificate(&self) -> bool {
         self.leaves_out() && self.server_certificate && !self.reduced
     }
 }
 
-/// What a handshake leaves to be kept. `None`: not sent, or cached.
+/// The objects that a handshake leaves to be kept. One that is `None` was not sent, or is cached already.
 #[derive(Debug)]
 pub(crate) struct Learned {
     pub(crate) proof: FinishedProof,
@@ -108,28 +109,28 @@ pub(crate) struct Learned {
     pub(crate) ticket: Option<(Ticket, TicketSubject)>,
 }
 
-/// How a connection failed.
+/// The way in which a connection failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Failure {
-    /// A fatal alert from either side: one of them refused what it got.
+    /// A fatal alert came from either side, because one of them refused what it got.
     AlertOrFailedCheck,
-    /// Nothing came, or the end of the stream.
+    /// Nothing more came, or the stream ended.
     TimeoutOrClose,
 }
 
-/// One connection's dealings with the cache. Dropping it releases a held ticket. It lives as long as the connection, and
-/// so do its bytes.
+/// The session of one connection with the cache. Dropping it releases a held ticket. It lives as long as the
+/// connection, and so does its memory.
 pub(crate) struct ClientSession {
-    /// `None`: caching is off.
+    /// The store, or `None` if caching is off.
     store: Option<Arc<dyn ClientStore>>,
     scope: Scope,
-    /// When, in seconds since 1970; 0 without a clock.
+    /// When the connection began, in seconds since 1970; 0 without a clock.
     begun: u32,
     trust_id: TrustId,
     /// The schemes whose extension is sent, with or without a ticket.
     supported: Schemes,
-    /// What was offered, if anything. In a box, and so is what comes later: the first handshake, which has to hold its
-    /// certificates as well, has nothing to offer.
+    /// The offer, if anything was offered. It is in a box, as later state is, because the first handshake, which has to
+    /// hold its certificates as well, has nothing to offer.
     offer: Option<Box<Offer>>,
     pub(super) reason: Option<FallbackReason>,
     selection: Selection,
@@ -138,25 +139,25 @@ pub(crate) struct ClientSession {
     defences: Defences,
 }
 
-/// How far the connection got.
+/// The progress of the connection.
 enum Stage {
-    /// No Finished was sent.
+    /// This side has not sent its Finished yet.
     Handshake,
-    /// The own Finished was sent.
+    /// This side has sent its Finished.
     Finished(Box<Finished>),
-    /// The server is known to have finished, or the connection failed: nothing more is learned.
+    /// The server is known to have finished, or the connection failed, and nothing more is learned.
     Over,
 }
 
-/// The own Finished was sent.
+/// The state once this side has sent its Finished.
 struct Finished {
-    /// How the scope stood until then, in case the connection fails yet.
+    /// The health of the scope until then, in case the connection still fails.
     before: Health,
-    /// What was offered, if anything: the entries themselves are not needed any more.
+    /// The names of what was offered, if anything. The entries themselves are not needed any more.
     offered: Option<Box<Offered>>,
-    /// This handshake's own ticket.
+    /// The ticket of this handshake, and what it stands for.
     own_ticket: Option<(Ticket, TicketSubject)>,
-    /// Once this side has closed: how often `confirmed` was used, in case the connection fails yet.
+    /// Once this side has closed, how often `confirmed` was used before, in case the connection still fails.
     uses: Option<u8>,
 }
 
@@ -180,8 +181,8 @@ impl ClientSession {
         session
     }
 
-    /// An entry for the server's chain or raw public key, whose Certificate message of `version` has `fingerprint`,
-    /// verified under the `trust_id` of this handshake. `None`: not to be kept.
+    /// Returns an entry for the server's chain or raw public key, whose Certificate message of `version` has
+    /// `fingerprint`, verified under the `trust_id` of this handshake. Returns `None` if it is not to be kept.
     pub(crate) fn entry(
         &self,
         fingerprint: Fingerprint,
@@ -192,24 +193,25 @@ impl ClientSession {
         Some(PeerEntry::new(fingerprint, version, self.trust_id, self.scope.server.clone(), peer))
     }
 
-    /// What the ticket of this handshake stands for, if one was negotiated: what the server showed, sent or cached, and
-    /// what this side has proven.
+    /// Returns what the ticket of this handshake stands for, if one was negotiated: what the server showed, sent or
+    /// cached, and what this side has proven.
     pub(crate) fn names(&self, parts: Parts) -> Option<TicketSubject> {
         self.selection.subject(parts)
     }
 
-    /// Why less than everything was offered.
+    /// Returns why less than everything was offered.
     pub(crate) const fn reason(&self) -> Option<FallbackReason> {
         self.reason
     }
 
-    /// The server's selection was read. It is not authenticated yet.
+    /// Notes the server's selection, which is not authenticated yet.
     pub(crate) fn selected(&mut self, selection: Selection) {
         self.selection = selection;
     }
 
-    /// The server's Finished was verified. With `unknown` the server did not select the offered ticket, be it that it
-    /// said so or that it does not take part (any more): either way no later connection may show the ticket again.
+    /// Notes that the server's Finished was verified. With `unknown` the server did not select the offered ticket,
+    /// because it said so or because it does not take part (any more). In both cases no later connection may show the
+    /// ticket again.
     pub(crate) fn server_finished(&mut self, unknown: bool) {
         let Some(ticket) = self.offered_ticket() else { return };
         self.change(|session, record| {
@@ -223,7 +225,7 @@ impl ClientSession {
         });
     }
 
-    /// The own Finished was sent: keeps what was learned, and the new ticket as `newer`.
+    /// Keeps what was learned, and the new ticket as `newer`, once this side has sent its Finished.
     pub(crate) fn finished(&mut self, learned: Learned) {
         let Learned { proof: FinishedProof { .. }, server_certificate, certificate_request, ticket } = learned;
         self.change(|session, record| {
@@ -267,14 +269,15 @@ impl ClientSession {
         });
     }
 
-    /// The handshake was resumed or had a pre-shared key: nothing is learned from it (docs/caching.md, 4.6).
+    /// Ends the session without learning anything, because the handshake was resumed or had a pre-shared key
+    /// (docs/caching.md, 4.6).
     pub(crate) fn resumed(&mut self) {
         self.stage = Stage::Over;
         self.release();
     }
 
-    /// Application data, NewSessionTicket or close_notify came under application keys: the server has this handshake's
-    /// ticket. May be called for each.
+    /// Notes that the server has this handshake's ticket, because application data, a NewSessionTicket or a
+    /// close_notify came under application keys. May be called for each of them.
     pub(crate) fn confirmed(&mut self) {
         let Some(finished) = self.stage.end_if_finished() else { return };
         if finished.own_ticket.is_none() {
@@ -289,9 +292,9 @@ impl ClientSession {
         });
     }
 
-    /// This side has said all that it wanted to, and nothing failed. The server will have this handshake's ticket then,
-    /// though it may never say so: the one that was shown is not shown again (docs/caching.md, 4.3). If the last flight
-    /// is lost all the same, the next handshake is a full one.
+    /// Notes that this side has closed the connection and nothing failed. The server will have this handshake's ticket
+    /// then, though it may never say so, and the ticket that was shown is not shown again (docs/caching.md, 4.3). If
+    /// the last flight is lost all the same, the next handshake is a full one.
     pub(crate) fn closed(&mut self) {
         let Stage::Finished(finished) = &self.stage else { return };
         let Some((ticket, _)) = finished.own_ticket else { return };
@@ -304,7 +307,7 @@ impl ClientSession {
         });
     }
 
-    /// The connection failed, before [`Self::confirmed`] was called; later, this does nothing but release the ticket.
+    /// Notes that the connection failed. Once [`Self::confirmed`] was called, this does nothing but release the ticket.
     pub(crate) fn failed(&mut self, failure: Failure, now: Now) {
         let (stage, selection) = (core::mem::replace(&mut self.stage, Stage::Over), self.selection);
         self.release();
@@ -332,7 +335,7 @@ impl ClientSession {
         });
     }
 
-    /// Lets other connections offer tickets. For the end of a connection whose session lives on; dropping does it too.
+    /// Lets other connections offer tickets, at the end of a connection whose session is not dropped yet.
     pub(crate) fn release(&mut self) {
         if self.holds {
             self.holds = false;
@@ -354,7 +357,7 @@ impl ClientSession {
         let Some(store) = self.store.clone() else { return };
         let scope = self.scope.clone();
         let mut change = Some(change);
-        // Whoever owns the store asks it why it could not save; the connection goes on.
+        // The owner of the store can ask it why it could not save; the connection goes on.
         let _ = store.update(&scope, &mut |record| match change.take() {
             Some(change) => change(self, record),
             None => Save::Later,
@@ -370,8 +373,8 @@ impl ClientSession {
     }
 }
 
-/// After an alert or failed check that follows a selection: both slots go, and the objects that were selected, so that
-/// the next connection does not fail in the same way.
+/// Drops both slots and the objects that were selected, after an alert or a failed check that follows a selection, so
+/// that the next connection does not fail in the same way.
 fn drop_selected(record: &mut ScopeRecord, selection: Selection, offered: Offered) {
     if selection.any() {
         record.drop_tickets();
@@ -385,7 +388,7 @@ fn drop_selected(record: &mut ScopeRecord, selection: Selection, offered: Offere
 }
 
 impl Stage {
-    /// Nothing more is learned, if the own Finished was sent.
+    /// Ends the session if this side has sent its Finished, and returns the state until then.
     fn end_if_finished(&mut self) -> Option<Box<Finished>> {
         match core::mem::replace(self, Self::Over) {
             Self::Finished(finished) => Some(finished),

@@ -1,10 +1,9 @@
-//! What caching does against those who would misuse it, by name, so that a test can take one away and show what it is
-//! for.
+//! This module names the defences of caching against misuse, so that a test can take one away and show what it is for.
 //!
-//! What must always hold: without `--cfg terse_testing` nobody can take one away.
+//! What must always hold: without `--cfg terse_testing` no defence can be taken away.
 //!
-//! What a type holds cannot be taken away and is not here: no entry is made but of a `VerifiedPeer`. The defences of
-//! datagrams have a list of their own, and so have those of an endpoint.
+//! Defences that a type enforces cannot be taken away and are not listed here: an entry is only made of a
+//! `VerifiedPeer`. The defences of datagrams and those of an endpoint have lists of their own.
 
 use crate::error::Error;
 use crate::proof::FinishedProof;
@@ -15,7 +14,7 @@ use crate::proof::FinishedProof;
 pub enum CacheDefence {
     /// The transcript binds the full content of what is left out (docs/caching.md, 4.1).
     TranscriptBinding,
-    /// Whose Certificate is cached must sign the handshake all the same: a ticket proves nothing.
+    /// A peer whose Certificate is cached must sign the handshake all the same, because a ticket proves nothing.
     Signature,
     /// Nothing is kept before the peer's Finished was verified (docs/caching.md, 4.2).
     #[cfg(terse_testing)]
@@ -33,21 +32,21 @@ pub enum CacheDefence {
     Alternation,
     /// A used ticket is replaced (docs/caching.md, 4.3).
     FreshTickets,
-    /// An entry is used under the policy that it was verified under (docs/caching.md, 4.5).
+    /// An entry is used only under the policy that it was verified under (docs/caching.md, 4.5).
     TrustPolicy,
-    /// ... and of a peer in the role that it was verified in.
+    /// An entry is used only for a peer in the role that it was verified in (docs/caching.md, 4.5).
     Roles,
-    /// ... and under the server name that it was verified for.
+    /// An entry is used only under the server name that it was verified for (docs/caching.md, 4.5).
     ServerName,
-    /// ... and while its chain is valid.
+    /// An entry is used only while its chain is valid (docs/caching.md, 4.5).
     Validity,
-    /// ... and not revoked.
+    /// An entry is used only if no certificate of its chain is revoked (docs/caching.md, 4.5).
     Revocation,
     /// What was learned at one name, port and transport, with one credential, is not offered at another.
     Scopes,
     /// A server leaves out only what it would send in this handshake.
     SameObjects,
-    /// A client takes a selection only of what it offered, and understands.
+    /// A client accepts a selection only of what it offered and understands.
     Selection,
     /// TLS 1.2 without the extended master secret caches nothing (docs/caching.md, 4.6).
     ExtendedMasterSecret,
@@ -55,7 +54,7 @@ pub enum CacheDefence {
 
 #[cfg(terse_testing)]
 impl CacheDefence {
-    /// All of them.
+    /// All defences.
     pub const ALL: [Self; 18] = [
         Self::TranscriptBinding,
         Self::Signature,
@@ -78,26 +77,27 @@ impl CacheDefence {
     ];
 }
 
-/// The defences of a side: all, but for one that a test took away.
+/// The defences of a side, which are all of them except for one that a test took away.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Defences {
     #[cfg(terse_testing)]
     pub(crate) without: Option<CacheDefence>,
 }
 
-/// One function for each defence: what holds with it. Nothing else asks what a test took away.
+/// Each defence has one function, which says what holds with it. No other code asks what a test took away.
 impl Defences {
-    /// The transcript takes the fingerprint of what is left out or reduced.
+    /// Returns whether the transcript takes the fingerprint of what is left out or reduced.
     pub(crate) fn bind_transcript(self) -> bool {
         self.have(CacheDefence::TranscriptBinding)
     }
 
-    /// Whether a handshake goes on after a signature of the peer that `is_good`, or is not.
+    /// Returns whether a handshake goes on after a signature of the peer, where `is_good` says whether the signature
+    /// verified.
     pub(crate) fn take_signature(self, is_good: bool) -> bool {
         is_good || !self.have(CacheDefence::Signature)
     }
 
-    /// What the verification of a client's Finished gave.
+    /// Returns the result of verifying a client's Finished.
     pub(crate) fn finished(self, verified: Result<FinishedProof, Error>) -> Result<FinishedProof, Error> {
         #[cfg(terse_testing)]
         if !self.have(CacheDefence::Finished) {
@@ -106,88 +106,89 @@ impl Defences {
         verified
     }
 
-    /// A new ticket waits beside the confirmed one until the server is known to have it.
+    /// Returns whether a new ticket waits beside the confirmed one until the server is known to have it.
     pub(crate) fn keep_two_slots(self) -> bool {
         self.have(CacheDefence::TwoSlots)
     }
 
-    /// Whether a new ticket joins the lineage of a row, which `is_of` the Certificate that was proven, or is not.
+    /// Returns whether a new ticket joins the lineage of a row, where `is_of` says whether that row has the Certificate
+    /// that was proven.
     pub(crate) fn join_lineage(self, is_of: bool) -> bool {
         is_of || !self.have(CacheDefence::Lineages)
     }
 
-    /// Whether a ticket is out of reach that `is_held` by a running connection.
+    /// Returns whether a ticket may not be offered, where `is_held` says whether a running connection holds it.
     pub(crate) fn respect_holder(self, is_held: bool) -> bool {
         is_held && self.have(CacheDefence::Holding)
     }
 
-    /// Tickets and objects that were selected go after an alert or a failed check.
+    /// Returns whether tickets and objects that were selected are dropped after an alert or a failed check.
     pub(crate) fn drop_tickets(self) -> bool {
         self.have(CacheDefence::DroppedTickets)
     }
 
-    /// Failures are counted, so that attempts without an offer come between.
+    /// Returns whether failures are counted, so that attempts without an offer come between those with one.
     pub(crate) fn alternate(self) -> bool {
         self.have(CacheDefence::Alternation)
     }
 
-    /// A ticket that was used is replaced by one of this handshake.
+    /// Returns whether a ticket that was used is replaced by one of this handshake.
     pub(crate) fn replace_tickets(self) -> bool {
         self.have(CacheDefence::FreshTickets)
     }
 
-    /// Whether an entry may be used, which was verified under the policy of now, or was not.
+    /// Returns whether an entry may be used, where `is_same` says whether it was verified under the current policy.
     pub(crate) fn take_policy(self, is_same: bool) -> bool {
         is_same || !self.have(CacheDefence::TrustPolicy)
     }
 
-    /// The role of a peer is part of the policy that it is verified under.
+    /// Returns whether the role of a peer is part of the policy that it is verified under.
     pub(crate) fn separate_roles(self) -> bool {
         self.have(CacheDefence::Roles)
     }
 
-    /// Whether an entry may be used, which was verified under the server name of now, or was not.
+    /// Returns whether an entry may be used, where `is_same` says whether it was verified for the current server name.
     pub(crate) fn take_server_name(self, is_same: bool) -> bool {
         is_same || !self.have(CacheDefence::ServerName)
     }
 
-    /// The validity of an entry's chain is checked at every use.
+    /// Returns whether the validity of an entry's chain is checked at every use.
     pub(crate) fn check_validity(self) -> bool {
         self.have(CacheDefence::Validity)
     }
 
-    /// Revocation of an entry's chain is checked at every use.
+    /// Returns whether revocation of an entry's chain is checked at every use.
     pub(crate) fn check_revocation(self) -> bool {
         self.have(CacheDefence::Revocation)
     }
 
-    /// Name, port, transport and credential have scopes of their own.
+    /// Returns whether name, port, transport and credential separate scopes.
     pub(crate) fn separate_scopes(self) -> bool {
         self.have(CacheDefence::Scopes)
     }
 
-    /// Whether a server leaves an object out, which `is_same` as the one that it would send, or is not.
+    /// Returns whether a server leaves an object out, where `is_same` says whether it is the one that it would send.
     pub(crate) fn leave_out(self, is_same: bool) -> bool {
         is_same || !self.have(CacheDefence::SameObjects)
     }
 
-    /// Whether a client takes a selection that `is_legal`, or is not.
+    /// Returns whether a client accepts a selection, where `is_legal` says whether the selection fits the offer.
     pub(crate) fn take_selection(self, is_legal: bool) -> bool {
         is_legal || !self.have(CacheDefence::Selection)
     }
 
-    /// Whether a TLS 1.2 handshake may cache, which has the extended master secret, or has not.
+    /// Returns whether a TLS 1.2 handshake may cache, depending on whether it has the extended master secret.
     pub(crate) fn may_cache(self, extended_master_secret: bool) -> bool {
         extended_master_secret || !self.have(CacheDefence::ExtendedMasterSecret)
     }
 
-    /// Whether no test took `defence` away.
+    /// Returns whether no test took `defence` away.
     #[cfg(terse_testing)]
     fn have(self, defence: CacheDefence) -> bool {
         self.without != Some(defence)
     }
 
-    /// Nobody can take one away.
+    /// Returns `true`, because only tests can take a defence away.
     #[cfg(not(terse_testing))]
     const fn have(self, _: CacheDefence) -> bool {
         true

@@ -1,5 +1,5 @@
-//! What is kept of a peer's Certificate, be it a chain or a raw public key, and on a client of the server's
-//! CertificateRequest.
+//! This module has what is kept of a peer's Certificate, be it a chain or a raw public key, and on a client also of the
+//! server's CertificateRequest.
 //!
 //! What must always hold: [`PeerEntry::usable`] is asked before every use.
 
@@ -53,14 +53,14 @@ pub struct PeerEntry {
     fingerprint: Fingerprint,
     trust_id: TrustId,
     server: ServerId,
-    /// Shared with the handshake that it comes from, or is used in.
+    /// The verified peer, shared with the handshake that it comes from or is used in.
     peer: Arc<VerifiedPeer>,
-    /// The only version in which it can be used, for a raw public key. A chain has one fingerprint in every version.
+    /// For a raw public key, the only version in which it can be used. A chain has one fingerprint in every version.
     version: Option<ProtocolVersion>,
 }
 
 impl PeerEntry {
-    /// An entry for the chain or raw public key behind `peer`, whose Certificate message of `version` has
+    /// Creates an entry for the chain or raw public key behind `peer`, whose Certificate message of `version` has
     /// `fingerprint`, verified under `trust_id`. A client was connecting to `server`; a server was called `server` by
     /// the client.
     pub(crate) fn new(
@@ -78,33 +78,33 @@ impl PeerEntry {
         Self { fingerprint, trust_id, server, peer, version }
     }
 
-    /// The fingerprint of the Certificate message: of a chain in TLS 1.2 form, of a raw public key in that of its
-    /// version.
+    /// Returns the fingerprint of the Certificate message: that of a chain in TLS 1.2 form, or that of a raw public key
+    /// in the form of its version.
     pub const fn fingerprint(&self) -> Fingerprint {
         self.fingerprint
     }
 
-    /// What the Certificate message carried.
+    /// Returns the type of certificate that the Certificate message carried.
     pub fn certificate_type(&self) -> CertificateType {
         self.peer.certificate_type()
     }
 
-    /// Whether the entry can stand for a Certificate of this type in this version.
+    /// Returns whether the entry can stand for a Certificate of this type in this version.
     pub(crate) fn stands_for(&self, certificate_type: CertificateType, version: ProtocolVersion) -> bool {
         self.certificate_type() == certificate_type && self.version.is_none_or(|own| own == version)
     }
 
-    /// What is kept of the chain or raw public key.
+    /// Returns what is kept of the chain or raw public key.
     pub fn peer(&self) -> &VerifiedPeer {
         &self.peer
     }
 
-    /// The same, for a handshake that goes on with it.
+    /// Returns what is kept of the chain or raw public key, for a handshake that goes on with it.
     pub(crate) fn shared_peer(&self) -> Arc<VerifiedPeer> {
         self.peer.clone()
     }
 
-    /// Whether the entry may stand for its Certificate under `conditions`.
+    /// Checks whether the entry may stand for its Certificate under `conditions`.
     pub(super) fn usable(&self, conditions: &Conditions<'_>) -> Result<(), FallbackReason> {
         let Conditions { trust_id, revocation, certificate_types, versions, server, now, without_clock, defences } =
             *conditions;
@@ -133,28 +133,28 @@ impl PeerEntry {
         }
     }
 
-    /// Whether the entry is small enough to be kept. The peer chooses its certificate, and a cache is bounded in bytes
-    /// as well as in entries.
+    /// Returns whether the entry is small enough to be kept. The peer chooses its certificate, and a cache is bounded
+    /// in bytes as well as in entries.
     pub(super) fn fits(&self) -> bool {
         self.peer.len() + self.server.len() <= Self::MAX_LEN
     }
 
-    /// Room for the largest ML-DSA key and 100 long names; the lengths in a snapshot have 16 bits.
+    /// The limit has room for the largest ML-DSA key and 100 long names; the lengths in a snapshot have 16 bits.
     const MAX_LEN: usize = 0x4000;
 }
 
-/// The handshake in which an entry is to be used.
+/// The conditions of the handshake in which an entry is to be used.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Conditions<'a> {
-    /// What a chain or key would be verified under.
+    /// The policy under which a chain or key would be verified.
     pub(super) trust_id: TrustId,
-    /// Where that checks it.
+    /// The revocation check, if the policy has one.
     pub(super) revocation: Option<&'a RevocationCheck>,
-    /// What the Certificate may carry.
+    /// The types of certificate that the peer may send.
     pub(super) certificate_types: &'a [CertificateType],
-    /// What may be negotiated.
+    /// The versions that may be negotiated.
     pub(super) versions: &'a [ProtocolVersion],
-    /// The server that a client connects to, or that a server is called by the client.
+    /// The server that a client connects to, or the name by which the client calls a server.
     pub(super) server: &'a ServerId,
     pub(super) now: Now,
     /// Whether a chain would be accepted without knowing the time.
@@ -162,24 +162,25 @@ pub(super) struct Conditions<'a> {
     pub(super) defences: Defences,
 }
 
-/// A server's CertificateRequest, as far as a client needs it to answer without seeing it again. Of one version: the
-/// message differs between versions, and so does its fingerprint.
+/// The parts of a server's CertificateRequest that a client needs to answer it without seeing it again. It belongs to
+/// one version, because the message and its fingerprint differ between versions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct RequestEntry {
     pub(crate) version: ProtocolVersion,
     pub(crate) fingerprint: Fingerprint,
     pub(crate) signature_algorithms: Vec<SignatureScheme>,
-    /// It asks for a stapled OCSP response, in TLS 1.3.
+    /// Whether the request asks for a stapled OCSP response, in TLS 1.3.
     pub(crate) asks_status: bool,
-    /// How this side's credentials, which are those of the scope, suit it.
+    /// How this side's credentials, which are those of the scope, suit the request.
     pub(crate) suited: Suited,
-    /// Length of the message in full, header included.
+    /// The length of the message in full, header included.
     pub(crate) length: u16,
 }
 
 impl RequestEntry {
-    /// Whether the cached form is shorter than the request: a header, in TLS 1.3 an empty context, and the fingerprint
-    /// with its length. The 34 bytes of the offer do not count: RFC 7924 and BiTHaC offer what they have.
+    /// Returns whether the cached form is shorter than the request: it has a header, in TLS 1.3 an empty context, and
+    /// the fingerprint with its length. The 34 bytes of the offer do not count, because RFC 7924 and BiTHaC offer what
+    /// they have.
     pub(super) fn pays(&self) -> bool {
         let cached_form = match self.version {
             ProtocolVersion::TLS_1_3 => 4 + 1 + 1 + 32,
@@ -188,20 +189,21 @@ impl RequestEntry {
         self.length > cached_form
     }
 
-    /// Whether the entry is small enough to be kept.
+    /// Returns whether the entry is small enough to be kept.
     pub(super) fn fits(&self) -> bool {
         self.signature_algorithms.len() <= Self::MAX_SCHEMES
     }
 
-    /// More than the registry has.
+    /// The limit is above the number of schemes in the registry.
     const MAX_SCHEMES: usize = 128;
 
-    /// The last byte but for what `SUITED` announces.
+    /// The flags are in the last byte, which only the data that `SUITED` announces can follow.
     const ASKS_STATUS: u8 = 1;
     const SUITED: u8 = 1 << 1;
 }
 
-/// In a record, which has the trust ID among its shared values, and where the server's name has a place of its own.
+/// A record keeps the trust ID among its shared values and the server's name in a place of its own, so an entry is
+/// encoded without them.
 impl PeerEntry {
     pub(super) fn encode_without_context(&self, writer: &mut Writer<'_>) {
         self.fingerprint.encode(writer);
@@ -225,7 +227,7 @@ impl PeerEntry {
         Ok(Self { fingerprint, trust_id, server, peer, version })
     }
 
-    /// The server that a client connected to, or that a server was called by the client.
+    /// Returns the server that a client connected to, or the name by which the client called a server.
     pub const fn server(&self) -> &ServerId {
         &self.server
     }

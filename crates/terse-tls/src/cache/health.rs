@@ -1,45 +1,47 @@
-//! How a scope stands up to caching offers: when a network or a server cannot take them, connections must not keep
-//! failing for it (docs/caching.md, 4.2, last paragraph).
+//! This module tracks how the caching offers of a scope fare: when a network or a server cannot take them, connections
+//! must not keep failing because of them (docs/caching.md, 4.2, last paragraph).
 //!
-//! What must always hold: of two connections in a row at most one fails because of an offer, once two have.
+//! What must always hold: once two connections have failed because of an offer, at most one of any two in a row does.
 
 use super::FallbackReason;
 use crate::error::InvalidMessage;
 use crate::wire::{Reader, Writer};
 
-/// What the next connection may do, by what became of earlier ones.
+/// The state of a scope, which decides by the fate of earlier connections what the next one may do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Health {
-    /// Offers are made; `unanswered` of the last ones, fewer than two, led nowhere.
+    /// Offers are made; the last `unanswered` ones, which are fewer than two, got no answer.
     Working { unanswered: u8 },
     /// Attempts alternate full and cached until one succeeds.
     Alternating { cached_next: bool },
-    /// A full attempt succeeded where cached ones had failed: the next cached one decides.
+    /// A full attempt succeeded where cached ones had failed, and the next cached attempt decides.
     OnTrial,
-    /// Off, until a wall-clock time in seconds. Where there is no such clock, for so many more connections.
+    /// Caching is off until a wall-clock time in seconds or, where there is no such clock, for so many more
+    /// connections.
     Off { until: Option<u64>, connections: u8 },
 }
 
-/// What a connection may do, and why not more.
+/// The permission of a connection to offer, and the reason why it may not do more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Permission {
-    /// Offer what there is.
+    /// The connection offers what there is.
     Offer,
-    /// Say that caching is supported, and offer nothing. So the full attempt brings a ticket for the next one.
+    /// The connection says that caching is supported and offers nothing. Even this full attempt brings a ticket for the
+    /// next one.
     Support(FallbackReason),
-    /// Send no extension of a caching scheme.
+    /// The connection sends no extension of a caching scheme.
     Nothing(FallbackReason),
 }
 
 impl Health {
     pub(super) const GOOD: Self = Self::Working { unanswered: 0 };
-    /// How long a scheme is off, in seconds.
+    /// How long caching is off, in seconds.
     const OFF: u64 = 24 * 60 * 60;
-    /// What stands for that where there is no clock: as many connections as hours.
+    /// For how many connections caching is off where there is no clock: one for each hour.
     const OFF_CONNECTIONS: u8 = 24;
     const MAX_UNANSWERED: u8 = 2;
 
-    /// As in reports.
+    /// Returns the name of the state in reports.
     pub(super) const fn name(self) -> &'static str {
         match self {
             Self::Working { .. } => "working",
@@ -49,7 +51,7 @@ impl Health {
         }
     }
 
-    /// Before a connection. `now` is in seconds.
+    /// Returns what a new connection may do. `now` is in seconds.
     pub(super) fn begin(&mut self, now: Option<u64>) -> Permission {
         match self {
             Self::Working { .. } | Self::OnTrial | Self::Alternating { cached_next: true } => Permission::Offer,
@@ -57,7 +59,7 @@ impl Health {
             Self::Off { until, connections } => {
                 let over = match (now, until) {
                     (Some(now), Some(until)) => {
-                        // Set under a clock that was ahead.
+                        // The time may have been set under a clock that was ahead.
                         *until = (*until).min(now.saturating_add(Self::OFF));
                         now >= *until
                     }
@@ -76,7 +78,7 @@ impl Health {
         }
     }
 
-    /// Before a connection that offers a session. It decides nothing about the scheme.
+    /// Returns what a connection that offers a session may do. Such a connection says nothing about how caching works.
     pub(super) const fn beside_resumption(self) -> Permission {
         match self {
             Self::Off { .. } => Permission::Nothing(FallbackReason::SwitchedOff),
@@ -84,7 +86,7 @@ impl Health {
         }
     }
 
-    /// A connection that offered something, or did not, was answered and authenticated.
+    /// Notes that a connection was answered and authenticated, where `offered` says whether it offered anything.
     pub(super) fn succeeded(&mut self, offered: bool) {
         match self {
             _ if offered => *self = Self::GOOD,
@@ -93,7 +95,7 @@ impl Health {
         }
     }
 
-    /// A connection that offered something, or did not, failed.
+    /// Notes that a connection failed, where `offered` says whether it offered anything.
     pub(super) fn failed(&mut self, offered: bool, now: Option<u64>) {
         match self {
             Self::Working { unanswered } if offered => {
@@ -118,9 +120,9 @@ impl Default for Health {
     }
 }
 
-/// In a record: a number, and for some of them more.
+/// In a record, a state is a number, and some states have more data.
 impl Health {
-    /// Below 8.
+    /// Returns the number of the state, which is below 8.
     pub(super) const fn number(&self) -> u8 {
         match *self {
             Self::Working { unanswered } => unanswered,
@@ -132,7 +134,7 @@ impl Health {
         }
     }
 
-    /// What the number leaves open.
+    /// Writes the data that the number does not tell.
     pub(super) fn encode_rest(&self, writer: &mut Writer<'_>) {
         if let Self::Off { until, connections } = *self {
             until.into_iter().for_each(|until| writer.u64(until));
@@ -153,23 +155,23 @@ impl Health {
     }
 }
 
-/// Whether fingerprints are sent to a server that answers none: an observer learns from them which certificate a client
-/// knows, and nobody has anything from it.
+/// Says whether fingerprints are sent to a server that answers none: an observer learns from them which certificate a
+/// client knows, and neither side gains anything.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Fingerprints {
-    /// They are.
+    /// Fingerprints are sent.
     #[default]
     Sent,
-    /// They are, but the last ones were not answered, with any scheme.
+    /// Fingerprints are sent, but the server answered the last ones with no scheme.
     Ignored,
-    /// They are not until a wall-clock time in seconds.
+    /// Fingerprints are not sent until a wall-clock time in seconds.
     HeldUntil(u64),
-    /// They are not for so many connections, where there is no such clock.
+    /// Fingerprints are not sent for so many connections, where there is no wall clock.
     Held(u8),
 }
 
 impl Fingerprints {
-    /// Before a connection: whether they are sent. `now` is in seconds.
+    /// Returns whether a new connection sends fingerprints. `now` is in seconds.
     pub(super) fn are_sent(&mut self, now: Option<u64>) -> bool {
         match (&mut *self, now) {
             (Self::Sent | Self::Ignored | Self::Held(0), _) => true,
@@ -185,7 +187,7 @@ impl Fingerprints {
         }
     }
 
-    /// A server that was sent some answered with a scheme, or with none.
+    /// Notes that a server that was sent fingerprints answered with a scheme, or with none.
     pub(super) fn answered(&mut self, with_scheme: bool, now: Option<u64>) {
         *self = match (&self, now) {
             _ if with_scheme => Self::Sent,
@@ -195,7 +197,7 @@ impl Fingerprints {
         }
     }
 
-    /// In a record: a number below 4, and for some of them more.
+    /// Returns the number of the state in a record, which is below 4. Some states have more data.
     pub(super) const fn number(self) -> u8 {
         match self {
             Self::Sent => 0,
@@ -205,7 +207,7 @@ impl Fingerprints {
         }
     }
 
-    /// What the number leaves open.
+    /// Writes the data that the number does not tell.
     pub(super) fn encode_rest(self, writer: &mut Writer<'_>) {
         match self {
             Self::Sent | Self::Ignored => {}

@@ -66,7 +66,8 @@ impl fmt::Debug for Ticket {
 pub struct AddressId(pub [u8; 4]);
 
 impl AddressId {
-    /// Of `address`. A client of IPv4 has the same one at a server that takes both versions of IP on one socket.
+    /// Returns the identifier of `address`. A client of IPv4 has the same one at a server that takes both versions of
+    /// IP on one socket.
     pub(crate) fn new(address: IpAddr, hash: &dyn crypto::Hash) -> Self {
         Self(first(match address.to_canonical() {
             IpAddr::V4(address) => hash.hash(&[&address.octets()]),
@@ -84,7 +85,7 @@ impl ServerId {
     const NAME: u8 = 1;
     const ADDRESS: u8 = 2;
 
-    /// The server that a client connects to.
+    /// Returns the identifier of the server that a client connects to.
     pub fn new(server: &ServerName<'_>) -> Self {
         match server {
             ServerName::DnsName(name) => Self::name(name.as_ref().as_bytes()),
@@ -124,12 +125,12 @@ impl ServerId {
         self.0.len()
     }
 
-    /// For records.
+    /// Returns the bytes that records keep.
     pub(super) fn as_bytes(&self) -> &[u8] {
         &self.0
     }
 
-    /// What [`Self::as_bytes`] gave.
+    /// Reads the bytes that [`Self::as_bytes`] gave.
     pub(super) fn from_bytes(tagged: &[u8]) -> Result<Self, InvalidMessage> {
         match tagged.split_first().map(|(tag, name)| (*tag, name.len())) {
             Some((Self::NONE, 0) | (Self::NAME, _) | (Self::ADDRESS, 4 | 16)) => Ok(Self(tagged.into())),
@@ -159,7 +160,7 @@ impl fmt::Display for ServerId {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub struct Scope {
-    /// Name or address.
+    /// The server's name or address.
     pub server: ServerId,
     /// TCP or UDP port.
     pub port: u16,
@@ -171,7 +172,7 @@ pub struct Scope {
 }
 
 impl Scope {
-    /// The scope of a client with `credential` to `server`.
+    /// Creates the scope of a client with `credential` to `server`.
     pub const fn new(server: ServerId, port: u16, transport: Transport, credential: Option<Fingerprint>) -> Self {
         Self { server, port, transport, credential }
     }

@@ -1,6 +1,6 @@
-//! What a server keeps of one client: its Certificate, the ticket of the latest handshake, and the ticket that that one
-//! used. A client that lost the last flight comes back with the older one (docs/caching.md, 4.2), so there are two at
-//! most.
+//! This module has what a server keeps of one client: its Certificate, the ticket of the latest handshake, and the
+//! ticket that this handshake used. A client that lost the last flight comes back with the older ticket
+//! (docs/caching.md, 4.2), so there are at most two.
 //!
 //! ```text
 //! shared: trust ID of the client's Certificate; what each ticket's client has seen: Certificate, CertificateRequest
@@ -19,21 +19,21 @@ use super::{AddressId, Fingerprint, NotSaved, PeerEntry, Row, ServerId, ServerOb
 use crate::error::InvalidMessage;
 use crate::wire::{Encode, EncodeError, Parse, Reader, Writer};
 
-/// What a server keeps of one client.
+/// The data that a server keeps of one client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lineage {
     /// The client's Certificate, if it proved one that may be kept.
     pub(super) entry: Option<Arc<PeerEntry>>,
     pub(super) latest: TicketRow,
-    /// The ticket that the latest one came by, while it is there.
+    /// The ticket that the latest handshake used, while it is kept.
     pub(super) parent: Option<TicketRow>,
     /// When the first ticket was made, in seconds since 1970; 0 if that is not known.
     pub(super) made: u32,
-    /// When a ticket was last used.
+    /// When a ticket was last used, in seconds since 1970; 0 if that is not known.
     pub(super) used: u32,
 }
 
-/// What belongs to one ticket.
+/// The data that belongs to one ticket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct TicketRow {
     pub(super) ticket: Ticket,
@@ -42,27 +42,27 @@ pub(super) struct TicketRow {
 }
 
 impl Lineage {
-    /// The client's Certificate, if it proved one.
+    /// Returns the client's Certificate, if it proved one.
     pub fn entry(&self) -> Option<&PeerEntry> {
         self.entry.as_deref()
     }
 
-    /// The tickets, latest first: one or two.
+    /// Returns the one or two tickets, latest first.
     pub fn tickets(&self) -> impl Iterator<Item = Ticket> {
         self.rows().map(|row| row.ticket)
     }
 
-    /// What the client has seen of this server, for a ticket of `compact`.
+    /// Returns what the client has seen of this server, for a ticket of `compact`.
     pub const fn seen(&self) -> Option<ServerObjects> {
         self.latest.seen
     }
 
-    /// When the first ticket was made, in seconds since 1970, where there was a clock.
+    /// Returns when the first ticket was made, in seconds since 1970, where there was a clock.
     pub fn made(&self) -> Option<u64> {
         Some(self.made.into()).filter(|time| *time != 0)
     }
 
-    /// When a ticket was last used.
+    /// Returns when a ticket was last used, in seconds since 1970, where there was a clock.
     pub fn last_used(&self) -> Option<u64> {
         Some(self.used.into()).filter(|time| *time != 0)
     }
@@ -71,23 +71,23 @@ impl Lineage {
         core::iter::once(&self.latest).chain(&self.parent)
     }
 
-    /// What is kept under the ticket of this number.
+    /// Returns what is kept under the ticket of this number.
     pub(super) fn row(&self, number: usize) -> Option<Row> {
         let TicketRow { seen, address, .. } = *self.rows().nth(number)?;
         Some(Row { entry: self.entry.clone(), seen, address })
     }
 
-    /// The same without that ticket, if there is another.
+    /// Returns the lineage without the ticket of this number, if there is another one.
     pub(super) fn without(self, number: usize) -> Option<Self> {
         let latest = if number == 0 { self.parent? } else { self.latest };
         Some(Self { latest, parent: None, ..self })
     }
 }
 
-/// For stores in databases. As with a whole [`super::snapshot`], whoever can write the bytes can name peers as
-/// verified.
+/// These methods are for stores in databases. As with a whole [`super::snapshot`], whoever can write the bytes can name
+/// peers as verified.
 impl Row {
-    /// The row as bytes. Fails only if its names are longer than a cache keeps any.
+    /// Returns the row as bytes. Fails only if its names are longer than those that a cache keeps.
     pub fn to_bytes(&self) -> Result<Vec<u8>, NotSaved> {
         let Self { entry, seen, address } = self.clone();
         let latest = TicketRow { ticket: Ticket([0; 8]), seen, address };
@@ -96,7 +96,7 @@ impl Row {
         if bytes.is_empty() { Err(NotSaved) } else { Ok(bytes) }
     }
 
-    /// What [`Self::to_bytes`] gave.
+    /// Reads the row that [`Self::to_bytes`] wrote.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, InvalidMessage> {
         Lineage::from_packed(View::of_one(bytes)?)?.row(0).ok_or(InvalidMessage::Truncated)
     }
@@ -110,9 +110,9 @@ pub(super) const SHARED: usize = 5;
 
 const PARENT: u8 = 1;
 const ENTRY: u8 = 2;
-/// Of the latest ticket, and of its parent.
+/// The flags of an address, for the latest ticket and for its parent.
 const ADDRESSES: [u8; 2] = [4, 8];
-/// Where the tickets begin.
+/// The offset at which the tickets begin.
 const TICKETS: usize = 9;
 
 impl Kind<SHARED> for Lineages {
@@ -132,7 +132,7 @@ impl Kind<SHARED> for Lineages {
 }
 
 impl Lineage {
-    /// The lineage as a table keeps it.
+    /// Returns the lineage as a table keeps it.
     pub(super) fn to_packed(&self) -> Result<Record<SHARED>, EncodeError> {
         let value = |fingerprint: Option<Fingerprint>| fingerprint.map(|Fingerprint(value)| value);
         let seen = |row: Option<&TicketRow>| {
@@ -144,7 +144,7 @@ impl Lineage {
         Ok(Record { shared: [trust_id, certificate, request, older, older_request], body: Body(self).to_vec()? })
     }
 
-    /// What [`Self::to_packed`] gave.
+    /// Reads the lineage that [`Self::to_packed`] wrote.
     pub(super) fn from_packed(view: View<'_, SHARED>) -> Result<Self, InvalidMessage> {
         let [trust_id, certificate, request, older, older_request] = view.shared;
         let mut reader = Reader::new(view.body);

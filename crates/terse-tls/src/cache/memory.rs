@@ -1,10 +1,11 @@
-//! Stores in memory: for devices, for tests, and under the stores that save.
+//! This module has the stores in memory, for devices, for tests, and as the base of stores that save.
 //!
-//! They find by a keyed hash what others have a part in: a client makes tickets, and somebody may choose where a client
-//! connects to. The key is drawn by the first connection, or it is the application's (`with_hash_key`).
+//! They find scopes and tickets by a keyed hash, because others can influence both: a client makes tickets, and
+//! somebody may choose where a client connects to. The first connection draws the key, unless the application sets it
+//! (`with_hash_key`).
 //!
-//! What must always hold: never more than `capacity` scopes or clients, and as many tickets of clients without a
-//! certificate, nor more bytes than were set for them; the least recently used goes first.
+//! What must always hold: a store never has more than `capacity` scopes or clients, as many tickets of clients without
+//! a certificate, or more bytes than were set for them; the least recently used goes first.
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -20,15 +21,15 @@ use super::table::{HashKey, RecordPosition, Table, Use};
 use super::{AddressId, Lineage, Scope, ScopeRecord, Ticket};
 use crate::crypto::Rng;
 
-/// Bytes that a store has, if nothing else is said: of each entry what one takes with an RSA key of 4,096 bits and long
-/// names, and beside them what the largest takes.
+/// Returns how many bytes a store has by default: for each entry the size of one with an RSA key of 4,096 bits and long
+/// names, and once the size of the largest entry.
 const fn default_bytes(capacity: usize) -> usize {
     const EACH: usize = 1024;
     const LARGEST: usize = 0x8000;
     capacity.saturating_mul(EACH).saturating_add(LARGEST)
 }
 
-/// What a client keeps, in memory.
+/// A store in memory for a client.
 pub struct MemoryClientStore {
     table: Mutex<ScopeTable>,
     is_keyed: AtomicBool,
@@ -37,19 +38,20 @@ pub struct MemoryClientStore {
 type ScopeTable = Table<Scopes, { record::SHARED }>;
 
 impl MemoryClientStore {
-    /// An empty store for at most `capacity` scopes, of 1 KiB each on average. It takes memory as it is filled, in
-    /// small steps.
+    /// Creates an empty store for at most `capacity` scopes, of 1 KiB each on average. It takes memory as it is filled,
+    /// in small steps.
     pub fn new(capacity: usize) -> Self {
         Self { table: Mutex::new(Table::new(capacity, default_bytes(capacity))), is_keyed: AtomicBool::new(false) }
     }
 
-    /// The same, of `bytes` altogether, all of which it takes at once. A change then needs memory only while it is
-    /// made.
+    /// Creates an empty store of `bytes` altogether for at most `capacity` scopes, and takes all its memory at once. A
+    /// change then needs memory only while it is made.
     pub fn fixed(capacity: usize, bytes: usize) -> Self {
         Self { table: Mutex::new(Table::fixed(capacity, bytes)), is_keyed: AtomicBool::new(false) }
     }
 
-    /// Finds scopes by a hash with this key, which nobody else should know. Without, the first connection draws one.
+    /// Sets the key of the hash that finds scopes, which nobody else should know. Without it, the first connection
+    /// draws one.
     pub fn with_hash_key(self, key: [u8; 16]) -> Self {
         self.set_hash_key(key);
         self
@@ -60,17 +62,17 @@ impl MemoryClientStore {
         self.is_keyed.store(true, Ordering::Release);
     }
 
-    /// How many scopes have a record.
+    /// Returns how many scopes have a record.
     pub fn len(&self) -> usize {
         self.table.lock().len()
     }
 
-    /// Whether no scope has a record.
+    /// Returns whether no scope has a record.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// All records, least recently used first.
+    /// Returns all records, least recently used first.
     pub fn records(&self) -> Vec<(Scope, ScopeRecord)> {
         let table = self.table.lock();
         let records = table.iter().filter_map(|view| ScopeRecord::from_packed(view).ok());
@@ -110,7 +112,7 @@ impl ClientStore for MemoryClientStore {
     }
 }
 
-/// A key for a store that has none. If there is no randomness, the next connection may have some.
+/// Draws a key for a store that has none. If there is no randomness, the next connection may have some.
 fn draw(rng: &mut dyn Rng, is_keyed: &AtomicBool) -> Option<HashKey> {
     let mut key = HashKey::default();
     let is_drawn = !is_keyed.load(Ordering::Acquire) && rng.fill(&mut key).is_ok();
@@ -123,27 +125,27 @@ impl fmt::Debug for MemoryClientStore {
     }
 }
 
-/// What a server keeps, in memory.
+/// A store in memory for a server.
 pub struct MemoryServerStore {
     tables: Mutex<Tables>,
     is_keyed: AtomicBool,
 }
 
-/// Lineages by ticket.
+/// The tables of lineages, which are found by ticket.
 struct Tables {
-    /// Of clients with a certificate.
+    /// The lineages of clients with a certificate.
     clients: LineageTable,
-    /// Of those without, who cannot push out the others. These stand alone.
+    /// The tickets of clients without a certificate, which cannot push out the others. Each stands alone.
     anonymous: LineageTable,
 }
 
 type LineageTable = Table<Lineages, { lineage::SHARED }>;
 
-/// Bytes that a ticket without a client certificate takes, without what many have in common.
+/// How many bytes a ticket without a client certificate takes, without the shared values.
 const BYTES_PER_ANONYMOUS: usize = 48;
 
 impl Tables {
-    /// The lineage with `ticket`, its table, and the place there.
+    /// Returns the lineage with `ticket`, its table, and its place there.
     fn find(&mut self, ticket: &Ticket) -> Option<(&mut LineageTable, Found)> {
         for table in [&mut self.clients, &mut self.anonymous] {
             if let Some((place, number)) = table.find(*ticket) {
@@ -164,29 +166,30 @@ impl Tables {
 
 struct Found {
     place: RecordPosition,
-    /// Which of its tickets it was found by.
+    /// The number of the ticket that the lineage was found by.
     number: usize,
     lineage: Lineage,
 }
 
 impl MemoryServerStore {
-    /// An empty store for at most `capacity` clients, of 1 KiB each on average, and as many tickets that were made
-    /// without a client certificate. It takes memory as it is filled, in small steps.
+    /// Creates an empty store for at most `capacity` clients, of 1 KiB each on average, and as many tickets that were
+    /// made without a client certificate. It takes memory as it is filled, in small steps.
     pub fn new(capacity: usize) -> Self {
         let clients = Table::new(capacity, default_bytes(capacity));
         let anonymous = Table::new(capacity, capacity.saturating_mul(BYTES_PER_ANONYMOUS));
         Self { tables: Mutex::new(Tables { clients, anonymous }), is_keyed: AtomicBool::new(false) }
     }
 
-    /// The same, of `bytes` altogether for clients and `anonymous` tickets without a client certificate, all of which
-    /// it takes at once. A change then needs memory only while it is made.
+    /// Creates an empty store of `bytes` altogether for clients, and for `anonymous` tickets without a client
+    /// certificate, and takes all its memory at once. A change then needs memory only while it is made.
     pub fn fixed(capacity: usize, bytes: usize, anonymous: usize) -> Self {
         let clients = Table::fixed(capacity, bytes);
         let anonymous = Table::fixed(anonymous, anonymous.saturating_mul(BYTES_PER_ANONYMOUS));
         Self { tables: Mutex::new(Tables { clients, anonymous }), is_keyed: AtomicBool::new(false) }
     }
 
-    /// Finds tickets by a hash with this key, which nobody else should know. Without, the first connection draws one.
+    /// Sets the key of the hash that finds tickets, which nobody else should know. Without it, the first connection
+    /// draws one.
     pub fn with_hash_key(self, key: [u8; 16]) -> Self {
         self.set_hash_key(key);
         self
@@ -199,25 +202,26 @@ impl MemoryServerStore {
         self.is_keyed.store(true, Ordering::Release);
     }
 
-    /// How many tickets are kept.
+    /// Returns how many tickets are kept.
     pub fn len(&self) -> usize {
         let tables = self.tables.lock();
         tables.clients.keys() + tables.anonymous.keys()
     }
 
-    /// Whether no ticket is kept.
+    /// Returns whether no ticket is kept.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// All that is kept: of clients with a certificate, then of those without, each least recently used first.
+    /// Returns all lineages: first those of clients with a certificate, then those without, each least recently used
+    /// first.
     pub fn lineages(&self) -> Vec<Lineage> {
         let tables = self.tables.lock();
         let views = tables.clients.iter().chain(tables.anonymous.iter());
         views.filter_map(|view| Lineage::from_packed(view).ok()).collect()
     }
 
-    /// What [`ServerStore::find`] finds: this store has it at once.
+    /// Returns at once what [`ServerStore::find`] finds.
     pub fn find(&self, ticket: &Ticket) -> Option<Row> {
         // Only `commit` counts as a use: whoever shows a ticket has proven nothing yet.
         let mut tables = self.tables.lock();
@@ -225,11 +229,11 @@ impl MemoryServerStore {
         found.lineage.row(found.number)
     }
 
-    /// What [`ServerStore::commit`] does: this store does it at once.
+    /// Does at once what [`ServerStore::commit`] does.
     pub fn commit(&self, commit: Commit) -> Result<(), NotSaved> {
         let Commit { ticket, row: Row { entry, seen, address }, parent, time } = commit;
         let mut tables = self.tables.lock();
-        // A ticket is new, but for one in 2^64: then nobody's lineage has it any more.
+        // A ticket that is already known occurs once in 2^64: then the lineage that had it loses it.
         if let Some((table, found)) = tables.find(&ticket) {
             table.remove(found.place);
         }

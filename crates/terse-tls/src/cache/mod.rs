@@ -1,14 +1,16 @@
 //! Handshake caching: what both sides keep of a verified handshake, so that a later one can leave it out.
 //!
-//! RFC 7924 for what the server sends (`rfc7924`), BiTHaC for the client's Certificate (`bithac`), and one
-//! ticket for all that is static (`compact`): tickets that both sides derive and nobody sends. This module keeps
-//! entries and tickets and decides what may be offered and selected; the handshakes put it on the wire, and the key
+//! The schemes are RFC 7924 for what the server sends (`rfc7924`), BiTHaC for the client's Certificate (`bithac`), and
+//! one ticket for all that is static (`compact`). Both sides derive the tickets, and nobody sends them when they are
+//! made. This module keeps entries and tickets and decides what may be offered and selected; the handshakes put it on
+//! the wire, and the key schedule derives the tickets.
 //! schedule derives the tickets.
 //!
 //! What must always hold:
 //! - Nothing enters a store without a `FinishedProof`.
 //! - An entry is used only under the trust policy, the server name and the role that it was verified for, and within
-//!   its validity; a ticket only with the certificate that it stands for. Never by fingerprint or ticket alone.
+//!   its validity. A ticket is used only with the certificate that it stands for. Neither is used by fingerprint or
+//!   ticket alone.
 //! - An object of one [`Scope`] is never offered to another.
 //! - Both stores are bounded, and the least recently used goes first.
 

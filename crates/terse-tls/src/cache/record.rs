@@ -1,4 +1,5 @@
-//! What a client keeps of one scope: the server's objects, the two slots for tickets, and how offers fared.
+//! This module has the record that a client keeps of one scope: the server's objects, the two slots for tickets, and
+//! how offers fared.
 //!
 //! What must always hold (docs/caching.md, 4.2): a ticket is offered only for what it was made with, and `confirmed` is
 //! given up only for a ticket that the server is known to have, or when what it stands for is replaced.
@@ -13,48 +14,49 @@ use crate::wire::ProtocolVersion;
 mod packed;
 pub(super) use packed::{SHARED, Scopes};
 
-/// What a client keeps of one scope. A store holds it without looking inside.
+/// The record that a client keeps of one scope. A store holds it without looking inside.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ScopeRecord {
     server_certificate: Option<Arc<PeerEntry>>,
-    /// At most one for each version.
+    /// The server's CertificateRequests, at most one for each version.
     requests: Vec<Arc<RequestEntry>>,
-    /// What the server answered last: the only scheme of which something is offered.
+    /// The scheme that the server answered last, which is the only one of which something is offered.
     pub(super) scheme: Option<Scheme>,
     confirmed: Option<Slot>,
     newer: Option<Slot>,
-    /// How many handshakes used `confirmed` since `newer` was first set; the most, if `newer` is to be used.
+    /// How many handshakes used `confirmed` since `newer` was first set. It is set to the maximum if `newer` is to be
+    /// used.
     confirmed_uses: u8,
     pub(super) health: Health,
     pub(super) fingerprints: Fingerprints,
     pub(super) history: History,
-    /// How many running connections hold a ticket. Never saved: it ends with the process.
+    /// How many running connections hold a ticket. It is never saved, because it ends with the process.
     pub(super) holders: u32,
 }
 
-/// What only people want to know.
+/// What is kept only for reports to people.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct History {
     /// When the first entry was made, in seconds since 1970; 0 if that is not known.
     pub(super) made: u32,
-    /// When something was last left out.
+    /// When a message was last left out of a handshake, in seconds since 1970.
     pub(super) used: u32,
     /// Why the last connection offered less than everything.
     pub(super) reason: Option<FallbackReason>,
 }
 
-/// A ticket, and what it stands for.
+/// A ticket and what it stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Slot {
     pub(super) ticket: Ticket,
     /// The client's own Certificate, if it proved one.
     pub(super) own_certificate: Option<Fingerprint>,
-    /// For a ticket of `compact`: the entries of the record that it names as well.
+    /// For a ticket of `compact`, the entries of the record that it names as well.
     pub(super) entries: Option<Entries>,
 }
 
-/// Entries of the record that a ticket of `compact` names: the server's Certificate, and maybe a CertificateRequest. A
-/// slot goes when one of them is replaced.
+/// The entries of the record that a ticket of `compact` names: the server's Certificate, and maybe a
+/// CertificateRequest. The slot is dropped when one of them is replaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Entries {
     /// The version of the CertificateRequest, if there was one.
@@ -62,62 +64,62 @@ pub(super) struct Entries {
 }
 
 impl ScopeRecord {
-    /// Uses of `confirmed` after which `newer` is tried, though the connections that made it failed.
+    /// After this many uses of `confirmed`, `newer` is offered, although it was never confirmed.
     const CONFIRMED_USES: u8 = 3;
-    /// TLS 1.2 and 1.3, and as many again for versions to come.
+    /// The maximum of CertificateRequests: TLS 1.2 and 1.3 need one each, and later versions have as much room again.
     const MAX_REQUESTS: usize = 4;
 
-    /// Whether there is anything to keep.
+    /// Returns whether there is nothing to keep.
     pub fn is_empty(&self) -> bool {
         Self { history: History::default(), ..self.clone() } == Self::default()
     }
 
-    /// The server's Certificate.
+    /// Returns the entry of the server's Certificate.
     pub fn server_entry(&self) -> Option<&PeerEntry> {
         self.server_certificate.as_deref()
     }
 
-    /// How many tickets there are: two at most, of which one is known to be good.
+    /// Returns how many tickets there are: at most two, of which one is known to be good.
     pub fn tickets(&self) -> usize {
         [self.confirmed, self.newer].iter().flatten().count()
     }
 
-    /// How many of the server's CertificateRequests there are.
+    /// Returns how many of the server's CertificateRequests are kept.
     pub const fn certificate_requests(&self) -> usize {
         self.requests.len()
     }
 
-    /// What the server answered last.
+    /// Returns the scheme that the server answered last.
     pub const fn scheme(&self) -> Option<Scheme> {
         self.scheme
     }
 
-    /// How offers fare: `working`, `alternating`, `on trial`, `off`.
+    /// Returns how offers fare: `working`, `alternating`, `on trial` or `off`.
     pub const fn health(&self) -> &'static str {
         self.health.name()
     }
 
-    /// When the record was made, in seconds since 1970, where there was a clock.
+    /// Returns when the record was made, in seconds since 1970, where there was a clock.
     pub fn made(&self) -> Option<u64> {
         Some(self.history.made.into()).filter(|time| *time != 0)
     }
 
-    /// When something was last left out.
+    /// Returns when a message was last left out of a handshake, in seconds since 1970, where there was a clock.
     pub fn last_used(&self) -> Option<u64> {
         Some(self.history.used.into()).filter(|time| *time != 0)
     }
 
-    /// Why the last connection offered less than everything.
+    /// Returns why the last connection offered less than everything.
     pub const fn reason(&self) -> Option<FallbackReason> {
         self.history.reason
     }
 
-    /// What of it outlives the process.
+    /// Returns the part of the record that outlives the process, which has no holds of running connections.
     pub(super) fn without_holds(&self) -> Self {
         Self { holders: 0, ..self.clone() }
     }
 
-    /// The latest request in one of `versions`: that of the version that the server spoke last.
+    /// Returns the latest request in one of `versions`, which is that of the version that the server spoke last.
     pub(super) fn request(&self, versions: &[ProtocolVersion]) -> Option<&Arc<RequestEntry>> {
         self.requests.iter().rev().find(|request| versions.contains(&request.version))
     }
@@ -162,7 +164,7 @@ impl ScopeRecord {
         }
     }
 
-    /// The slot for a ticket, if the record has all entries that it names.
+    /// Returns the slot for a ticket, if the record has all entries that the ticket names.
     pub(super) fn slot(&self, ticket: Ticket, subject: &TicketSubject) -> Option<Slot> {
         let (own_certificate, entries) = match *subject {
             TicketSubject::Client(own) => (Some(own), None),
@@ -179,21 +181,23 @@ impl ScopeRecord {
         Some(Slot { ticket, own_certificate, entries })
     }
 
-    /// The ticket to offer, among those that can be: `newer` only if no `confirmed` can, or the connection that made it
-    /// ended as it should, or `confirmed` was used three times since `newer` was first set.
+    /// Returns the ticket to offer, among those that can be offered. It is `newer` only if `confirmed` cannot be
+    /// offered, or the connection that made `newer` ended properly, or `confirmed` was used three times since `newer`
+    /// was first set.
     pub(super) fn ticket(&self, can_be_offered: impl Fn(&Slot) -> bool) -> Option<Slot> {
         let (confirmed, newer) = (self.confirmed.filter(&can_be_offered), self.newer.filter(&can_be_offered));
         if self.confirmed_uses >= Self::CONFIRMED_USES { newer.or(confirmed) } else { confirmed.or(newer) }
     }
 
-    /// The server knows `ticket`, which an authenticated handshake showed: `newer` becomes `confirmed`.
+    /// Notes that the server knows `ticket`, which an authenticated handshake showed: if it is `newer`, it becomes
+    /// `confirmed`.
     pub(super) fn known(&mut self, ticket: Ticket) {
         if let Some(slot) = self.newer.filter(|slot| slot.ticket == ticket) {
             self.confirm(slot);
         }
     }
 
-    /// The server does not know `ticket`.
+    /// Drops `ticket`, which the server does not know.
     pub(super) fn unknown(&mut self, ticket: Ticket) {
         for slot in [&mut self.confirmed, &mut self.newer] {
             if slot.is_some_and(|slot| slot.ticket == ticket) {
@@ -202,7 +206,8 @@ impl ScopeRecord {
         }
     }
 
-    /// A handshake that used the ticket `used`, or none, made the ticket of `slot`; whether the server has it is open.
+    /// Notes that a handshake, which used the ticket `used` if any, made the ticket of `slot`. It is not known yet
+    /// whether the server has it.
     pub(super) fn learn_ticket(&mut self, slot: Slot, used: Option<Ticket>) {
         if self.newer.is_none() {
             self.confirmed_uses = 0;
@@ -212,22 +217,22 @@ impl ScopeRecord {
         self.newer = Some(slot);
     }
 
-    /// The server is known to have the ticket of `slot`: it is the one to use.
+    /// Makes `slot` the confirmed one, because the server is known to have its ticket.
     pub(super) fn confirm(&mut self, slot: Slot) {
         self.confirmed = Some(slot);
         self.newer = None;
         self.confirmed_uses = 0;
     }
 
-    /// The connection that made `ticket` ended as it should: if that is `newer`, it is the one to use. Returns how often
-    /// `confirmed` was used till then, if that changed.
+    /// Notes that the connection that made `ticket` ended properly: if that ticket is `newer`, it is offered next.
+    /// Returns how often `confirmed` was used until then, if that changed.
     pub(super) fn prefer_newer(&mut self, ticket: Ticket) -> Option<u8> {
         let is_other = self.confirmed.is_some() && self.confirmed_uses < Self::CONFIRMED_USES;
         let is_newer = is_other && self.newer.is_some_and(|slot| slot.ticket == ticket);
         is_newer.then(|| core::mem::replace(&mut self.confirmed_uses, Self::CONFIRMED_USES))
     }
 
-    /// It failed after all.
+    /// Takes [`Self::prefer_newer`] back, because the connection failed after all.
     pub(super) fn prefer_confirmed(&mut self, ticket: Ticket, uses: u8) {
         if self.newer.is_some_and(|slot| slot.ticket == ticket) {
             self.confirmed_uses = uses;

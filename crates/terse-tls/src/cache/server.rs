@@ -1,7 +1,7 @@
-//! One connection's dealings with a server's cache: which ticket it selects, and what it commits.
+//! This module handles which ticket one connection selects from a server's cache, and what it commits to it.
 //!
 //! What must always hold (docs/caching.md, 4.2 and 4.5): a selected entry passed its checks in this handshake, and a
-//! failed handshake changes nothing, but that an entry that expired or was revoked is gone.
+//! failed handshake changes nothing, except that an entry that has expired or was revoked is deleted.
 
 use alloc::sync::Arc;
 use core::fmt;
@@ -17,18 +17,18 @@ use crate::proof::FinishedProof;
 use crate::time::Now;
 use crate::wire::{CertificateType, ProtocolVersion};
 
-/// Handshake caching of a server.
+/// The configuration of handshake caching for a server.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct ServerCache {
-    /// Where clients' entries are kept, by ticket. May be shared by servers with different names and client CAs.
+    /// Where clients' entries are kept, by ticket. Servers with different names and client CAs may share it.
     pub store: Arc<dyn ServerStore>,
-    /// What is answered.
+    /// The schemes that are answered.
     pub schemes: Schemes,
 }
 
 impl ServerCache {
-    /// Caching with what is kept in `store`, which connections and servers share, by these `schemes`.
+    /// Creates a configuration that caches in `store`, which connections and servers share, by these `schemes`.
     pub const fn new(store: Arc<dyn ServerStore>, schemes: Schemes) -> Self {
         Self { store, schemes }
     }
@@ -43,28 +43,28 @@ impl fmt::Debug for ServerCache {
 /// The Certificate that a client is asked for.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RequestedCertificate {
-    /// What it would be verified under.
+    /// The policy that the Certificate would be verified under.
     pub(crate) trust_id: TrustId,
-    /// What it is to carry.
+    /// The type of certificate that is asked for.
     pub(crate) certificate_type: CertificateType,
     pub(crate) version: ProtocolVersion,
-    /// It is to have live extensions, so that it cannot be left out.
+    /// Whether the Certificate is asked to have live extensions, so that it cannot be left out.
     pub(crate) has_extensions: bool,
 }
 
-/// One connection's dealings with the cache.
+/// The session of one connection with the cache.
 #[derive(Debug)]
 pub(crate) struct ServerSession {
     scheme: Scheme,
     cache: ServerCache,
-    /// What this side shows in this handshake. `None`: nothing is selected and nothing is kept.
+    /// What this side shows in this handshake. If it is `None`, nothing is selected and nothing is kept.
     shown: Option<ServerObjects>,
-    /// `None`: clients' Certificates are not kept.
+    /// What clients' Certificates must pass, or `None` if they are not kept.
     policy: Option<Policy>,
     /// The ticket that was selected.
     used: Option<Used>,
     reason: Option<FallbackReason>,
-    /// Where the client is, over datagrams.
+    /// The address of the client, over datagrams.
     address: Option<AddressId>,
     defences: Defences,
     now: Now,
@@ -75,11 +75,11 @@ pub(crate) struct ServerSession {
 struct Used {
     ticket: Ticket,
     row: Row,
-    /// The client's Certificate was selected.
+    /// Whether the client's Certificate was selected.
     client_certificate: bool,
 }
 
-/// What an entry must pass in this handshake.
+/// The conditions that an entry must pass in this handshake.
 #[derive(Debug)]
 struct Policy {
     asked: RequestedCertificate,
@@ -89,17 +89,17 @@ struct Policy {
     revocation: Option<RevocationCheck>,
 }
 
-/// What came of a commit.
+/// The outcome of a commit.
 #[derive(Debug)]
 pub(crate) enum Committing {
-    /// An error says that the row may not survive a restart.
+    /// The store has answered. An error says that the row may not survive a restart.
     Done(Result<(), NotSaved>),
-    /// The store did not answer.
+    /// The store did not answer yet, and the application is asked.
     Pending(Commit),
 }
 
 impl Committing {
-    /// At once.
+    /// Returns the answer of a store that answers at once.
     #[cfg(test)]
     pub(crate) fn done(self) -> Result<(), NotSaved> {
         match self {
@@ -110,8 +110,8 @@ impl Committing {
 }
 
 impl ServerSession {
-    /// A session before anything is selected by `scheme`. Nothing is kept of a client whose `host_name` is too long to be
-    /// one, and no Certificate where the client is not asked for one.
+    /// Creates a session before anything is selected by `scheme`. Nothing is kept of a client whose `host_name` is too
+    /// long to be one, and no Certificate is kept where the client is not asked for one.
     pub(crate) fn begin(scheme: Scheme, context: &ServerContext<'_>, shown: ServerObjects) -> Self {
         let ServerContext { cache, own, host_name, asked, revocation, now, without_clock, defences } = context;
         let server = ServerId::from_host_name(*host_name).filter(|_| cache.schemes.contains(scheme));
@@ -145,32 +145,32 @@ impl ServerSession {
         self.defences
     }
 
-    /// Whether a client's Certificate may be selected, and is kept.
+    /// Returns whether a client's Certificate may be selected, and is kept.
     pub(super) const fn keeps_certificates(&self) -> bool {
         self.policy.is_some()
     }
 
-    /// Whether the client's Certificate is to have live extensions, so that it cannot be left out.
+    /// Returns whether the client's Certificate is to have live extensions, so that it cannot be left out.
     pub(super) fn asks_for_extensions(&self) -> bool {
         self.policy.as_ref().is_some_and(|policy| policy.asked.has_extensions)
     }
 
-    /// Selects the ticket, and the client's Certificate with it or not.
+    /// Selects the ticket, and with `client_certificate` also the client's Certificate.
     pub(super) fn use_row(&mut self, ticket: Ticket, row: Row, client_certificate: bool) {
         self.used = Some(Used { ticket, row, client_certificate });
     }
 
-    /// Each ClientHello is judged anew.
+    /// Forgets the selected ticket, because each ClientHello is judged anew.
     pub(super) fn forget_used(&mut self) {
         self.used = None;
     }
 
-    /// Says why less was selected than was offered.
+    /// Notes why less was selected than was offered.
     pub(super) const fn reject(&mut self, reason: FallbackReason) {
         self.reason = Some(reason);
     }
 
-    /// Whether the entry under `ticket` can be used. What expired or was revoked is deleted.
+    /// Returns whether the entry under `ticket` can be used. Deletes one that has expired or was revoked.
     pub(super) fn check(&self, ticket: Ticket, entry: &PeerEntry) -> Result<(), FallbackReason> {
         let Some(policy) = &self.policy else { return Err(FallbackReason::TicketNotFound) };
         let RequestedCertificate { trust_id, certificate_type, version, .. } = policy.asked;
@@ -192,12 +192,12 @@ impl ServerSession {
         })
     }
 
-    /// The client's Certificate under the selected ticket.
+    /// Returns the client's Certificate under the selected ticket.
     pub(crate) fn client_certificate(&self) -> Option<&PeerEntry> {
         self.used.as_ref().filter(|used| used.client_certificate).and_then(|used| used.row.entry.as_deref())
     }
 
-    /// The client's Certificate, if it is not sent at all.
+    /// Returns the client's Certificate, if it is not sent at all.
     pub(crate) fn left_out_certificate(&self) -> Option<&PeerEntry> {
         self.client_certificate().filter(|_| self.as_selection().leaves_out())
     }
@@ -206,7 +206,7 @@ impl ServerSession {
         Selection { scheme: Some(self.scheme), ..Selection::default() }
     }
 
-    /// What the ticket of this handshake stands for, if there is one. `client_certificate` was proven.
+    /// Returns what the ticket of this handshake stands for, if there is one. `client_certificate` was proven.
     pub(crate) fn names(&self, client_certificate: Option<Fingerprint>) -> Option<TicketSubject> {
         let ServerObjects { certificate, request } = self.shown?;
         self.as_selection().subject(Parts {
@@ -216,28 +216,29 @@ impl ServerSession {
         })
     }
 
-    /// An entry for the Certificate that was asked for, verified as [`RequestedCertificate`] says. `None`: not to be kept.
+    /// Returns an entry for the Certificate that was asked for, verified as [`RequestedCertificate`] says. Returns
+    /// `None` if it is not to be kept.
     pub(crate) fn entry(&self, fingerprint: Fingerprint, peer: &Arc<VerifiedPeer>) -> Option<PeerEntry> {
         let policy = self.policy.as_ref()?;
         let RequestedCertificate { trust_id, version, .. } = policy.asked;
         Some(PeerEntry::new(fingerprint, version, trust_id, policy.server.clone(), peer))
     }
 
-    /// Why the client's Certificate was not selected though the client sent a ticket.
+    /// Returns why the client's Certificate was not selected although the client sent a ticket.
     pub(crate) fn reason(&self) -> Option<FallbackReason> {
         self.reason.filter(|_| self.client_certificate().is_none())
     }
 
-    /// The client is at `address`, which it has proven with its Finished: what it is committed with proves that, once
-    /// (docs/caching.md, 4.7).
+    /// Notes that the client is at `address`, which it has proven with its Finished. The ticket that is committed
+    /// proves that address once (docs/caching.md, 4.7).
     pub(crate) const fn client_at(&mut self, address: Option<AddressId>) -> &mut Self {
         self.address = address;
         self
     }
 
-    /// The client's Finished was verified: keeps what was proven in this handshake under its new `ticket`. To be called
-    /// before anything is sent that tells the client so. The ticket joins the lineage of the selected one only if that
-    /// stands for the same Certificate.
+    /// Keeps what was proven in this handshake under its new `ticket`, once the client's Finished was verified. It must
+    /// be called before anything is sent that tells the client so. The ticket joins the lineage of the selected one
+    /// only if that stands for the same Certificate.
     pub(crate) fn commit(&mut self, proof: FinishedProof, ticket: Ticket, entry: Option<PeerEntry>) -> Committing {
         let FinishedProof { .. } = proof;
         let entry = entry.filter(PeerEntry::fits);

@@ -1,8 +1,8 @@
-//! What many records have in common, such as the fingerprint of the own Certificate: kept once, and named by one byte.
-//! And the form of a record, which begins with such names.
+//! This module keeps values that many records have in common, such as the fingerprint of the own Certificate, once, and
+//! names each by one byte. It also has the form of a record, which begins with such numbers.
 //!
-//! What must always hold: a number means the same value as long as a record has it. There are few values, and who
-//! connects cannot make new ones; where there are more than numbers, records carry them themselves.
+//! What must always hold: a number means the same value as long as a record has it. There are few values, and peers
+//! cannot make new ones; when all numbers are taken, records carry further values themselves.
 
 use alloc::vec::Vec;
 
@@ -12,11 +12,11 @@ use crate::wire::Reader;
 /// A fingerprint, or a trust ID with zeros behind it.
 pub(super) type Value = [u8; 32];
 
-/// Values with numbers.
+/// The shared values and their numbers.
 #[derive(Debug)]
 pub(super) struct Shared {
     values: Vec<Value>,
-    /// How often each is used.
+    /// How many records use each value.
     uses: Vec<u32>,
     limit: usize,
 }
@@ -36,23 +36,23 @@ pub(super) struct View<'a, const R: usize> {
 }
 
 impl Shared {
-    /// For what is not there.
+    /// The number of a value that is absent.
     const NONE: u8 = 0;
-    /// For what the record carries itself.
+    /// The number of a value that the record carries itself.
     const OWN: u8 = 0xff;
     const MAX: usize = 0xfe;
 
-    /// For a table of `capacity` records.
+    /// Creates the values for a table of `capacity` records.
     pub(super) fn new(capacity: usize) -> Self {
         Self::of_at_most((capacity / 32).clamp(8, Self::MAX))
     }
 
-    /// As many as there are numbers, in the order in which they come.
+    /// Creates the values for a file, which has as many as there are numbers, in the order in which they come.
     pub(super) const fn of_file() -> Self {
         Self::of_at_most(Self::MAX)
     }
 
-    /// None at all: each record carries its own.
+    /// Creates an empty set, with which each record carries its values itself.
     pub(super) const fn none() -> Self {
         Self::of_at_most(0)
     }
@@ -61,7 +61,7 @@ impl Shared {
         Self { values: Vec::new(), uses: Vec::new(), limit }
     }
 
-    /// The values that a file has.
+    /// Reads the values that a file has.
     pub(super) fn parse(reader: &mut Reader<'_>) -> Result<Self, InvalidMessage> {
         let mut shared = Self::of_file();
         let count = reader.u8()?;
@@ -74,18 +74,19 @@ impl Shared {
         Ok(shared)
     }
 
-    /// All values, in the order of their numbers.
+    /// Returns all values, in the order of their numbers.
     pub(super) fn values(&self) -> &[Value] {
         &self.values
     }
 
-    /// Takes all memory that it will ever need.
+    /// Takes all memory that the values will ever need.
     pub(super) fn reserve(&mut self) {
         self.values.reserve_exact(self.limit);
         self.uses.reserve_exact(self.limit);
     }
 
-    /// The number of `value`, which one more record has: that of an unused one, if all are taken.
+    /// Returns the number of `value` for one more record. If all numbers are taken, it gives `value` that of an unused
+    /// one.
     fn number(&mut self, value: &Value) -> u8 {
         let known = self.values.iter().position(|known| known == value);
         let place = known.or_else(|| {
@@ -105,7 +106,7 @@ impl Shared {
         place as u8 + 1
     }
 
-    /// A record with these numbers is gone.
+    /// Notes that a record with these numbers is gone.
     pub(super) fn release(&mut self, numbers: &[u8]) {
         for number in numbers.iter().filter(|number| !matches!(**number, Self::NONE | Self::OWN)) {
             self.uses.get_mut(usize::from(*number) - 1).into_iter().for_each(|uses| *uses -= 1);
@@ -113,27 +114,27 @@ impl Shared {
     }
 }
 
-/// The length of the record that `bytes` begin with; 0 if they do not.
+/// Returns the length of the record that `bytes` begin with, or 0 if they begin with none.
 pub(super) fn length_of(bytes: &[u8]) -> usize {
     bytes.first_chunk().map_or(0, |len| usize::from(u16::from_be_bytes(*len)))
 }
 
-/// The numbers of the shared values of the record that `bytes` begin with.
+/// Returns the numbers of the shared values of the record that `bytes` begin with.
 pub(super) fn numbers_of<const R: usize>(bytes: &[u8]) -> &[u8] {
     bytes.get(LEN..LEN + R).unwrap_or_default()
 }
 
-/// Bytes of a record's length.
+/// The number of bytes that hold a record's length.
 const LEN: usize = 2;
 
 impl<const R: usize> Record<R> {
-    /// The record as bytes that need nothing beside them, which [`View::of_one`] reads.
+    /// Returns the record as bytes that carry all their values, which [`View::of_one`] reads.
     pub(super) fn to_bytes(&self) -> Vec<u8> {
         self.pack(&mut Shared::none())
     }
 
-    /// The record as bytes: its length in two of them, the number of each shared value, those that have none, and the
-    /// body. Nothing, if it is longer than 64 KiB.
+    /// Returns the record as bytes: its length in two bytes, the number of each shared value, the values that have no
+    /// number, and the body. Returns no bytes if the record is longer than 64 KiB.
     pub(super) fn pack(&self, shared: &mut Shared) -> Vec<u8> {
         let mut numbers = [Shared::NONE; R];
         for (number, value) in numbers.iter_mut().zip(&self.shared) {
@@ -156,12 +157,12 @@ impl<const R: usize> Record<R> {
 }
 
 impl<'a, const R: usize> View<'a, R> {
-    /// The record that `bytes` begin with.
+    /// Reads the record that `bytes` begin with.
     pub(super) fn read(bytes: &'a [u8], shared: &'a Shared) -> Result<Self, InvalidMessage> {
         Self::parse(&mut Reader::new(bytes), shared)
     }
 
-    /// The record that `bytes` are, without numbers.
+    /// Reads the record that `bytes` are, which uses no numbers.
     pub(super) fn of_one(bytes: &'a [u8]) -> Result<Self, InvalidMessage> {
         const NOTHING: &Shared = &Shared::none();
         let mut reader = Reader::new(bytes);
@@ -170,7 +171,7 @@ impl<'a, const R: usize> View<'a, R> {
         Ok(view)
     }
 
-    /// The next record.
+    /// Reads the next record.
     pub(super) fn parse(reader: &mut Reader<'a>, shared: &'a Shared) -> Result<Self, InvalidMessage> {
         let len = usize::from(reader.u16()?).checked_sub(LEN).ok_or(InvalidMessage::IllegalLength)?;
         let mut reader = Reader::new(reader.take(len)?);

@@ -1,8 +1,9 @@
-//! The contents of the stores in memory as bytes, for stores that save: `CacheFile` of `terse-net` is one.
+//! This module writes the contents of the stores in memory as bytes, for stores that save, such as `CacheFile` of
+//! `terse-net`.
 //!
-//! Three tables, of scopes, clients, and tickets without a client certificate: each has its shared values (a byte says
-//! how many) and its records, least recently used first, as `table` keeps them, behind their length in four bytes. Then
-//! who issued them, as far as that is needed ([`LearnedIssuers`]).
+//! There are three tables: of scopes, of clients, and of tickets without a client certificate. Each has its shared
+//! values (a byte says how many) and its records, least recently used first, as `table` keeps them, behind their length
+//! in four bytes. The issuers of the certificates follow, as far as they are needed ([`LearnedIssuers`]).
 //!
 //! The bytes carry no checksum; whoever keeps them adds one. Whoever can write them can name peers as verified, so they
 //! must come from a place that only this program writes.
@@ -21,16 +22,16 @@ use crate::cert::LearnedIssuers;
 use crate::error::InvalidMessage;
 use crate::wire::{Encode, EncodeError, Parse, Reader};
 
-/// The version of the format. To be kept with the bytes, and compared before [`decode`].
+/// The version of the format, which is to be kept with the bytes and compared before [`decode`].
 pub const VERSION: u16 = 7;
 
-/// What [`encode`] takes, and [`decode`] gives back.
+/// The contents that [`encode`] takes and [`decode`] gives back.
 pub type Contents = (MemoryClientStore, MemoryServerStore, LearnedIssuers);
 
-/// Everything in `client` and `server`, with the order of use, and `issuers`. Holds of running connections are left
-/// out.
+/// Returns everything in `client` and `server`, with the order of use, and `issuers` as bytes. Holds of running
+/// connections are left out.
 ///
-/// Fails only past 4 GiB.
+/// Fails only if a table is longer than 4 GiB.
 pub fn encode(
     client: &MemoryClientStore,
     server: &MemoryServerStore,
@@ -39,8 +40,8 @@ pub fn encode(
     encode_rows(client, server, issuers, true)
 }
 
-/// The same without the tickets of clients that had no certificate: whoever connects makes those, and a store that saves
-/// may want to write nothing for them. After a restart they cost a full handshake each.
+/// Does the same as [`encode`], without the tickets of clients that had no certificate: anybody can make those, and a
+/// store that saves may want to write nothing for them. After a restart they cost a full handshake each.
 pub fn encode_authenticated(
     client: &MemoryClientStore,
     server: &MemoryServerStore,
@@ -69,13 +70,13 @@ fn encode_rows(
     Ok(bytes)
 }
 
-/// What [`encode`] got, now for `capacity` scopes and as many clients. If that is less than before, the least
+/// Reads what [`encode`] wrote, for `capacity` scopes and as many clients. If that is less than before, the least
 /// recently used are left out.
 pub fn decode(bytes: &[u8], capacity: usize) -> Result<Contents, InvalidMessage> {
     decode_into(bytes, MemoryClientStore::new(capacity), MemoryServerStore::new(capacity))
 }
 
-/// The same, into empty stores.
+/// Reads what [`encode`] wrote into empty stores.
 pub fn decode_into(
     bytes: &[u8],
     client: MemoryClientStore,

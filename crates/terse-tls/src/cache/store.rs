@@ -1,14 +1,14 @@
-//! The traits of stores: in memory, in a file, in a database.
+//! This module has the traits of the stores that keep the cache in memory, in a file or in a database.
 //!
-//! A store that keeps each record or row on its own, such as a database, has it as [`ScopeRecord::to_bytes`] and
-//! [`Row::to_bytes`] give it. If asking it takes time, either its calls block their thread, or:
+//! A store that keeps each record or row on its own, such as a database, gets it as bytes from
+//! [`ScopeRecord::to_bytes`] and [`Row::to_bytes`]. If asking such a store takes time, its calls may block their
+//! thread, or:
 //!
 //! - A server's store answers [`Poll::Pending`] to [`ServerStore::find`] and [`ServerStore::commit`], as often as it
-//!   likes. The connection waits then, and asks the application instead ([`crate::Connection::store_request`]).
-//! - A client's does not: which [`Scope`] a connection will ask for is known before it is begun
-//!   ([`crate::ClientConfig::scope`]). Who loads that record first, and begins the connection then, needs no state in
-//!   which it has sent nothing. What it changes may be saved behind its back: if that is lost, it costs one full
-//!   handshake.
+//!   likes. The connection then waits and asks the application instead ([`crate::Connection::store_request`]).
+//! - A client's store must answer at once. The [`Scope`] that a connection will ask for is known before the connection
+//!   is begun ([`crate::ClientConfig::scope`]), so the application can load that record first. The store may save a
+//!   change later: if the change is lost, it costs one full handshake.
 //!
 //! What must always hold: each call is atomic against all others, also when it fails.
 
@@ -21,7 +21,7 @@ use pki_types::UnixTime;
 use super::{AddressId, Fingerprint, PeerEntry, Scope, ScopeRecord, Ticket};
 use crate::crypto::Rng;
 
-/// What a client keeps, by scope.
+/// A store that keeps the records of a client by scope.
 pub trait ClientStore: Send + Sync {
     /// Hands the record of `scope` (an empty one if there is none) to `change`, which is called once, and keeps what
     /// it leaves there; a record left empty is removed. With [`Save::Now`] a persistent store saves before it returns;
@@ -36,87 +36,89 @@ pub trait ClientStore: Send + Sync {
     fn seed(&self, _: &mut dyn Rng) {}
 }
 
-/// Whether a change must be saved at once.
+/// Says whether a change must be saved at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Save {
-    /// Before the call returns.
+    /// The change is saved before the call returns.
     Now,
-    /// Losing it costs nothing.
+    /// The change may be saved later, because losing it costs nothing.
     Later,
 }
 
-/// What a server keeps, by ticket; never by client certificate: two devices with one certificate do not disturb each
-/// other.
+/// A store that keeps the rows of a server by ticket. It never keeps them by client certificate, so that two devices
+/// with one certificate do not disturb each other.
 pub trait ServerStore: Send + Sync {
-    /// What is kept under `ticket`. Changes nothing, not even what goes first: the client has proven nothing yet.
+    /// Returns what is kept under `ticket`. It changes nothing, not even the order in which rows are forgotten, because
+    /// the client has proven nothing yet.
     ///
-    /// [`Poll::Pending`]: the connection asks the application, and does not call this again for the same ticket.
+    /// With [`Poll::Pending`] the connection asks the application, and does not call this again for the same ticket.
     fn find(&self, ticket: &Ticket) -> Poll<Option<Row>>;
 
-    /// In one atomic write: adds the new ticket with its parent, and deletes the parent's parent and the parent's other
-    /// child. Without a parent, or if that is gone, the ticket stands alone.
+    /// Adds the new ticket with its parent, and deletes the parent's parent and the parent's other child, in one atomic
+    /// write. Without a parent, or if the parent is gone, the ticket stands alone.
     ///
     /// A persistent store saves before it returns, since what the server sends next tells the client that it has the
     /// ticket. An error says that the row may not survive a restart; a connection goes on without.
     ///
-    /// [`Poll::Pending`]: the connection asks the application to do it, sends nothing until that is done, and does not
-    /// call this again.
+    /// With [`Poll::Pending`] the connection asks the application to do it, sends nothing until that is done, and does
+    /// not call this again.
     fn commit(&self, commit: &Commit) -> Poll<Result<(), NotSaved>>;
 
-    /// Whether `ticket` proves that a client is at `address`: the handshake that made it came from there, and it has
-    /// proven nothing yet (docs/caching.md, 4.7). If so, it is spent for that purpose, and a persistent store has saved
-    /// that before this returns: of any number of calls for one ticket, also across a restart, one at most is `true`.
-    ///
-    /// An error says that it may not be saved, and means no. So does a store that cannot tell at once: the client is
-    /// asked for a cookie then. To wait would be to keep something for whoever claims an address.
+    /// Returns whether `ticket` proves that a client is at `address`: the handshake that made the ticket came from
+    /// there, and the ticket has not been used as such a proof yet (docs/caching.md, 4.7). If so, the ticket is spent
+    /// for that purpose, and a persistent store has saved that before this returns. Of any number of calls for one
+    /// ticket, also across a restart, at most one returns `true`.
+    /// An error says that the change may not be saved, and means no. A store that cannot tell at once also answers no,
+    /// and the client is asked for a cookie: waiting would keep memory for anybody who claims an address.
     fn spend(&self, ticket: &Ticket, address: AddressId) -> Result<bool, NotSaved>;
 
-    /// Deletes `ticket`, if it is there. A store may do it later: what expired or was revoked is not used either way.
+    /// Deletes `ticket`, if it is there. A store may do so later, because a row that has expired or was revoked is not
+    /// used in any case.
     fn remove(&self, ticket: &Ticket) -> Result<(), NotSaved>;
 
-    /// As [`ClientStore::seed`]. A client can try until it makes tickets that it likes: without a key in the hash, they
-    /// would all be found in one place.
+    /// Lends randomness to the store, as [`ClientStore::seed`] does. A client can try until it makes tickets that it
+    /// likes: with a hash that has no key, all of them could fall into one place of a hash table.
     fn seed(&self, _: &mut dyn Rng) {}
 }
 
-/// What a server keeps under one ticket.
+/// The data that a server keeps under one ticket.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Row {
     /// The client's Certificate, if it proved one that may be kept. Rows without one have a quota of their own: whoever
     /// connects can make them.
     pub entry: Option<Arc<PeerEntry>>,
-    /// For a ticket of `compact`: what the client has seen.
+    /// For a ticket of `compact`, what the client has seen of this server.
     pub seen: Option<ServerObjects>,
-    /// Where the client was, over datagrams, until the ticket was spent as a proof of that.
+    /// Where the client was, over datagrams. It is absent once the ticket was spent as a proof of that address.
     pub address: Option<AddressId>,
 }
 
 impl Row {
-    /// A row of these parts.
+    /// Creates a row of these parts.
     pub const fn new(entry: Option<Arc<PeerEntry>>, seen: Option<ServerObjects>, address: Option<AddressId>) -> Self {
         Self { entry, seen, address }
     }
 
-    /// Whether both stand for the same client certificate.
+    /// Returns whether the row and `client` stand for the same client certificate.
     pub(super) fn is_of(&self, client: Option<&PeerEntry>) -> bool {
         let own = self.entry.as_ref().map(|entry| entry.fingerprint());
         own.is_some() && own == client.map(PeerEntry::fingerprint)
     }
 }
 
-/// What a client has seen of a server.
+/// The messages of a server that a client has seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub struct ServerObjects {
     /// The server's Certificate.
     pub certificate: Fingerprint,
-    /// Its CertificateRequest, if there was one.
+    /// The server's CertificateRequest, if there was one.
     pub request: Option<Fingerprint>,
 }
 
 impl ServerObjects {
-    /// A server's Certificate, and its CertificateRequest if there was one.
+    /// Creates the pair of a server's Certificate and its CertificateRequest, if there was one.
     pub const fn new(certificate: Fingerprint, request: Option<Fingerprint>) -> Self {
         Self { certificate, request }
     }
@@ -128,41 +130,41 @@ impl ServerObjects {
 pub struct Commit {
     /// The ticket that the handshake made.
     pub ticket: Ticket,
-    /// What is kept under it.
+    /// The data that is kept under the ticket.
     pub row: Row,
     /// The ticket that the handshake used.
     pub parent: Option<Ticket>,
-    /// When that was, where there is a clock.
+    /// When the handshake was made, where there is a clock.
     pub time: Option<UnixTime>,
 }
 
 impl Commit {
-    /// A `row` under a new `ticket`, of a handshake at `time` that used the ticket `parent`.
+    /// Creates the commit of a `row` under a new `ticket`, of a handshake at `time` that used the ticket `parent`.
     pub const fn new(ticket: Ticket, row: Row, parent: Option<Ticket>, time: Option<UnixTime>) -> Self {
         Self { ticket, row, parent, time }
     }
 }
 
-/// What the application is asked, since the store of a server answered [`Poll::Pending`].
+/// A question to the application, asked because the store of a server answered [`Poll::Pending`].
 #[derive(Clone, Debug)]
 pub enum StoreRequest {
-    /// What [`ServerStore::find`] was asked.
+    /// The question that [`ServerStore::find`] was asked.
     Find(Ticket),
-    /// What [`ServerStore::commit`] was asked: once for a handshake.
+    /// The commit that [`ServerStore::commit`] was asked for. There is one for each handshake.
     Commit(Commit),
 }
 
 /// The answer to a [`StoreRequest`].
 #[derive(Clone, Debug)]
 pub enum StoreAnswer {
-    /// To [`StoreRequest::Find`]. `None` also if nobody knows: the handshake is a full one.
+    /// Answers [`StoreRequest::Find`]. It is `None` also if nobody knows, and then the handshake is a full one.
     Found(Option<Row>),
-    /// To [`StoreRequest::Commit`].
+    /// Answers [`StoreRequest::Commit`].
     Committed(Result<(), NotSaved>),
 }
 
 impl StoreAnswer {
-    /// To whatever is asked: nothing is found, and nothing can be saved.
+    /// Returns the answer that nothing was found, or that nothing could be saved, to fit `request`.
     pub const fn unavailable(request: &StoreRequest) -> Self {
         match request {
             StoreRequest::Find(_) => Self::Found(None),
@@ -178,7 +180,7 @@ impl StoreAnswer {
     }
 }
 
-/// A change was made, but could not be saved. The store knows the reason.
+/// The error that a change was made but could not be saved. The store knows the reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotSaved;
 

@@ -50,7 +50,7 @@ pub(super) enum Use {
     Same,
 }
 
-/// Records as bytes.
+/// A table of records as bytes.
 pub(super) struct Table<K, const R: usize> {
     capacity: usize,
     max_bytes: usize,
@@ -58,7 +58,7 @@ pub(super) struct Table<K, const R: usize> {
     len: usize,
     /// Where the records begin, each times [`Kind::KEYS`] and with the number of its key.
     index: HashTable<u32>,
-    /// Whether it has all its memory.
+    /// Whether the table has all its memory.
     is_fixed: bool,
     hash_key: HashKey,
     shared: Shared,
@@ -91,29 +91,29 @@ impl<K: Kind<R>, const R: usize> Table<K, R> {
         self.index_all();
     }
 
-    /// How many records there are.
+    /// Returns how many records there are.
     pub(super) const fn len(&self) -> usize {
         self.len
     }
 
-    /// How many keys they have.
+    /// Returns how many keys the records have.
     pub(super) fn keys(&self) -> usize {
         self.index.len()
     }
 
-    /// The record with `key`, and which of its keys that is.
+    /// Returns the record with `key`, and which of its keys that is.
     pub(super) fn find(&self, key: K::Key<'_>) -> Option<(RecordPosition, usize)> {
         let is_it = |entry: &u32| self.key(*entry).is_some_and(|own| K::equals(&own, &key));
         let entry = *self.index.find(self.hash(&key), is_it)?;
         Some((RecordPosition(entry / K::KEYS as u32), entry as usize % K::KEYS))
     }
 
-    /// What is kept there.
+    /// Returns the record at this position.
     pub(super) fn view(&self, RecordPosition(place): RecordPosition) -> View<'_, R> {
         View::read(self.log.bytes(place), &self.shared).unwrap_or(View { shared: [None; R], body: &[] })
     }
 
-    /// All records, least recently used first.
+    /// Returns all records, least recently used first.
     pub(super) fn iter(&self) -> impl Iterator<Item = View<'_, R>> {
         self.log.places().map(|place| self.view(RecordPosition(place)))
     }
@@ -143,7 +143,7 @@ impl<K: Kind<R>, const R: usize> Table<K, R> {
         }
     }
 
-    /// Forgets the record there.
+    /// Forgets the record at this position.
     pub(super) fn remove(&mut self, RecordPosition(place): RecordPosition) {
         let hole = self.forget(place);
         self.tidy(hole);
@@ -217,7 +217,7 @@ impl<K: Kind<R>, const R: usize> Table<K, R> {
         hasher.finish()
     }
 
-    /// The key of an entry of the index.
+    /// Returns the key of an entry of the index.
     fn key(&self, entry: u32) -> Option<K::Key<'_>> {
         K::key(&self.view(RecordPosition(entry / K::KEYS as u32)), entry as usize % K::KEYS)
     }

@@ -1,13 +1,14 @@
-//! What a server's store said of the tickets of a ClientHello, in their order.
+//! This module keeps what a server's store said of the tickets of a ClientHello, in their order.
 //!
-//! What must always hold: as many as a client of ours has, which is one, take no memory of their own; there are few.
+//! What must always hold: one ticket, which is all that a client of ours sends, takes no heap, and the number is
+//! limited.
 
 use alloc::vec::Vec;
 use core::task::Poll;
 
 use super::{Row, ServerStore, Ticket};
 
-/// Tickets that were looked up, and what was found.
+/// The tickets that were looked up, and what was found for each.
 #[derive(Debug, Default)]
 pub(crate) struct TicketRows {
     first: Option<(Ticket, Option<Row>)>,
@@ -18,8 +19,8 @@ impl TicketRows {
     /// How many tickets of one ClientHello are looked up.
     const MAX: usize = 8;
 
-    /// Looks up those of `tickets` that were not, in order. Returns the one that the store did not answer for: the next
-    /// one that is to be pushed.
+    /// Looks up those of `tickets` that were not looked up yet, in order. Returns the one that the store did not answer
+    /// for, which is the next one to be pushed.
     pub(crate) fn look_up(&mut self, store: &dyn ServerStore, tickets: impl Iterator<Item = Ticket>) -> Option<Ticket> {
         let known = usize::from(self.first.is_some()) + self.others.len();
         for ticket in tickets.take(Self::MAX).skip(known) {

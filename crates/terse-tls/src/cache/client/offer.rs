@@ -1,4 +1,5 @@
-//! What a client offers of what it keeps: one scheme's offer at a time, and nothing that does not pass its checks.
+//! This module chooses what a client offers from its cache: one scheme's offer at a time, and nothing that fails its
+//! checks.
 //!
 //! What must always hold (docs/caching.md, 5.4): a ticket is offered only while all that it names can be
 //! used, and by one running connection.
@@ -12,7 +13,7 @@ use crate::cache::health::Permission;
 use crate::cache::record::Slot;
 use crate::cache::{FallbackReason, Fingerprint, PeerEntry, RequestEntry, Save, Scheme, Schemes, ScopeRecord, Ticket};
 
-/// What is offered, by one scheme.
+/// The objects that are offered by one scheme.
 #[derive(Default)]
 pub(in crate::cache) struct Offer {
     pub(in crate::cache) scheme: Option<Scheme>,
@@ -21,7 +22,7 @@ pub(in crate::cache) struct Offer {
     pub(in crate::cache) certificate_request: Option<Arc<RequestEntry>>,
 }
 
-/// The objects of an offer by name.
+/// The objects of an offer, named by their fingerprints.
 #[derive(Default)]
 pub(super) struct Offered {
     pub(super) certificate: Option<Fingerprint>,
@@ -42,7 +43,7 @@ impl Offer {
 }
 
 impl ClientSession {
-    /// Decides it by the record of the scope.
+    /// Decides by the record of the scope what is offered.
     pub(super) fn choose(&mut self, record: &mut ScopeRecord, schemes: Schemes, context: Context<'_>) -> Save {
         if record.is_empty() {
             self.reason = Some(FallbackReason::FirstContact);
@@ -69,7 +70,7 @@ impl ClientSession {
         if is_same || record.is_empty() { Save::Later } else { Save::Now }
     }
 
-    /// The server's Certificate, if it passes its checks. What expired or was revoked is deleted.
+    /// Returns the server's Certificate, if it passes its checks. Deletes one that has expired or was revoked.
     pub(in crate::cache) fn usable_certificate(
         &mut self,
         record: &mut ScopeRecord,
@@ -92,7 +93,7 @@ impl ClientSession {
         }
     }
 
-    /// The ticket to offer, which this connection holds from here on.
+    /// Returns the ticket to offer, which this connection holds from now on.
     pub(in crate::cache) fn hold_ticket(
         &mut self,
         record: &mut ScopeRecord,
@@ -114,12 +115,12 @@ impl ClientSession {
         self.offer.as_ref()?.slot.as_ref()
     }
 
-    /// Whether the extension of `scheme` is sent, with or without a ticket.
+    /// Returns whether the extension of `scheme` is sent, with or without a ticket.
     pub(crate) const fn supports(&self, scheme: Scheme) -> bool {
         self.supported.contains(scheme)
     }
 
-    /// The ticket in the extension of `scheme`.
+    /// Returns the ticket in the extension of `scheme`.
     pub(crate) fn ticket_of(&self, scheme: Scheme) -> Option<Ticket> {
         self.offered_ticket().filter(|_| self.offered_scheme() == Some(scheme))
     }
@@ -128,37 +129,37 @@ impl ClientSession {
         self.offer.as_ref()?.scheme
     }
 
-    /// The ticket that was offered.
+    /// Returns the ticket that was offered.
     pub(crate) fn offered_ticket(&self) -> Option<Ticket> {
         self.slot().map(|slot| slot.ticket)
     }
 
-    /// Whether the objects are named by the ticket, and not by their fingerprints.
+    /// Returns whether the objects are named by the ticket, and not by their fingerprints.
     fn is_named_by_ticket(&self) -> bool {
         Selection { scheme: self.offered_scheme(), ..Selection::default() }.leaves_out()
     }
 
-    /// The own Certificate that the offered ticket stands for.
+    /// Returns the fingerprint of the client's own Certificate that the offered ticket stands for.
     pub(crate) fn named_own_certificate(&self) -> Option<Fingerprint> {
         self.slot().and_then(|slot| slot.own_certificate)
     }
 
-    /// The fingerprint in `cached_info` for the server's Certificate.
+    /// Returns the fingerprint in `cached_info` for the server's Certificate.
     pub(crate) fn offered_certificate(&self) -> Option<Fingerprint> {
         self.server_certificate().filter(|_| !self.is_named_by_ticket()).map(PeerEntry::fingerprint)
     }
 
-    /// The fingerprint in `cached_info` for the CertificateRequest.
+    /// Returns the fingerprint in `cached_info` for the CertificateRequest.
     pub(crate) fn offered_request(&self) -> Option<Fingerprint> {
         self.certificate_request().filter(|_| !self.is_named_by_ticket()).map(|request| request.fingerprint)
     }
 
-    /// The server's Certificate that was offered, by its fingerprint or by the ticket.
+    /// Returns the server's Certificate that was offered, by its fingerprint or by the ticket.
     pub(crate) fn server_certificate(&self) -> Option<&PeerEntry> {
         self.offer.as_ref()?.server_certificate.as_deref()
     }
 
-    /// The CertificateRequest that was offered, by its fingerprint or by the ticket.
+    /// Returns the CertificateRequest that was offered, by its fingerprint or by the ticket.
     pub(crate) fn certificate_request(&self) -> Option<&RequestEntry> {
         self.offer.as_ref()?.certificate_request.as_deref()
     }

@@ -106,14 +106,14 @@ impl ScopeRecord {
         if bytes.is_empty() { Err(NotSaved) } else { Ok(bytes) }
     }
 
-    /// What [`Self::to_bytes`] gave.
+    /// Reads the record that [`Self::to_bytes`] wrote.
     pub fn from_bytes(bytes: &[u8]) -> Result<(Scope, Self), InvalidMessage> {
         Self::from_packed(View::of_one(bytes)?)
     }
 }
 
 impl ScopeRecord {
-    /// The record as a table keeps it. An entry for another server than that of the scope is left out.
+    /// Returns the record as a table keeps it. An entry for another server than that of the scope is left out.
     pub(in crate::cache) fn to_packed(&self, scope: &Scope) -> Result<Record<SHARED>, EncodeError> {
         let entry = self.server_certificate.as_deref().filter(|entry| *entry.server() == scope.server);
         let own = scope.credential.map(|Fingerprint(value)| value);
@@ -121,7 +121,7 @@ impl ScopeRecord {
         Ok(Record { shared: [entry.map(PeerEntry::shared_trust_id), own], body })
     }
 
-    /// What [`Self::to_packed`] gave.
+    /// Reads the record that [`Self::to_packed`] wrote.
     pub(in crate::cache) fn from_packed(view: View<'_, SHARED>) -> Result<(Scope, Self), InvalidMessage> {
         let [trust_id, own] = view.shared.map(|value| value.copied());
         let own = own.map(Fingerprint);

@@ -1,4 +1,5 @@
-//! `bithac`: RFC 7924 for what the server sends, and tickets for the client's Certificate (BiTHaC, IV-B).
+//! This module has the scheme `bithac`: RFC 7924 for what the server sends, and tickets for the client's Certificate
+//! (BiTHaC, IV-B).
 
 use alloc::vec::Vec;
 
@@ -35,7 +36,7 @@ impl CachingScheme for Bithac {
         parts.client_certificate.map(TicketSubject::Client)
     }
 
-    /// A client without a certificate has nothing to get a ticket for.
+    /// Returns whether the client has a certificate, because without one it can get no ticket of `bithac`.
     fn is_useful(&self, context: &Context<'_>) -> bool {
         !context.own_certificates.is_empty()
     }
@@ -131,7 +132,8 @@ impl CachingScheme for Bithac {
 }
 
 impl ServerSession {
-    /// Selects the first of the tickets that can be used, and returns its place. What expired or was revoked is deleted.
+    /// Selects the first of the tickets that can be used, and returns its place. Deletes what has expired or was
+    /// revoked.
     pub(in crate::cache) fn select(&mut self, rows: TicketRows) -> Option<u16> {
         self.forget_used();
         self.keeps_certificates().then_some(())?;
@@ -147,7 +149,7 @@ impl ServerSession {
         None
     }
 
-    /// The row that was found, if it is one of `bithac` and can be used.
+    /// Returns the row that was found, if it is one of `bithac` and can be used.
     fn usable(&self, ticket: Ticket, row: Option<Row>) -> Result<Row, FallbackReason> {
         let row = row.filter(|row| row.seen.is_none()).ok_or(FallbackReason::TicketNotFound)?;
         let entry = row.entry.as_ref().ok_or(FallbackReason::TicketNotFound)?;

@@ -1,4 +1,5 @@
-//! `compact`: one ticket names everything that is static, and what it names is not sent at all (docs/caching.md).
+//! This module has the scheme `compact`: one ticket names everything static, and what it names is not sent
+//! (docs/caching.md).
 
 use super::{CachingScheme, ClientOffer, CodePoints, ExpectedReply, OfferedTickets, Scheme, Selected, ServerContext};
 use crate::cache::client::Offer;
@@ -29,8 +30,8 @@ impl CachingScheme for Compact {
         Some(TicketSubject::Static(parts))
     }
 
-    /// The ticket is offered only while everything that it names can be used, and the client would answer the request
-    /// as it did.
+    /// Offers the ticket only while everything that it names can be used, and the client would answer the request as it
+    /// did.
     fn choose(&self, session: &mut ClientSession, record: &mut ScopeRecord, context: &Context<'_>) -> Offer {
         let Some(certificate) = session.usable_certificate(record, context) else {
             session.reason = session.reason.or(Some(FallbackReason::NoTicket));
@@ -69,7 +70,7 @@ impl CachingScheme for Compact {
         extensions.push_as(code_points.compact_cache, &CompactOffer(ticket))
     }
 
-    /// Each bit must stand for a part of the ticket that fits this handshake.
+    /// Reads the bits of the reply, each of which must stand for a part of the ticket that fits this handshake.
     fn read_reply(&self, extensions: Extensions<'_>, expected: &ExpectedReply<'_>) -> Result<Option<Selection>, Error> {
         const REDUCED: u8 = CompactSelection::SERVER_CERTIFICATE_REDUCED;
         const ALL: u8 = CompactSelection::SERVER_CERTIFICATE
@@ -126,7 +127,7 @@ impl CachingScheme for Compact {
         Selected { selection, certificate_request, reason, session: Some(session), ..Selected::default() }
     }
 
-    /// Nothing at all, rather than a byte without a bit.
+    /// Writes an empty reply if nothing is selected, and never a byte in which no bit is set.
     fn write_reply(
         &self,
         selected: &Selected,
@@ -147,7 +148,7 @@ impl CachingScheme for Compact {
 }
 
 impl ServerSession {
-    /// What the ticket that was looked up lets this handshake leave out.
+    /// Selects what the ticket that was looked up lets this handshake leave out.
     pub(in crate::cache) fn select_everything(&mut self, rows: TicketRows) -> Selection {
         self.forget_used();
         let mut selection = Selection { scheme: Some(Scheme::Compact), ..Selection::default() };

@@ -1,7 +1,7 @@
-//! Caching schemes: what each of them sends, reads, selects and keeps (docs/caching.md).
+//! This module has the caching schemes: what each of them sends, reads, selects and keeps (docs/caching.md).
 //!
-//! A scheme has one home, a module here with a [`CachingScheme`]: the handshakes of all versions, the stores and the
-//! endpoint ask that, and nobody else asks which scheme it is.
+//! Each scheme has one module here with a [`CachingScheme`]. The handshakes of all versions, the stores and the
+//! endpoint ask that trait, and no other code asks which scheme it is.
 //!
 //! What must always hold: a client takes only what it offered; a server selects only what it would send, or accept, in
 //! this handshake.
@@ -28,20 +28,20 @@ mod rfc7924;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Scheme {
-    /// RFC 7924: the server's Certificate and CertificateRequest.
+    /// The scheme of RFC 7924, which caches the server's Certificate and CertificateRequest.
     Rfc7924,
-    /// RFC 7924, and tickets for the client's Certificate (BiTHaC).
+    /// The scheme that adds tickets for the client's Certificate to RFC 7924 (BiTHaC).
     Bithac,
-    /// One ticket for all three messages, which are then not sent at all.
+    /// The scheme with one ticket for all three messages, which are then not sent at all.
     Compact,
 }
 
 impl Scheme {
-    /// All schemes, in the order of their numbers and of their extensions in a ClientHello. The later one is the better
-    /// one: of those that both sides have, the last one is used.
+    /// All schemes, in the order of their numbers and of their extensions in a ClientHello. A later one is better: of
+    /// those that both sides have, the last one is used.
     const ALL: [Self; 3] = [Self::Rfc7924, Self::Bithac, Self::Compact];
 
-    /// The home of the scheme.
+    /// Returns the implementation of the scheme.
     const fn home(self) -> &'static dyn CachingScheme {
         match self {
             Self::Rfc7924 => &rfc7924::Rfc7924,
@@ -50,7 +50,7 @@ impl Scheme {
         }
     }
 
-    /// As in reports: `rfc7924`, `bithac`, `compact`.
+    /// Returns the name in reports: `rfc7924`, `bithac` or `compact`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Rfc7924 => "rfc7924",
@@ -59,32 +59,32 @@ impl Scheme {
         }
     }
 
-    /// Its number in files, from 1 on.
+    /// Returns the number of the scheme in files, from 1 on.
     pub(super) const fn number(self) -> u8 {
         self as u8 + 1
     }
 
-    /// The scheme of a number that [`Self::number`] gave.
+    /// Returns the scheme of a number that [`Self::number`] gave.
     pub(super) fn from_number(number: u8) -> Option<Self> {
         Self::ALL.into_iter().find(|scheme| scheme.number() == number)
     }
 }
 
-/// Which caching schemes a side takes part in. Of those that both do, the best one is used.
+/// The set of caching schemes that a side takes part in. Of those that both sides have, the best one is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Schemes(u8);
 
 impl Schemes {
-    /// None: no caching extension is sent or answered.
+    /// No scheme: no caching extension is sent or answered.
     pub const OFF: Self = Self(0);
-    /// RFC 7924 alone: what the server sends.
+    /// RFC 7924 alone, which caches what the server sends.
     pub const RFC7924: Self = Self::OFF.with(Scheme::Rfc7924);
     /// RFC 7924, and tickets for the client's Certificate (BiTHaC).
     pub const BITHAC: Self = Self::RFC7924.with(Scheme::Bithac);
-    /// All of these, and one ticket for everything static.
+    /// All schemes, with one ticket for everything static.
     pub const COMPACT: Self = Self::BITHAC.with(Scheme::Compact);
 
-    /// Whether `scheme` is among them.
+    /// Returns whether `scheme` is in the set.
     pub const fn contains(self, scheme: Scheme) -> bool {
         self.0 & Self::OFF.with(scheme).0 != 0
     }
@@ -93,7 +93,7 @@ impl Schemes {
         Self(self.0 | 1 << scheme as u8)
     }
 
-    /// Those of them that `has` says.
+    /// Returns the set of those schemes for which `has` returns `true`.
     pub(super) fn filter(self, has: impl Fn(&'static dyn CachingScheme) -> bool) -> Self {
         self.iter().filter(|scheme| has(scheme.home())).fold(Self::OFF, Self::with)
     }
@@ -110,30 +110,31 @@ pub(crate) struct CodePoints {
     pub(crate) compact_cache: ExtensionType,
 }
 
-/// What is different from scheme to scheme.
+/// The behaviour that differs from scheme to scheme.
 pub(crate) trait CachingScheme: Sync {
-    /// Whether `extension` is one of the scheme's.
+    /// Returns whether `extension` is one of the scheme's.
     fn has_extension(&self, extension: ExtensionType, code_points: CodePoints) -> bool;
 
-    /// Whether a client sends an extension of the scheme with nothing to offer, which says that it takes part.
+    /// Returns whether a client that has nothing to offer still sends an extension of the scheme, to say that it takes
+    /// part.
     fn is_announced(&self) -> bool;
 
-    /// Whether the ticket names all that is cached, which is then not sent at all; otherwise the fingerprint of a
-    /// message is sent in its place.
+    /// Returns whether the ticket names all that is cached, which is then not sent at all. Otherwise the fingerprint of
+    /// a message is sent in its place.
     fn leaves_out(&self) -> bool;
 
-    /// What the ticket of a handshake with these `parts` stands for; `None`: it has no ticket.
+    /// Returns what the ticket of a handshake with these `parts` stands for, or `None` if it has no ticket.
     fn subject(&self, parts: Parts) -> Option<TicketSubject>;
 
-    /// A client: whether it has use for the scheme.
+    /// Returns whether a client has use for the scheme.
     fn is_useful(&self, _: &Context<'_>) -> bool {
         true
     }
 
-    /// A client: what it offers of the `record` of its scope.
+    /// Returns what a client offers of the `record` of its scope.
     fn choose(&self, session: &mut ClientSession, record: &mut ScopeRecord, context: &Context<'_>) -> Offer;
 
-    /// A client: the scheme's extension in a ClientHello, where it takes part.
+    /// Writes the scheme's extension in a ClientHello, if the client takes part.
     fn write_offer(
         &self,
         session: &ClientSession,
@@ -141,20 +142,21 @@ pub(crate) trait CachingScheme: Sync {
         extensions: &mut ExtensionsBuilder,
     ) -> Result<(), EncodeError>;
 
-    /// A client: what the server selected, if it replied by this scheme.
+    /// Returns what the server selected, if it replied by this scheme to a client.
     fn read_reply(&self, extensions: Extensions<'_>, expected: &ExpectedReply<'_>) -> Result<Option<Selection>, Error>;
 
-    /// A server: what the client offers, if it takes part.
+    /// Returns what the client offers to a server, if it takes part.
     fn read_offer<'a>(
         &self,
         extensions: Extensions<'a>,
         code_points: CodePoints,
     ) -> Result<Option<ClientOffer<'a>>, Error>;
 
-    /// A server: what it leaves out of this handshake. `rows` has what the store knows of the tickets that were offered.
+    /// Returns what a server leaves out of this handshake. `rows` has what the store knows of the tickets that were
+    /// offered.
     fn select(&self, offer: &ClientOffer<'_>, rows: TicketRows, context: &ServerContext<'_>) -> Selected;
 
-    /// A server: says what it selected.
+    /// Writes what a server selected.
     fn write_reply(
         &self,
         selected: &Selected,
@@ -163,28 +165,28 @@ pub(crate) trait CachingScheme: Sync {
     ) -> Result<(), EncodeError>;
 }
 
-/// What a client knows when the server's reply comes.
+/// The context in which a client reads the server's reply.
 pub(crate) struct ExpectedReply<'a> {
     pub(crate) session: &'a ClientSession,
     pub(crate) version: ProtocolVersion,
-    /// What the server's Certificate carries.
+    /// The type of the server's certificate.
     pub(crate) certificate_type: CertificateType,
-    /// The server's Certificate may have live extensions.
+    /// Whether the server's Certificate may have live extensions.
     pub(crate) has_extensions: bool,
-    /// Whether this side can show the Certificate with this fingerprint.
+    /// Returns whether this side can show the Certificate with this fingerprint.
     pub(crate) has_credential: &'a dyn Fn(Fingerprint) -> bool,
     pub(crate) code_points: CodePoints,
     pub(crate) defences: Defences,
 }
 
 impl ExpectedReply<'_> {
-    /// A selection that does not fit what was offered ends the handshake.
+    /// Fails if a selection does not fit what was offered, which ends the handshake.
     fn check(&self, is_legal: bool) -> Result<(), Error> {
         if self.defences.take_selection(is_legal) { Ok(()) } else { Err(PeerMisbehaved::IllegalCachingReply.into()) }
     }
 }
 
-/// What a client offers by one scheme.
+/// The offer of a client by one scheme.
 pub(crate) struct ClientOffer<'a> {
     scheme: Scheme,
     /// The fingerprints of `cached_info`.
@@ -200,7 +202,7 @@ enum OfferedTickets<'a> {
 }
 
 impl ClientOffer<'_> {
-    /// The tickets that are offered, each with its index.
+    /// Returns the tickets that are offered, each with its index.
     fn indexed_tickets(&self) -> impl Iterator<Item = (u16, Ticket)> {
         let (one, several) = match &self.tickets {
             OfferedTickets::None => (None, None),
@@ -214,24 +216,24 @@ impl ClientOffer<'_> {
         one.into_iter().chain(several)
     }
 
-    /// The tickets that are offered.
+    /// Returns the tickets that are offered.
     pub(crate) fn tickets(&self) -> impl Iterator<Item = Ticket> {
         self.indexed_tickets().map(|(_, ticket)| ticket)
     }
 }
 
-/// What a server would send in this handshake.
+/// The objects that a server would send in this handshake.
 pub(crate) struct OwnObjects<'a> {
     pub(crate) certificate: Fingerprint,
     pub(crate) request: Option<OwnRequest<'a>>,
-    /// Its Certificate has live extensions, in TLS 1.3.
+    /// Whether the server's Certificate has live extensions, in TLS 1.3.
     pub(crate) has_extensions: bool,
 }
 
-/// A CertificateRequest.
+/// The CertificateRequest that a server would send.
 pub(crate) struct OwnRequest<'a> {
     pub(crate) fingerprint: &'a dyn Fn() -> Fingerprint,
-    /// Its fingerprint would not be longer.
+    /// Whether the fingerprint would not be longer than the CertificateRequest.
     pub(crate) pays: bool,
 }
 
@@ -241,15 +243,15 @@ impl OwnObjects<'_> {
     }
 }
 
-/// What a server brings along when it selects.
+/// The context in which a server selects.
 pub(crate) struct ServerContext<'a> {
     pub(crate) cache: &'a ServerCache,
     pub(crate) own: OwnObjects<'a>,
-    /// The name in the ClientHello.
+    /// The host name in the ClientHello.
     pub(crate) host_name: Option<&'a [u8]>,
-    /// The Certificate that the client is asked for, if it is.
+    /// Returns the Certificate that the client is asked for, if it is asked.
     pub(crate) asked: &'a dyn Fn() -> Option<RequestedCertificate>,
-    /// What one that was verified before must pass as well.
+    /// Returns the revocation check that a Certificate which was verified before must pass as well.
     pub(crate) revocation: &'a dyn Fn() -> Option<RevocationCheck>,
     pub(crate) now: Now,
     /// Whether chains are accepted without wall-clock time.
@@ -257,7 +259,7 @@ pub(crate) struct ServerContext<'a> {
     pub(crate) defences: Defences,
 }
 
-/// What a server leaves out of a handshake, or reduces.
+/// The selection of what a server leaves out of a handshake, or reduces.
 #[derive(Default)]
 pub(crate) struct Selected {
     pub(crate) selection: Selection,
@@ -267,12 +269,12 @@ pub(crate) struct Selected {
     offers_tickets: bool,
     index: Option<u16>,
     pub(crate) reason: Option<FallbackReason>,
-    /// Where the client's part is kept.
+    /// The session that keeps the client's part.
     pub(crate) session: Option<ServerSession>,
 }
 
 impl Selected {
-    /// Says what was selected.
+    /// Writes the extension that says what was selected.
     pub(crate) fn reply(&self, code_points: CodePoints, extensions: &mut ExtensionsBuilder) -> Result<(), EncodeError> {
         match self.selection.scheme {
             None => Ok(()),
@@ -281,12 +283,12 @@ impl Selected {
     }
 }
 
-/// Whether a server replied to the caching extensions at all.
+/// Returns whether a server replied to the caching extensions at all.
 pub(crate) fn is_answered(extensions: Extensions<'_>, code_points: CodePoints) -> bool {
     extensions.iter().any(|(kind, _)| Scheme::ALL.iter().any(|scheme| scheme.home().has_extension(kind, code_points)))
 }
 
-/// The extensions of a ClientHello.
+/// Writes the caching extensions of a ClientHello.
 pub(crate) fn write_offers(
     session: &ClientSession,
     code_points: CodePoints,
@@ -295,7 +297,7 @@ pub(crate) fn write_offers(
     Scheme::ALL.iter().try_for_each(|scheme| scheme.home().write_offer(session, code_points, extensions))
 }
 
-/// What the server selected, by one scheme.
+/// Returns what the server selected, by one scheme.
 pub(crate) fn read_reply(extensions: Extensions<'_>, expected: &ExpectedReply<'_>) -> Result<Selection, Error> {
     let code_points = expected.code_points;
     for scheme in Scheme::ALL.into_iter().rev() {
@@ -310,7 +312,7 @@ pub(crate) fn read_reply(extensions: Extensions<'_>, expected: &ExpectedReply<'_
     Ok(Selection::default())
 }
 
-/// What a client offers by the best of `schemes`, which a server takes part in.
+/// Returns what a client offers by the best of `schemes`, in which a server takes part.
 pub(crate) fn read_offer<'a>(
     schemes: Schemes,
     extensions: Extensions<'a>,
@@ -323,7 +325,8 @@ pub(crate) fn read_offer<'a>(
     Ok(best)
 }
 
-/// The first ticket of each of `schemes` in a ClientHello; a client has one. What is malformed counts as absent.
+/// Returns the first ticket of each of `schemes` in a ClientHello; a client has one. What is malformed counts as
+/// absent.
 pub(crate) fn first_tickets(
     schemes: Schemes,
     extensions: Extensions<'_>,
@@ -334,7 +337,7 @@ pub(crate) fn first_tickets(
     offers.filter_map(|offer| offer.tickets().next())
 }
 
-/// What a server leaves out of this handshake, by the scheme of the `offer`.
+/// Returns what a server leaves out of this handshake, by the scheme of the `offer`.
 pub(crate) fn select(offer: &ClientOffer<'_>, rows: TicketRows, context: &ServerContext<'_>) -> Selected {
     let mut selected = offer.scheme.home().select(offer, rows, context);
     selected.selection.scheme = Some(offer.scheme);
@@ -342,8 +345,9 @@ pub(crate) fn select(offer: &ClientOffer<'_>, rows: TicketRows, context: &Server
 }
 
 impl ClientSession {
-    /// Decides by the record of the scope what is offered: by the scheme that the server answered last where that names
-    /// everything by a ticket, and otherwise by the best one that names messages by their fingerprints.
+    /// Decides by the record of the scope what is offered. If the scheme that the server answered last names everything
+    /// by a ticket, the offer is by that scheme, and otherwise by the best one that names messages by their
+    /// fingerprints.
     pub(super) fn choose_by_scheme(&mut self, record: &mut ScopeRecord, context: &Context<'_>) -> Offer {
         let last = record.scheme.filter(|scheme| scheme.home().leaves_out() && self.supports(*scheme));
         let by_fingerprint =
@@ -357,17 +361,17 @@ impl ClientSession {
 }
 
 impl Selection {
-    /// Whether what is cached is not sent at all, but for a Certificate that is reduced.
+    /// Returns whether what is cached is not sent at all, except for a Certificate that is reduced.
     pub(crate) fn leaves_out(&self) -> bool {
         self.scheme.is_some_and(|scheme| scheme.home().leaves_out())
     }
 
-    /// Whether the scheme has tickets.
+    /// Returns whether the scheme has tickets.
     pub(crate) fn has_tickets(&self) -> bool {
         self.scheme.is_some_and(|scheme| scheme.home().is_announced())
     }
 
-    /// What the ticket of this handshake stands for, if one was negotiated.
+    /// Returns what the ticket of this handshake stands for, if one was negotiated.
     pub(super) fn subject(&self, parts: Parts) -> Option<TicketSubject> {
         self.scheme?.home().subject(parts)
     }

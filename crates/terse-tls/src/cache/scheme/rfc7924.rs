@@ -1,4 +1,4 @@
-//! `rfc7924`: what the server sends, named by its fingerprint (RFC 7924).
+//! This module has the scheme `rfc7924`, which names what the server sends by its fingerprint (RFC 7924).
 
 use alloc::vec::Vec;
 
@@ -72,7 +72,8 @@ impl CachingScheme for Rfc7924 {
             let (offered, selected) = match kind {
                 CachedInformationType::CERT => (session.offered_certificate(), &mut selection.server_certificate),
                 CachedInformationType::CERT_REQ => {
-                    // A request of another version was offered while this one was not known.
+                    // The offered request may be of another version, because the version was not known when it was
+                    // offered.
                     let known = session.certificate_request().is_some_and(|known| known.version == expected.version);
                     (session.offered_request().filter(|_| known), &mut selection.certificate_request)
                 }
@@ -93,7 +94,7 @@ impl CachingScheme for Rfc7924 {
         }))
     }
 
-    /// RFC 7924, 4: only what would be sent now.
+    /// Selects only objects that the server would send in this handshake (RFC 7924, 4).
     fn select(&self, offer: &ClientOffer<'_>, _: TicketRows, context: &ServerContext<'_>) -> Selected {
         let OwnObjects { certificate, request, .. } = &context.own;
         let offers = |kind, fingerprint| offer.names(kind, fingerprint, context.defences);
@@ -126,7 +127,7 @@ impl CachingScheme for Rfc7924 {
 }
 
 impl ClientOffer<'_> {
-    /// Whether `cached_info` names what this side would send now.
+    /// Returns whether `cached_info` names what this side would send now.
     fn names(&self, kind: CachedInformationType, own: Fingerprint, defences: Defences) -> bool {
         let objects = self.objects.iter().flat_map(|objects| objects.iter());
         objects.filter(|object| object.kind == kind).any(|object| defences.leave_out(object.hash_value == own.0))

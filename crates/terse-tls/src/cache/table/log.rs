@@ -68,18 +68,18 @@ impl Log {
         Self { chunks: vec![Vec::new()], last: 0, max_bytes, live: 0, holes: 0, start: 0, sweep: None }
     }
 
-    /// Takes all memory that it will ever need.
+    /// Takes all memory that the log will ever need.
     pub(super) fn reserve(&mut self) {
         let lens = (0..self.max_bytes).step_by(CHUNK).map(|begin| (self.max_bytes - begin).min(CHUNK));
         self.chunks = lens.map(Vec::with_capacity).collect();
     }
 
-    /// Bytes of records, without holes.
+    /// Returns the bytes of records, without holes.
     pub(super) const fn live(&self) -> usize {
         self.live
     }
 
-    /// Bytes of holes that no sweep has passed.
+    /// Returns the bytes of holes that no sweep has passed.
     pub(super) const fn holes(&self) -> usize {
         self.holes
     }
@@ -96,17 +96,17 @@ impl Log {
         self.chunks.iter().map(Vec::capacity).sum()
     }
 
-    /// Whether there is no hole, and no gap.
+    /// Returns whether there is no hole, and no gap.
     pub(super) const fn is_tidy(&self) -> bool {
         self.holes == 0 && self.sweep.is_none()
     }
 
-    /// Whether there is a gap.
+    /// Returns whether there is a gap.
     pub(super) const fn is_swept(&self) -> bool {
         self.sweep.is_some()
     }
 
-    /// Whether a record of `len` bytes has room at the end.
+    /// Returns whether a record of `len` bytes has room at the end.
     pub(super) fn has_room(&self, len: usize) -> bool {
         let used = self.used();
         let begin = if used + len <= CHUNK { used } else { CHUNK };
@@ -122,14 +122,14 @@ impl Log {
         place_of(self.last, self.used())
     }
 
-    /// The record there.
+    /// Returns the record at `place`.
     pub(super) fn bytes(&self, place: u32) -> &[u8] {
         let (chunk, offset) = parts_of(place);
         let bytes = self.chunks.get(chunk).and_then(|chunk| chunk.get(offset..)).unwrap_or_default();
         bytes.get(..length_of(bytes)).unwrap_or_default()
     }
 
-    /// The places of all records, the least recently used first.
+    /// Returns the places of all records, the least recently used first.
     pub(super) fn places(&self) -> impl Iterator<Item = u32> {
         let mut next = self.start;
         let all = core::iter::from_fn(move || {
@@ -140,7 +140,7 @@ impl Log {
         all.filter(|found| !found.is_hole).map(|found| found.place)
     }
 
-    /// The least recently used record.
+    /// Returns the least recently used record.
     pub(super) fn oldest(&mut self) -> Option<u32> {
         let oldest = self.places().next()?;
         self.start = oldest;
