@@ -336,6 +336,28 @@ fn any_link() -> impl Strategy<Value = Link> {
     })
 }
 
+/// A link that gives up a fragment does not send the rest of a packet. The handshake, whose records the engine counts, then
+/// takes nothing from the bytes of the application.
+#[test]
+fn fragments_that_were_given_up_leave_the_application_its_bytes() {
+    let comparison = comparison(&terse_aws_lc::PROVIDER, "p256x3", 2);
+    let link: Link = "ieee802154".parse().unwrap();
+    let link = Link { mtu: 127, ..link }.with_paths(|path| (path.loss, path.duplication) = (0.154, 0.066));
+    let mut setting = setting(Version::Dtls13, Mode::Full, link);
+    setting.ip = IpVersion::V6;
+    let mut count = 0;
+    for seed in 0..60 {
+        let Ok(measured) = (Comparison { seed, ..comparison.clone() }).measure(&setting, &mut Unwatched) else {
+            continue;
+        };
+        let bytes = measured.row.bytes;
+        assert!(bytes.application >= setting.exchange.request + setting.exchange.reply, "seed {seed}: {bytes:?}");
+        assert_eq!(bytes.total, bytes.tls + bytes.application + bytes.transport + bytes.network + bytes.link);
+        count += 1;
+    }
+    assert!(count > 30, "{count}");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 40, failure_persistence: None, ..ProptestConfig::default() })]
 

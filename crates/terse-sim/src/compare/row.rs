@@ -64,7 +64,8 @@ pub struct Bytes {
     /// The part of `messages` that each side sent.
     pub sent: Sides<Messages>,
     /// Records of the handshake (in DTLS with what was sent again, and with what a server sent that kept nothing of the
-    /// client yet: HelloVerifyRequest or HelloRetryRequest).
+    /// client yet: HelloVerifyRequest or HelloRetryRequest). Where a link gave up fragments, and so never sent the rest of
+    /// a packet, this is an upper bound, and `application` a lower one.
     pub tls: usize,
     /// Records after the handshake: the two messages of the application, tickets, `close_notify`.
     pub application: usize,
