@@ -59,7 +59,7 @@ pub enum Mode {
     Full,
     /// They resume the session before: by session ID in (D)TLS 1.2, by ticket in (D)TLS 1.3
     Resumed,
-    /// The same, where the ticket of (D)TLS 1.3 only names a session that the server keeps
+    /// They resume the session before; the ticket of (D)TLS 1.3 only names a session that the server keeps
     Kept,
     /// They leave out what the server sends of its certificates (RFC 7924)
     Rfc7924,

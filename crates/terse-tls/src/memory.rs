@@ -42,43 +42,43 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// The same with another [`max_handshake_message`](field@Self::max_handshake_message).
+    /// Returns these settings with another [`max_handshake_message`](field@Self::max_handshake_message).
     #[must_use]
     pub const fn max_handshake_message(self, max_handshake_message: usize) -> Self {
         Self { max_handshake_message, ..self }
     }
 
-    /// The same with another [`max_record`](field@Self::max_record).
+    /// Returns these settings with another [`max_record`](field@Self::max_record).
     #[must_use]
     pub const fn max_record(self, max_record: usize) -> Self {
         Self { max_record, ..self }
     }
 
-    /// The same with another [`max_send_buffer`](field@Self::max_send_buffer).
+    /// Returns these settings with another [`max_send_buffer`](field@Self::max_send_buffer).
     #[must_use]
     pub const fn max_send_buffer(self, max_send_buffer: usize) -> Self {
         Self { max_send_buffer, ..self }
     }
 
-    /// The same with another [`own_flight`](field@Self::own_flight).
+    /// Returns these settings with another [`own_flight`](field@Self::own_flight).
     #[must_use]
     pub const fn own_flight(self, own_flight: usize) -> Self {
         Self { own_flight, ..self }
     }
 
-    /// The same with another [`tls12`](field@Self::tls12).
+    /// Returns these settings with another [`tls12`](field@Self::tls12).
     #[must_use]
     pub const fn tls12(self, tls12: bool) -> Self {
         Self { tls12, ..self }
     }
 
-    /// The same with another [`datagrams`](field@Self::datagrams).
+    /// Returns these settings with another [`datagrams`](field@Self::datagrams).
     #[must_use]
     pub const fn datagrams(self, datagrams: bool) -> Self {
         Self { datagrams, ..self }
     }
 
-    /// The same with another [`cryptography`](field@Self::cryptography).
+    /// Returns these settings with another [`cryptography`](field@Self::cryptography).
     #[must_use]
     pub const fn cryptography(self, cryptography: usize) -> Self {
         Self { cryptography, ..self }

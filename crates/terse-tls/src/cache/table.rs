@@ -66,7 +66,7 @@ pub(super) struct Table<K, const R: usize> {
 }
 
 impl<K: Kind<R>, const R: usize> Table<K, R> {
-    /// An empty table for at most `capacity` records of `max_bytes` altogether, which takes memory as it is filled.
+    /// Creates an empty table for at most `capacity` records of `max_bytes` altogether, which takes memory as it is filled.
     pub(super) fn new(capacity: usize, max_bytes: usize) -> Self {
         let max_bytes = max_bytes.min(Self::MAX_BYTES);
         let (log, shared) = (Log::new(max_bytes), Shared::new(capacity));
@@ -74,7 +74,7 @@ impl<K: Kind<R>, const R: usize> Table<K, R> {
         Self { capacity, max_bytes, log, len: 0, index, is_fixed: false, hash_key, shared, kind: PhantomData }
     }
 
-    /// The same, with all its memory from the start.
+    /// Creates an empty table with all its memory from the start.
     pub(super) fn fixed(capacity: usize, max_bytes: usize) -> Self {
         let mut table = Self::new(capacity, max_bytes);
         table.log.reserve();

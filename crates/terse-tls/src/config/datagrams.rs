@@ -99,55 +99,55 @@ impl Datagrams {
         Self { without, ..self }
     }
 
-    /// The same with another [`max_datagram`](field@Self::max_datagram).
+    /// Returns these settings with another [`max_datagram`](field@Self::max_datagram).
     #[must_use]
     pub const fn max_datagram(self, max_datagram: usize) -> Self {
         Self { max_datagram, ..self }
     }
 
-    /// The same with another [`initial_timeout`](field@Self::initial_timeout).
+    /// Returns these settings with another [`initial_timeout`](field@Self::initial_timeout).
     #[must_use]
     pub const fn initial_timeout(self, initial_timeout: u64) -> Self {
         Self { initial_timeout, ..self }
     }
 
-    /// The same with another [`min_timeout`](field@Self::min_timeout).
+    /// Returns these settings with another [`min_timeout`](field@Self::min_timeout).
     #[must_use]
     pub const fn min_timeout(self, min_timeout: u64) -> Self {
         Self { min_timeout, ..self }
     }
 
-    /// The same with another [`max_timeout`](field@Self::max_timeout).
+    /// Returns these settings with another [`max_timeout`](field@Self::max_timeout).
     #[must_use]
     pub const fn max_timeout(self, max_timeout: u64) -> Self {
         Self { max_timeout, ..self }
     }
 
-    /// The same with another [`max_retransmissions`](field@Self::max_retransmissions).
+    /// Returns these settings with another [`max_retransmissions`](field@Self::max_retransmissions).
     #[must_use]
     pub const fn max_retransmissions(self, max_retransmissions: u8) -> Self {
         Self { max_retransmissions, ..self }
     }
 
-    /// The same with another [`connection_id`](field@Self::connection_id).
+    /// Returns these settings with another [`connection_id`](field@Self::connection_id).
     #[must_use]
     pub const fn connection_id(self, connection_id: Option<u8>) -> Self {
         Self { connection_id, ..self }
     }
 
-    /// The same with another [`return_routability_check`](field@Self::return_routability_check).
+    /// Returns these settings with another [`return_routability_check`](field@Self::return_routability_check).
     #[must_use]
     pub const fn return_routability_check(self, return_routability_check: bool) -> Self {
         Self { return_routability_check, ..self }
     }
 
-    /// The same with another [`short_tags`](field@Self::short_tags).
+    /// Returns these settings with another [`short_tags`](field@Self::short_tags).
     #[must_use]
     pub const fn short_tags(self, short_tags: bool) -> Self {
         Self { short_tags, ..self }
     }
 
-    /// The same with another [`believe_unprotected_alerts`](field@Self::believe_unprotected_alerts).
+    /// Returns these settings with another [`believe_unprotected_alerts`](field@Self::believe_unprotected_alerts).
     #[must_use]
     pub const fn believe_unprotected_alerts(self, believe_unprotected_alerts: bool) -> Self {
         Self { believe_unprotected_alerts, ..self }

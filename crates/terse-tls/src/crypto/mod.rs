@@ -58,49 +58,49 @@ impl CryptoProvider {
         Self { name, tls13_suites: &[], tls12_suites: &[], groups: &[], signatures, sha256, sha1: None, load_key }
     }
 
-    /// The same under another [`name`](field@Self::name).
+    /// Returns this provider under another [`name`](field@Self::name).
     #[must_use]
     pub const fn name(self, name: &'static str) -> Self {
         Self { name, ..self }
     }
 
-    /// The same with these suites of TLS 1.3, preferred first.
+    /// Returns this provider with these suites of TLS 1.3, preferred first.
     #[must_use]
     pub const fn tls13_suites(self, tls13_suites: &'static [&'static Tls13Suite]) -> Self {
         Self { tls13_suites, ..self }
     }
 
-    /// The same with these suites of TLS 1.2, preferred first.
+    /// Returns this provider with these suites of TLS 1.2, preferred first.
     #[must_use]
     pub const fn tls12_suites(self, tls12_suites: &'static [&'static Tls12Suite]) -> Self {
         Self { tls12_suites, ..self }
     }
 
-    /// The same with these groups, preferred first.
+    /// Returns this provider with these groups, preferred first.
     #[must_use]
     pub const fn groups(self, groups: &'static [&'static dyn Group]) -> Self {
         Self { groups, ..self }
     }
 
-    /// The same with these signature algorithms.
+    /// Returns this provider with these signature algorithms.
     #[must_use]
     pub const fn signatures(self, signatures: SignatureAlgorithms) -> Self {
         Self { signatures, ..self }
     }
 
-    /// The same with another SHA-256.
+    /// Returns this provider with another SHA-256.
     #[must_use]
     pub const fn sha256(self, sha256: &'static dyn Hash) -> Self {
         Self { sha256, ..self }
     }
 
-    /// The same with SHA-1, or without.
+    /// Returns this provider with SHA-1, or without it.
     #[must_use]
     pub const fn sha1(self, sha1: Option<Sha1>) -> Self {
         Self { sha1, ..self }
     }
 
-    /// The same with other private keys.
+    /// Returns this provider with other private keys.
     #[must_use]
     pub const fn with_load_key(self, load_key: LoadKey) -> Self {
         Self { load_key, ..self }

@@ -76,43 +76,43 @@ impl EndpointLimits {
         Self { undefended, ..self }
     }
 
-    /// The same with another [`max_connections`](field@Self::max_connections).
+    /// Returns these settings with another [`max_connections`](field@Self::max_connections).
     #[must_use]
     pub const fn max_connections(self, max_connections: usize) -> Self {
         Self { max_connections, ..self }
     }
 
-    /// The same with another [`max_half_open`](field@Self::max_half_open).
+    /// Returns these settings with another [`max_half_open`](field@Self::max_half_open).
     #[must_use]
     pub const fn max_half_open(self, max_half_open: usize) -> Self {
         Self { max_half_open, ..self }
     }
 
-    /// The same with another [`max_first_messages`](field@Self::max_first_messages).
+    /// Returns these settings with another [`max_first_messages`](field@Self::max_first_messages).
     #[must_use]
     pub const fn max_first_messages(self, max_first_messages: usize) -> Self {
         Self { max_first_messages, ..self }
     }
 
-    /// The same with another [`max_received`](field@Self::max_received).
+    /// Returns these settings with another [`max_received`](field@Self::max_received).
     #[must_use]
     pub const fn max_received(self, max_received: usize) -> Self {
         Self { max_received, ..self }
     }
 
-    /// The same with another [`require_cookie`](field@Self::require_cookie).
+    /// Returns these settings with another [`require_cookie`](field@Self::require_cookie).
     #[must_use]
     pub const fn require_cookie(self, require_cookie: bool) -> Self {
         Self { require_cookie, ..self }
     }
 
-    /// The same with another [`tickets_prove_addresses`](field@Self::tickets_prove_addresses).
+    /// Returns these settings with another [`tickets_prove_addresses`](field@Self::tickets_prove_addresses).
     #[must_use]
     pub const fn tickets_prove_addresses(self, tickets_prove_addresses: bool) -> Self {
         Self { tickets_prove_addresses, ..self }
     }
 
-    /// The same with another [`address_change`](field@Self::address_change).
+    /// Returns these settings with another [`address_change`](field@Self::address_change).
     #[must_use]
     pub const fn address_change(self, address_change: AddressChange) -> Self {
         Self { address_change, ..self }

@@ -119,13 +119,13 @@ impl ClientResumption {
         Self { store, early_data: false, offers_cached_objects: false }
     }
 
-    /// The same with or without [`early_data`](field@Self::early_data).
+    /// Returns these settings with or without [`early_data`](field@Self::early_data).
     #[must_use]
     pub fn early_data(self, early_data: bool) -> Self {
         Self { early_data, ..self }
     }
 
-    /// The same with or without [cached objects](field@Self::offers_cached_objects).
+    /// Returns these settings with or without [cached objects](field@Self::offers_cached_objects).
     #[must_use]
     pub fn offers_cached_objects(self, offers_cached_objects: bool) -> Self {
         Self { offers_cached_objects, ..self }

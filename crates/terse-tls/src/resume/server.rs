@@ -48,7 +48,7 @@ impl ServerEarlyData {
         Self { max_size, window_seconds: 10 }
     }
 
-    /// The same with another [`window_seconds`](field@Self::window_seconds).
+    /// Returns these settings with another [`window_seconds`](field@Self::window_seconds).
     #[must_use]
     pub const fn window_seconds(self, window_seconds: u32) -> Self {
         Self { window_seconds, ..self }

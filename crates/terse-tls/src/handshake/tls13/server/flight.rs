@@ -94,7 +94,7 @@ pub(super) fn send(
     }
 }
 
-/// The same with a pre-shared key: no certificates, and nothing is cached (docs/caching.md, 4.6).
+/// Sends the flight under a pre-shared key, without certificates; nothing is cached (docs/caching.md, 4.6).
 fn send_psk(
     config: Arc<ServerConfig>,
     offer: &Offer<'_>,
