@@ -67,8 +67,8 @@ impl Credential {
     }
 
     /// Returns this credential for those peers alone that name a CA of its chain (`certificate_authorities`:
-    /// RFC 9846, 4.3.4; RFC 5246, 7.4.4), not for those that name others, or none. It is for identities that are nobody else's
-    /// business. A raw public key has no issuer, and is then shown to nobody.
+    /// RFC 9846, 4.3.4; RFC 5246, 7.4.4), not for those that name others, or none. It is for identities that
+    /// are nobody else's business. A raw public key has no issuer, and is then shown to nobody.
     pub fn only_for_named_authorities(self) -> Self {
         Self { only_for_named_authorities: true, ..self }
     }
