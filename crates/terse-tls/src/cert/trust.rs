@@ -1,4 +1,5 @@
-//! Whom to believe: path validation (RFC 5280) through `rustls-webpki`, and raw public keys (RFC 7250).
+//! Decides which peers are trusted, by path validation (RFC 5280) through `rustls-webpki`, and by raw public keys (RFC
+//! 7250).
 //!
 //! What must always hold: [`Trust::verify`] is the only place that makes a [`VerifiedPeer`] from certificates, and
 //! [`Trust::verify_raw_public_key`] from a raw public key.
@@ -30,13 +31,14 @@ use crate::error::{ApiMisuse, CertificateError, StapleError};
 use crate::proof::FinishedProof;
 use crate::wire::{CertificateType, SignatureScheme};
 
-/// Who is believed: trust anchors with their revocation lists, raw public keys, and what to do without a clock.
+/// The peers that a side trusts: trust anchors with their revocation lists, raw public keys, and how to verify without
+/// a clock.
 #[derive(Clone)]
 pub struct Trust {
     inner: Arc<Inner>,
-    /// Where revocation is checked: who issued what was verified.
+    /// The issuers of verified certificates, which are needed where revocation is checked.
     issuers: Option<Arc<IssuerTable>>,
-    /// Where those are that the application keeps.
+    /// The issuers that the application keeps.
     learned: Option<LearnedIssuers>,
     revocation: Option<Revocation>,
     raw_public_keys: Option<Arc<RawPublicKeys>>,
@@ -46,7 +48,7 @@ pub struct Trust {
 
 struct Inner {
     anchors: Vec<TrustAnchor<'static>>,
-    /// Hash of them.
+    /// The hash of the trust anchors.
     digest: [u8; 32],
 }
 
@@ -55,12 +57,12 @@ struct Inner {
 pub(crate) enum PeerRole<'a> {
     /// A server, which must have this name.
     Server(&'a ServerName<'a>),
-    /// A client, whose name is for the application to judge.
+    /// A client, whose name the application must check.
     Client,
 }
 
 impl Trust {
-    /// Believes what leads to one of `anchors`, the certificates of CAs.
+    /// Returns a `Trust` that accepts certificate chains to one of `anchors`, which are the certificates of CAs.
     pub fn new(anchors: &[CertificateDer<'_>]) -> Result<Self, ApiMisuse> {
         if anchors.is_empty() {
             return Err(ApiMisuse::NoTrustAnchors);
@@ -73,16 +75,17 @@ impl Trust {
         Ok(Self::of_anchors(anchors))
     }
 
-    /// Believes these raw public keys (RFC 7250), each a DER SubjectPublicKeyInfo, and no certificate.
+    /// Returns a `Trust` that accepts these raw public keys (RFC 7250), each a DER SubjectPublicKeyInfo, and no
+    /// certificates.
     ///
-    /// A raw public key says nothing about names or time: a client takes each of these keys from any server, whatever
+    /// A raw public key says nothing about names or time: a client accepts each of these keys from any server, whatever
     /// name it connects to. To expect one key of one server, give the connections to it a `Trust` of that key alone. A
-    /// key is believed until it is no longer configured.
+    /// key is trusted until it is no longer configured.
     pub fn raw_public_keys(keys: &[SubjectPublicKeyInfoDer<'_>]) -> Result<Self, ApiMisuse> {
         Self::nobody().with_raw_public_keys(keys)
     }
 
-    /// Believes nobody: for a side whose peers are known by pre-shared keys.
+    /// Returns a `Trust` that accepts no certificate or raw public key, for a side whose peers have pre-shared keys.
     pub fn nobody() -> Self {
         Self::of_anchors(Vec::new())
     }
@@ -100,7 +103,7 @@ impl Trust {
         }
     }
 
-    /// Believes these raw public keys as well; see [`Self::raw_public_keys`] for what that means.
+    /// Trusts these raw public keys as well, with the meaning that [`Self::raw_public_keys`] describes.
     pub fn with_raw_public_keys(self, keys: &[SubjectPublicKeyInfoDer<'_>]) -> Result<Self, ApiMisuse> {
         if keys.is_empty() {
             return Err(ApiMisuse::NoTrustAnchors);
@@ -109,23 +112,23 @@ impl Trust {
         Ok(Self { raw_public_keys: Some(Arc::new(keys)), ..self })
     }
 
-    /// Checks revocation: the leaf must be covered by one of `crls`; the certificates above it are checked where their
-    /// issuer has one. Of several CRLs of one issuer and scope (RFC 5280, 5.2.5) the newest says who is covered, by
-    /// CRLNumber and thisUpdate, and only until its nextUpdate; whatever any of them revokes is refused. A CRL that the
-    /// key of the issuer did not sign counts for nothing. To replace them later, see [`Self::revocation`].
+    /// Checks revocation. One of `crls` must cover the leaf; the certificates above it are checked if their issuer has
+    /// one. Of several CRLs of one issuer and scope (RFC 5280, 5.2.5) the newest, by CRLNumber and thisUpdate,
+    /// determines who is covered, until its nextUpdate; a certificate that any of them revokes is refused. A CRL that
+    /// the issuer's key did not sign is ignored. To replace the CRLs later, see [`Self::revocation`].
     pub fn with_crls(self, crls: &[CertificateRevocationListDer<'_>]) -> Result<Self, ApiMisuse> {
         let issuers = self.issuers.clone().unwrap_or_else(|| self.issuer_table());
         let revocation = Revocation::new(issuers.clone(), crls)?;
         Ok(Self { issuers: Some(issuers), revocation: Some(revocation), ..self })
     }
 
-    /// The CRLs, to be replaced without a new configuration; `None` where revocation is not checked.
+    /// Returns the CRLs, which can be replaced without a new configuration, or `None` if revocation is not checked.
     pub const fn revocation(&self) -> Option<&Revocation> {
         self.revocation.as_ref()
     }
 
-    /// What the use of something that was verified before must pass at `time`, besides that [`Self::id`] is the same.
-    /// CRLs are verified by `algorithms`.
+    /// Returns the check that a cached peer must pass at `time`, in addition to the comparison of [`Self::id`].
+    /// `algorithms` verify the CRLs.
     pub(crate) fn revocation_check(
         &self,
         algorithms: impl FnOnce() -> Vec<&'static dyn SignatureVerificationAlgorithm>,
@@ -137,8 +140,8 @@ impl Trust {
         is_needed.then(|| RevocationCheck { revocation, staples, algorithms: algorithms(), time })
     }
 
-    /// Asks peers with a certificate for a stapled OCSP response, or requires one (RFC 6066, 8). A client in TLS 1.2
-    /// cannot send one, and so is refused by a server that requires it. A raw public key has none and needs none.
+    /// Requests a stapled OCSP response from peers with a certificate, or requires one (RFC 6066, 8). A client in TLS
+    /// 1.2 cannot send one, so a server that requires it refuses such clients. A raw public key needs none.
     pub fn with_stapling(self, stapling: Stapling) -> Self {
         let issuers = match stapling {
             Stapling::Off => self.issuers.clone(),
@@ -147,14 +150,14 @@ impl Trust {
         Self { issuers, stapling, ..self }
     }
 
-    /// Remembers who issued what it verifies, which it needs for CRLs and staples, where the application keeps it: so
-    /// that what is cached can be used after a restart without a full handshake first. Without CRLs and staples it
-    /// changes nothing.
+    /// Keeps the issuers of verified certificates in `learned`, where the application can store them. CRLs and staples
+    /// need the issuers, so with stored ones cached peers can be used after a restart without a full handshake first.
+    /// Without CRLs and staples this changes nothing.
     pub fn with_issuers(self, learned: &LearnedIssuers) -> Self {
         let issuers = self.issuers.map(|issuers| Arc::new(issuers.with_learned(learned.clone())));
         let revocation = match (&self.revocation, &issuers) {
             (Some(revocation), Some(issuers)) => Some(revocation.with_issuers(issuers.clone())),
-            _ => None, // who has the one has the other
+            _ => None, // either both are set or none
         };
         Self { issuers, revocation, learned: Some(learned.clone()), ..self }
     }
@@ -164,19 +167,19 @@ impl Trust {
         Arc::new(IssuerTable::new(anchors, self.learned.clone().unwrap_or_default()))
     }
 
-    /// What peers are asked for beside their certificate.
+    /// Returns whether a stapled OCSP response is requested from peers, or required.
     pub const fn stapling(&self) -> Stapling {
         self.stapling
     }
 
     /// Accepts certificates on calls that give no wall-clock time, as if it were the latest notBefore of those that
-    /// were sent; the summary then says `time_unchecked`. Without this they are refused.
+    /// were sent. The summary then has `time_unchecked`. Without this setting such certificates are refused.
     pub fn accept_without_clock(self) -> Self {
         Self { accept_without_clock: true, ..self }
     }
 
-    /// What a peer's Certificate message can carry to be believed, preferred first: a raw public key is the shorter
-    /// one.
+    /// Returns the certificate types that can be trusted, preferred first. A raw public key is preferred because it is
+    /// shorter.
     pub fn certificate_types(&self) -> &'static [CertificateType] {
         const ALL: &[CertificateType] = &[CertificateType::RAW_PUBLIC_KEY, CertificateType::X509];
         match (&self.raw_public_keys, self.inner.anchors.is_empty()) {
@@ -187,12 +190,12 @@ impl Trust {
         }
     }
 
-    /// Whether a Certificate message that carries this can be believed.
+    /// Returns whether a certificate of this type can be trusted.
     pub fn accepts(&self, certificate_type: CertificateType) -> bool {
         self.certificate_types().contains(&certificate_type)
     }
 
-    /// Finds what `provider` cannot verify.
+    /// Checks that `provider` can verify signatures of all raw public keys.
     pub(crate) fn check(&self, provider: &CryptoProvider) -> Result<(), ApiMisuse> {
         self.raw_public_keys.as_ref().map_or(Ok(()), |keys| keys.check(provider))
     }
@@ -201,13 +204,14 @@ impl Trust {
         self.accept_without_clock
     }
 
-    /// The names of the trust anchors, each a DER `Name`.
+    /// Returns the names of the trust anchors, each a DER `Name`.
     pub(crate) fn names(&self) -> impl Iterator<Item = Vec<u8>> {
         self.inner.anchors.iter().filter_map(|anchor| name(&anchor.subject).ok())
     }
 
-    /// What a cached result depends on (docs/caching.md, 4.5): role, trust anchors, raw public keys, extended key usage, the
-    /// signatures accepted in chains, and whether CRLs are required. What they say is checked at every use.
+    /// Returns the identifier of everything that a cached result depends on (docs/caching.md, 4.5): role, trust
+    /// anchors, raw public keys, extended key usage, the signatures accepted in chains, whether CRLs are required, and
+    /// the setting for stapling. What CRLs and staples say is checked at every use.
     pub(crate) fn id(&self, hash: &dyn Hash, role: PeerRole<'_>, schemes: &[SignatureScheme]) -> TrustId {
         let mut context = hash.start();
         context.update(match role {
@@ -233,7 +237,7 @@ impl Trust {
         TrustId::from_digest(context.finish())
     }
 
-    /// Verifies `chain`, leaf first, at `time`, and keeps what is worth keeping. The second value says that the time
+    /// Verifies `chain`, leaf first, at `time`, and returns the data to keep. The second value is true if the time
     /// could not be checked.
     pub(crate) fn verify(
         &self,
@@ -266,7 +270,7 @@ impl Trust {
             end_entity.verify_is_valid_for_subject_name(name).map_err(|error| named_error(&error, chain))?;
         }
         let leaf_fields = Fields::read(leaf)?;
-        // RFC 9846, 4.5.1.1
+        // RFC 9846, 4.5.1.1: a key usage must allow digital signatures.
         if leaf_fields.key_usage.is_some_and(|usage| !usage.digital_signature()) {
             return Err(CertificateError::WrongUsage);
         }
@@ -280,8 +284,8 @@ impl Trust {
         Ok((peer, time.is_none()))
     }
 
-    /// Believes a raw public key, in either role and at any time, if it is one of those configured (RFC 7250, 4.3 and
-    /// 4.4) and of a kind that `algorithms` verify.
+    /// Verifies a raw public key, in either role and at any time: it must be one of those configured (RFC 7250, 4.3 and
+    /// 4.4), and of a kind that `algorithms` verify.
     pub(crate) fn verify_raw_public_key(
         &self,
         key: &[u8],
@@ -290,8 +294,8 @@ impl Trust {
         self.raw_public_keys.as_ref().ok_or_else(|| unknown(key))?.verify(key, algorithms)
     }
 
-    /// Judges the OCSP response that came with the certificate of `peer`, which was verified, now or before it entered
-    /// the cache; or that none came. Returns the last second at which one that is good counts.
+    /// Checks the OCSP response that came with the certificate of `peer`, or that none came. The certificate was
+    /// verified, now or before it entered the cache. Returns the last second at which a good response is valid.
     pub(crate) fn check_staple(
         &self,
         peer: &VerifiedPeer,
@@ -310,7 +314,7 @@ impl Trust {
         judge.check(response, &issuer, |serial| certificate(serial) == link.certificate).map(Some)
     }
 
-    /// Who issued the leaf, if that is known here.
+    /// Returns the issuer of the leaf, if it is known here.
     fn issuer_of(&self, peer: &VerifiedPeer) -> Option<(Link, Arc<Issuer>)> {
         let link = *peer.links().first()?;
         let just_verified = peer.issuers().first().cloned().map(Arc::new);
@@ -318,7 +322,7 @@ impl Trust {
         Some((link, issuer))
     }
 
-    /// The Finished of `peer` was verified: remembers who issued its chain.
+    /// Remembers the issuers of the chain of `peer`, after its Finished was verified.
     pub(crate) fn learn(&self, proof: &FinishedProof, peer: &VerifiedPeer) {
         if let Some(issuers) = &self.issuers {
             issuers.learn(proof, peer.issuers());
@@ -337,13 +341,13 @@ impl fmt::Debug for Trust {
     }
 }
 
-/// A trust anchor may sign CRLs: it is a name and a key, and nothing says otherwise.
+/// Returns a trust anchor as an issuer, which may sign CRLs: it is a name and a key without restrictions on key usage.
 pub(super) fn anchor_as_issuer(anchor: &TrustAnchor<'_>) -> Option<Issuer> {
     Some(Issuer::new(&name(&anchor.subject).ok()?, &name(&anchor.subject_public_key_info).ok()?, true))
 }
 
-/// RSA keys must be as long as the algorithms of all providers want them: whatever a shorter one signs, they call wrong.
-/// `depth` is that of its certificate.
+/// Checks that an RSA key has the length that the algorithms of all providers require. They would report every
+/// signature of a shorter key as wrong. `depth` is that of its certificate.
 pub(super) fn check_key_size(spki: &[u8], depth: usize) -> Result<(), CertificateError> {
     match fields::rsa_bits(spki) {
         Some(bits @ ..MIN_RSA_BITS) => Err(CertificateError::ShortRsaKey { depth, bits }),
@@ -353,7 +357,7 @@ pub(super) fn check_key_size(spki: &[u8], depth: usize) -> Result<(), Certificat
 
 const MIN_RSA_BITS: usize = 2_048;
 
-/// A DER `Name`, or another SEQUENCE, from its contents, which is what webpki gives.
+/// Returns the DER form of a `Name`, or another SEQUENCE, of which webpki gives the contents.
 fn name(contents: &[u8]) -> x509_cert::der::Result<Vec<u8>> {
     AnyRef::new(Tag::Sequence, contents)?.to_der()
 }
@@ -370,7 +374,7 @@ fn digest_of(anchors: &[TrustAnchor<'_>]) -> [u8; 32] {
     context.finish()
 }
 
-/// A time at which every certificate of a chain can be valid, for a device without a clock.
+/// Returns the latest notBefore of a chain, at which all its certificates can be valid, for a device without a clock.
 fn latest_not_before(chain: &[CertificateDer<'_>]) -> Result<UnixTime, CertificateError> {
     let mut latest = 0;
     for certificate in chain {

@@ -31,7 +31,7 @@ pub struct CryptoProvider {
     pub tls12_suites: &'static [&'static Tls12Suite],
     /// Key exchange groups (RFC 9846, 4.3.7), preferred first.
     pub groups: &'static [&'static dyn Group],
-    /// Verification of signatures, in certificates and in CertificateVerify.
+    /// The algorithms that verify signatures in certificates and in CertificateVerify.
     pub signatures: SignatureAlgorithms,
     /// SHA-256, which the fingerprints of RFC 7924 need with every suite.
     pub sha256: &'static dyn Hash,
@@ -41,14 +41,14 @@ pub struct CryptoProvider {
     load_key: LoadKey,
 }
 
-/// Turns a private key in PKCS#8, SEC1 or PKCS#1 form into one that signs.
+/// A function that loads a private key in PKCS#8, SEC1 or PKCS#1 form for signing.
 pub type LoadKey = fn(&PrivateKeyDer<'_>) -> Result<Arc<dyn SigningKey>, KeyError>;
 
-/// SHA-1 of some bytes.
+/// A function that returns the SHA-1 hash of some bytes.
 pub type Sha1 = fn(&[u8]) -> [u8; 20];
 
 impl CryptoProvider {
-    /// A provider without suites and groups, and without SHA-1.
+    /// Returns a provider without suites and groups, and without SHA-1.
     pub const fn new(
         name: &'static str,
         signatures: SignatureAlgorithms,
@@ -58,60 +58,60 @@ impl CryptoProvider {
         Self { name, tls13_suites: &[], tls12_suites: &[], groups: &[], signatures, sha256, sha1: None, load_key }
     }
 
-    /// Returns this provider under another [`name`](field@Self::name).
+    /// Returns the provider with another [`name`](field@Self::name).
     #[must_use]
     pub const fn name(self, name: &'static str) -> Self {
         Self { name, ..self }
     }
 
-    /// Returns this provider with these suites of TLS 1.3, preferred first.
+    /// Returns the provider with these suites of TLS 1.3, preferred first.
     #[must_use]
     pub const fn tls13_suites(self, tls13_suites: &'static [&'static Tls13Suite]) -> Self {
         Self { tls13_suites, ..self }
     }
 
-    /// Returns this provider with these suites of TLS 1.2, preferred first.
+    /// Returns the provider with these suites of TLS 1.2, preferred first.
     #[must_use]
     pub const fn tls12_suites(self, tls12_suites: &'static [&'static Tls12Suite]) -> Self {
         Self { tls12_suites, ..self }
     }
 
-    /// Returns this provider with these groups, preferred first.
+    /// Returns the provider with these groups, preferred first.
     #[must_use]
     pub const fn groups(self, groups: &'static [&'static dyn Group]) -> Self {
         Self { groups, ..self }
     }
 
-    /// Returns this provider with these signature algorithms.
+    /// Returns the provider with these signature algorithms.
     #[must_use]
     pub const fn signatures(self, signatures: SignatureAlgorithms) -> Self {
         Self { signatures, ..self }
     }
 
-    /// Returns this provider with another SHA-256.
+    /// Returns the provider with another implementation of SHA-256.
     #[must_use]
     pub const fn sha256(self, sha256: &'static dyn Hash) -> Self {
         Self { sha256, ..self }
     }
 
-    /// Returns this provider with SHA-1, or without it.
+    /// Returns the provider with this implementation of SHA-1, or without one.
     #[must_use]
     pub const fn sha1(self, sha1: Option<Sha1>) -> Self {
         Self { sha1, ..self }
     }
 
-    /// Returns this provider with other private keys.
+    /// Returns the provider with another function that loads private keys.
     #[must_use]
     pub const fn with_load_key(self, load_key: LoadKey) -> Self {
         Self { load_key, ..self }
     }
 
-    /// Turns a private key in PKCS#8, SEC1 or PKCS#1 form into one that signs.
+    /// Loads a private key in PKCS#8, SEC1 or PKCS#1 form for signing.
     pub fn load_key(&self, key: &PrivateKeyDer<'_>) -> Result<Arc<dyn SigningKey>, KeyError> {
         (self.load_key)(key)
     }
 
-    /// The TLS 1.3 suite with this code point.
+    /// Returns the TLS 1.3 suite with this code point.
     pub fn tls13_suite(&self, id: CipherSuite) -> Option<&'static Tls13Suite> {
         self.tls13_suites.iter().copied().find(|suite| suite.id == id)
     }
@@ -152,7 +152,7 @@ pub struct Tls13Suite {
 }
 
 impl Tls13Suite {
-    /// A suite whose keys are used within `limits`.
+    /// Returns a suite whose keys are used within `limits`.
     pub const fn new(
         id: CipherSuite,
         hash: &'static dyn Hash,
@@ -184,7 +184,7 @@ pub struct Tls12Suite {
 }
 
 impl Tls12Suite {
-    /// A suite whose keys are used within `limits`.
+    /// Returns a suite whose keys are used within `limits`.
     pub const fn new(
         id: CipherSuite,
         key_exchange: Tls12KeyExchange,
@@ -205,21 +205,22 @@ pub struct KeyLimits {
 }
 
 impl KeyLimits {
-    /// AES-GCM: 2^24.5 full-size records (RFC 9846, 5.5), 2^36 forgeries (RFC 9147, 4.5.3).
+    /// The limits of AES-GCM: 2^24.5 full-size records (RFC 9846, 5.5), and 2^36 forgeries (RFC 9147, 4.5.3).
     pub const AES_GCM: Self = Self::new(23_726_566, 1 << 36);
 
-    /// ChaCha20-Poly1305: the record sequence number wraps before the limit is reached (RFC 9846, 5.5); 2^36 forgeries
-    /// (RFC 9147, 4.5.3).
+    /// The limits of ChaCha20-Poly1305: the record sequence number wraps before the first limit is reached (RFC 9846,
+    /// 5.5), and 2^36 forgeries are allowed (RFC 9147, 4.5.3).
     pub const CHACHA20_POLY1305: Self = Self::new(u64::MAX, 1 << 36);
 
-    /// AES-CCM: 2^23 records (RFC 9147, 4.5.3 and Appendix B.1; TLS states none), 2^23.5 forgeries (Appendix B.2).
+    /// The limits of AES-CCM: 2^23 records (RFC 9147, 4.5.3 and Appendix B.1; TLS states none), and 2^23.5 forgeries
+    /// (Appendix B.2).
     pub const AES_CCM: Self = Self::new(1 << 23, 11_863_283);
 
-    /// AES-CCM with a tag of 8 bytes: the length of the tag does not enter the first limit; after 2^7 forgeries (RFC
-    /// 9147, Appendix B.3) more would give a forger better chances than with the other suites.
+    /// The limits of AES-CCM with a tag of 8 bytes. The length of the tag does not affect the first limit. More than
+    /// 2^7 forgeries (RFC 9147, Appendix B.3) would give a forger better chances than with the other suites.
     pub const AES_CCM_8: Self = Self::new(1 << 23, 1 << 7);
 
-    /// So many records may be protected, and so many may come that are not authentic.
+    /// Returns limits of `confidentiality` protected records, and of `integrity` records that fail authentication.
     pub const fn new(confidentiality: u64, integrity: u64) -> Self {
         Self { confidentiality, integrity }
     }
@@ -239,7 +240,7 @@ pub enum Tls12KeyExchange {
 }
 
 impl Tls12KeyExchange {
-    /// Whether the server proves its identity with a certificate.
+    /// Returns whether the server proves its identity with a certificate.
     pub const fn has_certificates(self) -> bool {
         matches!(self, Self::EcdheEcdsa | Self::EcdheRsa)
     }
@@ -338,11 +339,11 @@ pub const MASK_SAMPLE_LEN: usize = 16;
 
 /// A key exchange group: (EC)DHE, or a KEM or a hybrid with the same interface.
 pub trait Group: Send + Sync {
-    /// The code point.
+    /// Returns the code point.
     fn name(&self) -> NamedGroup;
-    /// Makes a key pair: the client's part.
+    /// Makes a key pair, which is the client's part.
     fn start(&self, rng: &mut dyn Rng) -> Result<Box<dyn KeyExchange>, CryptoError>;
-    /// Returns a share and the shared secret for the client's `key_share`: the server's part, in one step.
+    /// Returns a share, and the shared secret with the client's `key_share`, which is the server's part in one step.
     fn respond(&self, rng: &mut dyn Rng, key_share: &[u8]) -> Result<(Vec<u8>, SharedSecret), CryptoError>;
 }
 
@@ -365,11 +366,11 @@ pub struct SignatureAlgorithms {
     pub by_scheme: &'static [(SignatureScheme, &'static [&'static dyn SignatureVerificationAlgorithm])],
 }
 
-/// Algorithms by the scheme that they serve.
+/// The algorithms of each scheme.
 pub type ByScheme = &'static [(SignatureScheme, &'static [&'static dyn SignatureVerificationAlgorithm])];
 
 impl SignatureAlgorithms {
-    /// `all` algorithms, and those of each scheme, preferred first.
+    /// Returns a set of `all` algorithms, and those of each scheme, preferred first.
     pub const fn new(all: &'static [&'static dyn SignatureVerificationAlgorithm], by_scheme: ByScheme) -> Self {
         Self { all, by_scheme }
     }

@@ -1,8 +1,8 @@
-//! What every provider with the usual algorithms says of them, once: which suites there are, of what they are made, and
-//! which signature algorithms serve which scheme.
+//! The tables that all providers with the usual algorithms share: the suites with their components, and the signature
+//! algorithms of each scheme.
 
-/// Defines the cipher suites of a provider, each a `static` of its own, so that a linker drops those that a firmware does
-/// not name, and the lists `ALL_TLS13` and `ALL_TLS12`.
+/// Defines the cipher suites of a provider, and the lists `ALL_TLS13` and `ALL_TLS12`. Each suite is a `static` of its
+/// own, so that a linker drops those that a firmware does not name.
 ///
 /// Modules must be in scope where it is called: `hash` with `SHA256` and `SHA384`; `aead` with `AES_128_GCM`,
 /// `AES_256_GCM`, `CHACHA20_POLY1305`, `AES_128_CCM` and `AES_128_CCM_8`; `record_number` with `AES_128`, `AES_256` and
@@ -10,7 +10,8 @@
 #[macro_export]
 macro_rules! define_cipher_suites {
     () => {
-        /// All suites of TLS 1.3, preferred first: hardware for AES-GCM is common, CCM trades speed for the bytes of its tag.
+        /// All suites of TLS 1.3, preferred first. AES-GCM is first because hardware for it is common; CCM is last
+        /// because it trades speed for a shorter tag.
         pub static ALL_TLS13: &[&$crate::crypto::Tls13Suite] = &[
             &TLS_AES_128_GCM_SHA256,
             &TLS_AES_256_GCM_SHA384,
@@ -19,7 +20,8 @@ macro_rules! define_cipher_suites {
             &TLS_AES_128_CCM_8_SHA256,
         ];
 
-        /// All suites of TLS 1.2, preferred first: the ciphers in the order of TLS 1.3, those for pre-shared keys last.
+        /// All suites of TLS 1.2, preferred first. The ciphers have the order of TLS 1.3, and suites with pre-shared
+        /// keys are last.
         pub static ALL_TLS12: &[&$crate::crypto::Tls12Suite] = &[
             &TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256,
             &TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
@@ -33,7 +35,7 @@ macro_rules! define_cipher_suites {
             &TLS_PSK_WITH_AES_128_CCM_8,
         ];
 
-        /// AES-128-GCM with SHA-256: the suite that every implementation has.
+        /// AES-128-GCM with SHA-256, the suite that every implementation has.
         pub static TLS_AES_128_GCM_SHA256: $crate::crypto::Tls13Suite = $crate::crypto::Tls13Suite::new(
             $crate::CipherSuite::TLS_AES_128_GCM_SHA256,
             hash::SHA256,
@@ -51,7 +53,7 @@ macro_rules! define_cipher_suites {
             $crate::crypto::KeyLimits::AES_GCM,
         );
 
-        /// ChaCha20-Poly1305 with SHA-256: the fastest without AES instructions.
+        /// ChaCha20-Poly1305 with SHA-256, the fastest suite without AES instructions.
         pub static TLS_CHACHA20_POLY1305_SHA256: $crate::crypto::Tls13Suite = $crate::crypto::Tls13Suite::new(
             $crate::CipherSuite::TLS_CHACHA20_POLY1305_SHA256,
             hash::SHA256,
@@ -69,8 +71,8 @@ macro_rules! define_cipher_suites {
             $crate::crypto::KeyLimits::AES_CCM,
         );
 
-        /// AES-128-CCM with SHA-256 and an 8-byte tag, which saves 8 bytes a record. Not for DTLS, which tolerates forgeries
-        /// (RFC 9147, 4.5.3).
+        /// AES-128-CCM with SHA-256 and an 8-byte tag, which saves 8 bytes in each record. It is not for DTLS, which
+        /// tolerates forgeries (RFC 9147, 4.5.3).
         pub static TLS_AES_128_CCM_8_SHA256: $crate::crypto::Tls13Suite = $crate::crypto::Tls13Suite::new(
             $crate::CipherSuite::TLS_AES_128_CCM_8_SHA256,
             hash::SHA256,
@@ -174,8 +176,8 @@ macro_rules! define_cipher_suites {
                 $crate::crypto::KeyLimits::AES_CCM_8,
             );
 
-        /// AES-128-CCM with an 8-byte tag, for a pre-shared key and nothing else (RFC 6655, 5): small, but
-        /// who learns the key reads everything that was ever sent.
+        /// AES-128-CCM with an 8-byte tag, for a pre-shared key alone (RFC 6655, 5). It is small, but not forward
+        /// secret: whoever learns the key can read all earlier connections.
         pub static TLS_PSK_WITH_AES_128_CCM_8: $crate::crypto::Tls12Suite = $crate::crypto::Tls12Suite::new(
             $crate::CipherSuite::TLS_PSK_WITH_AES_128_CCM_8,
             $crate::crypto::Tls12KeyExchange::Psk,
@@ -197,8 +199,8 @@ macro_rules! define_signature_algorithms {
     () => {
         /// All algorithms, and the schemes (RFC 9846, 4.3.3) that they serve, preferred first.
         ///
-        /// An ECDSA scheme fixes the curve, as TLS 1.3 reads it; for TLS 1.2, where it names the hash only, the other
-        /// curve's algorithm is in `all`. The PKCS#1 schemes sign certificates, and handshakes in TLS 1.2.
+        /// An ECDSA scheme determines the curve in TLS 1.3. In TLS 1.2 it only determines the hash, and the algorithm
+        /// of the other curve is in `all`. The PKCS#1 schemes sign certificates, and handshakes in TLS 1.2.
         pub static ALL: $crate::crypto::SignatureAlgorithms = $crate::crypto::SignatureAlgorithms::new(
             &[
                 ECDSA_P256_SHA256,

@@ -1,5 +1,5 @@
-//! Caching as the handshakes of all versions have it in common: what they give to the schemes, and what comes of it.
-//! What is different from scheme to scheme is in `cache/scheme`.
+//! The part of caching that the handshakes of all versions share: the data they give to the schemes, and what they do
+//! with the result. The differences between schemes are in `cache/scheme`.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -20,8 +20,8 @@ use crate::summary::{CachedObject, Mode};
 use crate::time::Now;
 use crate::wire::{CertificateType, Extensions, ProtocolVersion, SignatureScheme};
 
-/// Whether a client answers a request with this Certificate of its own, if it may carry that; `None`: with an empty one,
-/// whatever it may carry.
+/// Returns whether a client may answer a request with its own Certificate of this fingerprint, or, for `None`, whether
+/// it can only answer with an empty one.
 pub(crate) fn answers(config: &ClientConfig, request: &RequestEntry, own: Option<Fingerprint>) -> bool {
     let asked = credentials::CertificateCriteria::from(request);
     let answer = |kind| {
@@ -35,7 +35,7 @@ pub(crate) fn answers(config: &ClientConfig, request: &RequestEntry, own: Option
     }
 }
 
-/// What the server selects as cached, checked against the offer.
+/// Returns the objects that the server has selected as cached, checked against the offer.
 pub(super) fn selected(
     extensions: Extensions<'_>,
     config: &ClientConfig,
@@ -72,7 +72,7 @@ pub(super) fn selected(
     Ok(selection)
 }
 
-/// The server's Certificate that is cached: its fingerprint, and who it is.
+/// Returns the fingerprint of the server's cached Certificate, and the server's identity.
 pub(super) fn cached_certificate(
     certificate_type: CertificateType,
     version: ProtocolVersion,
@@ -90,17 +90,17 @@ pub(super) fn cached_certificate(
 /// The server's CertificateRequest, as far as a client needs it.
 pub(super) struct Request {
     pub(super) signature_algorithms: Vec<SignatureScheme>,
-    /// It asks for a stapled OCSP response.
+    /// Whether the server requests a stapled OCSP response.
     pub(super) asks_status: bool,
     pub(super) suited: Suited,
-    /// Where there is a cache.
+    /// The fingerprint of the request, if there is a cache.
     pub(super) fingerprint: Option<Fingerprint>,
-    /// Length of the message in full, header included.
+    /// The length of the message in full, with its header.
     pub(super) length: u16,
 }
 
 impl Request {
-    /// The one that is cached, and its fingerprint.
+    /// Returns the cached request and its fingerprint.
     pub(super) fn cached(output: &mut Output<'_>) -> Result<(Fingerprint, Self), Error> {
         let session = output.cache.as_deref().ok_or(PeerMisbehaved::IllegalCachingReply)?;
         let cached = session.certificate_request().cloned().ok_or(PeerMisbehaved::IllegalCachingReply)?;
@@ -109,14 +109,14 @@ impl Request {
         Ok((fingerprint, Self { signature_algorithms, asks_status, suited, fingerprint: Some(fingerprint), length }))
     }
 
-    /// As it is kept.
+    /// Returns the cache entry of the request.
     pub(super) fn entry(self, version: ProtocolVersion) -> Option<RequestEntry> {
         let Self { signature_algorithms, asks_status, suited, fingerprint, length } = self;
         Some(RequestEntry { version, fingerprint: fingerprint?, signature_algorithms, asks_status, suited, length })
     }
 
-    /// What the client answers with; `None`: an empty Certificate. Where the server selected the client's Certificate, it
-    /// is the one that the ticket stands for.
+    /// Returns the credential that the client answers with, or `None` for an empty Certificate. If the server has
+    /// selected the client's Certificate, it is the one that the ticket stands for.
     pub(super) fn answer(
         &self,
         config: &ClientConfig,
@@ -145,7 +145,7 @@ impl Request {
     }
 }
 
-/// What a client offers by the best of the schemes that this server takes part in.
+/// The offer of a client in the best scheme that this server has enabled.
 pub(super) struct Offered<'a>(Option<ClientOffer<'a>>);
 
 impl<'a> Offered<'a> {
@@ -154,7 +154,8 @@ impl<'a> Offered<'a> {
         cache::read_offer(schemes, extensions, config.common.caching_code_points()).map(Self)
     }
 
-    /// Looks up the tickets. `None`: the store takes its time. Then the handshake goes back to where it was.
+    /// Looks up the tickets. Returns `None` if the store does not answer at once; then the handshake returns to its
+    /// previous state.
     pub(super) fn look_up(&self, config: &ServerConfig, output: &mut Output<'_>) -> Option<TicketRows> {
         let mut rows = output.look_up.take().map_or_else(TicketRows::default, |known| known.rows);
         let Some(cache) = &config.cache else { return Some(rows) };
@@ -168,8 +169,8 @@ impl<'a> Offered<'a> {
         Some(rows)
     }
 
-    /// What this handshake leaves out. `rows` are what [`Self::look_up`] found. `client` is what the client's Certificate
-    /// may carry, and in which version; `None`: it is not asked for one.
+    /// Selects the objects that this handshake leaves out. `rows` are the result of [`Self::look_up`]. `client` is the
+    /// type of the client's certificate, or `None` if it is not asked for one, and the version.
     pub(super) fn select(
         &self,
         config: &ServerConfig,
@@ -205,7 +206,7 @@ impl<'a> Offered<'a> {
     }
 }
 
-/// The Certificate that a client is asked for.
+/// Returns the properties of the Certificate that the client is asked for.
 fn requested_certificate(
     config: &ServerConfig,
     (certificate_type, version): (Option<CertificateType>, ProtocolVersion),
@@ -220,14 +221,14 @@ fn requested_certificate(
     })
 }
 
-/// The policy that a client's chain is verified under, if clients are asked for one.
+/// Returns the identifier of the policy that a client's chain is verified with, if clients are asked for one.
 pub(super) fn trust_id(config: &ServerConfig) -> Option<TrustId> {
     let common = &config.common;
     let trust = config.client_authentication.trust()?;
     Some(trust.id(common.provider.sha256, PeerRole::Client, common.chain_signature_schemes()))
 }
 
-/// What a client's chain that was verified before must pass as well.
+/// Returns the check for revocation of a client's chain that was verified before.
 pub(super) fn revocation_check(config: &ServerConfig, now: Now) -> Option<RevocationCheck> {
     let trust = config.client_authentication.trust()?;
     trust.revocation_check(|| signature::chain_algorithms(&config.common), now.unix)

@@ -219,7 +219,8 @@ impl Handshake {
         }
     }
 
-    /// As [`Self::handle`], of a ClientHello that was read, and from which all was chosen in TLS 1.3, or nothing.
+    /// Handles a ClientHello that was already parsed. `chosen` is the result of an earlier choice from it, if it was
+    /// made for TLS 1.3.
     pub(crate) fn client_hello<'a>(
         self,
         received: &'a ReceivedClientHello<'a>,
@@ -233,7 +234,7 @@ impl Handshake {
         }
     }
 
-    /// What the state waits for a key outside to sign.
+    /// Returns the request of a state that waits for a signature by an external key.
     pub(crate) fn signature_request(&self) -> Option<&SignatureRequest> {
         match self {
             Self::Tls12Client(state) => state.signature_request(),
@@ -267,12 +268,12 @@ impl Handshake {
         }
     }
 
-    /// Whether the handshake is complete, as far as this side knows.
+    /// Returns whether the handshake is complete, as far as this side knows.
     pub(crate) const fn is_finished(&self) -> bool {
         matches!(self, Self::Tls12Traffic(_) | Self::Tls13Traffic(_))
     }
 
-    /// Whether this is a server that has sent its Finished, and waits for the client's.
+    /// Returns whether this is a server that has sent its Finished, and waits for the client's.
     pub(crate) const fn awaits_last_finished(&self) -> bool {
         match self {
             Self::Tls12Server(state) => matches!(state, tls12::server::State::ResumedFinished(_)),
@@ -281,8 +282,8 @@ impl Handshake {
         }
     }
 
-    /// Whether a ChangeCipherSpec of compatibility mode may come now (RFC 9846, 5): after the first ClientHello, before
-    /// the peer's Finished.
+    /// Returns whether a ChangeCipherSpec of compatibility mode may come now (RFC 9846, 5): after the first
+    /// ClientHello, before the peer's Finished.
     pub(crate) fn ignores_change_cipher_spec(&self) -> bool {
         match self {
             Self::Client(state) => state.offers(ProtocolVersion::TLS_1_3),
@@ -342,7 +343,7 @@ impl Output<'_> {
         Ok(())
     }
 
-    /// Counts a message that came for a handshake, and tells of it.
+    /// Counts a message that came during a handshake, and adds it to the trace.
     pub(crate) fn note_received(&mut self, message: Message<'_>, handshake: &Handshake) {
         if !handshake.is_finished() {
             self.summary.received.count_message(message.kind, message.bytes.len());

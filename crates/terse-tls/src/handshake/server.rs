@@ -1,7 +1,7 @@
-//! A server before it has answered: the ClientHello decides the version (RFC 9846, 4.2).
+//! A server that waits for the ClientHello, which determines the version (RFC 9846, 4.2).
 //!
-//! An endpoint judges a ClientHello before there is a connection. What it has read and chosen is handed on, so that the
-//! handshake does neither again.
+//! An endpoint parses a ClientHello, and may choose from it, before there is a connection. It passes the results on, so
+//! that the handshake does not repeat this work.
 
 use alloc::sync::Arc;
 
@@ -11,40 +11,40 @@ use crate::config::{Common, ServerConfig};
 use crate::error::{Error, PeerIncompatible, PeerMisbehaved};
 use crate::wire::{CipherSuite, ClientHello, ExtensionMessage, ProtocolVersion, SupportedVersions};
 
-/// A ClientHello that was read.
+/// A ClientHello that was parsed.
 pub(crate) struct ReceivedClientHello<'a> {
     pub(crate) message: Message<'a>,
     pub(crate) hello: ClientHello<'a>,
-    /// The version that follows from it.
+    /// The version that it selects.
     pub(crate) version: Result<ProtocolVersion, Error>,
 }
 
 impl<'a> ReceivedClientHello<'a> {
-    /// Reads the ClientHello that is due now.
+    /// Parses the ClientHello that is expected now.
     pub(crate) fn read(common: &Common, message: Message<'a>) -> Result<Self, Error> {
         let hello = message.client_hello()?;
         let version = select_version(common, &hello);
         Ok(Self { message, hello, version })
     }
 
-    /// The version, if nothing is wrong with the extensions as such.
+    /// Checks the extensions of the ClientHello, and returns the version.
     pub(super) fn checked_version(&self) -> Result<ProtocolVersion, Error> {
         self.hello.extensions.check_request(ExtensionMessage::ClientHello)?;
         self.version.clone()
     }
 }
 
-/// What was chosen from a ClientHello before there was a connection.
+/// The parameters that were chosen from a ClientHello before there was a connection.
 pub(crate) enum Negotiation<'a> {
-    /// Nothing but the version.
+    /// Only the version was chosen.
     Due,
-    /// All that TLS 1.3 needs, or why nothing can be chosen.
+    /// All parameters of TLS 1.3 were chosen, or the choice has failed.
     Done(Chosen<'a>),
-    /// It answers a HelloRetryRequest with this cookie, after which nothing was kept.
+    /// The ClientHello answers a HelloRetryRequest with this cookie, and the server kept no state in between.
     Retried(Retried, &'a [u8]),
 }
 
-/// No message has come.
+/// The state of a server that has not received a message.
 pub(crate) struct ExpectClientHello {
     config: Arc<ServerConfig>,
 }
@@ -61,7 +61,8 @@ impl ExpectClientHello {
         self.client_hello(&received, None, output)
     }
 
-    /// Goes on with a ClientHello, and in TLS 1.3 with what was chosen from it, if something was.
+    /// Continues with a parsed ClientHello. `chosen` is the result of an earlier choice from it, if it was made for TLS
+    /// 1.3.
     pub(crate) fn client_hello<'a>(
         self,
         received: &'a ReceivedClientHello<'a>,
@@ -75,8 +76,9 @@ impl ExpectClientHello {
     }
 }
 
-/// The newest version that both have (RFC 9846, 4.3.1): any other would look like a downgrade attack to the client
-/// (4.2.3). Without the extension the client speaks TLS 1.2 at most; with it, legacy_version says nothing.
+/// Returns the newest version that both sides support (RFC 9846, 4.3.1): the client would take any other for a
+/// downgrade attack (4.2.3). A client without `supported_versions` has TLS 1.2 at most; with it, legacy_version is
+/// ignored.
 fn select_version(common: &Common, hello: &ClientHello<'_>) -> Result<ProtocolVersion, Error> {
     let transport = common.transport();
     let offered = hello.extensions.get::<SupportedVersions<'_>>()?;

@@ -65,7 +65,7 @@ impl fmt::Debug for SignatureRequest {
 }
 
 impl SignatureScheme {
-    /// Whether the scheme may sign a handshake of `version`.
+    /// Returns whether the scheme may sign a handshake of `version`.
     pub(crate) const fn signs_handshakes_of(self, version: ProtocolVersion) -> bool {
         match version {
             ProtocolVersion::TLS_1_3 => self.signs_tls13_handshakes(),

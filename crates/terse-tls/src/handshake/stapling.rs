@@ -32,7 +32,7 @@ pub(super) fn offer(config: &ClientConfig, extensions: &mut ExtensionsBuilder) -
     extensions.push(&CertificateStatusRequest::ANY)
 }
 
-/// Whether a client requests an OCSP response.
+/// Returns whether a client requests an OCSP response.
 pub(super) fn is_asked(client_hello: Extensions<'_>) -> Result<bool, Error> {
     Ok(matches!(client_hello.get()?, Some(CertificateStatusRequest::Ocsp { .. })))
 }

@@ -167,8 +167,8 @@ impl ExpectServerHello {
         extensions.push(&SessionTicket(ticket))
     }
 
-    /// The extensions of the caching schemes: the same in both ClientHellos (docs/caching.md, 4.8), since the session
-    /// does not change in between.
+    /// Adds the extensions of the caching schemes, which are the same in both ClientHellos (docs/caching.md, 4.8),
+    /// since the session does not change in between.
     fn offer_caching(&self, extensions: &mut ExtensionsBuilder, output: &Output<'_>) -> Result<(), EncodeError> {
         let Some(session) = output.cache.as_deref() else {
             return Ok(());

@@ -112,7 +112,7 @@ impl ExpectServerHello {
             saver,
             progress: Progress::First(Pending::new(&[])),
         };
-        // Nothing but what the caller configured can be too long.
+        // Only data that the caller has configured can be too long.
         let client_hello = hello.client_hello(None, output).map_err(|EncodeError| ApiMisuse::NameTooLong)?;
         let client_hello = hello.send_client_hello(client_hello, None, output)?;
         hello.psks.begin_early_data(&hello, &client_hello, output)?;

@@ -173,7 +173,7 @@ impl OfferedPsks {
         Ok(())
     }
 
-    /// Whether early data was offered.
+    /// Returns whether early data was offered.
     pub(super) const fn has_early_data(&self) -> bool {
         self.early_data.is_some()
     }
@@ -203,7 +203,7 @@ impl OfferedPsks {
         Ok(SelectedPsk { early_data: self.early_data.filter(|_| index == 0), early_secret, source })
     }
 
-    /// Whether no key was offered.
+    /// Returns whether no key was offered.
     pub(super) const fn is_empty(&self) -> bool {
         self.psks.is_empty()
     }
@@ -232,7 +232,7 @@ impl OfferedEarlyData {
         possible.then_some(Self { suite, application_protocol, max_size: max_early_data_size, record_limit })
     }
 
-    /// Whether a server that has selected this `suite` and `application_protocol` may accept the early data.
+    /// Returns whether a server that has selected this `suite` and `application_protocol` may accept the early data.
     pub(crate) fn belongs_to(&self, suite: CipherSuite, application_protocol: Option<&[u8]>) -> bool {
         self.suite.id == suite && self.application_protocol.as_deref() == application_protocol
     }

@@ -1,4 +1,4 @@
-//! Certificate and CertificateVerify of TLS 1.3 (RFC 9846, 4.5.1 and 4.5.2): what is presented, and what is signed.
+//! Certificate and CertificateVerify of TLS 1.3: their entries and their signed content (RFC 9846, 4.5.1 and 4.5.2).
 
 use alloc::vec::Vec;
 
@@ -12,7 +12,7 @@ use crate::wire::{
     Certificate, CertificateEntry, CertificateStatus, CertificateType, ExtensionMessage, ExtensionType, Extensions,
 };
 
-/// Who signs.
+/// The side that signs.
 #[derive(Clone, Copy)]
 pub(super) enum Signer {
     Client,
@@ -20,7 +20,8 @@ pub(super) enum Signer {
 }
 
 impl Signer {
-    /// The content that is signed: 64 spaces, the context string, a zero, the transcript hash.
+    /// Returns the content that is signed: 64 spaces, the context string, a zero byte, and the transcript hash (RFC
+    /// 9846, 4.5.2).
     pub(super) fn content(self, messages: &Digest) -> Vec<u8> {
         let context: &[u8] = match self {
             Self::Client => b"TLS 1.3, client CertificateVerify\0",
@@ -30,7 +31,8 @@ impl Signer {
     }
 }
 
-/// The entries of a full Certificate. Extensions answer what was `asked` for (RFC 9846, 4.5.1).
+/// Returns the entries of a full Certificate. Their extensions may only answer those that were `asked` for (RFC 9846,
+/// 4.5.1).
 pub(super) fn cert_data<'a>(certificate: &Certificate<'a>, asked: &[ExtensionType]) -> Result<Vec<&'a [u8]>, Error> {
     let mut entries = Vec::new();
     for entry in certificate.certificate_list.iter() {
@@ -43,7 +45,8 @@ pub(super) fn cert_data<'a>(certificate: &Certificate<'a>, asked: &[ExtensionTyp
     Ok(entries)
 }
 
-/// What a full Certificate presents; nothing if it is empty. A raw public key comes alone (RFC 9846, 4.5.1).
+/// Returns the chain or raw public key of a full Certificate, or `None` if it is empty. A raw public key must be the
+/// only entry (RFC 9846, 4.5.1).
 pub(super) fn presented<'a>(
     certificate: &Certificate<'a>,
     kind: CertificateType,
@@ -58,7 +61,7 @@ pub(super) fn presented<'a>(
     })
 }
 
-/// The one entry of a reduced Certificate, which has no certificate and the live extensions of the leaf.
+/// Returns the one entry of a reduced Certificate, which has no certificate but the live extensions of the leaf.
 pub(super) fn reduced<'a>(
     certificate: &Certificate<'a>,
     asked: &[ExtensionType],
@@ -72,12 +75,12 @@ pub(super) fn reduced<'a>(
     Ok(reduced)
 }
 
-/// The OCSP response that is stapled to the leaf, which is the first entry.
+/// Returns the OCSP response that is stapled to the leaf, which is the first entry.
 pub(super) fn staple<'a>(certificate: &Certificate<'a>) -> Result<Option<CertificateStatus<'a>>, InvalidMessage> {
     certificate.certificate_list.iter().next().map_or(Ok(None), |leaf| leaf.extensions.get())
 }
 
-/// The entries of a full Certificate of this side, with the extensions of its leaf.
+/// Returns the entries of this side's full Certificate, with the extensions of its leaf.
 pub(super) fn entries<'a>(credential: &'a Credential, leaf: Extensions<'a>) -> Vec<CertificateEntry<'a>> {
     let mut entries: Vec<_> = credential.cert_data().map(CertificateEntry::new).collect();
     if let Some(entry) = entries.first_mut() {

@@ -1,4 +1,5 @@
-//! After the handshake (RFC 9846, 4.7; RFC 9147, 9): KeyUpdate, tickets, exporters, connection IDs.
+//! Handles a connection after the handshake: KeyUpdate, tickets, exporters and connection IDs (RFC 9846, 4.7; RFC 9147,
+//! 9).
 
 use alloc::boxed::Box;
 
@@ -11,23 +12,23 @@ use crate::wire::{
     ConnectionId, ExtensionMessage, HandshakeType, KeyUpdate, NewConnectionId, NewSessionTicket, RequestConnectionId,
 };
 
-/// KeyUpdates that may come without application data between them.
+/// How many KeyUpdates may come without application data between them.
 const MAX_KEY_UPDATES: u8 = 32;
 
-/// Which side this is.
+/// The side of the connection.
 enum Role {
     Client(Option<Box<Tickets>>),
     Server,
 }
 
-/// The handshake is complete; application data flows.
+/// The state of a connection after the handshake, when application data flows.
 pub(crate) struct Traffic {
     role: Role,
     send: TrafficSecret,
     receive: TrafficSecret,
     exporter: ExporterSecret,
     key_updates: u8,
-    /// The peer asked for a KeyUpdate that was not sent yet.
+    /// Whether the peer has requested a KeyUpdate that was not sent yet.
     owes_update: bool,
 }
 
@@ -68,7 +69,8 @@ impl Traffic {
         Ok(self)
     }
 
-    /// RFC 9846, 4.7.1: a client without resumption ignores tickets, and any client those that are too many.
+    /// Handles NewSessionTicket (RFC 9846, 4.7.1). A client without resumption ignores all tickets, and every client
+    /// ignores those above its limit.
     fn new_session_ticket(&mut self, message: Message<'_>, output: &mut Output<'_>) -> Result<(), Error> {
         let Role::Client(tickets) = &mut self.role else { return Err(message.unexpected()) };
         let ticket: NewSessionTicket<'_> = message.expect(HandshakeType::NEW_SESSION_TICKET)?;
@@ -83,7 +85,7 @@ impl Traffic {
         Ok(())
     }
 
-    /// Application data came: the peer does more than change keys.
+    /// Notes that application data came, so that the count of KeyUpdates begins anew.
     pub(crate) fn received_data(&mut self) {
         self.key_updates = 0;
     }
@@ -98,7 +100,7 @@ impl Traffic {
         link.new_keys(&EpochKeys::Tls13(self.send.clone()))
     }
 
-    /// Whether a KeyUpdate must come before the next application data.
+    /// Returns whether a KeyUpdate must be sent before the next application data.
     pub(crate) const fn owes_update(&self) -> bool {
         self.owes_update
     }
@@ -116,7 +118,8 @@ impl Traffic {
         output.receive.keys = Some(EpochKeys::Tls13(self.receive.clone()));
         if update.update_requested {
             self.owes_update = true;
-            // A peer that asks but does not read fills no buffer: later, one answer does for all.
+            // A peer that sends requests but does not read must not fill the buffer, so one later KeyUpdate answers all
+            // of them.
             if output.link.pending() == 0 && output.link.can_update_keys() {
                 self.update_keys(false, output.sending())?;
             }

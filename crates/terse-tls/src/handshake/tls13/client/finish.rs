@@ -1,4 +1,4 @@
-//! The server's Finished, and the client's last flight (RFC 9846, 4.5).
+//! Handles the server's Finished, and sends the client's last flight (RFC 9846, 4.5).
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -24,18 +24,18 @@ struct LastFlight {
     state: Box<ExpectCertificate>,
     proof: FinishedProof,
     server: Proof,
-    /// Up to the server's Finished.
+    /// The hash of the messages up to the server's Finished.
     messages: Digest,
 }
 
-/// The client's key takes its time.
+/// The state of a client whose private key has not signed CertificateVerify yet.
 pub(crate) struct ExpectSignature {
     flight: LastFlight,
     pub(super) request: SignatureRequest,
 }
 
 impl ExpectFinished {
-    /// RFC 9846, 4.5.3
+    /// Handles the server's Finished (RFC 9846, 4.5.3).
     #[inline(never)]
     pub(super) fn finished(self: Box<Self>, message: Message<'_>, output: &mut Output<'_>) -> Result<Handshake, Error> {
         let Self { mut state, proof: server, early_data } = unboxed(self);
@@ -84,7 +84,7 @@ impl LastFlight {
         self.finish(Some(&request.into_credential()), output)
     }
 
-    /// Finished, and what follows from it. `credential` is what was proven.
+    /// Sends Finished, and completes the handshake. `credential` is the one that the client has proven.
     #[inline(never)]
     fn finish(self, credential: Option<&Credential>, output: &mut Output<'_>) -> Result<Handshake, Error> {
         let Self { state, proof, server, messages } = self;
@@ -138,8 +138,8 @@ impl ExpectSignature {
 }
 
 impl ExpectCertificate {
-    /// Sends Certificate, if the server asked and it is not left out. Returns the credential that is to be proven, if
-    /// there is one.
+    /// Sends Certificate, if the server has requested it and it is not left out. Returns the credential that
+    /// CertificateVerify must prove, if there is one.
     #[inline(never)]
     fn certificate_of_client(
         &mut self,

@@ -1,4 +1,4 @@
-//! A client in TLS 1.3, from the ServerHello on (RFC 9846, 2 and 4).
+//! A client in TLS 1.3, after the ServerHello (RFC 9846, 2 and 4).
 //!
 //! ```text
 //!                        <--  EncryptedExtensions    what the server selects as cached stands here
@@ -55,7 +55,7 @@ use proof::Proof;
 use psk::Selected;
 pub(crate) use tickets::Tickets;
 
-/// What the ServerHello found.
+/// The data of a client when the ServerHello has selected TLS 1.3.
 pub(crate) struct SentClientHello {
     pub(crate) config: Arc<ClientConfig>,
     pub(crate) server: ServerAddress,
@@ -65,35 +65,35 @@ pub(crate) struct SentClientHello {
     pub(crate) saver: Option<SessionSaver>,
 }
 
-/// What a client expects next.
+/// The state of a client, named after what it waits for.
 pub(crate) enum State {
     EncryptedExtensions(Box<ExpectEncryptedExtensions>),
-    /// Or a Certificate.
+    /// The client waits for a CertificateRequest or a Certificate.
     CertificateRequest(Box<ExpectCertificate>),
     Certificate(Box<ExpectCertificate>),
     CertificateVerify(Box<ExpectCertificateVerify>),
     Finished(Box<ExpectFinished>),
-    /// Of the client's own CertificateVerify.
+    /// The client waits for the signature of its own CertificateVerify.
     Signature(Box<ExpectSignature>),
 }
 
-/// The ServerHello came.
+/// The state of a client that has received the ServerHello.
 pub(crate) struct ExpectEncryptedExtensions {
     hello: SentClientHello,
     secrets: Secrets,
     psk: Option<Selected>,
-    /// Early data may be on its way, and the keys of the handshake are not used yet.
+    /// Whether early data may be in flight, so that the handshake keys are not used yet.
     early_data: bool,
 }
 
-/// The secrets until the server's Finished.
+/// The secrets that are used until the server's Finished.
 pub(crate) struct Secrets {
     handshake: HandshakeSecret,
     client: TrafficSecret,
     server: TrafficSecret,
 }
 
-/// EncryptedExtensions came.
+/// The state of a client that has received EncryptedExtensions.
 pub(crate) struct ExpectCertificate {
     hello: SentClientHello,
     secrets: Secrets,
@@ -103,24 +103,24 @@ pub(crate) struct ExpectCertificate {
     request: Option<Request>,
 }
 
-/// The server's Certificate came, in full or cached, and is believed.
+/// The state of a client that has verified the server's Certificate, which came in full or is cached.
 pub(crate) struct ExpectCertificateVerify {
     state: Box<ExpectCertificate>,
     peer: Arc<VerifiedPeer>,
-    /// Of the Certificate, where there is a cache.
+    /// The fingerprint of the Certificate, if there is a cache.
     fingerprint: Option<Fingerprint>,
 }
 
-/// The server has signed, or has a pre-shared key.
+/// The state of a client that waits for Finished: the server has signed, or has selected a pre-shared key.
 pub(crate) struct ExpectFinished {
     state: Box<ExpectCertificate>,
     proof: Proof,
-    /// The server takes early data.
+    /// Whether the server accepts early data.
     early_data: bool,
 }
 
 impl State {
-    /// From the ServerHello on, everything is encrypted.
+    /// Begins after the ServerHello, from which on everything is encrypted.
     #[inline(never)]
     pub(crate) fn start(
         hello: SentClientHello,
@@ -190,13 +190,13 @@ impl State {
 }
 
 impl ExpectEncryptedExtensions {
-    /// RFC 9846, 4.4.1
+    /// Handles EncryptedExtensions (RFC 9846, 4.4.1).
     #[inline(never)]
     fn encrypted_extensions(mut self, message: Message<'_>, output: &mut Output<'_>) -> Result<State, Error> {
         let EncryptedExtensions(extensions) = message.expect(HandshakeType::ENCRYPTED_EXTENSIONS)?;
         let takes_early_data = psk::takes_early_data(extensions)?;
         if self.early_data {
-            output.link.limits().limit_protected(usize::MAX); // this handshake sets its own
+            output.link.limits().limit_protected(usize::MAX); // this handshake negotiates its own limit
         }
         self.early_data_refused(takes_early_data, output)?;
         extensions.check_response(ExtensionMessage::EncryptedExtensions, &self.hello.offered)?;
@@ -221,7 +221,7 @@ impl ExpectEncryptedExtensions {
 }
 
 impl ExpectCertificate {
-    /// RFC 9846, 4.4.2; cached: context and fingerprint.
+    /// Handles CertificateRequest (RFC 9846, 4.4.2). If it is cached, the message has its context and fingerprint.
     #[inline(never)]
     fn certificate_request(
         mut self: Box<Self>,
@@ -248,7 +248,7 @@ impl ExpectCertificate {
         Ok(self)
     }
 
-    /// It is not sent: the transcript takes its fingerprint (docs/caching.md, 4.1).
+    /// Handles a CertificateRequest that is left out. The transcript takes its fingerprint (docs/caching.md, 4.1).
     fn left_out_request(&mut self, output: &mut Output<'_>) -> Result<(), Error> {
         let (fingerprint, request) = Request::cached(output)?;
         self.request = Some(request);
@@ -277,8 +277,8 @@ impl ExpectCertificate {
         Ok(Request { signature_algorithms, asks_status, suited, fingerprint, length })
     }
 
-    /// RFC 9846, 4.5.1; cached: one entry with the fingerprint in place of the certificate, or with nothing
-    /// (`compact`).
+    /// Handles Certificate (RFC 9846, 4.5.1). If it is cached, it has one entry with the fingerprint in place of the
+    /// certificate, or, in the scheme `compact`, with nothing.
     #[inline(never)]
     fn certificate(
         mut self: Box<Self>,
@@ -306,7 +306,7 @@ impl ExpectCertificate {
         Ok(Box::new(ExpectCertificateVerify { state: self, peer, fingerprint }))
     }
 
-    /// A request that is selected must be there.
+    /// Checks that there is a CertificateRequest, if the server has selected one as cached, or a client's Certificate.
     const fn check_request(&self) -> Result<(), PeerMisbehaved> {
         match self.request {
             None if self.selection.certificate_request || self.selection.client_certificate => {
@@ -331,7 +331,8 @@ impl ExpectCertificate {
         Ok((Some(fingerprint), peer))
     }
 
-    /// docs/caching.md, 4.1: the transcript takes the fingerprint of the Certificate, then the reduced message.
+    /// Handles a reduced Certificate. The transcript takes the fingerprint of the full one, then the reduced message
+    /// (docs/caching.md, 4.1).
     #[inline(never)]
     fn reduced_certificate(
         &mut self,
@@ -345,12 +346,12 @@ impl ExpectCertificate {
         Ok((Some(fingerprint), peer))
     }
 
-    /// Whether the server's Certificate is left out, and what comes is what follows it.
+    /// Returns whether the server's Certificate is left out, so that the message of this `kind` is what follows it.
     fn is_left_out(&self, kind: HandshakeType) -> bool {
         self.selection.leaves_out_certificate() && kind == HandshakeType::CERTIFICATE_VERIFY
     }
 
-    /// It is not sent: the transcript takes its fingerprint (docs/caching.md, 4.1).
+    /// Handles a Certificate that is left out. The transcript takes its fingerprint (docs/caching.md, 4.1).
     #[inline(never)]
     fn left_out_certificate(mut self: Box<Self>, output: &mut Output<'_>) -> Result<ExpectCertificateVerify, Error> {
         self.check_request()?;
@@ -379,7 +380,7 @@ impl ExpectCertificate {
 }
 
 impl ExpectCertificateVerify {
-    /// RFC 9846, 4.5.2
+    /// Handles CertificateVerify (RFC 9846, 4.5.2).
     #[inline(never)]
     fn certificate_verify(
         mut self,

@@ -1,4 +1,4 @@
-//! What proves to a client who its server is, which is chosen apart from how they agree on keys.
+//! The proof of the server's identity on a client. It is negotiated independently of the key agreement.
 
 use alloc::sync::Arc;
 
@@ -8,16 +8,16 @@ use crate::handshake::signature::ProvenPeer;
 use crate::handshake::{Output, sessions};
 use crate::resume::{SessionOrigin, SessionSaver};
 
-/// What proves who the server is.
+/// How the server proves its identity.
 pub(super) enum Proof {
-    /// Its Certificate, sent or cached, and its signature.
+    /// The server's Certificate, sent or cached, and its signature.
     Certificate(ProvenPeer),
-    /// A pre-shared key, which its Finished shows that it has.
+    /// A pre-shared key, which the server's Finished proves that it has.
     Psk(PskSource),
 }
 
 impl Proof {
-    /// The server's Certificate, if that is what proves it.
+    /// Returns the server's Certificate, if it has proven its identity with one.
     pub(super) const fn certificate(&self) -> Option<&ProvenPeer> {
         match self {
             Self::Certificate(server) => Some(server),
@@ -25,12 +25,12 @@ impl Proof {
         }
     }
 
-    /// The server's chain or raw public key, if that is what proves it.
+    /// Returns the server's chain or raw public key, if it has proven its identity with one.
     pub(super) fn peer(&self) -> Option<&Arc<VerifiedPeer>> {
         self.certificate().map(|server| &server.peer)
     }
 
-    /// The server's Finished was verified: what it proves counts now.
+    /// Reports the server's identity, after its Finished was verified.
     pub(super) fn report(&self, output: &mut Output<'_>) {
         match self {
             Self::Certificate(_) => {}
@@ -39,7 +39,7 @@ impl Proof {
         }
     }
 
-    /// How sessions of this connection were authenticated. `None`: none are kept.
+    /// Returns how the sessions of this connection were authenticated, or `None` if none are kept.
     pub(super) fn origin_of_sessions(&self, saver: &SessionSaver, output: &Output<'_>) -> Option<SessionOrigin> {
         let application_protocol = output.agreed.application_protocol.as_deref();
         match self {
@@ -48,7 +48,7 @@ impl Proof {
                 application_protocol: application_protocol.map(Into::into),
                 ..session.origin.clone()
             }),
-            Self::Psk(PskSource::External(_)) => None, // the key would serve as well
+            Self::Psk(PskSource::External(_)) => None, // the external key does what a session would
         }
     }
 }

@@ -1,7 +1,7 @@
-//! A pre-shared key in place of certificates, and early data, from the ServerHello on (RFC 9846, 4.3.10 and 4.3.11).
+//! Pre-shared keys and early data on a client, after the ServerHello (RFC 9846, 4.3.10 and 4.3.11).
 //!
-//! What must always hold: nothing is cached in such a handshake (docs/caching.md, 4.6); the application sees the same
-//! server as in the handshake with certificates that the session began with.
+//! What must always hold: a handshake with a pre-shared key caches nothing (docs/caching.md, 4.6); the application sees
+//! the same server as in the handshake with certificates that the session began with.
 
 use alloc::boxed::Box;
 
@@ -17,14 +17,14 @@ use crate::wire::{EarlyData, Extensions};
 
 /// The key that the server selected.
 pub(super) struct Selected {
-    /// The early data that was offered under this key.
+    /// The early data that was offered with this key.
     pub(super) early_data: Option<OfferedEarlyData>,
     pub(super) source: PskSource,
 }
 
 impl ExpectEncryptedExtensions {
-    /// Before anything else can fail: if the server does not take early data, an alert goes under the keys of the
-    /// handshake.
+    /// Ends early data, unless the server has accepted it. This must come before anything else can fail, so that an
+    /// alert is protected with the handshake keys.
     pub(super) fn early_data_refused(&mut self, accepted: bool, output: &mut Output<'_>) -> Result<(), Error> {
         if accepted || !core::mem::take(&mut self.early_data) {
             return Ok(());
@@ -36,7 +36,8 @@ impl ExpectEncryptedExtensions {
         output.link.new_keys(&EpochKeys::Tls13(self.secrets.client.clone()))
     }
 
-    /// RFC 9846, 4.3.10: under the first key, and with what belongs to it. To be asked when ALPN is settled.
+    /// Checks that the server may accept early data: it has selected the first key, and the suite and application
+    /// protocol of the session (RFC 9846, 4.3.10). ALPN must be settled before.
     pub(super) fn early_data_accepted(&self, output: &mut Output<'_>) -> Result<(), Error> {
         let offered = self.psk.as_ref().and_then(|selected| selected.early_data.as_ref());
         let suite = self.secrets.client.suite().id;
@@ -49,7 +50,7 @@ impl ExpectEncryptedExtensions {
         Ok(())
     }
 
-    /// There is no Certificate to wait for.
+    /// Continues with the server's Finished, since a handshake with a pre-shared key has no Certificate.
     pub(super) fn finished_follows(
         self,
         source: PskSource,
@@ -70,7 +71,7 @@ impl ExpectEncryptedExtensions {
     }
 }
 
-/// Whether the server takes early data.
+/// Returns whether the server accepts early data.
 pub(super) fn takes_early_data(extensions: Extensions<'_>) -> Result<bool, Error> {
     Ok(extensions.get::<EarlyData>()?.is_some())
 }

@@ -1,4 +1,4 @@
-//! NewSessionTicket on a client (RFC 9846, 4.7.1).
+//! Handles NewSessionTicket as a client (RFC 9846, 4.7.1).
 
 use super::proof::Proof;
 use crate::error::Error;
@@ -7,23 +7,24 @@ use crate::resume::{NewSession, SessionKind, SessionOrigin, SessionSaver};
 use crate::schedule::tls13::ResumptionSecret;
 use crate::wire::{CipherSuite, MaxEarlyDataSize, NewSessionTicket};
 
-/// What makes a session of a ticket.
+/// The data that turns a ticket into a session.
 pub(crate) struct Tickets {
     saver: SessionSaver,
     suite: CipherSuite,
     resumption: ResumptionSecret,
     origin: SessionOrigin,
     record_limit: u16,
-    /// How many more are kept.
+    /// How many more tickets are kept.
     left: u8,
 }
 
-/// How many tickets of one connection are kept. Who keeps them may write a file for each, and a server may send any
-/// number.
+/// How many tickets of one connection are kept. The limit protects an application that may write a file for each, since
+/// a server may send any number.
 const MAX_KEPT: u8 = 4;
 
 impl Tickets {
-    /// `None`: tickets are not wanted, or the time is unknown, or what proved the server would serve as well.
+    /// Returns `None` if tickets are not wanted, the time is unknown, or the server has proven an external key, which
+    /// does what a session would.
     pub(super) fn new(
         saver: Option<SessionSaver>,
         suite: CipherSuite,

@@ -1,5 +1,5 @@
-//! Key agreement on a server: which group, and the client's part of it (RFC 9846, 4.3.7 and 4.3.8). What proves who the
-//! sides are is chosen apart from it.
+//! The key agreement on a server: the group, and the client's share of it (RFC 9846, 4.3.7 and 4.3.8). Authentication
+//! is negotiated independently.
 
 use alloc::vec::Vec;
 
@@ -9,16 +9,16 @@ use crate::crypto::{Group, Rng, SharedSecret};
 use crate::error::{Error, PeerIncompatible, PeerMisbehaved};
 use crate::wire::{ExtensionType, KeyShareClientHello, NamedGroup, SupportedGroups};
 
-/// What the server agrees on keys by.
+/// The group of the key agreement, with the client's share.
 pub(super) struct Agreement<'a> {
     group: &'static dyn Group,
-    /// The client's share of that group.
+    /// The client's share of the group; `None` if a HelloRetryRequest must ask for it.
     key_share: Option<&'a [u8]>,
 }
 
 impl<'a> Agreement<'a> {
-    /// The server's preference, among groups with a share; without one, among those that need a HelloRetryRequest, which
-    /// costs a round trip and half a kilobyte.
+    /// Selects the server's preferred group among those for which the client has sent a share. Only if there is none,
+    /// it selects a group that needs a HelloRetryRequest, which costs a round trip and half a kilobyte.
     pub(super) fn select(config: &ServerConfig, offer: &Offer<'a>) -> Result<Self, Error> {
         let missing = |extension| Error::from(PeerMisbehaved::MissingExtension(extension));
         let supported = offer.supported_groups.as_ref().ok_or(missing(ExtensionType::SUPPORTED_GROUPS))?;
@@ -36,25 +36,25 @@ impl<'a> Agreement<'a> {
         Ok(Self { group, key_share: None })
     }
 
-    /// The group of the key exchange.
+    /// Returns the group of the key exchange.
     pub(super) fn group(&self) -> NamedGroup {
         self.group.name()
     }
 
-    /// The group of which a HelloRetryRequest has to ask a share.
+    /// Returns the group for which a HelloRetryRequest must request a share.
     pub(super) fn retry_group(&self) -> Option<NamedGroup> {
         self.key_share.is_none().then(|| self.group())
     }
 
-    /// The server's share, and the secret.
+    /// Returns the server's share and the shared secret.
     pub(super) fn respond(&self, rng: &mut dyn Rng) -> Result<(Vec<u8>, SharedSecret), Error> {
         let key_share = self.key_share.ok_or(PeerMisbehaved::IllegalKeyShare)?;
         Ok(self.group.respond(rng, key_share)?)
     }
 }
 
-/// RFC 9846, 4.3.8: shares are for groups that the client supports, one for each. Groups that are not known here are
-/// not looked at.
+/// Checks that the client's shares are of groups that it supports, at most one of each (RFC 9846, 4.3.8). Groups that
+/// the provider does not have are ignored.
 fn check_key_shares(config: &ServerConfig, supported: &SupportedGroups<'_>, offer: &Offer<'_>) -> Result<(), Error> {
     for group in config.common.provider.groups {
         let shares = offer.key_shares().filter(|share| share.group == group.name()).count();

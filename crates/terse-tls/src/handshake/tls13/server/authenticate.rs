@@ -1,4 +1,4 @@
-//! The client's flight: Certificate, CertificateVerify, Finished (RFC 9846, 4.5).
+//! Handles the client's flight: Certificate, CertificateVerify and Finished (RFC 9846, 4.5).
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -24,7 +24,7 @@ use crate::wire::{
     Finished, HandshakeType, ProtocolVersion,
 };
 
-/// What all states after the server's flight have.
+/// The data that all states after the server's flight share.
 pub(super) struct Handshaking {
     pub(super) config: Arc<ServerConfig>,
     pub(super) transcript: Transcript,
@@ -38,32 +38,33 @@ pub(super) struct Handshaking {
     pub(super) tickets: Option<Issuer>,
 }
 
-/// The client sends early data.
+/// The state of a server that receives early data, and waits for EndOfEarlyData.
 pub(crate) struct ExpectEndOfEarlyData {
     pub(super) finished: ExpectFinished,
 }
 
-/// The client was asked for a certificate.
+/// The state of a server that has requested a certificate, and waits for it.
 pub(crate) struct ExpectCertificate {
     pub(super) handshaking: Handshaking,
-    /// What the client's Certificate may carry.
+    /// The type of the client's certificate.
     pub(super) client_type: CertificateType,
 }
 
-/// The client's Certificate came, in full or under a ticket, and is believed.
+/// The state of a server that has verified the client's Certificate, which came in full or is cached, and waits for
+/// CertificateVerify.
 pub(crate) struct ExpectCertificateVerify {
     handshaking: Handshaking,
     client: Client,
 }
 
-/// What a client says to be, and is still to prove.
+/// The identity that a client claims, and has not proven yet.
 struct Client {
     peer: Arc<VerifiedPeer>,
-    /// Of its Certificate, where there is a cache.
+    /// The fingerprint of the client's Certificate, if there is a cache.
     fingerprint: Option<Fingerprint>,
 }
 
-/// The client has signed, or was not asked.
+/// The state of a server that waits for Finished: the client has signed, or was not asked for a certificate.
 pub(crate) struct ExpectFinished {
     pub(super) handshaking: Handshaking,
     pub(super) client: Option<ProvenPeer>,
@@ -71,7 +72,7 @@ pub(crate) struct ExpectFinished {
     pub(super) early_data: Option<u32>,
 }
 
-/// What is left once the cache has what was proven.
+/// The rest of the handshake, which follows when the cache has stored what the client has proven.
 pub(crate) struct Finish {
     config: Arc<ServerConfig>,
     peer: Option<Arc<VerifiedPeer>>,
@@ -83,7 +84,7 @@ pub(crate) struct Finish {
 }
 
 impl ExpectEndOfEarlyData {
-    /// RFC 9846, 4.6
+    /// Handles EndOfEarlyData (RFC 9846, 4.6).
     pub(super) fn end_of_early_data(
         self,
         message: Message<'_>,
@@ -99,7 +100,7 @@ impl ExpectEndOfEarlyData {
 }
 
 impl ExpectCertificate {
-    /// RFC 9846, 4.5.1; under a ticket: one entry without a certificate.
+    /// Handles Certificate (RFC 9846, 4.5.1). If a ticket stands for it, it has one entry without a certificate.
     #[inline(never)]
     pub(super) fn certificate(
         mut self: Box<Self>,
@@ -129,7 +130,8 @@ impl ExpectCertificate {
         self.full_certificate(&presented, certificate::staple(&certificate)?, output)
     }
 
-    /// docs/caching.md, 4.1: the transcript takes the fingerprint of the Certificate, then the reduced message.
+    /// Handles a reduced Certificate. The transcript takes the fingerprint of the full one, then the reduced message
+    /// (docs/caching.md, 4.1).
     #[inline(never)]
     fn cached_certificate(
         self: Box<Self>,
@@ -144,7 +146,7 @@ impl ExpectCertificate {
         Ok(State::CertificateVerify(state))
     }
 
-    /// Whether the client's Certificate is left out, and what comes is what follows it.
+    /// Returns whether the client's Certificate is left out, so that the message of this `kind` is what follows it.
     pub(super) fn is_left_out(&self, kind: HandshakeType) -> bool {
         self.left_out().is_some() && kind == HandshakeType::CERTIFICATE_VERIFY
     }
@@ -153,7 +155,7 @@ impl ExpectCertificate {
         self.handshaking.cache.as_ref().and_then(ServerSession::left_out_certificate)
     }
 
-    /// It is not sent: the transcript takes its fingerprint (docs/caching.md, 4.1).
+    /// Handles a Certificate that is left out. The transcript takes its fingerprint (docs/caching.md, 4.1).
     #[inline(never)]
     pub(super) fn left_out_certificate(
         self: Box<Self>,
@@ -163,7 +165,7 @@ impl ExpectCertificate {
         self.verified_before(entry, None, output)
     }
 
-    /// The client's Certificate is known: the transcript takes its fingerprint.
+    /// Accepts the client's cached Certificate. The transcript takes its fingerprint.
     fn verified_before(
         mut self: Box<Self>,
         entry: PeerEntry,
@@ -180,7 +182,7 @@ impl ExpectCertificate {
         Ok(Box::new(ExpectCertificateVerify { handshaking: self.handshaking, client }))
     }
 
-    /// What the client's Certificate may carry beside certificates.
+    /// Returns the extensions that the entries of the client's Certificate may have.
     fn asked(&self) -> &'static [ExtensionType] {
         stapling::asked(self.handshaking.config.client_authentication.trust())
     }
@@ -205,7 +207,7 @@ impl ExpectCertificate {
 }
 
 impl ExpectCertificateVerify {
-    /// RFC 9846, 4.5.2
+    /// Handles CertificateVerify (RFC 9846, 4.5.2).
     #[inline(never)]
     pub(super) fn certificate_verify(
         mut self: Box<Self>,
@@ -225,7 +227,7 @@ impl ExpectCertificateVerify {
 }
 
 impl ExpectFinished {
-    /// So many bytes of early data came.
+    /// Counts `len` bytes of early data.
     pub(super) fn early_data(&mut self, len: usize) -> Result<(), Error> {
         let left = self.early_data.ok_or(PeerMisbehaved::UnexpectedRecord(ContentType::APPLICATION_DATA))?;
         let left = u32::try_from(len).ok().and_then(|len| left.checked_sub(len));
@@ -233,8 +235,8 @@ impl ExpectFinished {
         Ok(())
     }
 
-    /// RFC 9846, 4.5.3. The new ticket of the cache is committed here, before anything can be sent (docs/caching.md,
-    /// 4.2).
+    /// Handles Finished (RFC 9846, 4.5.3). The new ticket of the cache is committed here, before anything can be sent
+    /// (docs/caching.md, 4.2).
     #[inline(never)]
     pub(super) fn finished(self: Box<Self>, message: Message<'_>, output: &mut Output<'_>) -> Result<Handshake, Error> {
         let Self { handshaking, client: proven, .. } = *self;
@@ -262,7 +264,7 @@ impl ExpectFinished {
 }
 
 impl Finish {
-    /// The store has answered.
+    /// Continues after the store has answered the commit.
     pub(crate) fn committed(self, saved: Result<(), NotSaved>, output: &mut Output<'_>) -> Result<Handshake, Error> {
         output.committed(saved);
         self.send(output)

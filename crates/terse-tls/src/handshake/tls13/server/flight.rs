@@ -1,4 +1,4 @@
-//! The server's flight, ServerHello to Finished, and what caching leaves out of it.
+//! Sends the server's flight from ServerHello to Finished, without the objects that caching replaces.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -94,7 +94,8 @@ pub(super) fn send(
     }
 }
 
-/// Sends the flight under a pre-shared key, without certificates; nothing is cached (docs/caching.md, 4.6).
+/// Answers a ClientHello with a pre-shared key, so without certificates. Such a handshake caches nothing
+/// (docs/caching.md, 4.6).
 fn send_psk(
     config: Arc<ServerConfig>,
     offer: &Offer<'_>,
@@ -104,7 +105,7 @@ fn send_psk(
     output: &mut Output<'_>,
 ) -> Result<State, Error> {
     let Proof::Psk(psk) = &negotiated.proof else {
-        return Err(PeerIncompatible::NoCommonPsk.into()); // `send` looked
+        return Err(PeerIncompatible::NoCommonPsk.into()); // `send` has checked this
     };
     psk.report(output);
     let lineage = psk.lineage();
@@ -134,14 +135,14 @@ fn send_psk(
     flight.finish(output)
 }
 
-/// The secrets until the client's Finished.
+/// The secrets that are used until the client's Finished.
 struct Secrets {
     handshake: HandshakeSecret,
     client: TrafficSecret,
     server: TrafficSecret,
 }
 
-/// What was offered and chosen.
+/// The ClientHello, and the parameters that were chosen from it.
 struct HelloParameters<'a> {
     config: &'a ServerConfig,
     offer: &'a Offer<'a>,
@@ -150,7 +151,7 @@ struct HelloParameters<'a> {
 }
 
 impl HelloParameters<'_> {
-    /// ServerHello (RFC 9846, 4.2.3), and the keys that follow.
+    /// Sends ServerHello (RFC 9846, 4.2.3), and installs the handshake keys.
     #[inline(never)]
     fn send(
         &self,
@@ -201,7 +202,7 @@ impl HelloParameters<'_> {
         output.send(HandshakeType::SERVER_HELLO, &hello, transcript)
     }
 
-    /// RFC 9846, 4.4.1
+    /// Sends EncryptedExtensions (RFC 9846, 4.4.1).
     #[inline(never)]
     fn encrypted_extensions(
         &self,
@@ -224,7 +225,7 @@ impl HelloParameters<'_> {
     }
 }
 
-/// The server's flight up to Certificate; CertificateVerify and Finished are missing.
+/// The server's flight up to Certificate. CertificateVerify and Finished are not sent yet.
 struct PartialFlight {
     config: Arc<ServerConfig>,
     client_random: Random,
@@ -238,7 +239,7 @@ struct PartialFlight {
     tickets: Option<Issuer>,
 }
 
-/// The server's key takes its time.
+/// The state of a server whose private key has not signed CertificateVerify yet.
 pub(crate) struct ExpectSignature {
     flight: PartialFlight,
     pub(super) request: SignatureRequest,
@@ -287,13 +288,13 @@ impl PartialFlight {
         let finished = ExpectFinished { handshaking, client: None, early_data };
         Ok(match (early_data, output.link.transport()) {
             (Some(_), Transport::Stream) => State::EndOfEarlyData(Box::new(ExpectEndOfEarlyData { finished })),
-            _ => State::Finished(Box::new(finished)), // RFC 9147, 5.6
+            _ => State::Finished(Box::new(finished)), // RFC 9147, 5.6: DTLS has no EndOfEarlyData
         })
     }
 }
 
-/// From this length on the fingerprint form of a CertificateRequest is no longer than the extensions that it replaces
-/// (docs/caching.md, 5.4).
+/// The length in bytes of the fingerprint form of a CertificateRequest. It saves bytes, or costs none, if the
+/// extensions that it replaces are at least as long (docs/caching.md, 5.4).
 const CACHED_REQUEST_LEN: usize = 1 + 32;
 
 fn request_extensions(config: &ServerConfig) -> Result<ExtensionsBuilder, Error> {
@@ -313,7 +314,7 @@ fn request_extensions(config: &ServerConfig) -> Result<ExtensionsBuilder, Error>
     Ok(extensions)
 }
 
-/// RFC 9846, 4.4.2, in full or as its fingerprint, or not at all.
+/// Sends CertificateRequest (RFC 9846, 4.4.2) in full or as its fingerprint, or leaves it out.
 fn certificate_request(
     config: &ServerConfig,
     request: &CertificateRequest<'_>,
@@ -337,7 +338,8 @@ fn certificate_request(
     }
 }
 
-/// RFC 9846, 4.5.1, in full, as its fingerprint, reduced to its live extensions, or not at all.
+/// Sends Certificate (RFC 9846, 4.5.1) in full, as its fingerprint, or reduced to its live extensions, or leaves it
+/// out.
 fn certificate(
     config: &ServerConfig,
     credential: &Credential,

@@ -51,14 +51,14 @@ use negotiate::{Negotiated, Offer, Proof};
 pub(crate) use retry::Retried;
 use retry::RetryRequest;
 
-/// What a server expects next.
+/// The state of a server, named after what it waits for.
 pub(crate) enum State {
     SecondClientHello(Box<ExpectSecondClientHello>),
     EndOfEarlyData(Box<ExpectEndOfEarlyData>),
     Certificate(Box<ExpectCertificate>),
     CertificateVerify(Box<ExpectCertificateVerify>),
     Finished(Box<ExpectFinished>),
-    /// Of the server's own CertificateVerify.
+    /// The server waits for the signature of its own CertificateVerify.
     Signature(Box<ExpectSignature>),
 }
 
@@ -79,7 +79,7 @@ impl State {
         Ok(Handshake::Tls13Server(state))
     }
 
-    /// A ClientHello that was read.
+    /// Handles a ClientHello that was already parsed.
     pub(crate) fn client_hello(
         self,
         received: &ReceivedClientHello<'_>,
@@ -91,7 +91,7 @@ impl State {
         }
     }
 
-    /// Application data of so many bytes came before Finished.
+    /// Counts `len` bytes of application data that came before Finished.
     pub(crate) fn early_data(&mut self, len: usize) -> Result<(), Error> {
         match self {
             Self::EndOfEarlyData(state) => state.finished.early_data(len),
@@ -115,14 +115,14 @@ impl State {
     }
 }
 
-/// The first ClientHello of a client, and what is chosen from it.
+/// The first ClientHello of a client, and the parameters that were chosen from it.
 pub(crate) struct FirstClientHello<'a> {
     message: Message<'a>,
     offer: Offer<'a>,
     negotiated: Negotiated<'a>,
 }
 
-/// What came of choosing from a first ClientHello.
+/// The result of choosing from a first ClientHello.
 pub(crate) type Chosen<'a> = Result<Box<FirstClientHello<'a>>, Error>;
 
 impl<'a> FirstClientHello<'a> {
@@ -134,7 +134,8 @@ impl<'a> FirstClientHello<'a> {
     }
 }
 
-/// The first ClientHello: answered, or asked for again. `chosen` is what was chosen from it before, if it was.
+/// Answers the first ClientHello with the server's flight or a HelloRetryRequest. `chosen` is the result of an earlier
+/// choice from it, if there was one.
 #[inline(never)]
 pub(crate) fn client_hello<'a>(
     config: Arc<ServerConfig>,
@@ -172,7 +173,7 @@ pub(crate) fn client_hello<'a>(
     flight::send(config, &offer, negotiated, early_data, transcript, output).map(Handshake::Tls13Server)
 }
 
-/// The client does not know yet that its early data is not wanted (RFC 9846, 4.3.10).
+/// Skips the early data of a client that does not know yet that it is rejected (RFC 9846, 4.3.10).
 fn skip_early_data(config: &ServerConfig, offer: &Offer<'_>, output: &mut Output<'_>) {
     if !offer.early_data {
         return;
@@ -182,22 +183,23 @@ fn skip_early_data(config: &ServerConfig, offer: &Offer<'_>, output: &mut Output
     output.summary.early_data = EarlyDataStatus::Rejected;
 }
 
-/// What tickets of other servers allow: 16 KiB where they allow any.
+/// The least number of bytes of rejected early data to skip. Tickets of other servers usually allow 16 KiB, if they
+/// allow any.
 const MAX_SKIPPED_EARLY_DATA: usize = 0x8000;
 
-/// A HelloRetryRequest was sent.
+/// The state of a server that has sent a HelloRetryRequest.
 pub(crate) struct ExpectSecondClientHello {
     config: Arc<ServerConfig>,
     transcript: Transcript,
     suite: CipherSuite,
-    /// Of which a key share was asked for; none if the client's would do.
+    /// The group for which a key share was requested; `None` if the client's key share was accepted.
     group: Option<NamedGroup>,
     cookie: Vec<u8>,
-    /// What must not change, if it is known.
+    /// The hash of what the second ClientHello must repeat, if it is known.
     first: Option<Digest>,
 }
 
-/// RFC 9846, 4.2.4
+/// Sends a HelloRetryRequest (RFC 9846, 4.2.4).
 fn hello_retry_request(
     config: Arc<ServerConfig>,
     offer: &Offer<'_>,
@@ -205,7 +207,7 @@ fn hello_retry_request(
     transcript: Transcript,
     output: &mut Output<'_>,
 ) -> Result<State, Error> {
-    // Over datagrams it shows that the client is where it says (RFC 9147, 5.1).
+    // Over datagrams the cookie shows that the client receives at its address (RFC 9147, 5.1).
     let transport = output.link.transport();
     let has_cookie = config.hello_retry_cookie || transport == Transport::Datagram;
     let mut cookie = Vec::from(if has_cookie { &[0; COOKIE_LEN][..] } else { &[] });
@@ -268,5 +270,5 @@ impl ExpectSecondClientHello {
     }
 }
 
-/// Any value would do on a stream.
+/// The length of the cookie in bytes. On a stream, where the cookie proves nothing, any length would do.
 const COOKIE_LEN: usize = 16;

@@ -1,4 +1,4 @@
-//! Reading a ClientHello, and choosing from it: a list of named steps (RFC 9846, 4.2.2 and 4.3).
+//! Parses a ClientHello, and chooses the handshake's parameters from it, in named steps (RFC 9846, 4.2.2 and 4.3).
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -22,21 +22,21 @@ use crate::wire::{
     PskKeyExchangeModes, SignatureAlgorithms, SignatureAlgorithmsCert, SignatureScheme, SupportedGroups, Transport,
 };
 
-/// A ClientHello with the extensions that matter, each parsed.
+/// A ClientHello with the extensions that the server uses, each parsed.
 pub(super) struct Offer<'a> {
     pub(super) hello: &'a ClientHello<'a>,
     pub(super) server_name: Option<&'a str>,
     pub(super) record_sizes: RecordSizes,
     pub(super) caching: Offered<'a>,
     pub(super) pre_shared_key: Option<PreSharedKeyClientHello<'a>>,
-    /// The client can use pre-shared keys in the one mode that this server has.
+    /// Whether the client supports `psk_dhe_ke`, the only pre-shared key mode that this server supports.
     pub(super) takes_psks: bool,
-    /// Early data follows.
+    /// Whether the client offers early data.
     pub(super) early_data: bool,
-    /// The client asks for a stapled OCSP response.
+    /// Whether the client requests a stapled OCSP response.
     pub(super) asks_status: bool,
     pub(super) supported_groups: Option<SupportedGroups<'a>>,
-    /// Absent in a client that has nothing but pre-shared keys.
+    /// The schemes for CertificateVerify. A client that offers only pre-shared keys may omit them.
     signature_algorithms: Option<SignatureAlgorithms<'a>>,
     signature_algorithms_cert: Option<SignatureAlgorithmsCert<'a>>,
     certificate_authorities: Option<CertificateAuthorities<'a>>,
@@ -78,14 +78,14 @@ impl<'a> Offer<'a> {
         self.key_share.iter().flat_map(|KeyShareClientHello(shares)| shares.iter())
     }
 
-    /// The ClientHello, of which `bytes` are the whole message, without its binders (RFC 9846, 4.3.11.2).
+    /// Returns the ClientHello whose whole message is `bytes`, without its binders (RFC 9846, 4.3.11.2).
     pub(super) fn truncated<'b>(&self, bytes: &'b [u8]) -> &'b [u8] {
         let binders_len = self.pre_shared_key.as_ref().map_or(0, PreSharedKeyClientHello::binders_len);
         &bytes[..bytes.len().saturating_sub(binders_len)]
     }
 
-    /// What a second ClientHello must repeat (RFC 9846, 4.2.2): all but key_share, cookie, early_data, pre_shared_key
-    /// and padding. In any order: wolfSSL sends another one.
+    /// Returns the hash of what a second ClientHello must repeat (RFC 9846, 4.2.2): all but key_share, cookie,
+    /// early_data, pre_shared_key and padding. The extensions may come in another order, as from wolfSSL.
     pub(super) fn fixed_part(&self, hash: &dyn Hash) -> Digest {
         let mut context = hash.start();
         let without_extensions = ClientHello { extensions: Extensions::EMPTY, ..self.hello.clone() }.to_vec();
@@ -110,7 +110,8 @@ impl<'a> Offer<'a> {
     }
 }
 
-/// RFC 9846, 4.3.11 and 4.3.9: the last one, and not without the modes.
+/// Checks that `pre_shared_key` is the last extension (RFC 9846, 4.3.11), and that `psk_key_exchange_modes` comes with
+/// it (4.3.9).
 fn check_pre_shared_key(extensions: Extensions<'_>) -> Result<(), PeerMisbehaved> {
     let has = |wanted| extensions.iter().any(|(kind, _)| kind == wanted);
     if !has(ExtensionType::PRE_SHARED_KEY) {
@@ -125,29 +126,29 @@ fn check_pre_shared_key(extensions: Extensions<'_>) -> Result<(), PeerMisbehaved
     Ok(())
 }
 
-/// What was chosen.
+/// The parameters that the server has chosen from a ClientHello.
 pub(super) struct Negotiated<'a> {
     pub(super) suite: &'static Tls13Suite,
     pub(super) agreement: Agreement<'a>,
     pub(super) proof: Proof<'a>,
     pub(super) application_protocol: Option<Vec<u8>>,
-    /// What sessions are bound to, if the server resumes.
+    /// The context that sessions are bound to, if the server resumes.
     pub(super) binding: Option<Binding>,
     /// Why a session that was found is not resumed.
     pub(super) fallback: Option<FallbackReason>,
-    /// What the cache has under the tickets that are offered, once that was looked up.
+    /// The cache entries of the offered tickets, after they were looked up.
     pub(super) rows: TicketRows,
 }
 
-/// What proves to the client who the server is.
+/// How the server proves its identity to the client.
 pub(super) enum Proof<'a> {
-    /// And how it signs.
+    /// The credential, its signature scheme, and the certificate types.
     Certificate(Credential, SignatureScheme, Choice),
     Psk(Box<Candidate<'a>>),
 }
 
 impl<'a> Negotiated<'a> {
-    /// `fixed` is the suite of a HelloRetryRequest.
+    /// Chooses the parameters. After a HelloRetryRequest, `fixed` is the suite that it selected.
     pub(super) fn new(
         config: &ServerConfig,
         offer: &Offer<'a>,
@@ -176,8 +177,8 @@ impl<'a> Negotiated<'a> {
         Ok(Self { suite, agreement, proof, application_protocol, binding, fallback, rows })
     }
 
-    /// The client has the selected pre-shared key, if there is one; `messages` end with its ClientHello without the
-    /// binders. Without one, or if the session was used up meanwhile, the handshake needs certificates.
+    /// Verifies that the client has the selected pre-shared key, if there is one. `messages` end with its ClientHello
+    /// without the binders. If the session was used up meanwhile, the handshake continues with a certificate.
     pub(super) fn prove(mut self, config: &ServerConfig, offer: &Offer<'_>, messages: &Digest) -> Result<Self, Error> {
         if let Proof::Psk(candidate) = &self.proof {
             candidate.verify(messages)?;
@@ -188,8 +189,8 @@ impl<'a> Negotiated<'a> {
         Ok(self)
     }
 
-    /// With what is kept under the tickets that are offered, if the handshake needs certificates (docs/caching.md,
-    /// 4.6). `None`: the store takes its time.
+    /// Adds the cache entries of the offered tickets, if the handshake uses a certificate (docs/caching.md, 4.6).
+    /// Returns `None` if the store does not answer at once.
     pub(super) fn look_up(mut self, config: &ServerConfig, offer: &Offer<'_>, output: &mut Output<'_>) -> Option<Self> {
         if let Proof::Certificate(..) = self.proof {
             self.rows = offer.caching.look_up(config, output)?;
@@ -198,15 +199,15 @@ impl<'a> Negotiated<'a> {
     }
 }
 
-/// The suites that both sides have, in the server's order of preference.
+/// Returns the suites that both sides support, in the server's order of preference.
 fn common_suites(config: &ServerConfig, offer: &Offer<'_>, fixed: Option<CipherSuite>) -> Vec<&'static Tls13Suite> {
     let offered = |id| offer.hello.cipher_suites.0.iter().any(|other| other == id);
     let suites = config.common.enabled_tls13_suites().filter(|suite| offered(suite.id));
     suites.filter(|suite| fixed.is_none_or(|fixed| fixed == suite.id)).collect()
 }
 
-/// The credential that suits the client best, of those that it takes, and that can sign with a scheme of the client's
-/// (RFC 9846, 4.3.3).
+/// Selects the credential that suits the client best, among those whose type it accepts and that can sign with one of
+/// its schemes (RFC 9846, 4.3.3).
 fn select_credential<'a>(config: &ServerConfig, offer: &Offer<'_>) -> Result<Proof<'a>, Error> {
     if config.credentials.is_empty() {
         return Err(match offer.pre_shared_key {

@@ -1,8 +1,8 @@
-//! Pre-shared keys on a server: which one is selected, the proof that the client has it, and early data (RFC 9846,
-//! 4.3.9 to 4.3.11 and 8).
+//! Selects a pre-shared key as a server, verifies that the client has it, and decides on early data (RFC 9846, 4.3.9 to
+//! 4.3.11 and 8).
 //!
-//! What must always hold: nothing is used up, and nobody is believed, before the binder was verified; of all binders
-//! only that of the selected key is looked at.
+//! What must always hold: no session is used up, and no client is accepted, before its binder was verified; only the
+//! binder of the selected key is verified.
 
 use super::negotiate::Offer;
 use crate::cache::FallbackReason;
@@ -17,7 +17,7 @@ use crate::schedule::tls13::PskKind;
 use crate::time::Now;
 use crate::wire::{PskBinder, PskIdentity, Transport};
 
-/// How many identities of one ClientHello are looked up. A client of today has one or two.
+/// How many identities of one ClientHello are looked up. Clients usually send one or two.
 const MAX_IDENTITIES: usize = 8;
 
 /// A key that the client offers and the server knows.
@@ -31,15 +31,15 @@ pub(super) struct Candidate<'a> {
     binder: PskBinder<'a>,
 }
 
-/// Where a key is from.
+/// The source of a key.
 enum Source {
     Session(Session),
     External(ExternalPsk),
 }
 
 impl<'a> Candidate<'a> {
-    /// The first key of the offer for which one of `suites` fits, which are in the server's order of preference.
-    /// `binding` is what a session must belong to. `reason` says why the last one that was found cannot be used.
+    /// Returns the first offered key that fits one of `suites`, which are in the server's order of preference. A
+    /// session must belong to `binding`. `reason` is set to why the last session that was found cannot be used.
     pub(super) fn find(
         config: &ServerConfig,
         offer: &Offer<'a>,
@@ -71,12 +71,12 @@ impl<'a> Candidate<'a> {
         })
     }
 
-    /// Checks the binder; `messages` end with the ClientHello without its binders.
+    /// Verifies the binder. `messages` end with the ClientHello without its binders.
     pub(super) fn verify(&self, messages: &Digest) -> Result<(), Error> {
         self.early_secret.verify_binder(self.kind, self.binder.0, messages)
     }
 
-    /// Uses up a session that can be used once. False: another connection was faster.
+    /// Uses up a session that can be used only once. Returns false if another connection has used it first.
     pub(super) fn claim(&self, config: &ServerConfig) -> bool {
         match (&self.source, &config.resumption) {
             (Source::Session(_), Some(resumption)) => resumption.claim(self.identity.identity),
@@ -84,8 +84,8 @@ impl<'a> Candidate<'a> {
         }
     }
 
-    /// Whether early data in the flight of the first ClientHello is accepted, after [`Self::claim`]. Version and
-    /// application protocol are those of the session: it was found under its binding.
+    /// Returns whether early data after the first ClientHello is accepted. [`Self::claim`] must come before. Version
+    /// and application protocol are those of the session, since it was found under its binding.
     pub(super) fn accepts_early_data(&self, config: &ServerConfig, now: Now) -> bool {
         let (Source::Session(session), Some(resumption), Some(early_data), Some(now)) =
             (&self.source, &config.resumption, config.early_data, seconds(now))
@@ -99,7 +99,7 @@ impl<'a> Candidate<'a> {
             && resumption.accepts_early_data(early_data, session, ticket_age, self.binder.0, now)
     }
 
-    /// What sessions that descend from this one keep. `None`: a key from outside needs none.
+    /// Returns the data that sessions which descend from this one keep, or `None` for an external key.
     pub(super) fn lineage(&self) -> Option<Lineage> {
         match &self.source {
             Source::Session(session) => Some(Lineage { client: session.client.clone(), end: session.end }),
@@ -107,7 +107,8 @@ impl<'a> Candidate<'a> {
         }
     }
 
-    /// Who the client is. It has proven so with the binder; that it did so in this handshake, its Finished will prove.
+    /// Reports the identity of the client. The binder proves it, and the client's Finished proves it for this
+    /// handshake.
     pub(super) fn report(&self, output: &mut Output<'_>) {
         match &self.source {
             Source::Session(session) => sessions::resumed_client(session.client.as_ref(), output),
@@ -116,7 +117,7 @@ impl<'a> Candidate<'a> {
     }
 }
 
-/// The suite of the session, or else one with the same hash (RFC 9846, 4.7.1).
+/// Returns the suite of the session, or else one with the same hash (RFC 9846, 4.7.1).
 fn suite_for_session(
     config: &ServerConfig,
     session: &Session,

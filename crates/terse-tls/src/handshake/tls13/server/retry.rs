@@ -1,5 +1,5 @@
-//! HelloRetryRequest (RFC 9846, 4.2.4), also for a server that keeps nothing of the client until it comes again with
-//! the cookie (RFC 9147, 5.1): suite, group, and the hash of the first ClientHello are in the cookie then.
+//! HelloRetryRequest (RFC 9846, 4.2.4). A server can keep no state until the client returns the cookie (RFC 9147, 5.1);
+//! then the cookie contains the suite, the group, and the hash of the first ClientHello.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -15,10 +15,10 @@ use crate::wire::{
     ProtocolVersion, SelectedVersion, ServerHello, Transport,
 };
 
-/// What a HelloRetryRequest says.
+/// The content of a HelloRetryRequest.
 pub(super) struct RetryRequest<'a> {
     pub(super) suite: CipherSuite,
-    /// Of which a key share is asked for.
+    /// The group for which a key share is requested.
     pub(super) group: Option<NamedGroup>,
     pub(super) cookie: &'a [u8],
     pub(super) legacy_session_id_echo: &'a [u8],
@@ -26,7 +26,7 @@ pub(super) struct RetryRequest<'a> {
 }
 
 impl RetryRequest<'_> {
-    /// The body of the message.
+    /// Returns the body of the message.
     pub(super) fn to_vec(&self) -> Result<Vec<u8>, EncodeError> {
         let mut extensions = ExtensionsBuilder::default();
         extensions.push(&SelectedVersion(self.transport.version(ProtocolVersion::TLS_1_3)))?;
@@ -48,24 +48,24 @@ impl RetryRequest<'_> {
     }
 }
 
-/// What a server must know of the first ClientHello when the second one comes.
+/// The data about the first ClientHello that a server needs when the second one comes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Retried {
     pub(crate) suite: CipherSuite,
-    /// Of which a key share was asked for.
+    /// The group for which a key share was requested.
     pub(crate) group: Option<NamedGroup>,
-    /// Of the first ClientHello, with the hash of `suite`.
+    /// The hash of the first ClientHello, with the hash function of `suite`.
     pub(crate) hash: Vec<u8>,
 }
 
 impl Retried {
-    /// The body of the HelloRetryRequest, with this cookie.
+    /// Returns the body of the HelloRetryRequest with this cookie.
     pub(crate) fn request(&self, cookie: &[u8]) -> Result<Vec<u8>, EncodeError> {
         let Self { suite, group, .. } = *self;
         RetryRequest { suite, group, cookie, legacy_session_id_echo: &[], transport: Transport::Datagram }.to_vec()
     }
 
-    /// Goes on where the HelloRetryRequest was sent, with this cookie.
+    /// Returns the state of a server that has sent the HelloRetryRequest with this cookie.
     pub(crate) fn expect_second(self, config: Arc<ServerConfig>, cookie: &[u8]) -> Result<State, Error> {
         let suite = config.common.provider.tls13_suite(self.suite).ok_or(ApiMisuse::Unsupported("cipher suite"))?;
         let mut transcript = Transcript::after_hash(suite.hash, Transport::Stream, &self.hash);
@@ -80,12 +80,12 @@ impl Retried {
 }
 
 impl FirstClientHello<'_> {
-    /// Whether the client must come again, with a share of another group.
+    /// Returns whether the client must send a second ClientHello, with a key share of another group.
     pub(crate) fn must_retry(&self) -> bool {
         self.negotiated.agreement.retry_group().is_some()
     }
 
-    /// What a server that keeps nothing has to know when the client comes again.
+    /// Returns the data that a server without state needs when the second ClientHello comes.
     pub(crate) fn retried(&self) -> Retried {
         let Self { message, negotiated: Negotiated { suite, agreement, .. }, .. } = self;
         let hash = Transcript::new13(suite.hash, message.transport).current_with(message.bytes);

@@ -1,4 +1,4 @@
-//! NewSessionTicket on a server (RFC 9846, 4.7.1): one after the client's Finished.
+//! Sends NewSessionTicket as a server (RFC 9846, 4.7.1): one after the client's Finished.
 
 use crate::cert::VerifiedPeer;
 use crate::config::ServerConfig;
@@ -9,16 +9,17 @@ use crate::resume::{Binding, Session, seconds};
 use crate::schedule::tls13::ResumptionSecret;
 use crate::wire::{CipherSuite, ExtensionsBuilder, HandshakeType, MaxEarlyDataSize, NewSessionTicket};
 
-/// What a ticket of this handshake will say.
+/// The data for the ticket of a handshake.
 pub(super) struct Issuer {
-    /// What it is bound to.
+    /// The context that the session is bound to.
     pub(super) binding: Binding,
-    /// From the session that was resumed, if this is one.
+    /// The lineage of the session that was resumed, if one was.
     pub(super) lineage: Option<Lineage>,
 }
 
 impl Issuer {
-    /// Issues a ticket, if there is time left. The client proved to be `peer` in this handshake, or in an earlier one.
+    /// Issues a ticket, if the session has time left. The client has authenticated as `peer`, in this handshake or an
+    /// earlier one.
     pub(super) fn issue(
         self,
         config: &ServerConfig,
@@ -50,12 +51,13 @@ impl Issuer {
         let before = output.link.pending();
         let len = output.push(HandshakeType::NEW_SESSION_TICKET, &message)?.len();
         output.link.end_of_flight()?;
-        // Less, if a flight waited to be sent again: the client has answered it.
+        // A flight that waited to be sent again is dropped now, since the client has answered it, so `pending` may have
+        // become less.
         let added = output.link.pending().saturating_sub(before).max(len);
         output.summary.sent.post_handshake_bytes += added as u64;
         Ok(())
     }
 }
 
-/// There is one ticket in each connection, which needs no number.
+/// The nonce of a connection's only ticket. With one ticket it need not be unique.
 const TICKET_NONCE: &[u8] = &[];
