@@ -1,7 +1,8 @@
-//! What comments and pages refer to exists: sections of `docs/caching.md`, files that pages link to, and the tests that the
-//! threat model and the page on conformance name.
+//! What comments and pages refer to exists: sections of `docs/caching.md`, files that pages link to, and the files and tests
+//! that pages and comments name.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -111,26 +112,88 @@ const DIRECTORIES: [(&str, &str); 5] = [
     ("C", "crates/terse/tests"),
 ];
 
-#[test]
-fn tests_that_pages_name_exist() {
-    let mut missing = Vec::new();
-    for (page, least) in [("docs/threat-model.md", 200), ("docs/conformance.md", 15)] {
-        let page = read(&root().join(page));
-        let names = page.split('`').filter_map(|word| word.split_once(".rs::").map(|name| (word, name)));
-        let mut count = 0;
-        for (word, (file, function)) in names {
-            let (first, rest) = file.split_once('/').unwrap();
-            let directory = DIRECTORIES.iter().find(|(letter, _)| *letter == first).map(|(_, directory)| *directory);
-            let file = root().join(directory.unwrap_or(first)).join(format!("{rest}.rs"));
-            let code = fs::read_to_string(file).unwrap_or_default();
-            if !["fn ", "mod "].iter().any(|kind| code.contains(&format!("{kind}{function}"))) {
-                missing.push(word.to_owned());
-            }
-            count += 1;
+/// Returns what stands between two backticks in one line of a page, or of a comment, but for blocks of code.
+fn named(text: &str) -> Vec<&str> {
+    let mut is_code = false;
+    let lines = text.lines().filter(|line| {
+        let is_fence = line.trim_start().trim_start_matches(['/', '!', ' ']).starts_with("```");
+        is_code ^= is_fence;
+        !is_code && !is_fence
+    });
+    lines.flat_map(|line| line.split('`').skip(1).step_by(2)).collect()
+}
+
+/// Returns where a file or directory is that `file` names, if `path` is one of this project: from its root, after one of the
+/// letters of the threat model, or as `src` or `tests` of a package that `file` is in.
+fn named_path(file: &Path, path: &str) -> Option<PathBuf> {
+    let is_path = path.contains('/') && !path.contains([' ', '*', '$', '…', '<', '(']) && !path.contains("NAME");
+    let (first, rest) = path.split_once('/').filter(|_| is_path)?;
+    let directory = DIRECTORIES.iter().find(|(letter, _)| *letter == first).map(|(_, directory)| *directory);
+    match first {
+        ".." | "target" => None,
+        "src" | "tests" => {
+            let mut within = file.ancestors().take_while(|above| *above != root());
+            Some(within.find(|above| above.join("Cargo.toml").exists())?.join(path))
         }
-        assert!(count >= least, "{count}");
+        _ => Some(root().join(directory.unwrap_or(first)).join(rest))
+            .filter(|_| directory.is_some() || root().join(first).is_dir()),
     }
-    assert_eq!(missing, [""; 0]);
+}
+
+/// Whether `code` has a function or a module of this name.
+fn has_item(code: &str, name: &str) -> bool {
+    let is_name = |c: char| c.is_alphanumeric() || c == '_';
+    ["fn ", "mod "].iter().any(|kind| {
+        let item = format!("{kind}{name}");
+        code.match_indices(&item).any(|(at, _)| !code[at + item.len()..].starts_with(is_name))
+    })
+}
+
+/// Returns how many files, and tests as `file.rs::function`, the `text` of `file` names, and which of them do not exist.
+fn count_and_dead<'a>(file: &Path, text: &'a str) -> (usize, Vec<&'a str>) {
+    let mut dead = Vec::new();
+    let mut count = 0;
+    for name in named(text) {
+        let (path, item) = name.split_once("::").map_or((name, None), |(path, item)| (path, Some(item)));
+        let Some(path) = named_path(file, path) else { continue };
+        let has = |item| fs::read_to_string(&path).is_ok_and(|code| has_item(&code, item));
+        if !item.map_or_else(|| path.exists(), has) {
+            dead.push(name);
+        }
+        count += 1;
+    }
+    (count, dead)
+}
+
+#[test]
+fn files_and_tests_that_pages_and_comments_name_exist() {
+    let mut counts = BTreeMap::new();
+    let mut all_dead = Vec::new();
+    for file in files(&root(), &[".md", ".rs"]) {
+        let is_code = file.extension().is_some_and(|extension| extension == "rs");
+        let text = read(&file);
+        let lines = text.lines().filter(|line| !is_code || line.trim_start().starts_with("//"));
+        let text = lines.collect::<Vec<_>>().join("\n");
+        let (count, dead) = count_and_dead(&file, &text);
+        all_dead.extend(dead.into_iter().map(|name| format!("{}: {name}", file.display())));
+        counts.insert(file.file_name().unwrap().to_owned(), count);
+    }
+    assert_eq!(all_dead, [""; 0]);
+    for (page, least) in [("threat-model.md", 200), ("conformance.md", 15), ("CONTRIBUTING.md", 10)] {
+        assert!(counts[OsStr::new(page)] >= least, "{page}: {counts:?}");
+    }
+}
+
+#[test]
+fn a_name_of_what_does_not_exist_is_found() {
+    let text = "`T/limits.rs::key_updates`, `T/limits.rs::key_updat`, `T/limits.rs::nothing`, `T/nowhere.rs`\n\
+                `docs/caching.md` and `tests/modules.rs`; `docs/nothing.md`, `tests/nothing.rs`; `a/b` is not of this project\n\
+                ```\n`docs/nothing.md`\n```\n/// `crates/nothing`";
+    let (count, dead) = count_and_dead(&root().join("crates/terse-testkit/tests/references.rs"), text);
+    let expected =
+        ["T/limits.rs::key_updat", "T/limits.rs::nothing", "T/nowhere.rs", "docs/nothing.md", "tests/nothing.rs"];
+    assert_eq!(dead, [&expected[..], &["crates/nothing"]].concat());
+    assert_eq!(count, 9);
 }
 
 #[test]

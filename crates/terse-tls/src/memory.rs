@@ -1,6 +1,6 @@
 //! The maximum heap of a connection, so that a device can reserve it.
 //!
-//! What must always hold: whatever the peer sends, one connection takes at most [`Memory::heap`] (`tests/memory.rs`
+//! What must always hold: whatever the peer sends, one connection takes at most [`Memory::heap`] (`tests/memory`
 //! floods connections under a counting allocator). The size of [`crate::Connection`] itself, and what all connections
 //! share (configuration, caches, stores), are not included.
 

@@ -81,7 +81,8 @@ pub struct Path {
     pub duty_cycle: f64,
     /// The most packets that wait at the sender, besides the one that is being sent.
     pub queue: usize,
-    /// From which share of the queue on packets are marked with CE (RFC 3168), if they may be; the paper on TLS over 6TiSCH has 0.75.
+    /// From which share of the queue on packets are marked with CE (RFC 3168), if they may be; the paper on TLS over
+    /// 6TiSCH has 0.75.
     pub mark_at: Option<f64>,
 }
 

@@ -133,7 +133,7 @@ fn fault_server_leaves_out_the_client_without_asking() {
         for bits in [0b101, 0b100] {
             let reply = reply(setting.version, vec![bits], vec![]);
             let (link, result) = world.connect_with(Side::Server, reply);
-            // Without bit 0 the server's Certificate is due: what comes instead is unexpected.
+            // Without bit 1 the server's Certificate is due: what comes instead is unexpected.
             let alert = if bits & 1 == 1 { ILLEGAL } else { UNEXPECTED };
             let failed = result.unwrap_err();
             assert_eq!((failed.side, failed.error.alert()), (Side::Client, Some(alert)), "{bits:#b}");

@@ -1,4 +1,4 @@
-//! Stapled OCSP beside what is cached: bit 3 of `compact`, byte by byte and with hostile sides; and when a staple of what
+//! Stapled OCSP beside what is cached: bit 8 of `compact`, byte by byte and with hostile sides; and when a staple of what
 //! is cached could not be judged. (`tests/stapling` has every kind of response.)
 
 use alloc::sync::Arc;
@@ -351,7 +351,7 @@ fn a_staple_that_says_revoked_ends_the_use() {
     }
 }
 
-/// A server that does not know `compact` bit by bit, but has none to staple: missing is missing, under bit 0 as well.
+/// A server that does not know `compact` bit by bit, but has none to staple: missing is missing, under bit 1 as well.
 #[test]
 fn missing_under_what_is_left_out() {
     let mut world = cached(COMPACT[0], Stapling::Require);

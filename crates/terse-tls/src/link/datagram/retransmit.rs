@@ -2,11 +2,11 @@
 //! 6298).
 //!
 //! The value of the timer is that of RFC 6298: it follows the round trips of the handshake itself, the peer's
-//! computations included. The paper on TLS over 6TiSCH (docs/papers.md; its section 4.1) found that no fixed value serves a slow network: with the usual
-//! second, every whole flight is retransmitted while its answer is still on the way; the 9 seconds of RFC 7925 (11)
-//! waste time after a loss wherever the network is faster. RFC 9147, 5.8.2, recommends 1.5 times the last round trip,
-//! but the round trips of one handshake differ by more: a flight may have one small datagram or many, and may need a
-//! signature.
+//! computations included. The paper on TLS over 6TiSCH (docs/papers.md), 4.1, found that no fixed value serves a slow
+//! network: with the usual second, every whole flight is retransmitted while its answer is still on the way; the 9
+//! seconds of RFC 7925 (11) waste time after a loss wherever the network is faster. RFC 9147, 5.8.2, recommends 1.5
+//! times the last round trip, but the round trips of one handshake differ by more: a flight may have one small datagram
+//! or many, and may need a signature.
 //!
 //! What must always hold: the timer does not expire before its value has passed since the flight was last sent; no
 //! round trip is measured for a flight that was retransmitted; and a doubled value stays until a round trip is
