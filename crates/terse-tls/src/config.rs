@@ -67,42 +67,42 @@ impl ClientConfig {
         ConfigBuilder::new(self.clone())
     }
 
-    /// What servers have as well.
+    /// Returns the settings that servers have as well.
     pub const fn common(&self) -> &Common {
         &self.common
     }
 
-    /// Which servers are believed.
+    /// Returns the policy by which servers are authenticated.
     pub const fn trust(&self) -> &Trust {
         &self.trust
     }
 
-    /// Whether there are pre-shared keys from outside.
+    /// Returns whether there are external pre-shared keys.
     pub const fn has_psks(&self) -> bool {
         !self.psks.is_empty()
     }
 
-    /// Handshake caching, if the client does it.
+    /// Returns the configuration of handshake caching, or `None` if the client does not cache.
     pub const fn cache(&self) -> Option<&ClientCache> {
         self.cache.as_ref()
     }
 
-    /// Resumption, if the client does it.
+    /// Returns the configuration of resumption, or `None` if the client does not resume.
     pub const fn resumption(&self) -> Option<&ClientResumption> {
         self.resumption.as_ref()
     }
 
-    /// What the client proves its own identity with.
+    /// Returns the credentials by which the client proves its identity, preferred first.
     pub fn credentials(&self) -> &[Credential] {
         &self.credentials
     }
 
-    /// The key for TLS 1.2, which has room for one, and its name.
+    /// Returns the identity and the key that TLS 1.2 uses: it has room for one pre-shared key.
     pub(crate) fn tls12_psk(&self) -> Option<(&[u8], &[u8])> {
         self.psks.iter().find_map(|psk| Some((psk.identity(), psk.tls12_key()?)))
     }
 
-    /// Whether this client knows servers by pre-shared keys, and by nothing else.
+    /// Returns whether this client authenticates servers by pre-shared keys alone.
     pub(crate) fn has_psks_only(&self) -> bool {
         !self.psks.is_empty() && self.trust.certificate_types().is_empty()
     }
@@ -124,7 +124,7 @@ impl ClientConfig {
         self.common.enabled_suites().filter(fits)
     }
 
-    /// What is cached and kept of `server`, for connections with this configuration, is kept under this.
+    /// Returns the scope under which connections with this configuration keep what they cache of `server`.
     pub fn scope(&self, server: &ServerAddress) -> Scope {
         scope::of(self, server)
     }
@@ -183,37 +183,37 @@ impl ServerConfig {
         ConfigBuilder::new(self.clone())
     }
 
-    /// What clients have as well.
+    /// Returns the settings that clients have as well.
     pub const fn common(&self) -> &Common {
         &self.common
     }
 
-    /// What the server proves its identity with.
+    /// Returns the credentials by which the server proves its identity, preferred first.
     pub fn credentials(&self) -> &[Credential] {
         &self.credentials
     }
 
-    /// The early data that is accepted, if any is.
+    /// Returns the configuration of early data, or `None` if the server accepts none.
     pub const fn early_data(&self) -> Option<ServerEarlyData> {
         self.early_data
     }
 
-    /// Whether the accepted CAs are named in the CertificateRequest.
+    /// Returns whether the CertificateRequest names the accepted CAs.
     pub const fn names_authorities(&self) -> bool {
         self.certificate_authorities
     }
 
-    /// Handshake caching, if the server does it.
+    /// Returns the configuration of handshake caching, or `None` if the server does not cache.
     pub const fn cache(&self) -> Option<&ServerCache> {
         self.cache.as_ref()
     }
 
-    /// Resumption, if the server does it.
+    /// Returns the configuration of resumption, or `None` if the server issues no tickets and takes none.
     pub const fn resumption(&self) -> Option<&ServerResumption> {
         self.resumption.as_ref()
     }
 
-    /// Whether clients are asked for a certificate.
+    /// Returns whether clients are asked for a certificate.
     pub const fn client_authentication(&self) -> &ClientAuthentication {
         &self.client_authentication
     }
@@ -251,16 +251,16 @@ fn check_credentials(credentials: &[Credential]) -> Result<(), ApiMisuse> {
 /// Whether a server asks clients for a certificate.
 #[derive(Clone, Debug)]
 pub enum ClientAuthentication {
-    /// It does not ask.
+    /// The server does not ask.
     None,
-    /// It asks, and goes on without one; a certificate that is sent must be good.
+    /// The server asks, and goes on without a certificate; a certificate that is sent must be good.
     Optional(Trust),
-    /// It asks, and refuses clients without one.
+    /// The server asks, and refuses clients without a certificate.
     Required(Trust),
 }
 
 impl ClientAuthentication {
-    /// Which clients are believed, if any are asked.
+    /// Returns the policy by which clients are authenticated, or `None` if none are asked.
     pub const fn trust(&self) -> Option<&Trust> {
         match self {
             Self::None => None,
@@ -274,14 +274,14 @@ impl ClientAuthentication {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ServerAddress {
-    /// Name or IP address.
+    /// The name or IP address.
     pub name: ServerName<'static>,
-    /// TCP or UDP port.
+    /// The TCP or UDP port.
     pub port: u16,
 }
 
 impl ServerAddress {
-    /// The server with this name or IP address at this port.
+    /// Creates the address of the server with this name or IP address at this port.
     pub const fn new(name: ServerName<'static>, port: u16) -> Self {
         Self { name, port }
     }
