@@ -19,8 +19,11 @@ use crate::features::{self, Carrier, Cell, Feature, TABLES, Table};
 use crate::peer::{Peer, Role};
 use crate::process::take_exhibits;
 
-/// How many cells run at a time, and as many beside them of those that wait for timers.
-const THREADS: usize = 2;
+/// How many cells run at a time of those that compute.
+const WORKING: usize = 2;
+
+/// How many cells run beside them of those that mostly wait for timers.
+const WAITING: usize = 6;
 
 /// The outcome of a cell.
 #[derive(Clone, Debug)]
@@ -97,17 +100,20 @@ fn run(cells: &[(&Feature, Cell)], missing: &HashMap<Peer, String>) -> Outcomes 
     }));
     let outcomes = Arc::new(Mutex::new(Outcomes::new()));
     let (waiting, working) = cells.iter().partition::<Vec<_>, _>(|(feature, _)| feature.waits);
-    let queues = [waiting, working].map(|cells| (cells, AtomicUsize::new(0)));
+    let queues = [(WAITING, waiting), (WORKING, working)].map(|(threads, cells)| (threads, cells, AtomicUsize::new(0)));
     thread::scope(|scope| {
-        for (cells, next) in queues.iter().flat_map(|queue| [queue; THREADS]) {
-            scope.spawn(|| {
+        for (threads, cells, next) in &queues {
+            let work = || {
                 while let Some((feature, cell)) = cells.get(next.fetch_add(1, Ordering::Relaxed)) {
                     let outcome = run_cell(feature, *cell, missing);
                     print(&name(feature.name, *cell), &outcome);
                     let mut outcomes = outcomes.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
                     outcomes.insert((feature.name, *cell), outcome);
                 }
-            });
+            };
+            for _ in 0..*threads {
+                scope.spawn(work);
+            }
         }
     });
     drop(panic::take_hook());
