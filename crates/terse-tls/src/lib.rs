@@ -131,10 +131,12 @@ mod fallback_reason;
 #[cfg(terse_testing)]
 pub mod fuzzing;
 mod handshake;
+pub mod identity;
 mod link;
 mod lru;
 mod memory;
 mod peer_name;
+mod printable;
 mod proof;
 mod record;
 pub mod resume;

@@ -4,6 +4,8 @@
 use alloc::string::String;
 use core::fmt::{self, Write as _};
 
+use crate::printable::Printable;
+
 /// The name of a peer. The beginning of its text identifies its kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -39,17 +41,5 @@ impl fmt::Display for PeerName {
                 digest.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
             }
         }
-    }
-}
-
-/// Escapes control characters for terminals and logs, since a peer chooses its names.
-struct Printable<'a, 'b>(&'a mut fmt::Formatter<'b>);
-
-impl fmt::Write for Printable<'_, '_> {
-    fn write_str(&mut self, text: &str) -> fmt::Result {
-        text.chars().try_for_each(|character| match character {
-            '\'' | '"' | '\\' => self.0.write_char(character),
-            _ => write!(self.0, "{}", character.escape_debug()),
-        })
     }
 }

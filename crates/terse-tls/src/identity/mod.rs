@@ -1,0 +1,12 @@
+//! Identities, and the parameters of the private key generator (PKG) that makes their keys (docs/identity-format.md).
+
+mod algorithm;
+mod name;
+mod parameters;
+
+pub use algorithm::IdentityAlgorithm;
+pub use name::{Identity, IdentityError, IdentityType};
+pub use parameters::{Authority, IdentityParameters};
+
+#[cfg(test)]
+mod tests;
