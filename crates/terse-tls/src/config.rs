@@ -11,13 +11,14 @@ use pki_types::ServerName;
 use crate::cache::{ClientCache, Scope, ServerCache};
 use crate::cert::{Credential, Suited, Trust};
 use crate::crypto::CryptoProvider;
-use crate::error::ApiMisuse;
+use crate::error::{ApiMisuse, IdentityRefused};
 use crate::resume::{ClientResumption, ExternalPsk, PskStore, ServerEarlyData, ServerResumption};
-use crate::wire::{CipherSuite, MaxFragmentLength};
+use crate::wire::{CipherSuite, MaxFragmentLength, ProtocolVersion};
 
 mod builder;
 mod common;
 mod datagrams;
+mod identity;
 mod scope;
 mod watch;
 
@@ -28,6 +29,8 @@ pub use datagrams::Datagrams;
 pub use datagrams::Defence;
 #[cfg(not(terse_testing))]
 pub(crate) use datagrams::Defence;
+pub(crate) use identity::check_epoch;
+pub use identity::{ClientIdentity, ServerIdentity};
 #[cfg(terse_testing)]
 pub use watch::Fault;
 pub use watch::{KeyLog, Trace, TraceEvent};
@@ -44,6 +47,7 @@ pub struct ClientConfig {
     pub(crate) cache: Option<ClientCache>,
     pub(crate) resumption: Option<ClientResumption>,
     pub(crate) psks: Vec<ExternalPsk>,
+    pub(crate) identity: Option<ClientIdentity>,
 }
 
 impl ClientConfig {
@@ -59,6 +63,7 @@ impl ClientConfig {
             cache: None,
             resumption: None,
             psks: Vec::new(),
+            identity: None,
         })
     }
 
@@ -97,14 +102,20 @@ impl ClientConfig {
         &self.credentials
     }
 
+    /// Returns the configuration of identity-based handshakes, or `None` if the client has no identity key.
+    pub const fn identity(&self) -> Option<&ClientIdentity> {
+        self.identity.as_ref()
+    }
+
+    /// Returns whether servers can prove their identity with certificates. Otherwise it is pre-shared keys alone, or an
+    /// identity key.
+    pub(crate) fn trusts_certificates(&self) -> bool {
+        !self.trust.certificate_types().is_empty()
+    }
+
     /// Returns the identity and the key that TLS 1.2 uses: it has room for one pre-shared key.
     pub(crate) fn tls12_psk(&self) -> Option<(&[u8], &[u8])> {
         self.psks.iter().find_map(|psk| Some((psk.identity(), psk.tls12_key()?)))
-    }
-
-    /// Returns whether this client authenticates servers by pre-shared keys alone.
-    pub(crate) fn has_psks_only(&self) -> bool {
-        !self.psks.is_empty() && self.trust.certificate_types().is_empty()
     }
 
     /// The suites that this client can offer: in TLS 1.2 those for certificates only if it believes any, those for
@@ -136,15 +147,18 @@ impl Configuration for ClientConfig {
     }
 
     fn check(&self) -> Result<(), ApiMisuse> {
-        if self.psks.is_empty() && self.trust.certificate_types().is_empty() {
-            return Err(ApiMisuse::EmptyConfiguration("trust anchor, trusted public key or pre-shared key"));
+        if self.psks.is_empty() && self.trust.certificate_types().is_empty() && self.identity.is_none() {
+            return Err(ApiMisuse::EmptyConfiguration("trust anchor, trusted public key, pre-shared key or identity"));
+        }
+        if self.identity.is_some() && (!self.psks.is_empty() || !self.common.enables(ProtocolVersion::TLS_1_3)) {
+            return Err(ApiMisuse::IdentityConfiguration);
         }
         self.trust.check(&self.common.provider)?;
         self.psks.iter().try_for_each(|psk| psk.check(&self.common.provider))?;
         self.common.check()?;
         self.common.check_max_record(self.max_fragment_length)?;
         check_credentials(&self.credentials)?;
-        if self.has_psks_only() { Ok(()) } else { self.common.check_signature_schemes() }
+        if self.trusts_certificates() { self.common.check_signature_schemes() } else { Ok(()) }
     }
 }
 
@@ -160,6 +174,7 @@ pub struct ServerConfig {
     pub(crate) resumption: Option<ServerResumption>,
     pub(crate) early_data: Option<ServerEarlyData>,
     pub(crate) psks: Option<Arc<dyn PskStore>>,
+    pub(crate) identity: Option<ServerIdentity>,
 }
 
 impl ServerConfig {
@@ -175,6 +190,7 @@ impl ServerConfig {
             resumption: None,
             early_data: None,
             psks: None,
+            identity: None,
         })
     }
 
@@ -213,6 +229,22 @@ impl ServerConfig {
         self.resumption.as_ref()
     }
 
+    /// Returns the configuration of identity-based handshakes, or `None` if the server has no identity key.
+    pub const fn identity(&self) -> Option<&ServerIdentity> {
+        self.identity.as_ref()
+    }
+
+    /// Checks that a client may prove no identity with an identity key. A server with an identity admits only clients that
+    /// prove who they are: otherwise whoever leaves the extension out would be let in. `refused` says why the identity
+    /// that the client has offered is not used, if it has offered one.
+    pub(crate) const fn check_without_identity(&self, refused: IdentityRefused) -> Result<(), IdentityRefused> {
+        match (&self.identity, &self.client_authentication) {
+            (None, _) | (_, ClientAuthentication::Required(_)) => Ok(()),
+            (Some(identity), _) if identity.anonymous_clients => Ok(()),
+            (Some(_), _) => Err(refused),
+        }
+    }
+
     /// Returns whether clients are asked for a certificate.
     pub const fn client_authentication(&self) -> &ClientAuthentication {
         &self.client_authentication
@@ -226,8 +258,12 @@ impl Configuration for ServerConfig {
 
     fn check(&self) -> Result<(), ApiMisuse> {
         self.resumption.as_ref().map_or(Ok(()), ServerResumption::check)?;
-        if self.credentials.is_empty() && self.psks.is_none() {
-            return Err(ApiMisuse::EmptyConfiguration("credential or pre-shared key"));
+        let has_identity = self.identity.as_ref().is_some_and(|identity| !identity.keys.is_empty());
+        if self.credentials.is_empty() && self.psks.is_none() && !has_identity {
+            return Err(ApiMisuse::EmptyConfiguration("credential, pre-shared key or identity key"));
+        }
+        if self.identity.is_some() && !self.common.enables(ProtocolVersion::TLS_1_3) {
+            return Err(ApiMisuse::IdentityConfiguration);
         }
         if self.early_data.is_some() && self.resumption.is_none() {
             return Err(ApiMisuse::EarlyDataWithoutResumption);

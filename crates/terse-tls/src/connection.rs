@@ -8,6 +8,7 @@ use crate::cache::{self, AddressId, ClientSession, StoreAnswer, StoreRequest};
 use crate::config::{ClientConfig, Common, ServerAddress, ServerConfig};
 use crate::crypto::{CryptoError, Rng};
 use crate::error::{ApiMisuse, Error};
+use crate::handshake::identity::client::OfferedIdentity;
 use crate::handshake::{Agreed, Handshake, Sending, SignatureRequest};
 use crate::handshake::{caching, client::ExpectServerHello, server::ExpectClientHello, sessions};
 use crate::link::Halves;
@@ -123,12 +124,14 @@ impl Connection {
         if let Some(cache) = &config.cache {
             cache.store.seed(rng);
         }
-        let (cache, resumption) = begin(&config, &server, now);
+        let identity = OfferedIdentity::start(&config, &server, now, rng)?;
+        // Nothing is kept of a handshake that offers an identity but what the identity needs.
+        let (cache, resumption) = if identity.is_some() { (None, None) } else { begin(&config, &server, now) };
         let link = Halves::client(&config, rng)?;
         let mut connection = Self::new(Config::Client(config.clone()), link, now);
         connection.cache = cache;
         let (_, mut output) = connection.output(now, rng);
-        let state = ExpectServerHello::start(config.clone(), server, resumption, &mut output)?;
+        let state = ExpectServerHello::start(config.clone(), server, resumption, identity, &mut output)?;
         connection.proceed(Handshake::Client(state), now);
         Ok(connection)
     }
@@ -514,6 +517,6 @@ fn begin(
         resumes: offers_session && resumption.is_some_and(|resumption| !resumption.offers_cached_objects),
     };
     // Without certificates there is nothing to leave out.
-    let cache = config.cache.as_ref().filter(|_| !config.has_psks_only());
+    let cache = config.cache.as_ref().filter(|_| config.trusts_certificates());
     (cache.map(|cache| Box::new(ClientSession::begin(cache, scope, context))), begun)
 }

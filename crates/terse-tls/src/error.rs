@@ -6,12 +6,14 @@ use crate::crypto::CryptoError;
 use crate::wire::{AlertDescription, EncodeError, ExtensionError, ProtocolVersion};
 
 mod certificate;
+mod identity;
 mod misuse;
 mod peer;
 mod staple;
 
 pub use crate::wire::InvalidMessage;
 pub use certificate::CertificateError;
+pub use identity::IdentityRefused;
 pub use misuse::ApiMisuse;
 pub use peer::{PeerIncompatible, PeerMisbehaved};
 pub use staple::StapleError;
@@ -28,6 +30,8 @@ pub enum Error {
     PeerIncompatible(PeerIncompatible),
     /// The peer's certificate is missing or was not accepted.
     Certificate(CertificateError),
+    /// An identity was not accepted.
+    Identity(IdentityRefused),
     /// The peer ended the connection with this alert.
     AlertReceived(AlertDescription),
     /// A cryptographic operation of this side failed.
@@ -51,6 +55,7 @@ impl Error {
             Self::PeerMisbehaved(error) => error.alert(),
             Self::PeerIncompatible(error) => error.alert(),
             Self::Certificate(error) => error.alert(),
+            Self::Identity(error) => error.alert(),
             Self::Crypto(CryptoError::DecryptFailed) => AlertDescription::BAD_RECORD_MAC,
             Self::Crypto(CryptoError::InvalidKeyShare) => AlertDescription::ILLEGAL_PARAMETER,
             Self::Crypto(_) | Self::Unencodable => AlertDescription::INTERNAL_ERROR,
@@ -78,6 +83,7 @@ impl fmt::Display for Error {
             Self::PeerMisbehaved(error) => write!(f, "the peer broke the protocol: {error}"),
             Self::PeerIncompatible(error) => write!(f, "nothing in common with the peer: {error}"),
             Self::Certificate(error) => write!(f, "{error}"),
+            Self::Identity(error) => write!(f, "{error}"),
             Self::AlertReceived(alert) => write!(f, "the peer refused with the alert {alert}"),
             Self::Crypto(error) => write!(f, "{error}"),
             Self::ApiMisuse(error) => write!(f, "{error}"),
@@ -122,6 +128,12 @@ impl From<ExtensionError> for Error {
 impl From<CertificateError> for Error {
     fn from(error: CertificateError) -> Self {
         Self::Certificate(error)
+    }
+}
+
+impl From<IdentityRefused> for Error {
+    fn from(error: IdentityRefused) -> Self {
+        Self::Identity(error)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Prints names that a peer has chosen.
 
-use core::fmt::{self, Write as _};
+use core::fmt;
 
 /// Escapes the characters that would move the cursor of a terminal, or begin a line of a log.
 pub(crate) struct Printable<'a, 'b>(pub(crate) &'a mut fmt::Formatter<'b>);

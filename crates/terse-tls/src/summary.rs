@@ -7,6 +7,7 @@ use core::fmt;
 
 use crate::cache::{FallbackReason, Scheme};
 use crate::cert::PeerIdentity;
+use crate::identity::{Authority, Identity, IdentityAlgorithm};
 pub use crate::wire::Transport;
 use crate::wire::{CipherSuite, HandshakeType, NamedGroup, ProtocolVersion, SignatureScheme};
 
@@ -24,6 +25,8 @@ pub struct Summary {
     pub group: Option<NamedGroup>,
     /// What the handshake could leave out.
     pub mode: Mode,
+    /// The algorithm of an identity-based handshake.
+    pub identity_algorithm: Option<IdentityAlgorithm>,
     /// The objects that were cached, in the order of the handshake.
     pub cached: Vec<CachedObject>,
     /// Who the peer is, and how it proved that.
@@ -128,6 +131,8 @@ pub enum Mode {
     Resumed,
     /// All certificates: both sides have a pre-shared key from outside.
     Psk,
+    /// All certificates: both sides have identity keys.
+    Identity,
 }
 
 impl Mode {
@@ -139,13 +144,14 @@ impl Mode {
         }
     }
 
-    /// As in reports: `full`, `rfc7924`, `bithac`, `compact`, `resumed`, `psk`.
+    /// As in reports: `full`, `rfc7924`, `bithac`, `compact`, `resumed`, `psk`, `identity`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Full => "full",
             Self::Cached(scheme) => scheme.name(),
             Self::Resumed => "resumed",
             Self::Psk => "psk",
+            Self::Identity => "identity",
         }
     }
 }
@@ -181,6 +187,8 @@ pub struct Peer {
     pub identity: Option<PeerIdentity>,
     /// The name of the pre-shared key from outside that both sides have.
     pub psk_identity: Option<Vec<u8>>,
+    /// The identity that it has an identity key for, with the authority that made the key.
+    pub identity_based: Option<IdentityBasedPeer>,
     /// How it proved its identity.
     pub authenticated_by: AuthenticatedBy,
     /// The scheme that it signed this handshake with; `None` where it signs nothing: in a session that is resumed, or
@@ -196,7 +204,25 @@ impl Peer {
     /// Who the peer is, for reports: the identity that it proved, else the name of the pre-shared key.
     pub fn name(&self) -> Option<String> {
         let key = self.psk_identity.as_deref().map(|name| String::from_utf8_lossy(name).into_owned());
+        let key = key.or(self.identity_based.as_ref().map(ToString::to_string));
         self.identity.as_ref().map(ToString::to_string).or(key)
+    }
+}
+
+/// A peer with an identity key. An identity alone names nobody, since two authorities may make keys for the same one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct IdentityBasedPeer {
+    /// The authority that made the key, in its current epoch.
+    pub authority: Authority,
+    /// The identity, within that authority.
+    pub identity: Identity,
+}
+
+/// Prints the identity and the authority: `dns:broker.example (authority 0011223344556677)`.
+impl fmt::Display for IdentityBasedPeer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} (authority {})", self.identity, self.authority)
     }
 }
 
@@ -234,16 +260,19 @@ pub enum AuthenticatedBy {
     CachedCertificate,
     /// With a pre-shared key from outside.
     Psk,
+    /// With an identity key.
+    Identity,
 }
 
 impl AuthenticatedBy {
-    /// As in reports: `none`, `certificate`, `cached_certificate`, `psk`.
+    /// As in reports: `none`, `certificate`, `cached_certificate`, `psk`, `identity`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::None => "none",
             Self::Certificate => "certificate",
             Self::CachedCertificate => "cached_certificate",
             Self::Psk => "psk",
+            Self::Identity => "identity",
         }
     }
 }

@@ -5,7 +5,9 @@ use alloc::vec::Vec;
 
 #[cfg(terse_testing)]
 use super::Fault;
-use super::{ClientAuthentication, ClientConfig, Common, Datagrams, KeyLog, ServerConfig, Trace};
+use super::{
+    ClientAuthentication, ClientConfig, ClientIdentity, Common, Datagrams, KeyLog, ServerConfig, ServerIdentity, Trace,
+};
 #[cfg(terse_testing)]
 use crate::cache::CacheDefence;
 use crate::cache::{ClientCache, ServerCache};
@@ -271,6 +273,15 @@ impl ConfigBuilder<ClientConfig> {
         self.config.psks = value.into();
         self
     }
+
+    /// Sets the client's identity key, for handshakes without certificates (docs/identity.md). It needs TLS 1.3, and goes
+    /// with no pre-shared key.
+    ///
+    /// Default: `None`.
+    pub fn identity(&mut self, value: impl Into<Option<ClientIdentity>>) -> &mut Self {
+        self.config.identity = value.into();
+        self
+    }
 }
 
 /// What a server configures.
@@ -344,6 +355,15 @@ impl ConfigBuilder<ServerConfig> {
     /// Default: `None`.
     pub fn psks(&mut self, value: Arc<dyn PskStore>) -> &mut Self {
         self.config.psks = Some(value);
+        self
+    }
+
+    /// Sets the server's identity keys, for handshakes without certificates (docs/identity.md). Clients that prove no
+    /// identity are then refused, unless they must have certificates or anonymous clients are admitted.
+    ///
+    /// Default: `None`.
+    pub fn identity(&mut self, value: impl Into<Option<ServerIdentity>>) -> &mut Self {
+        self.config.identity = value.into();
         self
     }
 }

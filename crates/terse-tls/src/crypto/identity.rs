@@ -95,7 +95,7 @@ pub struct IdentityTerms {
 
 impl IdentityTerms {
     /// Creates the terms, in the order of their numbers.
-    pub const fn new([k0, k1, k2, k3]: [SharedSecret; 4]) -> Self {
+    pub fn new([k0, k1, k2, k3]: [SharedSecret; 4]) -> Self {
         Self { k0, k1, k2, k3 }
     }
 }

@@ -55,6 +55,10 @@ pub enum ApiMisuse {
     ShortPsk,
     /// The identity of a pre-shared key is empty, or it or the importer's context is longer than 4,096 bytes.
     PskIdentity,
+    /// A client with an identity key connects to an IP address, and is not told which identity the server has.
+    NoExpectedIdentity,
+    /// An identity is configured beside pre-shared keys, or without TLS 1.3.
+    IdentityConfiguration,
     /// A signature was provided that was not requested.
     NoSignatureDue,
     /// A store's answer was provided that was not requested.
@@ -159,6 +163,12 @@ impl fmt::Display for ApiMisuse {
             Self::ShortPsk => f.write_str("a pre-shared key must have 16 bytes or more, at random"),
             Self::PskIdentity => {
                 f.write_str("the identity of a pre-shared key must have 1 to 4096 bytes, and a context no more")
+            }
+            Self::NoExpectedIdentity => {
+                f.write_str("the server has no DNS name: say which identity it must have")
+            }
+            Self::IdentityConfiguration => {
+                f.write_str("an identity key needs TLS 1.3, and goes with no pre-shared key")
             }
             Self::NoSignatureDue => f.write_str("no signature is waited for"),
             Self::NoStoreAnswerDue => f.write_str("no such answer of a store is waited for"),

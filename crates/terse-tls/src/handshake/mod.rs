@@ -23,6 +23,7 @@ pub(crate) mod caching;
 mod certificate_types;
 pub(crate) mod client;
 pub(crate) mod credentials;
+pub(crate) mod identity;
 mod negotiated;
 pub(crate) mod server;
 pub(crate) mod sessions;
@@ -179,6 +180,8 @@ pub(crate) struct Agreed {
     pub(crate) return_routability_check: bool,
     /// How many bytes of early data a client may still send.
     pub(crate) early_data: u32,
+    /// The identity that a client has offered to a server that uses certificates, until the server's Finished.
+    pub(crate) declined_identity: Option<identity::client::DeclinedIdentity>,
 }
 
 /// A handshake, from its beginning to the end of the connection.

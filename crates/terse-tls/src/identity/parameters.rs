@@ -14,6 +14,7 @@ pub struct IdentityParameters {
     authority_key: Vec<u8>,
     epoch: u32,
     not_after: u64,
+    hash: [u8; 32],
 }
 
 /// The first 8 bytes of the SHA-256 of [`IdentityParameters`], by which parameters are found. Security never relies on
@@ -27,7 +28,12 @@ impl IdentityParameters {
     /// the algorithm's crate to check.
     pub fn new(algorithm: IdentityAlgorithm, authority_key: &[u8], epoch: u32, not_after: u64) -> Option<Self> {
         let is_valid = authority_key.len() == algorithm.authority_key_len();
-        is_valid.then(|| Self { algorithm, authority_key: authority_key.into(), epoch, not_after })
+        if !is_valid {
+            return None;
+        }
+        let mut parameters = Self { algorithm, authority_key: authority_key.into(), epoch, not_after, hash: [0; 32] };
+        parameters.hash = Sha256::digest(parameters.encode()).into();
+        Some(parameters)
     }
 
     /// Reads parameters from their encoding. Returns `None` if it is malformed.
@@ -49,13 +55,13 @@ impl IdentityParameters {
     }
 
     /// Returns the SHA-256 of the encoding.
-    pub fn hash(&self) -> [u8; 32] {
-        Sha256::digest(self.encode()).into()
+    pub const fn hash(&self) -> [u8; 32] {
+        self.hash
     }
 
     /// Returns the identifier by which peers find the parameters.
-    pub fn authority(&self) -> Authority {
-        let [a, b, c, d, e, f, g, h, ..] = self.hash();
+    pub const fn authority(&self) -> Authority {
+        let [a, b, c, d, e, f, g, h, ..] = self.hash;
         Authority([a, b, c, d, e, f, g, h])
     }
 

@@ -265,6 +265,8 @@ code_points! {
         CLIENT_CACHED_INFO = 0xff42 "client_cached_info",
         /// Private use: one ticket for all static messages that both sides have sent.
         COMPACT_CACHE = 0xff44 "compact_cache",
+        /// Private use: identities and their ephemeral keys (docs/identity-format.md, 7).
+        IDENTITY_SHARE = 0xff49 "identity_share",
         RENEGOTIATION_INFO = 0xff01 "renegotiation_info",
     }
 }

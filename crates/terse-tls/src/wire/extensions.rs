@@ -53,7 +53,7 @@ impl ExtensionType {
             Self::PRE_SHARED_KEY => CH | SH,
             Self::CONNECTION_ID | Self::RRC => CH | SH | SH12,
             Self::EARLY_DATA => CH | EE | NST,
-            Self::SUPPORTED_VERSIONS | Self::KEY_SHARE => CH | SH | HRR,
+            Self::SUPPORTED_VERSIONS | Self::KEY_SHARE | Self::IDENTITY_SHARE => CH | SH | HRR,
             Self::COOKIE => CH | HRR,
             Self::PSK_KEY_EXCHANGE_MODES | Self::POST_HANDSHAKE_AUTH => CH,
             Self::OID_FILTERS => CR,

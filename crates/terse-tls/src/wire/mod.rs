@@ -11,6 +11,7 @@ mod codec;
 mod connection_ids;
 mod extensions;
 mod extensions12;
+mod identity;
 mod invalid;
 mod key_share;
 mod messages;
@@ -44,6 +45,7 @@ pub use connection_ids::ConnectionIdUsage;
 pub(crate) use connection_ids::{ConnectionId, NewConnectionId, RequestConnectionId};
 pub(crate) use extensions::{Extension, ExtensionError, ExtensionMessage, Extensions, ExtensionsBuilder};
 pub(crate) use extensions12::{EcPointFormats, ExtendedMasterSecret, RenegotiationInfo};
+pub(crate) use identity::{IdentityShareClientHello, IdentityShareHelloRetryRequest, IdentityShareServerHello};
 pub use invalid::InvalidMessage;
 pub(crate) use key_share::{KeyShareClientHello, KeyShareEntry, KeyShareHelloRetryRequest, KeyShareServerHello};
 pub(crate) use messages::{

@@ -4,7 +4,7 @@
 //! A cookie of DTLS 1.3 also contains the values of the first exchange that the transcript needs:
 //!
 //! ```text
-//! CipherSuite; NamedGroup or 0; Hash(first ClientHello); cookie for the address and all of these
+//! CipherSuite; NamedGroup, 0xffff for the public part of an identity key, or 0; Hash(first ClientHello); cookie for the address and all of these
 //! ```
 
 use alloc::boxed::Box;
@@ -18,7 +18,7 @@ use crate::connection::AcceptedClientHello;
 use crate::crypto::Rng;
 use crate::error::Error;
 use crate::handshake::server::{Negotiation, ReceivedClientHello};
-use crate::handshake::tls13::server::{FirstClientHello, Retried};
+use crate::handshake::tls13::server::{FirstClientHello, Requested, Retried};
 use crate::link::datagram::FirstMessage;
 use crate::link::datagram::cookie::COOKIE_LEN;
 use crate::link::datagram::fragment::{FragmentHeader, HEADER_LEN};
@@ -26,7 +26,7 @@ use crate::record::datagram12;
 use crate::time::Now;
 use crate::wire::{
     Alert, AlertDescription, CipherSuite, ClientHello, ContentType, Cookie, Encode, HandshakeType, HelloVerifyRequest,
-    NamedGroup, ProtocolVersion,
+    ProtocolVersion,
 };
 
 /// What is to be done with a ClientHello.
@@ -165,7 +165,7 @@ impl Hellos {
         retried: &Retried,
     ) -> Result<Vec<u8>, Error> {
         let mut cookie = Vec::from(retried.suite.0.to_be_bytes());
-        cookie.extend_from_slice(&retried.group.map_or(0, |group| group.0).to_be_bytes());
+        cookie.extend_from_slice(&Requested::to_cookie(retried.requested));
         cookie.extend_from_slice(&retried.hash);
         let mac = self.secrets.make(now.monotonic, rng, self.hash(), &origin.address, &[&cookie])?;
         cookie.extend_from_slice(&mac);
@@ -207,12 +207,9 @@ const fn accept<'a>(
 
 /// Parses the content of a cookie.
 fn parse(said: &[u8]) -> Option<Retried> {
-    let (&[s0, s1, g0, g1], hash) = said.split_first_chunk()?;
-    let group = match u16::from_be_bytes([g0, g1]) {
-        0 => None,
-        group => Some(NamedGroup(group)),
-    };
-    Some(Retried { suite: CipherSuite(u16::from_be_bytes([s0, s1])), group, hash: hash.into() })
+    let (&[s0, s1, r0, r1], hash) = said.split_first_chunk()?;
+    let requested = Requested::from_cookie([r0, r1]);
+    Some(Retried { suite: CipherSuite(u16::from_be_bytes([s0, s1])), requested, hash: hash.into() })
 }
 
 /// A reply to a client for which no state is kept.

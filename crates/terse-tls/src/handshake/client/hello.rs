@@ -4,6 +4,7 @@ use alloc::vec::Vec;
 
 use pki_types::ServerName;
 
+use super::agreement::{HYBRID, OfferedAgreement};
 use super::ExpectServerHello;
 use crate::cache;
 use crate::error::Error;
@@ -32,9 +33,11 @@ impl ExpectServerHello {
         let mut extensions = ExtensionsBuilder::default();
         self.offer_versions(transport, &mut extensions)?;
         self.offer_server_name(&mut extensions)?;
-        self.offer_groups(&mut extensions)?;
+        if self.offers_groups() {
+            self.offer_groups(&mut extensions)?;
+        }
         self.offer_point_formats(&mut extensions)?;
-        if !self.config.has_psks_only() {
+        if self.config.trusts_certificates() {
             extensions.push(&SignatureAlgorithms(List::Items(&common.signature_schemes)))?;
             if let Some(schemes) = &common.signature_schemes_of_chains {
                 extensions.push(&SignatureAlgorithmsCert(List::Items(schemes)))?;
@@ -48,19 +51,26 @@ impl ExpectServerHello {
                 extensions.push(&Rrc)?;
             }
         }
-        CertificateTypes::offer(&self.config, &mut extensions)?;
-        stapling::offer(&self.config, &mut extensions)?;
+        if self.identity.is_none() || self.config.trusts_certificates() {
+            CertificateTypes::offer(&self.config, &mut extensions)?;
+            stapling::offer(&self.config, &mut extensions)?;
+        }
         self.offer_caching(&mut extensions, output)?;
         if let Some(cookie) = cookie {
             extensions.push(&cookie)?;
         }
         self.offer_session_ticket(&mut extensions)?;
-        self.agreement.iter().try_for_each(|agreement| agreement.offer(&mut extensions))?;
-        self.psks.offer(&self.config, &mut extensions)?;
+        if self.offers(ProtocolVersion::TLS_1_3) && self.offers_groups() {
+            OfferedAgreement::offer(self.agreement.as_ref(), &mut extensions)?;
+        }
+        match &self.identity {
+            Some(identity) => identity.offer(&mut extensions)?,
+            None => self.psks.offer(&self.config, &mut extensions)?,
+        }
         self.psks.offer_last(&mut extensions, output.now)?;
         self.offered = extensions.types().into();
         let mut suites: Vec<_> = self.config.offered_suites().collect();
-        if common.enables(ProtocolVersion::TLS_1_2) {
+        if self.offers(ProtocolVersion::TLS_1_2) {
             // It has the meaning of an empty renegotiation_info, with 3 bytes less (RFC 5746, 3.3 and 3.4).
             suites.push(CipherSuite::TLS_EMPTY_RENEGOTIATION_INFO_SCSV);
             self.offered.push(ExtensionType::RENEGOTIATION_INFO);
@@ -96,7 +106,7 @@ impl ExpectServerHello {
     /// Offers the versions. A client that only has TLS 1.2 omits `supported_versions`.
     fn offer_versions(&self, transport: Transport, extensions: &mut ExtensionsBuilder) -> Result<(), EncodeError> {
         let common = &self.config.common;
-        let versions: Vec<_> = common.versions.iter().copied().filter(|version| common.enables(*version)).collect();
+        let versions: Vec<_> = common.versions.iter().copied().filter(|version| self.offers(*version)).collect();
         if versions.contains(&ProtocolVersion::TLS_1_3) {
             let versions: Vec<_> = versions.iter().map(|version| transport.version(*version)).collect();
             extensions.push(&SupportedVersions(List::Items(&versions)))?;
@@ -111,15 +121,23 @@ impl ExpectServerHello {
     fn offer_groups(&self, extensions: &mut ExtensionsBuilder) -> Result<(), EncodeError> {
         let common = &self.config.common;
         let takes_all = common.enables(ProtocolVersion::TLS_1_3);
-        let groups: Vec<_> =
+        let mut groups: Vec<_> =
             common.groups.iter().copied().filter(|group| takes_all || group.is_elliptic_curve()).collect();
+        if let Some(identity) = &self.identity {
+            if !self.config.trusts_certificates() {
+                groups.clear();
+            }
+            if identity.is_hybrid() && !groups.contains(&HYBRID) {
+                groups.push(HYBRID);
+            }
+        }
         extensions.push(&SupportedGroups(List::Items(&groups)))
     }
 
     /// Offers uncompressed points. They are the default without this extension (RFC 8422, 5.1.2), but clients should
     /// send it (RFC 8422, 4), and some servers require it.
     fn offer_point_formats(&self, extensions: &mut ExtensionsBuilder) -> Result<(), EncodeError> {
-        if self.config.compatibility_mode && self.config.common.enables(ProtocolVersion::TLS_1_2) {
+        if self.config.compatibility_mode && self.offers(ProtocolVersion::TLS_1_2) {
             extensions.push(&EcPointFormats::uncompressed())?;
         }
         Ok(())
@@ -160,7 +178,8 @@ impl ExpectServerHello {
 
     /// Offers the ticket of a TLS 1.2 session, or requests one with an empty ticket (RFC 5077, 3.2).
     fn offer_session_ticket(&self, extensions: &mut ExtensionsBuilder) -> Result<(), EncodeError> {
-        if self.config.resumption.is_none() || !self.config.common.enables(ProtocolVersion::TLS_1_2) {
+        let resumes = self.config.resumption.is_some() && self.identity.is_none();
+        if !resumes || !self.config.common.enables(ProtocolVersion::TLS_1_2) {
             return Ok(());
         }
         let ticket = self.tls12_session.as_ref().map_or(&[][..], |session| &session.ticket);

@@ -12,16 +12,17 @@ use alloc::sync::Arc;
 use alloc::vec;
 use alloc::vec::Vec;
 
+use super::identity::client::{AgreedIdentity, OfferedIdentity};
 use super::{Handshake, Message, Output, negotiated, tls12, tls13};
 use crate::cache::FallbackReason;
 use crate::config::{ClientConfig, ServerAddress};
 use crate::crypto::Tls13Suite;
-use crate::error::{ApiMisuse, Error, PeerIncompatible, PeerMisbehaved};
+use crate::error::{ApiMisuse, Error, IdentityRefused, PeerIncompatible, PeerMisbehaved};
 use crate::resume::{SessionOffer, SessionSaver, StoredSession};
 use crate::schedule::{Pending, Transcript};
 use crate::wire::{
-    Cookie, EncodeError, ExtensionMessage, ExtensionType, HandshakeType, HelloVerifyRequest, KeyShareHelloRetryRequest,
-    PreSharedKeyServerHello, ProtocolVersion, Random, SelectedVersion, ServerHello, Transport,
+    Cookie, EncodeError, ExtensionMessage, ExtensionType, HandshakeType, HelloVerifyRequest,
+    IdentityShareHelloRetryRequest, KeyShareHelloRetryRequest, PreSharedKeyServerHello, ProtocolVersion, Random, SelectedVersion, ServerHello, Transport,
 };
 
 mod agreement;
@@ -46,12 +47,20 @@ pub(crate) struct ExpectServerHello {
     verify_requests: u8,
     /// The key share of TLS 1.3.
     agreement: Option<OfferedAgreement>,
+    /// The identity, which can stand in the place of key share and certificates.
+    identity: Option<OfferedIdentity>,
     psks: OfferedPsks,
     /// The session of TLS 1.2 that is offered; `legacy_session_id` is its session ID, or was chosen for its ticket.
     pub(super) tls12_session: Option<StoredSession>,
     /// Where the sessions of this connection are kept.
     saver: Option<SessionSaver>,
     progress: Progress,
+}
+
+/// The proof of a server that sends no Certificate.
+pub(crate) enum SelectedProof {
+    Psk(SelectedPsk),
+    Identity(AgreedIdentity),
 }
 
 /// How many HelloVerifyRequests a client answers.
@@ -72,6 +81,7 @@ impl ExpectServerHello {
         config: Arc<ClientConfig>,
         server: ServerAddress,
         resumption: Option<SessionOffer>,
+        identity: Option<OfferedIdentity>,
         output: &mut Output<'_>,
     ) -> Result<Box<Self>, Error> {
         let mut random = Random::default();
@@ -81,7 +91,7 @@ impl ExpectServerHello {
         let has_session_id = config.compatibility_mode && is_stream && config.common.enables(ProtocolVersion::TLS_1_3);
         let mut legacy_session_id = vec![0; if has_session_id { 32 } else { 0 }];
         output.rng.fill(&mut legacy_session_id)?;
-        let agreement = OfferedAgreement::start(&config.common, output.rng)?;
+        let agreement = OfferedAgreement::start(&config.common, identity.as_ref(), output.rng)?;
         let (session, saver) = match resumption {
             None => (None, None),
             Some(SessionOffer { session: Ok(session), saver }) => (Some(session), Some(saver)),
@@ -107,6 +117,7 @@ impl ExpectServerHello {
             legacy_cookie: Vec::new(),
             verify_requests: 0,
             agreement,
+            identity,
             tls12_session,
             psks,
             saver,
@@ -120,8 +131,15 @@ impl ExpectServerHello {
         Ok(Box::new(hello))
     }
 
+    /// Returns whether the ClientHello offers `version`. An identity alone is only for TLS 1.3.
     pub(super) fn offers(&self, version: ProtocolVersion) -> bool {
-        self.config.common.enables(version)
+        let has_use = version == ProtocolVersion::TLS_1_3 || self.identity.is_none() || self.config.trusts_certificates();
+        has_use && self.config.common.enables(version)
+    }
+
+    /// Returns whether the ClientHello offers groups: for certificates or pre-shared keys, or beside an identity.
+    fn offers_groups(&self) -> bool {
+        self.identity.as_ref().is_none_or(|identity| identity.is_hybrid() || self.config.trusts_certificates())
     }
 
     /// Handles ServerHello, HelloRetryRequest or HelloVerifyRequest.
@@ -180,6 +198,7 @@ impl ExpectServerHello {
             return Err(PeerIncompatible::NoEarlyData.into()); // RFC 9846, E.3
         }
         let Progress::First(client_hello) = self.progress else { return Err(message.unexpected()) };
+        output.agreed.declined_identity = self.identity.map(OfferedIdentity::declined);
         let ours = tls12::client::SentClientHello {
             config: self.config,
             server: self.server,
@@ -251,16 +270,24 @@ impl ExpectServerHello {
         hello.extensions.check_response(ExtensionMessage::HelloRetryRequest, &may_answer)?;
         let selected_group = hello.extensions.get::<KeyShareHelloRetryRequest>()?;
         let cookie = hello.extensions.get::<Cookie<'_>>()?;
+        let asks_public_part = hello.extensions.get::<IdentityShareHelloRetryRequest>()?.is_some();
+        if asks_public_part && !self.identity.as_mut().is_some_and(OfferedIdentity::retry) {
+            return Err(PeerMisbehaved::IllegalHelloRetryRequest.into()); // it was sent already
+        }
         if let Some(KeyShareHelloRetryRequest(selected)) = selected_group {
             let (offered, common) = (self.agreement.as_ref(), &self.config.common);
             self.agreement = Some(OfferedAgreement::retry(offered, selected, common, output.rng)?);
-        } else if cookie.is_none() {
+        } else if cookie.is_none() && !asks_public_part {
             return Err(PeerMisbehaved::IllegalHelloRetryRequest.into());
         }
         let mut transcript = pending.start13(suite.hash, message.transport).replace_by_hash();
         transcript.add(message.bytes);
         self.progress = Progress::First(Pending::new(&[]));
-        output.note("the server wants another key share or a cookie: HelloRetryRequest");
+        output.note(if asks_public_part {
+            "the server wants the public part of the identity key: HelloRetryRequest"
+        } else {
+            "the server wants another key share or a cookie: HelloRetryRequest"
+        });
         self.psks.retry(suite, output);
         output.link.compatibility_point()?;
         // The first ClientHello had room for everything but the peer's cookie and the key share that it wants.
@@ -275,7 +302,7 @@ impl ExpectServerHello {
     /// Handles a ServerHello of TLS 1.3 (RFC 9846, 4.2.3).
     #[inline(never)]
     fn server_hello(
-        self,
+        mut self,
         hello: &ServerHello<'_>,
         message: Message<'_>,
         suite: &'static Tls13Suite,
@@ -283,8 +310,9 @@ impl ExpectServerHello {
     ) -> Result<Handshake, Error> {
         hello.extensions.check_response(ExtensionMessage::ServerHello, &self.offered)?;
         let selected: Option<PreSharedKeyServerHello> = hello.extensions.get()?;
-        let agreed = match (Agreed::read(self.agreement, hello.extensions)?, &selected) {
+        let agreed = match (Agreed::read(self.agreement, &mut self.identity, hello.extensions)?, &selected) {
             (Some(agreed), _) => agreed,
+            (None, None) if self.identity.is_some() => return Err(IdentityRefused::NotSelected.into()),
             (None, Some(_)) => return Err(PeerMisbehaved::IllegalPskSelection.into()), // that mode was not offered
             (None, None) => return Err(PeerMisbehaved::MissingExtension(ExtensionType::KEY_SHARE).into()),
         };
@@ -306,7 +334,7 @@ impl ExpectServerHello {
         };
         output.summary.version = Some(ProtocolVersion::TLS_1_3);
         output.summary.cipher_suite = Some(suite.id);
-        output.summary.group = Some(agreed.group);
+        output.summary.group = agreed.group;
         output.summary.round_trips = round_trips;
         let hello = tls13::client::SentClientHello {
             config: self.config,
@@ -316,7 +344,12 @@ impl ExpectServerHello {
             transcript,
             saver: self.saver,
         };
-        tls13::client::State::start(hello, suite, &agreed.shared_secret, psk, early_data, output)
+        output.agreed.declined_identity = self.identity.map(OfferedIdentity::declined);
+        let proof = match (agreed.identity, psk) {
+            (Some(identity), _) => Some(SelectedProof::Identity(identity)), // no pre-shared key was offered
+            (None, psk) => psk.map(SelectedProof::Psk),
+        };
+        tls13::client::State::start(hello, suite, &agreed.shared_secret, proof, early_data, output)
             .map(Handshake::Tls13Client)
     }
 }

@@ -67,6 +67,9 @@ impl ExpectFinished {
         let Self { agreed, learned, master_secret, proven, ticket, .. } = *self;
         let Finished(verify_data) = message.expect(HandshakeType::FINISHED)?;
         let proof = master_secret.verify_server_finished(verify_data, &agreed.transcript.current())?;
+        if let Some(declined) = output.agreed.declined_identity.take() {
+            declined.used_certificates(&proof, output.now);
+        }
         learned.server.iter().for_each(|server| agreed.config.trust.learn(&proof, &server.peer));
         agreed.keep_session(&learned, &master_secret, ticket, output);
         let Agreed { config, randoms, selection, extended_master_secret, .. } = agreed;

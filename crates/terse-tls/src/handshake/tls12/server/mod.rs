@@ -30,7 +30,7 @@ use alloc::sync::Arc;
 
 use crate::cache::TicketRows;
 use crate::config::ServerConfig;
-use crate::error::Error;
+use crate::error::{Error, IdentityRefused};
 use crate::handshake::server::{ExpectClientHello, ReceivedClientHello};
 use crate::handshake::{Handshake, Message, Output, SignatureRequest};
 
@@ -100,9 +100,13 @@ pub(crate) fn client_hello(
     let message = received.message;
     let offer = Offer::parse(&config, &received.hello)?;
     if let Some(resumed) = Resumed::find(&config, &offer, output)? {
+        config.check_without_identity(IdentityRefused::Missing)?;
         return resumed.send(config, &offer, message, output).map(Handshake::Tls12Server);
     }
     let negotiated = Negotiated::new(&config, &offer)?;
+    if negotiated.credential.is_some() {
+        config.check_without_identity(IdentityRefused::Missing)?; // a pre-shared key is an identity of its own
+    }
     let rows = match negotiated.credential.as_ref().filter(|_| offer.may_cache(&config)) {
         Some(_) => offer.caching.look_up(&config, output),
         None => Some(TicketRows::default()),

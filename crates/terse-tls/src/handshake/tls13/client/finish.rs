@@ -46,7 +46,10 @@ impl ExpectFinished {
         if let Some(session) = output.cache.as_deref_mut().filter(|_| server.certificate().is_some()) {
             session.server_finished(!state.selection.uses_ticket);
         }
-        server.report(output);
+        server.report(&proof, output);
+        if let Some(declined) = output.agreed.declined_identity.take() {
+            declined.used_certificates(&proof, output.now);
+        }
         let messages = state.hello.transcript.current();
         if early_data {
             output.agreed.early_data = 0;

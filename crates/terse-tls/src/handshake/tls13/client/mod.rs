@@ -12,7 +12,7 @@
 //! Finished
 //!                        <--  NewSessionTicket*
 //! ```
-//! With a pre-shared key the server's Finished follows EncryptedExtensions.
+//! With a pre-shared key or an identity the server's Finished follows EncryptedExtensions.
 //!
 //! What must always hold: a Certificate is believed because its chain was verified, now or before it entered the cache;
 //! CertificateVerify is checked in every handshake; nothing reaches the cache before the server's Finished was
@@ -30,7 +30,7 @@ use crate::crypto::{SharedSecret, Tls13Suite};
 use crate::error::{Error, PeerMisbehaved};
 use crate::handshake::caching::{Request, cached_certificate};
 use crate::handshake::certificate_types::CertificateTypes;
-use crate::handshake::client::SelectedPsk;
+use crate::handshake::client::{SelectedProof, SelectedPsk};
 use crate::handshake::signature::ProvenPeer;
 use crate::handshake::{
     Handshake, Message, Output, SignatureRequest, caching, credentials, negotiated, signature, stapling,
@@ -81,7 +81,8 @@ pub(crate) enum State {
 pub(crate) struct ExpectEncryptedExtensions {
     hello: SentClientHello,
     secrets: Secrets,
-    psk: Option<Selected>,
+    /// The proof of a server that sends no Certificate.
+    selected: Option<Selected>,
     /// Whether early data may be in flight, so that the handshake keys are not used yet.
     early_data: bool,
 }
@@ -126,14 +127,18 @@ impl State {
         hello: SentClientHello,
         suite: &'static Tls13Suite,
         shared_secret: &SharedSecret,
-        psk: Option<SelectedPsk>,
+        proof: Option<SelectedProof>,
         early_data: bool,
         output: &mut Output<'_>,
     ) -> Result<Self, Error> {
-        let (early_secret, psk) = match psk {
-            None => (EarlySecret::new(suite.hash, output.link.transport().label_prefix(), None), None),
-            Some(SelectedPsk { early_secret, early_data, source }) => {
-                (early_secret, Some(Selected { early_data, source }))
+        let without_psk = || EarlySecret::new(suite.hash, output.link.transport().label_prefix(), None);
+        let (early_secret, selected) = match proof {
+            None => (without_psk(), None),
+            Some(SelectedProof::Psk(SelectedPsk { early_secret, early_data, source })) => {
+                (early_secret, Some(Selected { early_data, proof: Proof::Psk(source) }))
+            }
+            Some(SelectedProof::Identity(identity)) => {
+                (without_psk(), Some(Selected { early_data: None, proof: Proof::Identity(identity) }))
             }
         };
         let handshake = early_secret.handshake_secret(suite, shared_secret)?;
@@ -151,7 +156,7 @@ impl State {
             output.link.new_keys(&keys)?;
         }
         let secrets = Secrets { handshake, client, server };
-        Ok(Self::EncryptedExtensions(Box::new(ExpectEncryptedExtensions { hello, secrets, psk, early_data })))
+        Ok(Self::EncryptedExtensions(Box::new(ExpectEncryptedExtensions { hello, secrets, selected, early_data })))
     }
 
     #[inline(never)]
@@ -204,8 +209,8 @@ impl ExpectEncryptedExtensions {
         if takes_early_data {
             self.early_data_accepted(output)?;
         }
-        if let Some(Selected { source, .. }) = self.psk.take() {
-            return self.finished_follows(source, extensions, message, output);
+        if let Some(Selected { proof, .. }) = self.selected.take() {
+            return self.finished_follows(proof, extensions, message, output);
         }
         let Self { mut hello, secrets, .. } = self;
         let types = CertificateTypes::read(&hello.config, extensions)?;

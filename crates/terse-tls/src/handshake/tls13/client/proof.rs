@@ -4,8 +4,10 @@ use alloc::sync::Arc;
 
 use crate::cert::VerifiedPeer;
 use crate::handshake::client::PskSource;
+use crate::handshake::identity::client::AgreedIdentity;
 use crate::handshake::signature::ProvenPeer;
 use crate::handshake::{Output, sessions};
+use crate::proof::FinishedProof;
 use crate::resume::{SessionOrigin, SessionSaver};
 
 /// How the server proves its identity.
@@ -14,6 +16,8 @@ pub(super) enum Proof {
     Certificate(ProvenPeer),
     /// A pre-shared key, which the server's Finished proves that it has.
     Psk(PskSource),
+    /// An identity key, which the server's Finished proves that it has.
+    Identity(AgreedIdentity),
 }
 
 impl Proof {
@@ -21,7 +25,7 @@ impl Proof {
     pub(super) const fn certificate(&self) -> Option<&ProvenPeer> {
         match self {
             Self::Certificate(server) => Some(server),
-            Self::Psk(_) => None,
+            Self::Psk(_) | Self::Identity(_) => None,
         }
     }
 
@@ -31,11 +35,12 @@ impl Proof {
     }
 
     /// Reports the server's identity, after its Finished was verified.
-    pub(super) fn report(&self, output: &mut Output<'_>) {
+    pub(super) fn report(&self, proof: &FinishedProof, output: &mut Output<'_>) {
         match self {
             Self::Certificate(_) => {}
             Self::Psk(PskSource::Session(session)) => sessions::resumed_server(&session.origin, output),
             Self::Psk(PskSource::External(identity)) => sessions::psk_peer(identity, output),
+            Self::Identity(identity) => identity.prove(proof, output),
         }
     }
 
@@ -48,7 +53,8 @@ impl Proof {
                 application_protocol: application_protocol.map(Into::into),
                 ..session.origin.clone()
             }),
-            Self::Psk(PskSource::External(_)) => None, // the external key does what a session would
+            // An external key does what a session would, and a handshake with identities costs little more.
+            Self::Psk(PskSource::External(_)) | Self::Identity(_) => None,
         }
     }
 }

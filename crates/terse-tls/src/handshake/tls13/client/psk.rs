@@ -1,6 +1,6 @@
 //! Pre-shared keys and early data on a client, after the ServerHello (RFC 9846, 4.3.10 and 4.3.11).
 //!
-//! What must always hold: a handshake with a pre-shared key caches nothing (docs/caching.md, 4.6); the application sees
+//! What must always hold: a handshake without certificates caches nothing (docs/caching.md, 4.6); the application sees
 //! the same server as in the handshake with certificates that the session began with.
 
 use alloc::boxed::Box;
@@ -9,17 +9,17 @@ use super::{ExpectCertificate, ExpectEncryptedExtensions, ExpectFinished, Proof,
 use crate::cache::{self, Selection};
 use crate::error::{Error, PeerMisbehaved};
 use crate::handshake::certificate_types::CertificateTypes;
-use crate::handshake::client::{OfferedEarlyData, PskSource};
+use crate::handshake::client::OfferedEarlyData;
 use crate::handshake::{Message, Output};
 use crate::schedule::EpochKeys;
 use crate::summary::EarlyDataStatus;
 use crate::wire::{EarlyData, Extensions};
 
-/// The key that the server selected.
+/// The proof of a server that sends no Certificate.
 pub(super) struct Selected {
-    /// The early data that was offered with this key.
+    /// The early data that was offered with it.
     pub(super) early_data: Option<OfferedEarlyData>,
-    pub(super) source: PskSource,
+    pub(super) proof: Proof,
 }
 
 impl ExpectEncryptedExtensions {
@@ -39,7 +39,7 @@ impl ExpectEncryptedExtensions {
     /// Checks that the server may accept early data: it has selected the first key, and the suite and application
     /// protocol of the session (RFC 9846, 4.3.10). ALPN must be settled before.
     pub(super) fn early_data_accepted(&self, output: &mut Output<'_>) -> Result<(), Error> {
-        let offered = self.psk.as_ref().and_then(|selected| selected.early_data.as_ref());
+        let offered = self.selected.as_ref().and_then(|selected| selected.early_data.as_ref());
         let suite = self.secrets.client.suite().id;
         let protocol = output.agreed.application_protocol.as_deref();
         if !offered.is_some_and(|offered| offered.belongs_to(suite, protocol)) {
@@ -50,10 +50,10 @@ impl ExpectEncryptedExtensions {
         Ok(())
     }
 
-    /// Continues with the server's Finished, since a handshake with a pre-shared key has no Certificate.
+    /// Continues with the server's Finished, since a handshake with a pre-shared key or an identity has no Certificate.
     pub(super) fn finished_follows(
         self,
-        source: PskSource,
+        proof: Proof,
         extensions: Extensions<'_>,
         message: Message<'_>,
         output: &mut Output<'_>,
@@ -67,7 +67,7 @@ impl ExpectEncryptedExtensions {
         let types = CertificateTypes::read(&hello.config, extensions)?;
         let selection = Selection::default();
         let state = Box::new(ExpectCertificate { hello, secrets, types, selection, request: None });
-        Ok(State::Finished(Box::new(ExpectFinished { state, proof: Proof::Psk(source), early_data })))
+        Ok(State::Finished(Box::new(ExpectFinished { state, proof, early_data })))
     }
 }
 

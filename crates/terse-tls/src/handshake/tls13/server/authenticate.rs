@@ -11,6 +11,7 @@ use crate::cache::{Committing, Fingerprint, NotSaved, PeerEntry, ServerSession};
 use crate::cert::{PeerRole, VerifiedPeer};
 use crate::config::{ClientAuthentication, ServerConfig};
 use crate::error::{CertificateError, Error, PeerMisbehaved};
+use crate::handshake::identity::server::ClaimedIdentity;
 use crate::handshake::certificate_types::{Presented, learn_issuers, verified_before};
 use crate::handshake::signature::ProvenPeer;
 use crate::handshake::store::Then;
@@ -36,6 +37,8 @@ pub(super) struct Handshaking {
     pub(super) exporter: ExporterSecret,
     pub(super) cache: Option<ServerSession>,
     pub(super) tickets: Option<Issuer>,
+    /// The identity that the client must prove.
+    pub(super) identity: Option<Box<ClaimedIdentity>>,
 }
 
 /// The state of a server that receives early data, and waits for EndOfEarlyData.
@@ -240,11 +243,15 @@ impl ExpectFinished {
     #[inline(never)]
     pub(super) fn finished(self: Box<Self>, message: Message<'_>, output: &mut Output<'_>) -> Result<Handshake, Error> {
         let Self { handshaking, client: proven, .. } = *self;
-        let Handshaking { config, mut transcript, client, main, send, receive, exporter, cache, tickets } = handshaking;
+        let Handshaking { config, mut transcript, client, main, send, receive, exporter, cache, tickets, identity } =
+            handshaking;
         let Finished(verify_data) = message.expect(HandshakeType::FINISHED)?;
         let proof = config.common.defences().finished(client.verify(verify_data, &transcript.current()))?;
         let peer = proven.as_ref().map(|proven| proven.peer.clone());
         learn_issuers(&config, &proof, peer.as_deref());
+        if let Some(identity) = identity {
+            identity.prove(&proof, &config, output);
+        }
         transcript.add(message.bytes);
         let resumption = main.resumption(&transcript.current())?;
         let sha256 = config.common.provider.sha256;

@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 
 use super::super::certificate::{self, Signer};
 use super::State;
+use super::agreement::ServerShares;
 use super::authenticate::{ExpectCertificate, ExpectEndOfEarlyData, ExpectFinished, Handshaking};
 use super::negotiate::{Negotiated, Offer, Proof};
 use super::tickets::Issuer;
@@ -14,6 +15,7 @@ use crate::cert::Credential;
 use crate::config::ServerConfig;
 use crate::crypto::Signing;
 use crate::error::{Error, PeerIncompatible};
+use crate::handshake::identity::server::{ClaimedIdentity, IdentityAgreement};
 use crate::handshake::{Handshake, Output, SignatureRequest, negotiated, stapling};
 use crate::schedule::EpochKeys;
 use crate::schedule::Transcript;
@@ -22,7 +24,7 @@ use crate::summary::{CachedObject as Cached, EarlyDataStatus};
 use crate::wire::{
     CachedCertificateRequest, Certificate, CertificateAuthorities, CertificateEntry, CertificateRequest,
     CertificateType, CertificateVerify, DistinguishedName, EarlyData, EncryptedExtensions, ExtensionsBuilder, Finished,
-    HandshakeType, KeyShareEntry, KeyShareServerHello, List, PreSharedKeyServerHello, ProtocolVersion, Random,
+    HandshakeType, List, PreSharedKeyServerHello, ProtocolVersion, Random,
     SelectedVersion, ServerHello, SignatureAlgorithms, SignatureAlgorithmsCert, SignatureScheme, Transport,
 };
 
@@ -40,9 +42,8 @@ pub(super) fn send(
     let rows = core::mem::take(&mut negotiated.rows);
     let (credential, scheme, certificates) = match negotiated.proof {
         Proof::Certificate(ref credential, scheme, types) => (credential.clone(), scheme, types),
-        Proof::Psk(_) => {
-            return send_psk(config, offer, negotiated, early_data, transcript, output);
-        }
+        Proof::Psk(_) => return send_psk(config, offer, negotiated, early_data, transcript, output),
+        Proof::Identity => return send_identity(config, offer, &negotiated, transcript, output),
     };
     let request = certificates.client.map(|_| request_extensions(&config)).transpose()?;
     let request = request
@@ -85,6 +86,7 @@ pub(super) fn send(
         early_data: None,
         cache: selected.session,
         tickets,
+        identity: None,
         config,
     };
     let request = SignatureRequest::new(credential, scheme, content);
@@ -130,6 +132,35 @@ fn send_psk(
         early_data: config.early_data.filter(|_| early_data).map(|early_data| early_data.max_size),
         cache: None,
         tickets: tickets.map(|(binding, lineage)| Issuer { binding, lineage: Some(lineage) }),
+        identity: None,
+        config,
+    };
+    flight.finish(output)
+}
+
+/// Answers a ClientHello with an identity, so without certificates. Such a handshake caches nothing, and makes no session.
+#[inline(never)]
+fn send_identity(
+    config: Arc<ServerConfig>,
+    offer: &Offer<'_>,
+    negotiated: &Negotiated<'_>,
+    mut transcript: Transcript,
+    output: &mut Output<'_>,
+) -> Result<State, Error> {
+    let claimed = negotiated.agreement.identity().map(IdentityAgreement::claimed);
+    let early_secret = EarlySecret::new(negotiated.suite.hash, output.link.transport().label_prefix(), None);
+    let hello = HelloParameters { config: &config, offer, negotiated, selected_psk: None };
+    let secrets = hello.send(early_secret, &mut transcript, output)?;
+    hello.encrypted_extensions(&Selected::default(), false, &mut transcript, output)?;
+    let flight = PartialFlight {
+        client_random: offer.hello.random,
+        asked: None,
+        transcript,
+        secrets,
+        early_data: None,
+        cache: None,
+        tickets: None,
+        identity: claimed.map(Box::new),
         config,
     };
     flight.finish(output)
@@ -160,8 +191,8 @@ impl HelloParameters<'_> {
         output: &mut Output<'_>,
     ) -> Result<Secrets, Error> {
         let Self { config, offer, negotiated, .. } = self;
-        let (share, shared_secret) = negotiated.agreement.respond(output.rng)?;
-        self.server_hello(&share, transcript, output)?;
+        let (shares, shared_secret) = negotiated.agreement.respond(output.rng)?;
+        self.server_hello(&shares, transcript, output)?;
         let handshake = early_secret.handshake_secret(negotiated.suite, &shared_secret)?;
         let messages = transcript.current();
         let (client, server) = (handshake.client_traffic(&messages)?, handshake.server_traffic(&messages)?);
@@ -172,21 +203,25 @@ impl HelloParameters<'_> {
         output.receive.keys = Some(EpochKeys::Tls13(client.clone()));
         output.summary.version = Some(ProtocolVersion::TLS_1_3);
         output.summary.cipher_suite = Some(negotiated.suite.id);
-        output.summary.group = Some(negotiated.agreement.group());
+        output.summary.group = negotiated.agreement.group();
         output.agreed.application_protocol = negotiated.application_protocol.clone();
         output.agreed.server_name = offer.server_name.map(Into::into);
         Ok(Secrets { handshake, client, server })
     }
 
-    fn server_hello(&self, share: &[u8], transcript: &mut Transcript, output: &mut Output<'_>) -> Result<(), Error> {
+    fn server_hello(
+        &self,
+        shares: &ServerShares,
+        transcript: &mut Transcript,
+        output: &mut Output<'_>,
+    ) -> Result<(), Error> {
         let Self { offer, negotiated, .. } = self;
         let mut random = Random::default();
         output.rng.fill(&mut random)?;
         let mut extensions = ExtensionsBuilder::default();
         let transport = output.link.transport();
         extensions.push(&SelectedVersion(transport.version(ProtocolVersion::TLS_1_3)))?;
-        extensions
-            .push(&KeyShareServerHello(KeyShareEntry { group: negotiated.agreement.group(), key_exchange: share }))?;
+        shares.push(&mut extensions)?;
         if let Some(selected) = &self.selected_psk {
             extensions.push(selected)?;
         }
@@ -237,6 +272,8 @@ struct PartialFlight {
     early_data: Option<u32>,
     cache: Option<ServerSession>,
     tickets: Option<Issuer>,
+    /// The identity that the client must prove.
+    identity: Option<Box<ClaimedIdentity>>,
 }
 
 /// The state of a server whose private key has not signed CertificateVerify yet.
@@ -267,7 +304,7 @@ impl PartialFlight {
 
     #[inline(never)]
     fn finish(self, output: &mut Output<'_>) -> Result<State, Error> {
-        let Self { config, client_random, asked, mut transcript, secrets, early_data, cache, tickets } = self;
+        let Self { config, client_random, asked, mut transcript, secrets, early_data, cache, tickets, identity } = self;
         let Secrets { handshake, client, server } = secrets;
         let verify_data = server.verify_data(&transcript.current())?;
         output.send(HandshakeType::FINISHED, &Finished(verify_data.as_ref()), &mut transcript)?;
@@ -281,7 +318,7 @@ impl PartialFlight {
         config.common.log_secret("EXPORTER_SECRET", &client_random, exporter.expose());
         output.link.new_keys(&EpochKeys::Tls13(send.clone()))?;
         output.link.end_of_flight()?;
-        let handshaking = Handshaking { config, transcript, client, main, send, receive, exporter, cache, tickets };
+        let handshaking = Handshaking { config, transcript, client, main, send, receive, exporter, cache, tickets, identity };
         if let Some(client_type) = asked {
             return Ok(State::Certificate(Box::new(ExpectCertificate { handshaking, client_type })));
         }

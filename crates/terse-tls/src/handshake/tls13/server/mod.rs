@@ -15,7 +15,7 @@
 //! Finished
 //!                        <--  NewSessionTicket*
 //! ```
-//! With a pre-shared key Finished follows EncryptedExtensions.
+//! With a pre-shared key or an identity Finished follows EncryptedExtensions.
 //!
 //! What must always hold: an object is left out only if the one that would be sent, or accepted, in this handshake has
 //! the fingerprint that was offered; a client is believed because its chain was verified, now or before it entered the
@@ -34,7 +34,7 @@ use crate::handshake::{Handshake, Message, Output, SignatureRequest, unboxed};
 use crate::schedule::Transcript;
 use crate::summary::EarlyDataStatus;
 use crate::time::Now;
-use crate::wire::{CipherSuite, ContentType, Cookie, Encoded, HandshakeType, NamedGroup, ProtocolVersion, Transport};
+use crate::wire::{CipherSuite, ContentType, Cookie, Encoded, HandshakeType, ProtocolVersion, Transport};
 
 mod agreement;
 mod authenticate;
@@ -48,8 +48,8 @@ pub(crate) use authenticate::Finish;
 use authenticate::{ExpectCertificate, ExpectCertificateVerify, ExpectEndOfEarlyData, ExpectFinished};
 use flight::ExpectSignature;
 use negotiate::{Negotiated, Offer, Proof};
-pub(crate) use retry::Retried;
 use retry::RetryRequest;
+pub(crate) use retry::{Requested, Retried};
 
 /// The state of a server, named after what it waits for.
 pub(crate) enum State {
@@ -154,10 +154,10 @@ pub(crate) fn client_hello<'a>(
         output.link.compatibility_mode();
     }
     output.summary.round_trips = 1;
-    if let Some(group) = negotiated.agreement.retry_group() {
+    if let Some(request) = negotiated.agreement.retry() {
         skip_early_data(&config, &offer, output);
         let suite = negotiated.suite.id;
-        return hello_retry_request(config, &offer, (suite, group), transcript, output).map(Handshake::Tls13Server);
+        return hello_retry_request(config, &offer, (suite, request), transcript, output).map(Handshake::Tls13Server);
     }
     let negotiated = negotiated.prove(&config, &offer, &messages)?;
     let early_data = match &negotiated.proof {
@@ -192,8 +192,8 @@ pub(crate) struct ExpectSecondClientHello {
     config: Arc<ServerConfig>,
     transcript: Transcript,
     suite: CipherSuite,
-    /// The group for which a key share was requested; `None` if the client's key share was accepted.
-    group: Option<NamedGroup>,
+    /// What the second ClientHello must have; `None` if a cookie alone was requested.
+    requested: Option<Requested>,
     cookie: Vec<u8>,
     /// The hash of what the second ClientHello must repeat, if it is known.
     first: Option<Digest>,
@@ -203,7 +203,7 @@ pub(crate) struct ExpectSecondClientHello {
 fn hello_retry_request(
     config: Arc<ServerConfig>,
     offer: &Offer<'_>,
-    (suite, group): (CipherSuite, NamedGroup),
+    (suite, requested): (CipherSuite, Requested),
     transcript: Transcript,
     output: &mut Output<'_>,
 ) -> Result<State, Error> {
@@ -213,15 +213,19 @@ fn hello_retry_request(
     let mut cookie = Vec::from(if has_cookie { &[0; COOKIE_LEN][..] } else { &[] });
     output.rng.fill(&mut cookie)?;
     let legacy_session_id_echo = transport.legacy_session_id_echo(offer.hello.legacy_session_id);
-    let request = RetryRequest { suite, group: Some(group), cookie: &cookie, legacy_session_id_echo, transport };
+    let request = RetryRequest { suite, requested: Some(requested), cookie: &cookie, legacy_session_id_echo, transport };
     let mut transcript = transcript.replace_by_hash();
     output.send(HandshakeType::SERVER_HELLO, &Encoded(&request.to_vec()?), &mut transcript)?;
     output.link.compatibility_point()?;
     output.link.end_of_flight()?;
     output.summary.round_trips = 2;
-    output.note("the client sent no key share that fits: HelloRetryRequest");
+    output.note(match requested {
+        Requested::KeyShare(_) => "the client sent no key share that fits: HelloRetryRequest",
+        Requested::PublicPart => "the public part of the client's identity key is not known: HelloRetryRequest",
+    });
     let first = Some(offer.fixed_part(config.common.provider.sha256));
-    let second = ExpectSecondClientHello { config, transcript, suite, group: Some(group), cookie, first };
+    let requested = Some(requested);
+    let second = ExpectSecondClientHello { config, transcript, suite, requested, cookie, first };
     Ok(State::SecondClientHello(Box::new(second)))
 }
 
@@ -237,7 +241,7 @@ impl ExpectSecondClientHello {
         received: &ReceivedClientHello<'_>,
         output: &mut Output<'_>,
     ) -> Result<State, Error> {
-        let Self { config, transcript, suite, group, cookie, first } = &*self;
+        let Self { config, transcript, suite, requested, cookie, first } = &*self;
         let ReceivedClientHello { message, hello, .. } = received;
         if received.checked_version()? != ProtocolVersion::TLS_1_3 {
             return Err(PeerMisbehaved::ChangedClientHello.into());
@@ -253,10 +257,17 @@ impl ExpectSecondClientHello {
             return Err(PeerMisbehaved::ChangedClientHello.into());
         }
         let negotiated = Negotiated::new(config, &offer, Some(*suite), output.now, output.link.transport())?;
-        if negotiated.agreement.retry_group().is_some() {
+        if negotiated.agreement.retry().is_some() {
             return Err(PeerMisbehaved::IllegalKeyShare.into());
         }
-        if group.is_some_and(|group| negotiated.agreement.group() != group || offer.key_shares().count() != 1) {
+        let is_as_requested = match requested {
+            Some(Requested::KeyShare(group)) => {
+                negotiated.agreement.key_share_group() == Some(*group) && offer.key_shares().count() == 1
+            }
+            Some(Requested::PublicPart) => negotiated.agreement.identity().is_some(),
+            None => true,
+        };
+        if !is_as_requested {
             return Err(PeerMisbehaved::ChangedClientHello.into());
         }
         let messages = transcript.current_with(offer.truncated(message.bytes));

@@ -3,7 +3,7 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-use super::agreement::Agreement;
+use super::agreement::{Agreement, GroupAgreement};
 use super::psk::Candidate;
 use crate::cache::{FallbackReason, TicketRows};
 use crate::cert::Credential;
@@ -14,11 +14,12 @@ use crate::handshake::caching::Offered;
 use crate::handshake::certificate_types::{Choice, client_takes};
 use crate::handshake::negotiated::RecordSizes;
 use crate::handshake::{Output, credentials, negotiated, sessions, signature, stapling};
+use crate::identity::IdentityAlgorithm;
 use crate::resume::Binding;
 use crate::time::Now;
 use crate::wire::{
     CertificateAuthorities, CipherSuite, ClientHello, EarlyData, Encode, ExtensionType, Extensions,
-    KeyShareClientHello, KeyShareEntry, PreSharedKeyClientHello, ProtocolVersion, PskKeyExchangeMode,
+    IdentityShareClientHello, KeyShareClientHello, KeyShareEntry, PreSharedKeyClientHello, ProtocolVersion, PskKeyExchangeMode,
     PskKeyExchangeModes, SignatureAlgorithms, SignatureAlgorithmsCert, SignatureScheme, SupportedGroups, Transport,
 };
 
@@ -41,6 +42,8 @@ pub(super) struct Offer<'a> {
     signature_algorithms_cert: Option<SignatureAlgorithmsCert<'a>>,
     certificate_authorities: Option<CertificateAuthorities<'a>>,
     pub(super) key_share: Option<KeyShareClientHello<'a>>,
+    /// The client's identity, if the server has identity keys.
+    pub(super) identity_share: Option<IdentityShareClientHello<'a>>,
 }
 
 impl<'a> Offer<'a> {
@@ -71,11 +74,21 @@ impl<'a> Offer<'a> {
             signature_algorithms_cert: extensions.get()?,
             certificate_authorities: extensions.get()?,
             key_share: extensions.get()?,
+            identity_share: match config.identity {
+                Some(_) => extensions.get()?,
+                None => None,
+            },
         })
     }
 
     pub(super) fn key_shares(&self) -> impl Iterator<Item = KeyShareEntry<'a>> {
         self.key_share.iter().flat_map(|KeyShareClientHello(shares)| shares.iter())
+    }
+
+    /// Returns whether the handshake can use a certificate of the server.
+    fn takes_certificates(&self, config: &ServerConfig) -> bool {
+        let takes = self.supported_groups.is_some() && self.signature_algorithms.is_some();
+        takes && !config.credentials.is_empty()
     }
 
     /// Returns the ClientHello whose whole message is `bytes`, without its binders (RFC 9846, 4.3.11.2).
@@ -85,7 +98,7 @@ impl<'a> Offer<'a> {
     }
 
     /// Returns the hash of what a second ClientHello must repeat (RFC 9846, 4.2.2): all but key_share, cookie,
-    /// early_data, pre_shared_key and padding. The extensions may come in another order, as from wolfSSL.
+    /// early_data, pre_shared_key and padding, and in identity_share all but the public part of the client's key. The extensions may come in another order, as from wolfSSL.
     pub(super) fn fixed_part(&self, hash: &dyn Hash) -> Digest {
         let mut context = hash.start();
         let without_extensions = ClientHello { extensions: Extensions::EMPTY, ..self.hello.clone() }.to_vec();
@@ -93,6 +106,12 @@ impl<'a> Offer<'a> {
         let mut extensions: Vec<_> = self.hello.extensions.iter().collect();
         extensions.sort_unstable_by_key(|(kind, _)| *kind);
         for (kind, body) in extensions {
+            let body = match &self.identity_share {
+                Some(share) if kind == ExtensionType::IDENTITY_SHARE => {
+                    &without_public_part(share).to_vec().unwrap_or_default()
+                }
+                _ => body,
+            };
             match kind {
                 ExtensionType::KEY_SHARE
                 | ExtensionType::COOKIE
@@ -108,6 +127,13 @@ impl<'a> Offer<'a> {
         }
         context.finish()
     }
+}
+
+/// Returns the share as it would be without the public part of the client's key.
+fn without_public_part<'a>(share: &IdentityShareClientHello<'a>) -> IdentityShareClientHello<'a> {
+    let len = IdentityAlgorithm::from_code(share.code()).map_or(usize::MAX, IdentityAlgorithm::ephemeral_len);
+    let key_exchange = share.key_exchange.get(..len).unwrap_or(share.key_exchange);
+    IdentityShareClientHello { key_exchange, ..*share }
 }
 
 /// Checks that `pre_shared_key` is the last extension (RFC 9846, 4.3.11), and that `psk_key_exchange_modes` comes with
@@ -145,6 +171,8 @@ pub(super) enum Proof<'a> {
     /// The credential, its signature scheme, and the certificate types.
     Certificate(Credential, SignatureScheme, Choice),
     Psk(Box<Candidate<'a>>),
+    /// The identity of [`Negotiated::agreement`].
+    Identity,
 }
 
 impl<'a> Negotiated<'a> {
@@ -160,20 +188,37 @@ impl<'a> Negotiated<'a> {
         crate::work::Work::negotiated_client_hello();
         let suites = common_suites(config, offer, fixed);
         let suite = *suites.first().ok_or(PeerIncompatible::NoCommonCipherSuite)?;
-        let agreement = Agreement::select(config, offer)?;
+        let identity = Agreement::select_identity(config, offer, now)?;
         let application_protocol = negotiated::select_application_protocol(config, offer.hello.extensions)?;
         let alpn = application_protocol.as_deref();
         let binding = sessions::binding(config, ProtocolVersion::TLS_1_3, offer.server_name, alpn);
+        let rows = TicketRows::default();
+        let refused = match identity {
+            Ok(agreement) => {
+                let proof = Proof::Identity;
+                return Ok(Self { suite, agreement, proof, application_protocol, binding: None, fallback: None, rows });
+            }
+            Err(refused) => refused,
+        };
+        if offer.identity_share.is_some() && !offer.takes_certificates(config) {
+            return Err(refused.into());
+        }
+        let agreement = Agreement::KeyShare(GroupAgreement::select(config, offer)?);
         let mut fallback = None;
         let candidate = Candidate::find(config, offer, &suites, binding.as_ref(), now, transport, &mut fallback);
         let (proof, suite) = match candidate {
             Some(candidate) => {
+                if !candidate.is_external() {
+                    config.check_without_identity(refused)?;
+                }
                 let suite = candidate.suite;
                 (Proof::Psk(Box::new(candidate)), suite)
             }
-            None => (select_credential(config, offer)?, suite),
+            None => {
+                config.check_without_identity(refused)?;
+                (select_credential(config, offer)?, suite)
+            }
         };
-        let rows = TicketRows::default();
         Ok(Self { suite, agreement, proof, application_protocol, binding, fallback, rows })
     }
 
@@ -183,7 +228,7 @@ impl<'a> Negotiated<'a> {
         if let Proof::Psk(candidate) = &self.proof {
             candidate.verify(messages)?;
             if !candidate.claim(config) {
-                self.proof = select_credential(config, offer)?;
+                self.proof = select_credential(config, offer)?; // a session, which needs no other permission
             }
         }
         Ok(self)

@@ -76,6 +76,11 @@ impl<'a> Candidate<'a> {
         self.early_secret.verify_binder(self.kind, self.binder.0, messages)
     }
 
+    /// Returns whether the key is an external one, by which the client proves an identity of its own.
+    pub(super) const fn is_external(&self) -> bool {
+        matches!(self.source, Source::External(_))
+    }
+
     /// Uses up a session that can be used only once. Returns false if another connection has used it first.
     pub(super) fn claim(&self, config: &ServerConfig) -> bool {
         match (&self.source, &config.resumption) {

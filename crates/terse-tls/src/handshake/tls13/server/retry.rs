@@ -11,15 +11,14 @@ use crate::config::ServerConfig;
 use crate::error::{ApiMisuse, Error};
 use crate::schedule::Transcript;
 use crate::wire::{
-    CipherSuite, Cookie, Encode, EncodeError, ExtensionsBuilder, HandshakeType, KeyShareHelloRetryRequest, NamedGroup,
-    ProtocolVersion, SelectedVersion, ServerHello, Transport,
+    CipherSuite, Cookie, Encode, EncodeError, ExtensionsBuilder, HandshakeType, IdentityShareHelloRetryRequest,
+    KeyShareHelloRetryRequest, NamedGroup, ProtocolVersion, SelectedVersion, ServerHello, Transport,
 };
 
 /// The content of a HelloRetryRequest.
 pub(super) struct RetryRequest<'a> {
     pub(super) suite: CipherSuite,
-    /// The group for which a key share is requested.
-    pub(super) group: Option<NamedGroup>,
+    pub(super) requested: Option<Requested>,
     pub(super) cookie: &'a [u8],
     pub(super) legacy_session_id_echo: &'a [u8],
     pub(super) transport: Transport,
@@ -33,8 +32,10 @@ impl RetryRequest<'_> {
         if !self.cookie.is_empty() {
             extensions.push(&Cookie(self.cookie))?;
         }
-        if let Some(group) = self.group {
-            extensions.push(&KeyShareHelloRetryRequest(group))?;
+        match self.requested {
+            Some(Requested::KeyShare(group)) => extensions.push(&KeyShareHelloRetryRequest(group))?,
+            Some(Requested::PublicPart) => extensions.push(&IdentityShareHelloRetryRequest)?,
+            None => {}
         }
         let request = ServerHello {
             legacy_version: self.transport.version(ProtocolVersion::TLS_1_2),
@@ -48,12 +49,43 @@ impl RetryRequest<'_> {
     }
 }
 
+/// What a HelloRetryRequest requests of the second ClientHello, beside the cookie.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Requested {
+    /// A key share of this group.
+    KeyShare(NamedGroup),
+    /// The public part of the client's identity key.
+    PublicPart,
+}
+
+impl Requested {
+    /// The two bytes in a cookie that stand for the public part of an identity key. No group has this code point.
+    const PUBLIC_PART: u16 = 0xffff;
+
+    /// Returns the two bytes for a cookie, which are 0 for nothing.
+    pub(crate) const fn to_cookie(requested: Option<Self>) -> [u8; 2] {
+        match requested {
+            None => [0; 2],
+            Some(Self::KeyShare(group)) => group.0.to_be_bytes(),
+            Some(Self::PublicPart) => Self::PUBLIC_PART.to_be_bytes(),
+        }
+    }
+
+    /// Returns what the two bytes of a cookie stand for.
+    pub(crate) const fn from_cookie(bytes: [u8; 2]) -> Option<Self> {
+        match u16::from_be_bytes(bytes) {
+            0 => None,
+            Self::PUBLIC_PART => Some(Self::PublicPart),
+            group => Some(Self::KeyShare(NamedGroup(group))),
+        }
+    }
+}
+
 /// The data about the first ClientHello that a server needs when the second one comes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Retried {
     pub(crate) suite: CipherSuite,
-    /// The group for which a key share was requested.
-    pub(crate) group: Option<NamedGroup>,
+    pub(crate) requested: Option<Requested>,
     /// The hash of the first ClientHello, with the hash function of `suite`.
     pub(crate) hash: Vec<u8>,
 }
@@ -61,8 +93,8 @@ pub(crate) struct Retried {
 impl Retried {
     /// Returns the body of the HelloRetryRequest with this cookie.
     pub(crate) fn request(&self, cookie: &[u8]) -> Result<Vec<u8>, EncodeError> {
-        let Self { suite, group, .. } = *self;
-        RetryRequest { suite, group, cookie, legacy_session_id_echo: &[], transport: Transport::Datagram }.to_vec()
+        let Self { suite, requested, .. } = *self;
+        RetryRequest { suite, requested, cookie, legacy_session_id_echo: &[], transport: Transport::Datagram }.to_vec()
     }
 
     /// Returns the state of a server that has sent the HelloRetryRequest with this cookie.
@@ -73,22 +105,23 @@ impl Retried {
         let [_, len @ ..] = u32::try_from(request.len()).map_err(|_| EncodeError)?.to_be_bytes();
         transcript.add(&[&[HandshakeType::SERVER_HELLO.0], &len[..], &request].concat());
         let transcript = transcript.over(Transport::Datagram);
-        let (suite, group, cookie) = (self.suite, self.group, cookie.into());
-        let second = ExpectSecondClientHello { config, transcript, suite, group, cookie, first: None };
+        let (suite, requested, cookie) = (self.suite, self.requested, cookie.into());
+        let second = ExpectSecondClientHello { config, transcript, suite, requested, cookie, first: None };
         Ok(State::SecondClientHello(Box::new(second)))
     }
 }
 
 impl FirstClientHello<'_> {
-    /// Returns whether the client must send a second ClientHello, with a key share of another group.
+    /// Returns whether the client must send a second ClientHello, with a key share of another group or the public part of
+    /// its identity key.
     pub(crate) fn must_retry(&self) -> bool {
-        self.negotiated.agreement.retry_group().is_some()
+        self.negotiated.agreement.retry().is_some()
     }
 
     /// Returns the data that a server without state needs when the second ClientHello comes.
     pub(crate) fn retried(&self) -> Retried {
         let Self { message, negotiated: Negotiated { suite, agreement, .. }, .. } = self;
         let hash = Transcript::new13(suite.hash, message.transport).current_with(message.bytes);
-        Retried { suite: suite.id, group: agreement.retry_group(), hash: hash.as_ref().into() }
+        Retried { suite: suite.id, requested: agreement.retry(), hash: hash.as_ref().into() }
     }
 }

@@ -1,0 +1,173 @@
+//! The configuration of identity-based handshakes (docs/identity.md).
+
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::fmt;
+
+use super::ServerAddress;
+use crate::crypto::IdentityKey;
+use crate::error::{ApiMisuse, IdentityRefused};
+use crate::identity::{DeniedIdentities, Identity, IdentityParameters, KnownPeers};
+use crate::time::Now;
+use pki_types::ServerName;
+
+/// How many peers are known, unless the application says something else.
+const DEFAULT_KNOWN_PEERS: usize = 64;
+
+/// A client's identity, and what it expects of servers with identities. With [`super::ConfigBuilder::trust`] the client
+/// falls back to certificates for servers that do not know its authority: the weaker of both trusts then counts.
+#[derive(Clone)]
+pub struct ClientIdentity {
+    pub(crate) key: Arc<dyn IdentityKey>,
+    pub(crate) server: Option<Identity>,
+    pub(crate) known_peers: Arc<KnownPeers>,
+    pub(crate) denied: Option<Arc<DeniedIdentities>>,
+    pub(crate) hedge: bool,
+    pub(crate) hybrid: bool,
+    pub(crate) without_clock: bool,
+}
+
+impl ClientIdentity {
+    /// Creates the configuration of a client with this identity key.
+    ///
+    /// # Defaults
+    ///
+    /// The server is expected to have its DNS name as identity. Public parts of the keys of 64 servers are kept in
+    /// memory. Nobody is denied. There is no hedge, no hybrid key agreement, and a client that does not know the time
+    /// does not connect.
+    pub fn new(key: Arc<dyn IdentityKey>) -> Self {
+        let known_peers = Arc::new(KnownPeers::new(DEFAULT_KNOWN_PEERS));
+        Self { key, server: None, known_peers, denied: None, hedge: false, hybrid: false, without_clock: false }
+    }
+
+    /// Sets the identity that the server must have, in place of its DNS name.
+    #[must_use]
+    pub fn server(self, server: impl Into<Option<Identity>>) -> Self {
+        Self { server: server.into(), ..self }
+    }
+
+    /// Sets the store of public parts, which may be shared by configurations.
+    #[must_use]
+    pub fn known_peers(self, known_peers: Arc<KnownPeers>) -> Self {
+        Self { known_peers, ..self }
+    }
+
+    /// Sets the list of servers that are denied.
+    #[must_use]
+    pub fn denied(self, denied: Arc<DeniedIdentities>) -> Self {
+        Self { denied: Some(denied), ..self }
+    }
+
+    /// Sets whether the ClientHello has a key share of the preferred group beside the identity, which saves a round trip
+    /// with servers that use certificates, and costs 36 bytes with X25519. It has no effect without trust in
+    /// certificates.
+    #[must_use]
+    pub fn hedge(self, hedge: bool) -> Self {
+        Self { hedge, ..self }
+    }
+
+    /// Sets whether X25519MLKEM768 is offered beside the identity, whose shared secret is added to the key schedule. It
+    /// protects what is recorded now against quantum computers of the future, and costs about 2.3 kB.
+    #[must_use]
+    pub fn hybrid(self, hybrid: bool) -> Self {
+        Self { hybrid, ..self }
+    }
+
+    /// Sets whether a client that does not know the time accepts keys whose epoch may be over. The summary then has
+    /// `time_unchecked`.
+    #[must_use]
+    pub fn accept_without_clock(self, without_clock: bool) -> Self {
+        Self { without_clock, ..self }
+    }
+
+    /// Returns the identity that the server at `address` must have.
+    pub fn expected(&self, address: &ServerAddress) -> Result<Identity, ApiMisuse> {
+        match (&self.server, &address.name) {
+            (Some(server), _) => Ok(server.clone()),
+            (None, ServerName::DnsName(name)) => Identity::dns_name(name).map_err(|_| ApiMisuse::NoExpectedIdentity),
+            (None, _) => Err(ApiMisuse::NoExpectedIdentity),
+        }
+    }
+}
+
+/// A server's identities, and what it does with clients that have one or none.
+#[derive(Clone)]
+pub struct ServerIdentity {
+    pub(crate) keys: Vec<Arc<dyn IdentityKey>>,
+    pub(crate) known_peers: Arc<KnownPeers>,
+    pub(crate) denied: Option<Arc<DeniedIdentities>>,
+    pub(crate) anonymous_clients: bool,
+    pub(crate) without_clock: bool,
+}
+
+impl ServerIdentity {
+    /// Creates the configuration of a server with these identity keys: of several identities, of which the client's
+    /// server name selects one, and the first one is used otherwise; of the current and the previous epoch; and of
+    /// several authorities.
+    ///
+    /// # Defaults
+    ///
+    /// Public parts of the keys of 64 clients are kept in memory. Nobody is denied. Clients that offer no identity are
+    /// refused, unless they must have a certificate. A server that does not know the time refuses identities.
+    pub fn new(keys: impl IntoIterator<Item = Arc<dyn IdentityKey>>) -> Self {
+        Self {
+            keys: keys.into_iter().collect(),
+            known_peers: Arc::new(KnownPeers::new(DEFAULT_KNOWN_PEERS)),
+            denied: None,
+            anonymous_clients: false,
+            without_clock: false,
+        }
+    }
+
+    /// Sets the store of public parts, which may be shared by configurations.
+    #[must_use]
+    pub fn known_peers(self, known_peers: Arc<KnownPeers>) -> Self {
+        Self { known_peers, ..self }
+    }
+
+    /// Sets the list of clients that are denied.
+    #[must_use]
+    pub fn denied(self, denied: Arc<DeniedIdentities>) -> Self {
+        Self { denied: Some(denied), ..self }
+    }
+
+    /// Sets whether clients may connect that prove no identity at all, neither by an identity key nor by a certificate.
+    #[must_use]
+    pub fn anonymous_clients(self, anonymous_clients: bool) -> Self {
+        Self { anonymous_clients, ..self }
+    }
+
+    /// Sets whether a server that does not know the time accepts keys whose epoch may be over. The summary then has
+    /// `time_unchecked`.
+    #[must_use]
+    pub fn accept_without_clock(self, without_clock: bool) -> Self {
+        Self { without_clock, ..self }
+    }
+}
+
+/// Checks that the epoch of a key is not over. Returns whether the time is unknown, if that is accepted.
+pub(crate) fn check_epoch(
+    parameters: &IdentityParameters,
+    now: Now,
+    without_clock: bool,
+) -> Result<bool, IdentityRefused> {
+    match now.unix {
+        Some(now) if now.as_secs() > parameters.not_after() => Err(IdentityRefused::Expired),
+        Some(_) => Ok(false),
+        None if without_clock => Ok(true),
+        None => Err(IdentityRefused::ClockUnknown),
+    }
+}
+
+impl fmt::Debug for ClientIdentity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ClientIdentity").field("identity", self.key.identity()).finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for ServerIdentity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let identities: Vec<_> = self.keys.iter().map(|key| key.identity()).collect();
+        f.debug_struct("ServerIdentity").field("identities", &identities).finish_non_exhaustive()
+    }
+}
