@@ -155,8 +155,8 @@ pub use cert::{
     CertificateIdentity, Credential, LearnedIssuers, PeerIdentity, Revocation, Stapling, Trust, Validity, VerifiedPeer,
 };
 pub use config::{
-    ClientAuthentication, ClientConfig, ClientIdentity, Common, ConfigBuilder, Configuration, Datagrams, KeyLog, ServerAddress,
-    ServerConfig, ServerIdentity, Trace, TraceEvent,
+    ClientAuthentication, ClientConfig, ClientIdentity, Common, ConfigBuilder, Configuration, Datagrams, KeyLog,
+    ServerAddress, ServerConfig, ServerIdentity, Trace, TraceEvent,
 };
 #[cfg(terse_testing)]
 pub use config::{Defence, Fault};
@@ -164,7 +164,9 @@ pub use connection::{Connection, Event};
 #[cfg(terse_testing)]
 pub use endpoint::Undefended;
 pub use endpoint::{AddressChange, ConnectionHandle, Endpoint, EndpointCounters, EndpointEvent, EndpointLimits};
-pub use error::{ApiMisuse, CertificateError, Error, IdentityRefused, InvalidMessage, PeerIncompatible, PeerMisbehaved, StapleError};
+pub use error::{
+    ApiMisuse, CertificateError, Error, IdentityRefused, InvalidMessage, PeerIncompatible, PeerMisbehaved, StapleError,
+};
 pub use fallback_reason::FallbackReason;
 pub use handshake::SignatureRequest;
 pub use memory::Memory;

@@ -67,10 +67,8 @@ impl OfferedAgreement {
 
     /// Adds the extension `key_share` of the ClientHello; without a share it is empty, and the server selects a group.
     pub(super) fn offer(offered: Option<&Self>, extensions: &mut ExtensionsBuilder) -> Result<(), EncodeError> {
-        let shares = offered.map(|offered| KeyShareEntry {
-            group: offered.group,
-            key_exchange: offered.key_exchange.key_share(),
-        });
+        let shares = offered
+            .map(|offered| KeyShareEntry { group: offered.group, key_exchange: offered.key_exchange.key_share() });
         extensions.push(&KeyShareClientHello(List::Items(shares.as_slice())))
     }
 }

@@ -4,8 +4,8 @@ use alloc::vec::Vec;
 
 use pki_types::ServerName;
 
-use super::agreement::{HYBRID, OfferedAgreement};
 use super::ExpectServerHello;
+use super::agreement::{HYBRID, OfferedAgreement};
 use crate::cache;
 use crate::error::Error;
 use crate::handshake::certificate_types::CertificateTypes;

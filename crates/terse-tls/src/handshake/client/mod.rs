@@ -22,7 +22,8 @@ use crate::resume::{SessionOffer, SessionSaver, StoredSession};
 use crate::schedule::{Pending, Transcript};
 use crate::wire::{
     Cookie, EncodeError, ExtensionMessage, ExtensionType, HandshakeType, HelloVerifyRequest,
-    IdentityShareHelloRetryRequest, KeyShareHelloRetryRequest, PreSharedKeyServerHello, ProtocolVersion, Random, SelectedVersion, ServerHello, Transport,
+    IdentityShareHelloRetryRequest, KeyShareHelloRetryRequest, PreSharedKeyServerHello, ProtocolVersion, Random,
+    SelectedVersion, ServerHello, Transport,
 };
 
 mod agreement;
@@ -133,7 +134,8 @@ impl ExpectServerHello {
 
     /// Returns whether the ClientHello offers `version`. An identity alone is only for TLS 1.3.
     pub(super) fn offers(&self, version: ProtocolVersion) -> bool {
-        let has_use = version == ProtocolVersion::TLS_1_3 || self.identity.is_none() || self.config.trusts_certificates();
+        let has_use =
+            version == ProtocolVersion::TLS_1_3 || self.identity.is_none() || self.config.trusts_certificates();
         has_use && self.config.common.enables(version)
     }
 

@@ -11,9 +11,7 @@ use crate::handshake::Output;
 use crate::identity::{Authority, Identity, KnownPeers};
 use crate::proof::FinishedProof;
 use crate::time::Now;
-use crate::wire::{
-    EncodeError, ExtensionsBuilder, IdentityShareClientHello, IdentityShareServerHello,
-};
+use crate::wire::{EncodeError, ExtensionsBuilder, IdentityShareClientHello, IdentityShareServerHello};
 
 /// The identity that a client offers, and the one that it expects.
 pub(crate) struct OfferedIdentity {

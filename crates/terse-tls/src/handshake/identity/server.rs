@@ -73,8 +73,7 @@ pub(crate) fn select(
         return Err(IdentityRefused::OwnIdentity.into());
     }
     let algorithm = key.parameters().algorithm();
-    let (ephemeral, sent) =
-        split_key_exchange(algorithm, share.key_exchange).ok_or(IdentityRefused::IllegalLength)?;
+    let (ephemeral, sent) = split_key_exchange(algorithm, share.key_exchange).ok_or(IdentityRefused::IllegalLength)?;
     let public_part = match sent {
         [] if algorithm.public_part_len() > 0 => identity.known_peers.find(share.authority, &client),
         sent => Some(sent.into()),
@@ -123,10 +122,8 @@ impl IdentityAgreement {
         let secret = PublicValues { parameters: key.parameters(), client, server }.secret(&terms, hybrid);
         let own_part = if self.sends_own { key.public_part() } else { &[] };
         let identity = if self.is_named { key.identity().encoded() } else { &[] };
-        let answer = IdentityAnswer {
-            identity: identity.into(),
-            key_exchange: [own_ephemeral.public(), own_part].concat(),
-        };
+        let answer =
+            IdentityAnswer { identity: identity.into(), key_exchange: [own_ephemeral.public(), own_part].concat() };
         Ok((answer, secret))
     }
 

@@ -24,8 +24,8 @@ use crate::summary::{CachedObject as Cached, EarlyDataStatus};
 use crate::wire::{
     CachedCertificateRequest, Certificate, CertificateAuthorities, CertificateEntry, CertificateRequest,
     CertificateType, CertificateVerify, DistinguishedName, EarlyData, EncryptedExtensions, ExtensionsBuilder, Finished,
-    HandshakeType, List, PreSharedKeyServerHello, ProtocolVersion, Random,
-    SelectedVersion, ServerHello, SignatureAlgorithms, SignatureAlgorithmsCert, SignatureScheme, Transport,
+    HandshakeType, List, PreSharedKeyServerHello, ProtocolVersion, Random, SelectedVersion, ServerHello,
+    SignatureAlgorithms, SignatureAlgorithmsCert, SignatureScheme, Transport,
 };
 
 /// Answers a ClientHello with the whole flight.
@@ -318,7 +318,8 @@ impl PartialFlight {
         config.common.log_secret("EXPORTER_SECRET", &client_random, exporter.expose());
         output.link.new_keys(&EpochKeys::Tls13(send.clone()))?;
         output.link.end_of_flight()?;
-        let handshaking = Handshaking { config, transcript, client, main, send, receive, exporter, cache, tickets, identity };
+        let handshaking =
+            Handshaking { config, transcript, client, main, send, receive, exporter, cache, tickets, identity };
         if let Some(client_type) = asked {
             return Ok(State::Certificate(Box::new(ExpectCertificate { handshaking, client_type })));
         }

@@ -213,7 +213,8 @@ fn hello_retry_request(
     let mut cookie = Vec::from(if has_cookie { &[0; COOKIE_LEN][..] } else { &[] });
     output.rng.fill(&mut cookie)?;
     let legacy_session_id_echo = transport.legacy_session_id_echo(offer.hello.legacy_session_id);
-    let request = RetryRequest { suite, requested: Some(requested), cookie: &cookie, legacy_session_id_echo, transport };
+    let request =
+        RetryRequest { suite, requested: Some(requested), cookie: &cookie, legacy_session_id_echo, transport };
     let mut transcript = transcript.replace_by_hash();
     output.send(HandshakeType::SERVER_HELLO, &Encoded(&request.to_vec()?), &mut transcript)?;
     output.link.compatibility_point()?;

@@ -19,8 +19,9 @@ use crate::resume::Binding;
 use crate::time::Now;
 use crate::wire::{
     CertificateAuthorities, CipherSuite, ClientHello, EarlyData, Encode, ExtensionType, Extensions,
-    IdentityShareClientHello, KeyShareClientHello, KeyShareEntry, PreSharedKeyClientHello, ProtocolVersion, PskKeyExchangeMode,
-    PskKeyExchangeModes, SignatureAlgorithms, SignatureAlgorithmsCert, SignatureScheme, SupportedGroups, Transport,
+    IdentityShareClientHello, KeyShareClientHello, KeyShareEntry, PreSharedKeyClientHello, ProtocolVersion,
+    PskKeyExchangeMode, PskKeyExchangeModes, SignatureAlgorithms, SignatureAlgorithmsCert, SignatureScheme,
+    SupportedGroups, Transport,
 };
 
 /// A ClientHello with the extensions that the server uses, each parsed.
