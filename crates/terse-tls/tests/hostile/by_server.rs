@@ -1,4 +1,4 @@
-//! What a client refuses after the ServerHello, and with which alert. The server is hostile.
+//! A server is hostile: these tests show what a client refuses after the ServerHello, and with which alert.
 
 use terse_testkit::fault::{add_extension, edit_body, edit_extensions, message, remove_extension, set_extension};
 use terse_testkit::pair::Side;
@@ -134,7 +134,7 @@ fn certificate() {
             TLS12 => (&[0; 3], b"\0\0\x06\0\0\x03no!"),
             _ => (&[0; 4], b"\0\0\0\x08\0\0\x03no!\0\0"),
         };
-        // Valid, and somebody else's.
+        // The certificate is valid, and somebody else's.
         let options = terse_pki::LeafOptions::new(SERVER_NAME, validity());
         let other = certificate_of(version, &Pki::shared(CHAIN).authority.issue(&options).unwrap());
         let usage = CertificateError::WrongUsage;

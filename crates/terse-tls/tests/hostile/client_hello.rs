@@ -1,4 +1,4 @@
-//! What a server refuses in a ClientHello, and with which alert.
+//! These tests show what a server refuses in a ClientHello, and with which alert.
 
 use alloc::sync::Arc;
 use std::sync::Mutex;
@@ -371,7 +371,7 @@ fn pre_shared_key() {
     );
 }
 
-/// RFC 9846, 4.2.2: nothing but a few extensions may change.
+/// Only a few extensions may change in the second ClientHello (RFC 9846, 4.2.2).
 #[test]
 fn second_client_hello() {
     let second =

@@ -1,4 +1,4 @@
-//! What a client refuses in a ServerHello, and in what is agreed on with it, and with which alert.
+//! These tests show what a client refuses in a ServerHello, and in what is agreed on with it, and with which alert.
 
 use alloc::sync::Arc;
 use std::sync::Mutex;
