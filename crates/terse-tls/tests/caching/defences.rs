@@ -166,7 +166,7 @@ fn parallel_connections(world: &mut World) -> bool {
     first.is_some() && first == second
 }
 
-/// The same, of one connection after the other.
+/// An observer sees that two connections, one after the other, are of one client.
 fn watched_twice(world: &mut World) -> bool {
     let [first, second] = [0; 2].map(|_| world.connect().unwrap().offer.ticket());
     first.is_some() && first == second

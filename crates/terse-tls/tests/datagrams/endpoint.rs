@@ -134,7 +134,7 @@ fn extensions_len(rest: &[u8]) -> usize {
     usize::from(u16::from_be_bytes([rest[at], rest[at + 1]]))
 }
 
-/// RFC 9147, 5.1
+/// Without a cookie, an address gets at most three times what it sent (RFC 9147, 5.1).
 #[test]
 fn without_a_cookie_nobody_gets_more_than_three_times_what_it_sent() {
     let flight = |undefended| {
@@ -269,7 +269,7 @@ fn the_oldest_that_did_not_get_far_makes_room() {
     world.connected(address(2, 7));
 }
 
-/// RFC 6347, 4.2.8
+/// A client that lost its connection may begin another one from the same address (RFC 6347, 4.2.8).
 #[test]
 fn a_client_that_lost_its_connection_begins_another_from_the_same_address() {
     let mut world = World::new(setup(None), EndpointLimits::default());
@@ -311,7 +311,7 @@ fn moved(address_change: AddressChange) -> (World, ConnectionHandle) {
     (world, handle)
 }
 
-/// RFC 9146, 6
+/// A connection moves to another address with its connection ID (RFC 9146, 6).
 #[test]
 fn a_connection_moves_with_its_connection_id() {
     let event = EndpointEvent::AddressChanged { from: address(1, 4000), to: address(1, 5000) };

@@ -86,7 +86,7 @@ pub(crate) fn entries(version: ProtocolVersion) -> Vec<Case> {
     ]
 }
 
-/// RFC 9846, 4.3
+/// An extension in a Certificate that does not belong there is refused (RFC 9846, 4.3).
 #[test]
 fn misplaced_extension_of_a_certificate() {
     let misplaced = PeerMisbehaved::MisplacedExtension(Ext::KEY_SHARE);
@@ -113,7 +113,7 @@ fn cached_certificate() {
     }
 }
 
-/// RFC 8422, 5.7 and 5.11
+/// A server refuses wrong key exchanges of a client (RFC 8422, 5.7 and 5.11).
 #[test]
 fn client_key_exchange() {
     const CKE: HandshakeType = HandshakeType::CLIENT_KEY_EXCHANGE;

@@ -52,7 +52,7 @@ fn caching_replies() {
     }
 }
 
-/// RFC 9846, 4.4.2
+/// A client refuses wrong CertificateRequests (RFC 9846, 4.4.2).
 #[test]
 fn certificate_request() {
     let illegal = |name, alter, error: Error| case(name, CR, alter, error, Alert::ILLEGAL_PARAMETER);
@@ -93,7 +93,7 @@ fn certificate_request() {
     );
 }
 
-/// RFC 5246, 7.4.4
+/// A client refuses wrong CertificateRequests of TLS 1.2 (RFC 5246, 7.4.4).
 #[test]
 fn certificate_request_of_tls12() {
     let decode = |name, alter, error: InvalidMessage| case(name, CR, alter, error, Alert::DECODE_ERROR);
@@ -116,7 +116,7 @@ fn certificate_request_of_tls12() {
     );
 }
 
-/// RFC 9846, 4.5.1; RFC 5246, 7.4.2
+/// A client refuses wrong Certificate messages (RFC 9846, 4.5.1; RFC 5246, 7.4.2).
 #[test]
 fn certificate() {
     for version in VERSIONS {
@@ -158,7 +158,7 @@ fn certificate() {
     }
 }
 
-/// RFC 8422, 5.4
+/// A client refuses wrong ServerKeyExchanges (RFC 8422, 5.4).
 #[test]
 fn server_key_exchange() {
     let illegal = |name, alter, error: Error| case(name, SKE, alter, error, Alert::ILLEGAL_PARAMETER);

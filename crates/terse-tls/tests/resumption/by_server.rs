@@ -156,7 +156,7 @@ fn early_data_after_a_hello_retry_request() {
     check(world, EE, accept, error, Alert::UNSUPPORTED_EXTENSION);
 }
 
-/// docs/caching.md, 4.6
+/// A server must not reply to the caching extensions when it resumes (docs/caching.md, 4.6).
 #[test]
 fn a_caching_reply_beside_a_key() {
     for body in [&b""[..], &[0, 0], &[0, 1, 1]] {

@@ -86,7 +86,7 @@ fn follows_upon_each_other() {
     }
 }
 
-/// RFC 9846, C.4
+/// A client shows a ticket only once (RFC 9846, C.4).
 #[test]
 fn a_ticket_is_shown_once() {
     for kept in Kept::BOTH {

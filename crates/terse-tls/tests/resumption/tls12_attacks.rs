@@ -298,7 +298,7 @@ fn a_missing_change_cipher_spec() {
     }
 }
 
-/// docs/caching.md, 4.6
+/// A server must not reply to the caching extensions when it resumes (docs/caching.md, 4.6).
 #[test]
 fn a_caching_reply_in_a_resumed_server_hello() {
     for kept in Kept::BOTH {
