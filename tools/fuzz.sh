@@ -15,8 +15,8 @@ host=$(rustc -vV | sed -n 's/^host: //p')
 cargo=${CARGO:-cargo}
 binaries=${CARGO_TARGET_DIR:-target}/$host/fuzz
 
-# What `cargo fuzz` does, without a nightly compiler: coverage counters and traced comparisons in all crates. With
-# --target, build scripts get none of this.
+# These flags do what `cargo fuzz` does, without a nightly compiler: they add coverage counters and traced comparisons to all
+# crates. With --target, build scripts get none of this.
 build() {
     RUSTFLAGS="-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
         -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
@@ -61,7 +61,7 @@ run() { # seconds target
 }
 
 merge() { # target directory
-    # By edges alone: a corpus that is checked in is to be small.
+    # Inputs are chosen by edges alone: a corpus that is checked in is to be small.
     "$binaries/$1" -merge=1 -use_counters=0 -max_len="$(max_len "$1")" "fuzz/corpus/$1" "$2" 2>&1 | grep '^MERGE-OUTER'
 }
 
@@ -78,7 +78,7 @@ case $command in
         [ "$#" = 0 ] || targets=$*
         echo "fuzz: building the targets"
         build
-        # As many at a time as there are processors.
+        # As many targets run at a time as there are processors.
         findings=$(mktemp)
         running=0
         for target in $targets; do
@@ -112,7 +112,7 @@ case $command in
         for target in $targets; do
             mkdir -p "fuzz/corpus/$target"
             case $target in
-                # A recording of every mode, under its name: tests count on them.
+                # A recording of every mode is kept under the mode's name: tests count on them.
                 client | server | pair | datagram_client | datagram_server | endpoint) cp "$seeds/$target"/* "fuzz/corpus/$target" ;;
                 *) merge "$target" "$seeds/$target" ;;
             esac

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Whether each crate that is published can be packaged: without a warning, and with a README and both licences. Nothing is
+# Checks that each published crate can be packaged, without a warning and with a README and both licences. Nothing is
 # compiled, and no registry is asked: cargo takes the dependencies that Cargo.lock names from what an earlier build loaded.
 set -eu
 cd "$(dirname "$0")/.."

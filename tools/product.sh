@@ -1,6 +1,6 @@
 #!/bin/sh
-# Whether the command is free of test code, built as README.md says. Every build of terse-tls with `--cfg terse_testing`
-# holds a mark. That this looks for the right one is shown by a debug build of this checkout, which must have it.
+# Checks that the command is free of test code if it is built as README.md says. Every build of terse-tls with
+# `--cfg terse_testing` holds a mark. A debug build of this checkout must have it, which shows that the mark is the right one.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -19,7 +19,7 @@ echo "$tree" | grep terse-testkit && fail "the default members depend on test co
 $cargo build --quiet --release
 grep -qF "$mark" "$target/release/terse" && fail "$target/release/terse has test code in it"
 
-# The same packages as `make unit`, so that nothing is compiled for this alone.
+# The debug build takes the same packages as `make unit`, so that nothing is compiled for this alone.
 $cargo build --quiet --workspace --exclude terse-bench --bin terse
 grep -qF "$mark" "$target/debug/terse" || fail "$target/debug/terse has no mark of test code: this check cannot fail"
 echo "make product: no test code in $target/release/terse"

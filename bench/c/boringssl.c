@@ -1,4 +1,4 @@
-/* BoringSSL, for DTLS 1.3: a BIO of our own on the pipes. It makes no cookies, and offers all three suites of TLS 1.3. */
+/* BoringSSL, for DTLS 1.3, with a BIO of our own on the pipes. It makes no cookies, and offers all three suites of TLS 1.3. */
 
 #include <openssl/bio.h>
 #include <openssl/err.h>
@@ -25,10 +25,10 @@ struct connection {
     int side;
 };
 
-/* Of all worlds: its callback for the time says nothing but which connection asks. */
+/* The clock serves all worlds: BoringSSL's callback for the time says only which connection asks. */
 static int64_t (*now)(void);
 
-/* When that clock began. */
+/* The time at which that clock began. */
 static time_t beginning;
 
 static int boringssl_failed(const char *what) {
@@ -100,7 +100,7 @@ static int use_certificates(SSL_CTX *context, const char *root, const char *chai
     return well;
 }
 
-/* Of the tickets of one connection the last one is kept. */
+/* Keeps the last ticket of each connection. */
 static int keep_session(SSL *ssl, SSL_SESSION *session) {
     struct connection *connection = BIO_get_data(SSL_get_rbio(ssl));
     SSL_SESSION_free(connection->world->session);
@@ -145,10 +145,10 @@ static void *make_world(const struct settings *settings) {
     return world;
 }
 
-/* As others have it by default. Its own is 400. */
+/* The first timeout that others have by default, in milliseconds. BoringSSL's own is 400. */
 #define INITIAL_TIMEOUT 1000
 
-/* The smallest that it takes. */
+/* The smallest MTU that BoringSSL accepts. */
 #define MIN_MTU (256 - 28)
 
 static void *make_connection(void *made, int side) {

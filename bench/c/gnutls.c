@@ -1,4 +1,4 @@
-/* GnuTLS 3.7: everything as it is by default, but for the algorithms. */
+/* GnuTLS 3.7, with its defaults except for the algorithms. */
 
 #include <errno.h>
 #include <gnutls/dtls.h>
@@ -58,7 +58,7 @@ static ssize_t push(gnutls_transport_ptr_t made, const void *data, size_t len) {
     return (ssize_t)len;
 }
 
-/* What belongs together is one datagram, as with `sendmsg`. */
+/* Sends the parts of one call as one datagram, as `sendmsg` does. */
 static ssize_t push_datagram(gnutls_transport_ptr_t made, const giovec_t *parts, int count) {
     unsigned char datagram[MTU];
     size_t len = 0;

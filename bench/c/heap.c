@@ -1,4 +1,4 @@
-/* malloc and its family for the whole process, C and Rust alike, with counts of the bytes in use by each side.
+/* This file replaces malloc and its family for the whole process, C and Rust alike, and counts the bytes in use by each side.
  *
  * What is counted is what was asked for, without the allocator's own overhead. A block knows its size and side, so that
  * freeing it is counted where allocating it was. While realloc runs, both blocks count: they may exist at once.
@@ -20,7 +20,7 @@ void __libc_free(void *block);
 #define SIDES 3
 #define PAGE 4096
 
-/* Directly before every block that is handed out. */
+/* This header lies directly before every block that is handed out. */
 struct header {
     size_t size;
     uint32_t before; /* bytes from the start of glibc's block */
@@ -35,14 +35,14 @@ struct count {
 static __thread uint32_t current;
 static __thread struct count counts[SIDES];
 
-/* What follows on this thread is of `side`; returns which side it was before. */
+/* Counts what follows on this thread for `side`. Returns the side that it was counted for before. */
 uint32_t terse_bench_heap_side(uint32_t side) {
     uint32_t before = current;
     current = side < SIDES ? side : 0;
     return before;
 }
 
-/* The bytes in use by `side`; the peak is counted anew from there. */
+/* Returns the bytes in use by `side`, and counts its peak anew from there. */
 int64_t terse_bench_heap_start(uint32_t side) {
     counts[side].peak = counts[side].in_use;
     return counts[side].in_use;

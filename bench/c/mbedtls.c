@@ -196,13 +196,13 @@ static int set_up_datagrams(struct connection *connection) {
     return mbedtls_ssl_set_client_transport_id(&connection->ssl, client_address, sizeof client_address);
 }
 
-/* Its servers take no fragments of a ClientHello. */
+/* Mbed TLS's servers accept no fragments of a ClientHello. */
 static void choose_mtu(struct connection *connection) {
     int is_hello = connection->side == CLIENT && connection->ssl.MBEDTLS_PRIVATE(state) <= MBEDTLS_SSL_SERVER_HELLO;
     mbedtls_ssl_set_mtu(&connection->ssl, is_hello ? MTU : (uint16_t)connection->world->mtu);
 }
 
-/* The client has its cookie; its next ClientHello begins anew. */
+/* Starts the handshake anew, for the next ClientHello of a client that has its cookie by now. */
 static int begin_anew(struct connection *connection) {
     int result = mbedtls_ssl_session_reset(&connection->ssl);
     return result != 0 ? result : set_up_datagrams(connection);
@@ -315,7 +315,7 @@ static int64_t deadline(void *connection) {
     return ((struct connection *)connection)->final;
 }
 
-/* It looks at its timer whenever it is called; once connected, it sets none. */
+/* Mbed TLS looks at its timer whenever it is called. Once connected, it sets none. */
 static int expire(void *made, struct pipe *in, struct pipe *out) {
     return handshake(made, in, out);
 }

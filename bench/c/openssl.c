@@ -1,4 +1,4 @@
-/* OpenSSL 3: a BIO of our own on the pipes, everything else as it is by default. */
+/* OpenSSL 3, with a BIO of our own on the pipes and its defaults otherwise. */
 
 #include <openssl/err.h>
 #include <openssl/hmac.h>
@@ -88,7 +88,7 @@ static int use_certificates(SSL_CTX *context, const char *root, const char *chai
     return well;
 }
 
-/* As `openssl s_server` does it. */
+/* Does what `openssl s_server` does. */
 static int make_cookie(SSL *ssl, unsigned char *cookie, unsigned *len) {
     (void)ssl;
     return HMAC(EVP_sha1(), cookie_secret, sizeof cookie_secret, client_address, sizeof client_address, cookie, len) !=

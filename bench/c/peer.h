@@ -23,10 +23,10 @@ struct pipe {
     size_t largest; /* datagram; 0: they are a stream */
 };
 
-/* The length of a datagram, in little endian, takes so many bytes. */
+/* The number of bytes of a datagram's length, which is in little endian. */
 #define PREFIX 2
 
-/* The largest datagram of those who can cut messages, in bytes. */
+/* The largest datagram, in bytes, of libraries that can cut messages into fragments. */
 #define MTU 1232
 
 /* What both sides are made for. Texts are PEM, and end with a zero. */
@@ -47,10 +47,10 @@ struct settings {
 
 enum { CLIENT, SERVER };
 
-/* Answers of `handshake`. */
+/* What `handshake` returns. */
 enum { FAILED = -1, WAITS, DONE };
 
-/* A time that does not come. */
+/* A time that never comes. */
 #define NEVER INT64_MAX
 
 struct peer {
@@ -62,14 +62,14 @@ struct peer {
     int (*handshake)(void *connection, struct pipe *in, struct pipe *out);
     /* Whether a finished handshake resumed a session. */
     int (*resumed)(void *connection);
-    /* How many bytes were read: 0 if there are none, or FAILED. */
+    /* Returns how many bytes were read, which is 0 if there are none, or FAILED. */
     long (*read)(void *connection, struct pipe *in, struct pipe *out, void *buffer, size_t room);
-    /* All of it, or FAILED. */
+    /* Writes all of it, or returns FAILED. */
     int (*write)(void *connection, struct pipe *in, struct pipe *out, const void *data, size_t len);
     /* When `expire` is to be called, unless something comes before, or NEVER. Both are NULL, and `mtu` is not looked at,
      * where the library has a clock of its own. */
     int64_t (*deadline)(void *connection);
-    /* Does what is due: FAILED, or anything else. */
+    /* Does what is due. Returns FAILED if that fails, and any other value if not. */
     int (*expire)(void *connection, struct pipe *in, struct pipe *out);
     /* A client keeps its session first. */
     void (*end)(void *connection);
@@ -85,19 +85,19 @@ static const char *last_error(void) {
     return error_text;
 }
 
-/* Says why; the answer is for functions whose failure is no DONE. */
+/* Prints the reason. The return value is for functions that fail with something else than DONE. */
 __attribute__((unused)) static int failed(const char *what, long code, const char *text) {
     snprintf(error_text, sizeof error_text, "%s: %ld %s", what, code, text);
     return FAILED;
 }
 
-/* Where the client is, for those who make cookies of that. */
+/* The client's address, for libraries that make their cookies from it. */
 __attribute__((unused)) static const unsigned char client_address[6] = {192, 0, 2, 1, 0x16, 0x33};
 
-/* What the server makes cookies with. */
+/* The key with which the server makes cookies. */
 __attribute__((unused)) static unsigned char cookie_secret[32] = "nobody else knows this, for sure";
 
-/* What can be read at once: all, or one datagram. */
+/* Returns what can be read at once: all bytes of a stream, or one datagram. */
 __attribute__((unused)) static unsigned char *pipe_peek(struct pipe *pipe, size_t *len) {
     unsigned char *start = pipe->bytes + pipe->start;
     *len = pipe->end - pipe->start;
@@ -108,7 +108,7 @@ __attribute__((unused)) static unsigned char *pipe_peek(struct pipe *pipe, size_
     return start;
 }
 
-/* What of a datagram there is no room for is lost. */
+/* Reads bytes of a stream, or one datagram. The part of a datagram that does not fit is lost. */
 __attribute__((unused)) static size_t pipe_read(struct pipe *pipe, void *buffer, size_t room) {
     size_t whole;
     const unsigned char *start = pipe_peek(pipe, &whole);
@@ -121,7 +121,7 @@ __attribute__((unused)) static size_t pipe_read(struct pipe *pipe, void *buffer,
     return len;
 }
 
-/* All of it or nothing. */
+/* Writes all of it or nothing. */
 __attribute__((unused)) static size_t pipe_write(struct pipe *pipe, const void *data, size_t len) {
     if (len + PREFIX > PIPE_CAPACITY - pipe->end || (pipe->largest > 0 && len > pipe->largest)) {
         return 0;

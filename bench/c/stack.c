@@ -1,4 +1,4 @@
-/* A call whose stack is measured: the region below is painted before, and looked at after.
+/* Measures the stack of a call: the region below is painted before the call, and looked at after it.
  *
  * What must always hold: `paint`, the call and `depth` are made by one frame, so that their frames begin at one place;
  * a call that is counted is entered through `terse_bench_counted_call`, which callgrind knows by its name. */
@@ -17,7 +17,8 @@ __attribute__((noinline)) static void paint(void) {
     }
 }
 
-/* Bytes from the deepest word that is no paint. Reading what was not written is the purpose. */
+/* Returns how many bytes of the stack were used, down to the deepest word that is no paint. It reads memory that was never
+ * written, on purpose. */
 #pragma GCC diagnostic ignored "-Wuninitialized"
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 __attribute__((noinline)) static size_t depth(void) {

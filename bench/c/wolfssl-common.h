@@ -1,4 +1,4 @@
-/* What both builds of wolfSSL have: the TLS that is measured, and no other. */
+/* These settings are common to both builds of wolfSSL: they enable the TLS that is measured, and no other. */
 
 #define WOLFSSL_TLS13
 #ifdef DATAGRAMS /* an object of its own: what has them takes more memory for TLS as well */

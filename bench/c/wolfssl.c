@@ -45,12 +45,12 @@ static int wolfssl_failed(const char *what, int code) {
     return failed(what, code, wolfSSL_ERR_error_string((unsigned long)code, text));
 }
 
-/* In DTLS 1.2 it cuts no hello, and keeps at most 21 records of a flight: so many bytes are enough for both, with three RSA
+/* In DTLS 1.2 wolfSSL cuts no hello, and keeps at most 21 records of a flight: so many bytes are enough for both, with three RSA
  * certificates, and fill three packets of 127. */
 #define LEAST_MTU_12 208
 
-/* In DTLS 1.3 its servers take no fragments of a ClientHello, and give those of a HelloRetryRequest a type that there is not
- * (6, for 2). */
+/* In DTLS 1.3 wolfSSL's servers accept no fragments of a ClientHello, and give fragments of a HelloRetryRequest a type that does
+ * not exist (6, for 2). */
 static void choose_mtu(struct connection *connection) {
 #ifdef WOLFSSL_DTLS
     size_t least = connection->world->tls13 ? 0 : LEAST_MTU_12, mtu = connection->world->mtu;
@@ -62,7 +62,7 @@ static void choose_mtu(struct connection *connection) {
 #endif
 }
 
-/* Whether it begins with one of the first messages of a handshake: ClientHello, ServerHello, HelloVerifyRequest. */
+/* Whether a datagram begins with one of the first messages of a handshake: ClientHello, ServerHello, HelloVerifyRequest. */
 static int is_hello(const void *data, size_t len) {
     const unsigned char *datagram = data;
     return len > 13 && datagram[0] == 22 && datagram[3] == 0 && datagram[4] == 0 && datagram[13] <= 3;
@@ -177,7 +177,8 @@ static int offer_session(struct connection *connection) {
     return session == NULL || wolfSSL_set_session(connection->ssl, session) == WOLFSSL_SUCCESS;
 }
 
-/* In TLS 1.3 the first one, for ever: wolfSSL numbers the tickets of a chain of sessions, and ends it after 255. */
+/* In TLS 1.3 the client keeps its first session for ever: wolfSSL numbers the tickets of a chain of sessions, and ends the
+ * chain after 255. */
 static void keep_session(struct connection *connection) {
     struct world *world = connection->world;
     if (world->session == NULL || !world->tls13) {
@@ -242,7 +243,7 @@ static struct connection *on(void *connection, struct pipe *in, struct pipe *out
     return here;
 }
 
-/* The timer is the application's, and runs from when it begins to wait, as in wolfSSL's own. */
+/* The timer is the application's. It runs from when the application begins to wait, as wolfSSL's own timer does. */
 static void begin_to_wait(struct connection *connection) {
 #ifdef WOLFSSL_DTLS
     connection->waits_since = now();

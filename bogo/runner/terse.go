@@ -1,5 +1,5 @@
-// What RFCs leave open, and BoringSSL's runner takes only as BoringSSL does it: in DTLS 1.3, and which alert is sent. The
-// runner's own functions call these, where terse.sed changes them.
+// This file is about choices that RFCs leave open, of which BoringSSL's runner accepts only BoringSSL's: some in DTLS 1.3, and
+// which alert is sent. The runner's own functions call the functions here, where terse.sed changes them.
 
 package runner
 
@@ -14,13 +14,13 @@ import (
 	"golang.org/x/crypto/cryptobyte"
 )
 
-// otherError is what the shim ends a test with where BoringSSL ends it with another error or alert.
+// otherError is how the shim ends a test that BoringSSL ends with another error or alert.
 type otherError struct {
-	// Error is printed by the shim. Empty: one of those that ErrorMap has for BoringSSL's.
+	// Error is what the shim prints. If it is empty, the shim prints one of those that ErrorMap has for BoringSSL's error.
 	Error string
-	// LocalError is the runner's, such as "remote error: " and an alert. Empty: the same as with BoringSSL.
+	// LocalError is the runner's error, such as "remote error: " and an alert. If it is empty, it is the same as with BoringSSL.
 	LocalError string
-	// Reason says why.
+	// Reason says why the shim differs from BoringSSL.
 	Reason string
 }
 
@@ -39,7 +39,7 @@ func otherErrorOf(test *testCase) (found otherError) {
 	return found
 }
 
-// expectedErrorsOf are those that the shim may print.
+// expectedErrorsOf returns the errors that the shim may print.
 func expectedErrorsOf(test *testCase) []string {
 	if other := otherErrorOf(test); other.Error != "" {
 		return []string{other.Error}
@@ -47,7 +47,7 @@ func expectedErrorsOf(test *testCase) []string {
 	return translateExpectedError(test.expectedError)
 }
 
-// expectedLocalErrorOf is the runner's own.
+// expectedLocalErrorOf returns the error that the runner itself is to see.
 func expectedLocalErrorOf(test *testCase) string {
 	if other := otherErrorOf(test); other.LocalError != "" {
 		return other.LocalError
@@ -151,7 +151,7 @@ func (c *Conn) takeACK(data []byte) error {
 		if place < 0 {
 			return fmt.Errorf("dtls: an ACK of %+v, but expected are %+v", number, c.expectedACK)
 		}
-		forgotten := 0 // The shim remembers so many and no more.
+		forgotten := 0 // The shim remembers a limited number of records.
 		if last == nil {
 			forgotten = min(place, max(0, len(c.expectedACK)-shimConfig.MaxACKBuffer))
 		}
@@ -168,7 +168,7 @@ func (c *Conn) forgetACK() {
 	}
 }
 
-// takeACKs reads ACKs until every record was acknowledged that is to be. All of them may have come before.
+// takeACKs reads ACKs until every expected record was acknowledged. All ACKs may have come before.
 func (c *DTLSController) takeACKs(epoch uint16) {
 	if c.flush() != nil {
 		return

@@ -39,7 +39,7 @@ static void copy(uint16_t *to, const struct list *list) {
     }
 }
 
-/* Those of DTLS 1.3 by their code points, the others by name. */
+/* Sets the suites: those of DTLS 1.3 by their code points, the others by name. */
 static void set_suites(void) {
     char names[MOST * 50] = "";
     uint16_t suites[MOST];
@@ -91,7 +91,7 @@ static void set_certificates(void) {
     SSL_CTX_set_verify(context, verify_mode(), NULL);
 }
 
-/* RFC 7250 */
+/* Judges the raw public key of the peer (RFC 7250). */
 static enum ssl_verify_result_t judge_raw_key(SSL *ssl, uint8_t *alert) {
     EVP_PKEY *key = SSL_get0_peer_rpk(ssl);
     uint8_t *bytes = NULL;
@@ -120,7 +120,7 @@ static void set_raw_keys(void) {
     }
 }
 
-/* RFC 9258: it imports every key, here with an empty context. */
+/* BoringSSL imports every pre-shared key (RFC 9258), here with an empty context. */
 static void set_psk(void) {
     const uint8_t *identity = (const uint8_t *)options.identity;
     SSL_CREDENTIAL *credential = SSL_CREDENTIAL_new_pre_shared_key(options.psk, options.psk_len, identity,
@@ -130,7 +130,7 @@ static void set_psk(void) {
     SSL_CTX_set_verify(context, SSL_VERIFY_NONE, NULL); /* else a client takes certificates as well */
 }
 
-/* `names` with commas, as a list of names with their lengths. */
+/* Turns `names`, which are separated by commas, into a list of names with their lengths. */
 static unsigned protocol_list(unsigned char *list, const char *names) {
     unsigned len = 0;
     while (*names != 0) {
@@ -143,7 +143,7 @@ static unsigned protocol_list(unsigned char *list, const char *names) {
     return len;
 }
 
-/* The server's preference decides. */
+/* Selects an application protocol: the server's preference decides. */
 static int select_protocol(SSL *ssl, const uint8_t **out, uint8_t *out_len, const uint8_t *in, unsigned in_len,
                            void *unused) {
     static unsigned char list[256];
@@ -223,7 +223,7 @@ static void say_why(int result) {
     ERR_clear_error();
 }
 
-/* What is set on a connection alone. */
+/* Sets what can only be set on a connection. */
 static void prepare(int again) {
     int datagram = options.datagram == 0 ? DATAGRAM : options.datagram;
     must(SSL_set_mtu(connection, (unsigned)(datagram < LEAST_DATAGRAM ? LEAST_DATAGRAM : datagram)), "MTU");

@@ -128,7 +128,7 @@ static int name_came(void *unused, mbedtls_ssl_context *ssl, const unsigned char
     return 0;
 }
 
-/* RFC 5705, 4, without a context. */
+/* Exports keying material without a context (RFC 5705, 4). */
 static int keys_came(void *unused, const unsigned char *master_secret, const unsigned char *key_block, size_t mac_len,
                      size_t key_len, size_t iv_len, const unsigned char client_random[32],
                      const unsigned char server_random[32], mbedtls_tls_prf_types prf) {
@@ -240,7 +240,7 @@ static void say_why(int error) {
     say("failed %d: %s", error, text);
 }
 
-/* The peer's certificate, where Mbed TLS leaves the judgement to its user. */
+/* Judges the peer's certificate where Mbed TLS leaves that to its user. */
 static int is_believed(void) {
     const mbedtls_x509_crt *peer = mbedtls_ssl_get_peer_cert(&connection);
     uint32_t flags = peer == NULL ? 0 : mbedtls_ssl_get_verify_result(&connection);
@@ -268,7 +268,7 @@ static void say_what_was_agreed_on(int resumed) {
     say("connected");
 }
 
-/* What a cookie is bound to. */
+/* Sets what a cookie is bound to. */
 static void set_transport_id(int socket) {
     struct sockaddr_storage peer;
     socklen_t len = sizeof peer;

@@ -1,4 +1,4 @@
-/* The command line, and the way of the data between a socket and the standard streams. */
+/* This file reads the command line, and moves data between a socket and the standard streams. */
 
 #include "peer.h"
 
@@ -24,7 +24,7 @@ struct options options = {
     .connection_id = -1,
 };
 
-/* How long a peer may take for its farewell, in milliseconds. */
+/* How long a peer may take to send its close_notify, in milliseconds. */
 #define FAREWELL 2000
 
 static void say_list(const char *format, va_list arguments) {
@@ -83,7 +83,7 @@ void wait_for_socket(int socket, int to_write) {
     poll(&wanted, 1, -1);
 }
 
-/* Hexadecimal code points with commas: `1301,c02b`. */
+/* Reads hexadecimal code points that are separated by commas, such as `1301,c02b`. */
 static void parse_list(struct list *list, const char *text) {
     while (*text != 0) {
         char *end;
@@ -248,7 +248,7 @@ static enum going take_data(void) {
     }
 }
 
-/* Closes as it should be: close_notify, end of stream, and the peer's. */
+/* Closes in the proper order: sends close_notify and the end of the stream, and waits for the peer's. */
 static void farewell(int stream) {
     char ignored[0x1000];
     struct pollfd wanted = {.fd = stream, .events = POLLIN};
@@ -269,7 +269,7 @@ static void farewell(int stream) {
     }
 }
 
-/* One connection. Whether it went well. */
+/* Runs one connection. Returns whether it went well. */
 static int converse(int stream, int again) {
     peer_closed = 0;
     if (!library_handshake(stream, again)) {

@@ -60,60 +60,60 @@ struct options {
 
 extern struct options options;
 
-/* A line on standard error. */
+/* Writes a line to standard error. */
 void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* The same, and the end: wrong use, or no such thing in this library. */
+/* Writes a line to standard error and ends the program: it was used wrongly, or this library lacks what was asked for. */
 void refuse(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
 
 void say_hex(const char *what, const unsigned char *bytes, size_t len);
 
-/* The contents of a file, which are never freed. */
+/* Returns the contents of a file, which are never freed. */
 unsigned char *contents(const char *path, size_t *len);
 
-/* Application data that has come. */
+/* Writes application data that has arrived to standard output. */
 void deliver(const void *data, size_t len);
 
-/* A socket that others can connect or send to. Says where. */
+/* Returns a socket that others can connect or send to, and prints its port. */
 int listening(void);
 
-/* The next connection, ours or that of the next peer at `listener`. A socket that blocks. */
+/* Returns the blocking socket of the next connection, ours or that of the next peer at `listener`. */
 int connected(int listener);
 
-/* What a library does. `library_` functions are the library's, everything else is peer.c's. */
+/* Each library implements the functions whose names begin with `library_`; peer.c has all others. */
 
 enum reading { READ_NOTHING = 0, READ_CLOSED = -1, READ_FAILED = -2 };
 
-/* Its name and version. */
+/* Returns the library's name and version. */
 const char *library_version(void);
 
-/* Once, with all options known. */
+/* Sets the library up. It is called once, when all options are known. */
 void library_setup(void);
 
-/* A handshake, on a socket that blocks. Whether it succeeded; says why it did not, and what was agreed on. `again`: the
- * session of the connection before may be resumed. */
+/* Makes a handshake on a blocking socket. Returns whether it succeeded, and prints what was agreed on or why it failed. With
+ * `again`, the session of the connection before may be resumed. */
 int library_handshake(int socket, int again);
 
-/* Data from a socket that does not block: how many bytes, or why none. */
+/* Reads data from a socket that does not block. Returns how many bytes, or why there are none. */
 int library_read(void *buffer, size_t room);
 
-/* In how many milliseconds it wants to send something again if nothing comes; -1: never. Asked for with datagrams alone,
- * and once the handshake is complete. */
+/* Returns in how many milliseconds the library wants to send something again if nothing comes, or -1 for never. It is called
+ * with datagrams alone, and once the handshake is complete. */
 int library_timeout(void);
 
-/* That time is over. */
+/* Tells the library that this time is over. */
 void library_timed_out(void);
 
-/* Whether everything was sent. */
+/* Sends application data. Returns whether everything was sent. */
 int library_write(const void *data, size_t len);
 
 /* Sends close_notify. */
 void library_close(void);
 
-/* Replaces the sending key, and asks for the same. */
+/* Replaces the sending key, and asks the peer to replace its own. */
 void library_update_keys(void);
 
-/* The connection is over. Its session is kept. */
+/* Ends a connection that is over, and keeps its session. */
 void library_end(void);
 
 /* Waits until the socket can be read, or written. */

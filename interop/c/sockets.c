@@ -1,4 +1,4 @@
-/* Sockets on loopback: TCP, and UDP, where a socket is connected to one peer at a time. */
+/* Sockets on loopback, over TCP and UDP. A UDP socket is connected to one peer at a time. */
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -18,7 +18,7 @@ static struct sockaddr_in loopback(int port) {
     return address;
 }
 
-/* Where we listen. */
+/* The address at which we listen. */
 static struct sockaddr_in own;
 
 int listening(void) {

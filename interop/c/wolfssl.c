@@ -279,7 +279,7 @@ static int ticket_came(WOLFSSL *ssl, const unsigned char *ticket, int len, void 
     return 0;
 }
 
-/* RFC 9146 */
+/* Asks for connection IDs (RFC 9146). */
 static void set_connection_id(void) {
 #ifdef WOLFSSL_DTLS_CID
     static unsigned char id[] = "connection-id-of-the-peer";
@@ -319,7 +319,7 @@ static void set_datagrams(int socket) {
     }
 }
 
-/* What is set on a connection alone. */
+/* Sets what can only be set on a connection. */
 static void prepare(int again) {
     wolfSSL_KeepArrays(connection); /* for exporters of TLS 1.2 */
     if (options.protocols != NULL) {
@@ -348,7 +348,7 @@ static void prepare(int again) {
     }
 }
 
-/* Data in the first flight. Whether the connection has not failed. */
+/* Handles data in the first flight. Returns false if the connection has failed. */
 static int exchange_early_data(int again) {
 #ifdef WOLFSSL_EARLY_DATA
     int len = 0;
@@ -399,7 +399,7 @@ static void say_what_was_agreed_on(void) {
     say("connected");
 }
 
-/* Whether the handshake succeeded. */
+/* Makes the handshake. Returns whether it succeeded. */
 static int shake_hands(void) {
     if (!options.server) {
         return wolfSSL_connect(connection) == WOLFSSL_SUCCESS;

@@ -68,7 +68,7 @@ public final class Peer {
         void complete() throws IOException;
     }
 
-    /** One connection. Whether it went well. */
+    /** Runs one connection. Returns whether it went well. */
     private static boolean converse(TlsProtocol protocol, Handshake handshake) {
         try {
             handshake.complete();
@@ -112,7 +112,7 @@ public final class Peer {
         }
     }
 
-    /** A line on standard error. */
+    /** Writes a line to standard error. */
     private static void say(String line) {
         System.err.println(line);
     }

@@ -41,7 +41,7 @@ local malformed = ProtoExpert.new(
     "terse.malformed", "Not as specified", expert.group.MALFORMED, expert.severity.ERROR)
 caching.experts = { malformed }
 
--- Reads a TvbRange from its beginning; nothing where it ends too early.
+-- Reads a TvbRange from its beginning; each function returns nothing if the range ends too early.
 local function reader(range)
     local at = 0
     local self = {}
@@ -55,7 +55,7 @@ local function reader(range)
         local taken = self.take(len)
         return taken and taken:uint()
     end
-    -- A vector whose length takes so many bytes: its bytes, or false if there are none of them.
+    -- Reads a vector whose length takes so many bytes. Returns its bytes, or false if it is empty.
     function self.vector(len)
         local size = self.number(len)
         if not size or size > self.left() then return nil end
@@ -65,7 +65,7 @@ local function reader(range)
     return self
 end
 
--- The objects of a list with a length of two bytes. `object` reads one, and says whether it was one.
+-- Reads the objects of a list with a length of two bytes. `object` reads one, and returns whether it was one.
 local function list(range, object)
     local whole = reader(range)
     local content = whole.vector(2)
@@ -77,7 +77,7 @@ local function list(range, object)
     return true
 end
 
--- A type and a value that has a length of one byte.
+-- Reads a type, and a value that has a length of one byte.
 local function typed_value(tree, type_field, value_field)
     return function(objects)
         local kind = objects.take(1)
@@ -152,7 +152,8 @@ end
 set_code_points()
 caching.prefs_changed = set_code_points
 
--- What stands in each message before its extensions, and whose message it is. A body is behind `header` bytes.
+-- Skips the fields that each message has before its extensions, and returns whose message it is. The body of a message begins
+-- after `header` bytes.
 local function to_extensions(message, header, datagrams)
     local body = reader(message(header))
     local kind = message(0, 1):uint()
@@ -171,7 +172,7 @@ local function to_extensions(message, header, datagrams)
 end
 
 local function show(message, tree, header, datagrams)
-    -- A fragment, or a message that is not whole, is shown when it is.
+    -- A fragment, or a message that is not complete, is shown once the message is complete.
     if message:len() <= header or message(1, 3):uint() + header ~= message:len() then return end
     local side, body = to_extensions(message, header, datagrams)
     local block = side and body.vector(2)

@@ -1,4 +1,4 @@
-//! Early data that a server does not want: skipped, within bounds (RFC 9846, 4.3.10).
+//! A server skips early data that it does not want, within bounds (RFC 9846, 4.3.10).
 
 use terse_testkit::fault;
 use terse_testkit::forge::plaintext;
@@ -91,7 +91,7 @@ fn a_forged_finished_is_not_taken_for_it() {
     pair.deliver(Side::Client, flight).unwrap();
     let mut finished = pair.transmit(Side::Client);
     *finished.last_mut().unwrap() ^= 1;
-    // Skipped: nothing was ever decrypted, so the server goes on waiting, and is not connected.
+    // The early data is skipped: nothing was ever decrypted, so the server goes on waiting, and is not connected.
     pair.deliver(Side::Server, finished).unwrap();
     assert!(!pair.server.is_connected());
 }

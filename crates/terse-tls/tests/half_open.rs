@@ -1,5 +1,5 @@
-//! Clients that begin a handshake and leave it there: what each costs a server, at every point where it can stop, and that
-//! nobody else notices. When to stop waiting is for the application, which has the clock; the engine has
+//! Clients begin a handshake and leave it there. These tests show what each costs a server, at every point where it can
+//! stop, and that nobody else notices. The application, which has the clock, decides when to stop waiting; the engine has
 //! [`terse_tls::Connection::give_up`].
 
 extern crate alloc;
@@ -17,7 +17,7 @@ static ALLOCATOR: CountingAllocator = CountingAllocator;
 
 const VERSIONS: [ProtocolVersion; 2] = [ProtocolVersion::TLS_1_3, ProtocolVersion::TLS_1_2];
 
-/// With everything that a server can have, but early data.
+/// Returns a configuration with everything that a server can have, except early data.
 fn setup(version: ProtocolVersion) -> Setup {
     let provider = &terse_rustcrypto::PROVIDER;
     let mut setup = Setup::mutual(provider, provider, "p256x3").only(version).with_resumption();
@@ -25,7 +25,7 @@ fn setup(version: ProtocolVersion) -> Setup {
     setup
 }
 
-/// What a client sends up to its last flight, in the parts that come after one another.
+/// Returns what a client sends up to its last flight, in parts that follow one another.
 fn flights(setup: &Setup) -> Vec<Vec<u8>> {
     let mut pair = setup.pair(1);
     let mut flights = Vec::new();
@@ -39,7 +39,7 @@ fn flights(setup: &Setup) -> Vec<Vec<u8>> {
     flights
 }
 
-/// A server that has taken `input`, and sent what it has to say.
+/// Returns a server that has read `input` and sent its answer.
 fn stalled(config: &Arc<ServerConfig>, mut input: Vec<u8>) -> Connection {
     let mut connection = Connection::server(config.clone(), at(0)).unwrap();
     connection.handle_input(at(0), &mut SeededRng::new(1), &mut input).unwrap();
@@ -93,7 +93,7 @@ fn heap_of_the_greedy() {
     drop(connection);
 }
 
-/// A thousand of them, of all kinds: the honest one is served, and giving them up costs nobody anything.
+/// A thousand half-open clients of all kinds connect: the honest one is served, and giving them up costs nobody anything.
 #[test]
 fn the_honest_are_served() {
     for version in VERSIONS {

@@ -1,5 +1,5 @@
-//! Nothing larger than configured is buffered, nothing useless is taken for ever: limits, and the heap of a connection
-//! under every kind of flood.
+//! Limits: nothing larger than configured is buffered, and nothing useless is accepted for ever. These tests also bound the
+//! heap of a connection under every kind of flood.
 
 extern crate alloc;
 
@@ -24,7 +24,7 @@ static ALLOCATOR: CountingAllocator = CountingAllocator;
 const DATA: ContentType = ContentType::APPLICATION_DATA;
 const HANDSHAKE: ContentType = ContentType::HANDSHAKE;
 
-/// A record of the largest size.
+/// The length of a record of the largest size, in bytes.
 const RECORD: i64 = 0x4000 + 256 + 5;
 
 fn setup() -> Setup {
@@ -43,7 +43,7 @@ fn small() -> Setup {
     setup
 }
 
-/// A finished handshake, and what makes records of the victim's peer.
+/// Finishes a handshake, and returns it with what makes records of the victim's peer.
 fn connected(setup: &Setup, victim: Side) -> (Pair, Forge) {
     let mut setup = setup.clone();
     let log = Arc::<KeyLogLines>::default();
@@ -64,7 +64,7 @@ fn feed(pair: &mut Pair, victim: Side, record: Vec<u8>) -> Result<Vec<u8>, Error
     pair.receive(victim, record).map_err(|failed| failed.error)
 }
 
-/// As soon as the header has come; what it announces is not waited for.
+/// A handshake message that is too long is refused as soon as its header has come; the rest is not waited for.
 #[test]
 fn handshake_messages() {
     let mut setup = setup();
@@ -90,7 +90,7 @@ fn handshake_messages() {
     assert_eq!(failed, Failed { side: Side::Client, error: InvalidMessage::HandshakeTooLarge.into() });
 }
 
-/// RFC 8449, 4: what is too long for the negotiated limit is refused at its header.
+/// A record that is too long for the negotiated limit is refused at its header (RFC 8449, 4).
 #[test]
 fn record_size_limit() {
     for victim in Side::BOTH {
@@ -213,7 +213,7 @@ fn flood(
     (result, worst)
 }
 
-/// Takes all of `input`, and reads what comes out.
+/// Feeds all of `input`, and reads what comes out.
 fn take(connection: &mut Connection, rng: &mut SeededRng, mut input: &mut [u8]) -> Result<(), Error> {
     let mut out = [0; 512];
     while !input.is_empty() {
@@ -224,7 +224,7 @@ fn take(connection: &mut Connection, rng: &mut SeededRng, mut input: &mut [u8]) 
     Ok(())
 }
 
-/// A vector that grows may take twice what it holds, and a copy of that while it moves.
+/// The heap may hold twice the content of a vector that grows, and a copy of that while it moves.
 const GROWTH: i64 = 3;
 
 #[test]
@@ -261,7 +261,7 @@ fn heap_of_unfinished_records() {
     }
 }
 
-/// Messages that begin in one record and end in the next: nothing of them may stay.
+/// Messages begin in one record and end in the next: no part of them may stay in memory.
 #[test]
 fn heap_of_straddling_tickets() {
     let ticket =
@@ -275,7 +275,7 @@ fn heap_of_straddling_tickets() {
     assert!(heap.peak < 0x2000, "{heap:?}");
 }
 
-/// A peer that asks for keys, sends a byte, and never reads.
+/// A peer asks for KeyUpdates, sends a byte, and never reads.
 #[test]
 fn heap_of_key_update_requests() {
     for victim in Side::BOTH {
@@ -306,7 +306,7 @@ fn heap_of_unread_data() {
     assert_eq!(connection.handle_input(at(0), rng, &mut input[taken..]), Ok(taken));
 }
 
-/// ClientHellos as large as they may be, full of whatever repeats.
+/// The ClientHellos are as large as they may be, and full of whatever can repeat.
 #[test]
 fn heap_of_large_hellos() {
     let list = |items: &[u8], len: usize| {
@@ -342,7 +342,7 @@ fn heap_of_large_hellos() {
     }
 }
 
-/// Garbage of all kinds, at every point of a connection; what is kept of it in the end is nothing.
+/// Garbage of all kinds arrives at every point of a connection. In the end, none of it is kept.
 #[test]
 fn heap_of_garbage() {
     let mut rng = SeededRng::new(5);
@@ -371,7 +371,7 @@ fn dummy_forge() -> Forge {
     Forge::new(terse_rustcrypto::PROVIDER.tls13_suites[0], &[0; 32])
 }
 
-/// What an idle connection holds: secrets, keys, and the peer's identity. Its own size comes on top.
+/// An idle connection holds secrets, keys, and the peer's identity. Its own size comes on top.
 #[test]
 fn heap_of_an_idle_connection() {
     let setup = setup();

@@ -28,7 +28,7 @@ import org.eclipse.californium.scandium.dtls.SessionListener;
  * (`../../c/peer.h`), and says the same things.
  */
 public final class Scandium {
-    /** The command line. */
+    /** What the command line asks for. */
     static final Map<String, String> words = new HashMap<>();
 
     /** What has happened to the connection, in order: data is written elsewhere. */
@@ -79,7 +79,7 @@ public final class Scandium {
         System.exit(well ? 0 : 1);
     }
 
-    /** The end of one connection. Whether it went well. */
+    /** Waits for the end of one connection. Returns whether it went well. */
     private static boolean await(DTLSConnector connector) throws InterruptedException {
         String event = events.take();
         if (event.equals("closed")) {
@@ -144,7 +144,7 @@ public final class Scandium {
         }
     }
 
-    /** A line on standard error. */
+    /** Writes a line to standard error. */
     static void say(String line) {
         System.err.println(line);
     }
@@ -154,7 +154,7 @@ public final class Scandium {
         return jar.substring(jar.lastIndexOf('-') + 1, jar.lastIndexOf('.'));
     }
 
-    /** The end of a connection that we close: the alert has been sent. */
+    /** Reports the end of a connection that we close: the alert has been sent by then. */
     private static final class Closing extends MdcConnectionListener {
         @Override
         public void onConnectionRemoved(Connection connection) {
@@ -165,7 +165,7 @@ public final class Scandium {
         }
     }
 
-    /** What handshakes come to. */
+    /** Reports how handshakes end. */
     private static final class Events implements SessionListener {
         @Override
         public void handshakeStarted(Handshaker handshaker) {}

@@ -40,7 +40,7 @@ import org.eclipse.californium.scandium.dtls.pskstore.AdvancedSinglePskStore;
 import org.eclipse.californium.scandium.dtls.x509.SingleCertificateProvider;
 import org.eclipse.californium.scandium.dtls.x509.StaticNewAdvancedCertificateVerifier;
 
-/** What the command line asks of Scandium. What it does not ask for stays as it is there by default. */
+/** Configures Scandium as the command line asks. Everything else keeps Scandium's default. */
 final class Settings {
     private final boolean server;
     private final DtlsConnectorConfig.Builder builder;
@@ -154,7 +154,7 @@ final class Settings {
         }
     }
 
-    /** Those on the command line, and that of our own certificate, without which Scandium does not start. */
+    /** Sets the groups of the command line and that of our own certificate, without which Scandium does not start. */
     private void setGroups(SupportedGroup own) {
         if (word("groups") != null) {
             List<SupportedGroup> groups = new ArrayList<>(list("groups", SupportedGroup::fromId));

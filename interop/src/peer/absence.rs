@@ -1,4 +1,4 @@
-//! What a peer does not have, as facts: these cells of the matrix are not tried, and say why.
+//! Lists what a peer does not have, as data: the cells of the matrix that need it are not tried, and say why.
 
 use terse_tls::ProtocolVersion;
 
@@ -10,17 +10,17 @@ use crate::features::{Carrier, Cell};
 pub struct Absence {
     /// The name of the feature.
     pub feature: &'static str,
-    /// Why.
+    /// Why it cannot be tried.
     pub reason: &'static str,
-    /// In one role of ours only.
+    /// Whether it is absent in one role of ours only, and in which.
     role: Option<Role>,
-    /// In one version only.
+    /// Whether it is absent in one version only, and in which.
     version: Option<ProtocolVersion>,
-    /// Over one carrier only.
+    /// Whether it is absent over one carrier only, and over which.
     carrier: Option<Carrier>,
 }
 
-/// A feature that cannot be tried, in no version and in neither role.
+/// Names a feature that cannot be tried in any version or role.
 pub(super) const fn absent(feature: &'static str, reason: &'static str) -> Absence {
     Absence { feature, reason, role: None, version: None, carrier: None }
 }
@@ -36,27 +36,27 @@ impl Absence {
         Self { role: Some(Role::Server), ..self }
     }
 
-    /// Not with TLS 1.2, or DTLS 1.2.
+    /// It cannot be tried with TLS 1.2 or DTLS 1.2.
     pub(super) const fn tls12(self) -> Self {
         Self { version: Some(ProtocolVersion::TLS_1_2), ..self }
     }
 
-    /// Not with TLS 1.3, or DTLS 1.3.
+    /// It cannot be tried with TLS 1.3 or DTLS 1.3.
     pub(super) const fn tls13(self) -> Self {
         Self { version: Some(ProtocolVersion::TLS_1_3), ..self }
     }
 
-    /// Not over TCP.
+    /// It cannot be tried over TCP.
     pub(super) const fn tcp(self) -> Self {
         Self { carrier: Some(Carrier::Tcp), ..self }
     }
 
-    /// Not over datagrams.
+    /// It cannot be tried over datagrams.
     pub(super) const fn dtls(self) -> Self {
         Self { carrier: Some(Carrier::Udp), ..self }
     }
 
-    /// Whether it is about `feature` in `cell`.
+    /// Returns whether this absence is about `feature` in `cell`.
     pub(crate) fn is_about(&self, feature: &str, cell: &Cell) -> bool {
         self.feature == feature
             && self.role.is_none_or(|role| role == cell.role)

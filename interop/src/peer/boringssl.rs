@@ -103,20 +103,20 @@ const ABSENCES: &[Absence] = &[
 /// What a file of C needs to be compiled and linked with BoringSSL.
 #[derive(Debug)]
 pub struct Libraries {
-    /// For the compiler; `CRATE` is the name of the crate with its version.
+    /// Arguments for the compiler; `CRATE` is the name of the crate with its version.
     pub flags: Vec<String>,
-    /// For the linker.
+    /// Arguments for the linker.
     pub libraries: Vec<PathBuf>,
 }
 
-/// What else the linker needs.
+/// The other libraries that the linker needs.
 pub const LIBRARIES: &[&str] = &["-lstdc++", "-lpthread"];
 
-/// The packages that make it.
+/// The Debian packages that building BoringSSL needs.
 pub const PACKAGES: &str = "build-essential and cmake";
 
-/// BoringSSL's libraries. They are compiled, which takes some minutes, once: for programs and for the shared objects whose
-/// speed is measured alike.
+/// Returns BoringSSL's libraries. They are compiled once, which takes some minutes, and serve both the programs and the
+/// shared objects whose speed is measured.
 pub fn boringssl() -> Result<Libraries, String> {
     let package = shipped("boring-sys")?;
     let name = package.components().next_back().map(|name| name.as_os_str().to_string_lossy().into_owned());
@@ -130,7 +130,7 @@ pub fn boringssl() -> Result<Libraries, String> {
     })
 }
 
-/// Where the libraries are.
+/// Returns where the libraries are.
 fn libraries(name: &str, sources: &Path) -> Result<PathBuf, String> {
     let libraries = directory().join(format!("boringssl-pic-of-{name}"));
     if libraries.exists() {
@@ -141,7 +141,7 @@ fn libraries(name: &str, sources: &Path) -> Result<PathBuf, String> {
     let hint = format!("install the packages {PACKAGES}");
     let mut cmake = Command::new("cmake");
     cmake.arg("-S").arg(sources).arg("-B").arg(&unfinished).args(["-DCMAKE_BUILD_TYPE=Release", "-DBUILD_TESTING=OFF"]);
-    // Its own warnings are errors, and for other compilers than ours.
+    // BoringSSL makes its warnings errors, and writes them for other compilers than ours.
     cmake.args(["C", "CXX"].map(|language| format!("-DCMAKE_{language}_FLAGS_RELEASE=-O2 -w")));
     run(cmake.arg("-DCMAKE_POSITION_INDEPENDENT_CODE=ON"), &hint)?;
     let processors = thread::available_parallelism().map_or(1, usize::from).to_string(); // without a number: all at once

@@ -55,7 +55,7 @@ impl Implementation for Dimpl {
 const ABSENCES: &[Absence] =
     &[absent("mtu_127", "dimpl 0.9.0 panics at the thirteenth record of a flight").for_our_client()];
 
-/// What dimpl is tried with: it is made for WebRTC, with ECDSA alone, no resumption, and nobody to be refused by it.
+/// The features that dimpl is tried with. It is made for WebRTC: it has ECDSA alone and no resumption, and refuses nobody.
 const FEATURES: &[&str] = &[
     "mutual_rustcrypto",
     "mutual_aws_lc",

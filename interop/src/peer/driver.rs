@@ -1,8 +1,6 @@
-//! A program of ours that drives a library: those in `c/` and `java/` and `dimpl-peer`, which all take the same orders and
-//! say the same things (see `c/peer.h`).
-//!
-//! Lines on their standard input are application data, but for `!close` and `!keys`; what happened stands on their
-//! standard error, apart from the data.
+//! Runs a program of ours that drives a library: those in `c/` and `java/`, and `dimpl-peer`. They all take the same orders
+//! and print the same lines (see `c/peer.h`). Lines on their standard input are application data, except the orders
+//! `!close` and `!keys`. They report what happened on standard error, apart from the data.
 
 use std::path::Path;
 use std::process::Command;
@@ -26,23 +24,23 @@ pub(super) struct Driver {
 }
 
 impl Driver {
-    /// A program that `make` makes when it is first asked for.
+    /// Describes a program that `make` makes when it is first asked for.
     pub(super) const fn new(make: fn() -> Result<Launcher, String>) -> Self {
         Self { make, made: OnceLock::new(), takes_record_size_limit: false }
     }
 
-    /// A program that takes the order `record-size-limit` as well, over datagrams.
+    /// Describes a program that takes the order `record-size-limit` as well, over datagrams.
     pub(super) const fn with_record_size_limit(make: fn() -> Result<Launcher, String>) -> Self {
         Self { make, made: OnceLock::new(), takes_record_size_limit: true }
     }
 
-    /// What the program says about its library's version, or why there is none.
+    /// Returns what the program says about its library's version, or why there is no program.
     pub(super) fn version(&self) -> Result<String, String> {
         let output = run(self.command()?.arg("version"), "its program")?;
         Ok(output.trim().to_owned())
     }
 
-    /// Starts its server, and returns the port.
+    /// Starts the program's server, and returns its port.
     pub(super) fn server(&self, case: &Case) -> (Box<dyn Remote>, u16) {
         let process = self.start("server", case, Side::Server, |words| {
             let asks = match case.asks {
@@ -61,7 +59,7 @@ impl Driver {
         (Box::new(Program::new(Running { process, way: Way::To(port) }, case)), port)
     }
 
-    /// Starts its client.
+    /// Starts the program's client.
     pub(super) fn client(&self, case: &Case, way: Way) -> Box<dyn Remote> {
         let process = self.start("client", case, Side::Client, |words| {
             words.add("port", way.port().to_string());
@@ -134,11 +132,11 @@ impl Driver {
     }
 }
 
-/// A command line.
+/// The command line of a program, while it is put together.
 struct Words(Command);
 
 impl Words {
-    /// A word, unless its value is empty.
+    /// Adds `WORD=VALUE`, unless the value is empty.
     fn add(&mut self, word: &str, value: impl AsRef<str>) {
         if !value.as_ref().is_empty() {
             self.0.arg(format!("{word}={}", value.as_ref()));
@@ -146,15 +144,15 @@ impl Words {
     }
 }
 
-/// Code points in the form that the programs take.
+/// Returns code points in the form that the programs take.
 fn code_points(list: impl Iterator<Item = u16>) -> String {
     list.map(|code_point| format!("{code_point:04x}")).collect::<Vec<_>>().join(",")
 }
 
-/// A running program.
+/// A program of ours while it runs.
 struct Program {
     running: Running,
-    /// Connections after this one.
+    /// How many connections follow this one.
     left: usize,
     key_updates: usize,
 }

@@ -61,12 +61,12 @@ impl Implementation for GnuTls {
         true
     }
 
-    /// `gnutls-serv` takes it without a word.
+    /// `gnutls-serv` accepts early data without showing it.
     fn shows_early_data(&self) -> bool {
         false
     }
 
-    /// The programs have one alert each for whatever displeases them in a certificate.
+    /// The programs send one alert each for every fault that they find in a certificate.
     fn alert_about_certificate(&self, role: Role, _: AlertDescription) -> AlertDescription {
         match role {
             Role::Client => AlertDescription::ACCESS_DENIED,
@@ -85,7 +85,8 @@ impl Implementation for GnuTls {
         AlertDescription::HANDSHAKE_FAILURE
     }
 
-    /// Its client asks again and again until we have enough, and its server leaves when something else is sent.
+    /// GnuTLS's client asks for a renegotiation again and again until our side gives up, and its server leaves when
+    /// something else is sent.
     fn leaves_without_renegotiation(&self) -> bool {
         true
     }
@@ -182,7 +183,7 @@ fn client_program(case: &Case, port: u16) -> Process {
     Process::start(command, files)
 }
 
-/// What both programs are told alike.
+/// Adds the options that both programs share.
 fn program(name: &str, case: &Case, files: &Files, groups: &[NamedGroup], protocols: &[&str]) -> Command {
     let mut command = Command::new(name);
     command.arg("--x509cafile").arg(&files.root);
@@ -210,7 +211,7 @@ fn program(name: &str, case: &Case, files: &Files, groups: &[NamedGroup], protoc
     command
 }
 
-/// GnuTLS's own language for suites, groups, signature schemes and versions.
+/// Returns a priority string: GnuTLS's own language for suites, groups, signature schemes and versions.
 fn priority(case: &Case, groups: &[NamedGroup]) -> String {
     let mut priority = String::from("NORMAL:-VERS-ALL");
     if case.datagrams.is_some() {
@@ -286,10 +287,10 @@ fn scheme_name(scheme: SignatureScheme) -> &'static str {
     }
 }
 
-/// A running program.
+/// A program of GnuTLS while it runs.
 struct Program {
     running: Running,
-    /// What it says when it is refused.
+    /// The line that the program prints when it is refused.
     refused: &'static str,
     key_updates: usize,
     is_over_udp: bool,
@@ -335,7 +336,7 @@ impl Remote for Program {
     }
 
     fn expect_server_name(&mut self, _: &str) {
-        // `--sni-hostname-fatal`: without this very name there is no handshake.
+        // With `--sni-hostname-fatal`, there is no handshake unless the client asks for this very name.
     }
 
     fn expect_protocol(&mut self, name: &str) {

@@ -1,5 +1,5 @@
-//! All that cells, tables and the relay ask about a peer. What is not said in a peer's own file stands here: it is what
-//! most of them do.
+//! Says all that cells, tables and the relay ask about a peer. Each question has a default answer here, which fits most
+//! peers; a peer's own file answers the others.
 
 use std::net::TcpListener;
 
@@ -23,7 +23,8 @@ pub trait Implementation: Sync {
     /// Whether it speaks `version` of TLS, or of DTLS.
     fn speaks(&self, version: ProtocolVersion, carrier: Carrier) -> bool;
 
-    // How it runs. A peer that is a program starts its server and its client; one in this process starts either.
+    // These functions start the peer. A peer that is a program starts its server and its client; one in this process starts
+    // either.
 
     /// Starts its server on a port of its own, and returns the port. `None` if it is no program.
     fn server(&self, _: &Case) -> Option<(Box<dyn Remote>, u16)> {
@@ -52,7 +53,7 @@ pub trait Implementation: Sync {
         panic!("{} is a program, or it is not measured", self.name());
     }
 
-    // Which cells there are, and which of them are tried.
+    // These functions say which cells there are, and which of them are tried.
 
     /// The features that it is tried with, if these are few. The others are no cells, and what its handshakes cost over
     /// TCP is not measured.
@@ -70,7 +71,7 @@ pub trait Implementation: Sync {
         false
     }
 
-    // Handshakes.
+    // These functions are about handshakes.
 
     /// Whether it sends the certificates between its own and the root.
     fn sends_intermediates(&self) -> bool {
@@ -117,7 +118,7 @@ pub trait Implementation: Sync {
         false
     }
 
-    // Sessions.
+    // These functions are about sessions.
 
     /// Whether its server of TLS 1.3 sends tickets to a client that has not said how it can use any.
     fn sends_tickets_unasked(&self) -> bool {
@@ -139,7 +140,7 @@ pub trait Implementation: Sync {
         true
     }
 
-    // Refusals.
+    // These functions are about refusals.
 
     /// The alert that it sends where our side would send `alert` about a certificate.
     fn alert_about_certificate(&self, _: Role, alert: AlertDescription) -> AlertDescription {
@@ -164,7 +165,7 @@ pub trait Implementation: Sync {
         false
     }
 
-    // What handshakes cost, each implementation with itself.
+    // These functions are about the cost of handshakes, each implementation with itself.
 
     /// Whether handshakes over datagrams with certificates of `chain` are measured.
     fn is_measured_with(&self, _chain: &str) -> bool {
@@ -180,19 +181,19 @@ pub trait Implementation: Sync {
 /// When a server sends a cookie over datagrams: a HelloVerifyRequest or a HelloRetryRequest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DatagramCookies {
-    /// When it is told to.
+    /// It sends one when it is told to.
     AsTold,
-    /// Always; told to, it does more than that.
+    /// It always sends one; if it is told to, it does more than that.
     Always,
-    /// Never.
+    /// It never sends one.
     Never,
 }
 
 /// How a peer refuses our side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
-    /// With an alert.
+    /// It sends an alert.
     Alert(AlertDescription),
-    /// Without a word.
+    /// It closes without an alert.
     Leaves,
 }

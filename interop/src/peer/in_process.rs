@@ -1,7 +1,7 @@
-//! Our own side over datagrams in this process, for what the command cannot be told: when to replace its keys, when to
-//! change its connection ID.
+//! Runs our own side over datagrams in this process, for orders that the command does not take: when to replace its keys,
+//! and when to change its connection ID.
 //!
-//! Nothing happens by itself: the calls do what is due meanwhile.
+//! Nothing happens in the background: each call also does what is due meanwhile.
 
 use core::net::SocketAddr;
 use core::time::Duration;
@@ -46,14 +46,14 @@ impl Implementation for TerseNet {
     }
 }
 
-/// A client that sends to `port` of this machine.
+/// Returns a client that sends to `port` of this machine.
 fn client(case: &Case, port: u16) -> InProcess<Client> {
     let connection = Connection::client(case.client_config(), case.address(), clock().now(), &mut OsRng);
     let server = (Ipv4Addr::LOCALHOST, port).into();
     InProcess::new(Client { connection: connection.expect("a valid configuration"), server })
 }
 
-/// A server, and its port.
+/// Returns a server and its port.
 fn server(case: &Case) -> (InProcess<Server>, u16) {
     let endpoint = Endpoint::new(case.server_config(), EndpointLimits::default(), &mut OsRng);
     let own = InProcess::new(Server { endpoint: endpoint.expect("a valid configuration"), client: None });
@@ -61,7 +61,7 @@ fn server(case: &Case) -> (InProcess<Server>, u16) {
     (own, port)
 }
 
-/// A side with its socket.
+/// Our side with its socket.
 struct InProcess<T> {
     side: T,
     socket: UdpSocket,
@@ -69,14 +69,14 @@ struct InProcess<T> {
     has_ended: bool,
 }
 
-/// What an [`InProcess`] does with datagrams.
+/// What an [`InProcess`] asks of our client or server.
 trait InProcessSide {
     fn take(&mut self, now: Now, from: SocketAddr, datagram: &mut [u8]) -> Result<(), Error>;
     fn next(&mut self, now: Now, out: &mut [u8]) -> Option<(SocketAddr, usize)>;
-    /// Its data are added to `received`. Whether the other side has closed.
+    /// Adds received data to `received`. Returns whether the other side has closed.
     fn has_ended(&mut self, received: &mut Vec<u8>) -> bool;
     fn pass_time(&mut self, now: Now) -> Result<(), Error>;
-    /// Once there is one.
+    /// Returns the connection, once there is one.
     fn connection(&mut self) -> Option<&mut Connection>;
     fn change_connection_id(&mut self) -> Result<(), Error>;
 }
@@ -88,7 +88,7 @@ impl<T: InProcessSide> InProcess<T> {
         Self { side, socket, received: Vec::new(), has_ended: false }
     }
 
-    /// Does what is due until `is_done`.
+    /// Does what is due until `is_done` returns true.
     fn run(&mut self, mut is_done: impl FnMut(&mut Self) -> Result<bool, Error>) {
         let start = Instant::now();
         let mut buffer = [0; 0x1_0000];
@@ -110,7 +110,7 @@ impl<T: InProcessSide> InProcess<T> {
         }
     }
 
-    /// Does with the connection what may have to wait.
+    /// Calls `act` until it no longer has to wait for an earlier key update or change of connection IDs.
     fn with_connection(&mut self, mut act: impl FnMut(&mut T) -> Result<(), Error>) {
         self.run(|own| match act(&mut own.side) {
             Err(Error::ApiMisuse(ApiMisuse::KeyUpdateUnderWay | ApiMisuse::ConnectionIdsUnderWay)) => Ok(false),
@@ -155,7 +155,7 @@ impl<T: InProcessSide> Remote for InProcess<T> {
     }
 }
 
-/// Our client.
+/// Our client in this process.
 struct Client {
     connection: Connection,
     server: SocketAddr,
@@ -195,7 +195,7 @@ impl InProcessSide for Client {
     }
 }
 
-/// Our server, with one client.
+/// Our server in this process, with one client.
 struct Server {
     endpoint: Endpoint,
     client: Option<ConnectionHandle>,

@@ -1,7 +1,7 @@
-//! The other implementations, behind one face.
+//! The other implementations of TLS, behind one trait.
 //!
-//! Each stands in a file of its own, which says all that the rest has to know about it: [`Implementation`]. The list is
-//! [`Peer::ALL`].
+//! Each implementation has a file of its own, which says all that the other files have to know about it, by
+//! [`Implementation`]. [`Peer::ALL`] lists them.
 
 use core::fmt;
 use core::hash::{Hash, Hasher};
@@ -63,7 +63,7 @@ impl Peer {
         Self(&bouncy_castle::BouncyCastle),
     ];
 
-    /// Our own command: what the others meet over datagrams.
+    /// Our own command, which the other implementations meet over datagrams.
     pub const TERSE: Self = Self(&terse::Terse);
 
     /// Our own side over datagrams in this process, without the command.

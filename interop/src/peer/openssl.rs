@@ -1,8 +1,8 @@
-//! OpenSSL 3: `openssl s_server` and `openssl s_client`.
+//! Runs OpenSSL 3: `openssl s_server` and `openssl s_client`.
 //!
-//! Lines on their standard input are application data, but for `Q` (close), `K` and `k` (KeyUpdate, with and without a
-//! request); a command is seen only where nothing else is read together with it, that is, once what was written before
-//! has come back in some form.
+//! Lines on their standard input are application data, except the commands `Q` (close), `K` and `k` (KeyUpdate, with and
+//! without a request). A command is recognised only if nothing else is read together with it. It is therefore sent once the
+//! data written before has come back in some form.
 
 use std::process::Command;
 use std::sync::Arc;
@@ -51,7 +51,7 @@ impl Implementation for OpenSsl {
         ABSENCES
     }
 
-    /// It always sends one. With `-listen`, which asks for it, it does not resume.
+    /// Its server always sends a cookie. With the option `-listen`, which asks for one, it does not resume.
     fn datagram_cookies(&self) -> DatagramCookies {
         DatagramCookies::Always
     }
@@ -60,7 +60,7 @@ impl Implementation for OpenSsl {
         true
     }
 
-    /// `openssl s_client` shows what is stapled, and does not heed it.
+    /// `openssl s_client` shows a stapled response, and does not heed it.
     fn staples(&self) -> bool {
         true
     }
@@ -123,7 +123,7 @@ fn client_program(case: &Case, port: u16) -> Process {
     client_with(case, port, Arc::new(case.files(Side::Client)))
 }
 
-/// A client that keeps its session in a file, and offers it if it is there already.
+/// Starts a client that keeps its session in a file, and offers that session if the file exists.
 fn client_with(case: &Case, port: u16, files: Arc<Files>) -> Process {
     let mut command = program("s_client", case, &files, &case.client_groups, &case.client_protocols);
     command.args(["-connect", &format!("127.0.0.1:{port}"), "-verify", "4", "-verify_return_error"]);
@@ -157,7 +157,7 @@ fn client_with(case: &Case, port: u16, files: Arc<Files>) -> Process {
     Process::start(command, files)
 }
 
-/// What both programs are told alike.
+/// Adds the options that both programs share.
 fn program(name: &str, case: &Case, files: &Files, groups: &[NamedGroup], protocols: &[&str]) -> Command {
     let mut command = Command::new("openssl");
     command.arg(name).arg("-CAfile").arg(&files.root).args(["-no-CApath", "-no-CAstore"]);
@@ -210,10 +210,10 @@ fn program(name: &str, case: &Case, files: &Files, groups: &[NamedGroup], protoc
     command
 }
 
-/// OpenSSL takes no lower limit.
+/// OpenSSL accepts no lower limit than this one, in bytes.
 const MIN_MTU: u16 = 256;
 
-/// OpenSSL's own names for the suites of TLS 1.2.
+/// Returns OpenSSL's own name for a suite of TLS 1.2.
 fn suite_name(suite: CipherSuite) -> &'static str {
     match suite {
         CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256 => "ECDHE-ECDSA-AES128-GCM-SHA256",
@@ -242,17 +242,17 @@ fn schemes(schemes: &[SignatureScheme]) -> String {
     join(schemes)
 }
 
-/// OpenSSL spells suites of TLS 1.3 and signature schemes as the registry does.
+/// Joins the names of code points. OpenSSL spells suites of TLS 1.3 and signature schemes as the registry does.
 fn join(code_points: &[impl ToString]) -> String {
     let names: Vec<_> = code_points.iter().map(ToString::to_string).collect();
     names.join(":")
 }
 
-/// A running program.
+/// A program of OpenSSL while it runs.
 struct Program {
     running: Running,
     case: Case,
-    /// Connections after this one.
+    /// How many connections follow this one.
     left: usize,
     key_updates: usize,
 }

@@ -15,16 +15,16 @@ pub trait Remote {
     /// Sends application data: whole lines of text.
     fn send(&mut self, data: &[u8]);
 
-    /// Has received this application data.
+    /// Waits until the peer has received this application data.
     fn expect(&mut self, data: &[u8]);
 
-    /// What our side must send for the peer to replace its sending key, and what it answers, if it takes no other
-    /// orders.
+    /// Returns what our side must send so that the peer replaces its sending key, and what the peer answers. It returns
+    /// `None` if the peer takes orders directly.
     fn updates_keys_on(&self) -> Option<(&'static [u8], &'static [u8])> {
         None
     }
 
-    /// Replaces its sending key, and asks for ours to be replaced if it can.
+    /// Replaces the peer's sending key, and asks for ours to be replaced if the peer can.
     fn update_keys(&mut self) {
         cannot()
     }
@@ -39,27 +39,27 @@ pub trait Remote {
         cannot()
     }
 
-    /// The keying material that it exports for [`crate::case::EXPORTER_LABEL`].
+    /// Returns the keying material that the peer exports for [`crate::case::EXPORTER_LABEL`].
     fn keying_material(&mut self) -> Vec<u8> {
         cannot()
     }
 
-    /// The name that our client asked for, as it understood it.
+    /// Checks that the peer understood which server name our client asked for.
     fn expect_server_name(&mut self, _: &str) {
         cannot()
     }
 
-    /// The application protocol that it agreed to.
+    /// Checks which application protocol the peer agreed to.
     fn expect_protocol(&mut self, _: &str) {
         cannot()
     }
 
-    /// It saw a good OCSP response that was stapled to our certificate.
+    /// Waits until the peer has seen a good OCSP response that was stapled to our certificate.
     fn expect_staple(&mut self) {
         cannot()
     }
 
-    /// What our side must send for the peer to close, if it takes no other orders.
+    /// Returns what our side must send so that the peer closes. It returns `None` if the peer takes orders directly.
     fn closes_on(&self) -> Option<&'static [u8]> {
         None
     }
@@ -69,22 +69,22 @@ pub trait Remote {
         cannot()
     }
 
-    /// Has understood our `close_notify`.
+    /// Waits until the peer has understood our `close_notify`.
     fn expect_close(&mut self) {
         cannot()
     }
 
-    /// Has received this alert.
+    /// Waits until the peer has received this alert.
     fn expect_alert(&mut self, _: AlertDescription) {
         cannot()
     }
 
-    /// Disappears without a farewell.
+    /// Ends the peer abruptly, without a close_notify.
     fn vanish(&mut self) {
         cannot()
     }
 
-    /// Whether it leaves after the first handshake of several, without a word.
+    /// Returns whether the peer leaves after the first handshake of several, without an alert.
     fn leaves_first(&self) -> bool {
         false
     }
@@ -95,18 +95,18 @@ pub trait Remote {
         cannot()
     }
 
-    /// What it says about a connection that has ended, if it is one of ours.
+    /// Returns what the peer says about a connection that has ended, if the peer is one of ours.
     fn report(&mut self) -> Option<serde_json::Value> {
         None
     }
 
-    /// The wire of the connection that it is ready for.
+    /// Returns the wire of the connection that the peer is ready for.
     fn wire(&mut self) -> Box<dyn Wire> {
         cannot()
     }
 }
 
-/// What a side says that is asked for something else than its cells ask for.
+/// Panics, for a side that is asked for something its cells never ask for.
 fn cannot() -> ! {
     panic!("this side cannot do that");
 }

@@ -24,7 +24,7 @@ pub enum Way {
 }
 
 impl Way {
-    /// The port that one side listens on.
+    /// Returns the port that one side listens on.
     pub fn port(&self) -> u16 {
         match self {
             Self::To(port) | Self::Datagrams(port) => *port,
@@ -34,7 +34,7 @@ impl Way {
 }
 
 impl Running {
-    /// Ours.
+    /// Returns the role of our side.
     pub(super) const fn role(&self) -> Role {
         match self.way {
             Way::To(_) => Role::Client,
@@ -42,7 +42,7 @@ impl Running {
         }
     }
 
-    /// The wire of a connection over TCP.
+    /// Returns the wire of a connection over TCP.
     pub(super) fn meet(&mut self) -> Box<dyn Wire> {
         Box::new(match &self.way {
             Way::To(port) => connect(*port),

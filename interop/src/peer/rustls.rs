@@ -80,7 +80,7 @@ impl Implementation for Rustls {
         ABSENCES
     }
 
-    /// In any case.
+    /// Its client always asks for compatibility mode.
     fn asks_for_compatibility_mode(&self, _: bool) -> bool {
         true
     }
@@ -119,7 +119,7 @@ const ABSENCES: &[Absence] = &[
     absent("extended_master_secret_missing", "rustls always uses it"),
 ];
 
-/// What makes connections; sessions live in its configuration.
+/// The configuration that makes connections; sessions live in it.
 enum Party {
     Client(Arc<ClientConfig>, ServerName<'static>),
     Server(Arc<ServerConfig>),
@@ -150,7 +150,7 @@ impl Party {
     }
 }
 
-/// A server for `case`.
+/// Returns the configuration of a server for `case`.
 fn server_config(case: &Case) -> Arc<ServerConfig> {
     let provider = Arc::new(provider(case, &case.server_groups));
     let (chain, key) = credential(case, Side::Server).expect("a server has a certificate");
@@ -179,7 +179,7 @@ fn server_config(case: &Case) -> Arc<ServerConfig> {
     Arc::new(config)
 }
 
-/// A client for `case`.
+/// Returns the configuration of a client for `case`.
 fn client_config(case: &Case) -> Arc<ClientConfig> {
     let provider = Arc::new(provider(case, &case.client_groups));
     let builder = ClientConfig::builder_with_provider(provider);
@@ -224,7 +224,7 @@ fn credential(case: &Case, side: Side) -> Option<(Chain, PrivateKeyDer<'static>)
     Some((issued.chain().to_vec(), issued.key().clone_key()))
 }
 
-/// aws-lc-rs, cut down to what the case names.
+/// Returns the aws-lc-rs provider, cut down to the algorithms that the case names.
 fn provider(case: &Case, groups: &[NamedGroup]) -> CryptoProvider {
     let mut provider = aws_lc_rs::default_provider();
     if !case.suites.is_empty() {
@@ -247,10 +247,10 @@ fn provider(case: &Case, groups: &[NamedGroup]) -> CryptoProvider {
     provider
 }
 
-/// A rustls connection, shared by the wire and by who asks it for something.
+/// A rustls connection, shared by the wire and by whoever asks it for something.
 struct Shared {
     connection: Connection,
-    /// Records that our side has not read yet.
+    /// Records that rustls has sent and our side has not read yet.
     outgoing: Vec<u8>,
     received: Vec<u8>,
     error: Option<rustls::Error>,
@@ -259,7 +259,7 @@ struct Shared {
 }
 
 impl Shared {
-    /// Takes bytes of the stream and does what they ask for.
+    /// Feeds bytes of the stream to rustls, which does what they ask for.
     fn feed(&mut self, mut bytes: &[u8]) {
         while !bytes.is_empty() && self.error.is_none() {
             self.connection.read_tls(&mut bytes).expect("memory can be read");

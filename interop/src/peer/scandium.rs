@@ -66,7 +66,7 @@ impl Implementation for Scandium {
         ABSENCES
     }
 
-    /// It sent nothing after its Finished of a resumed handshake, in one of twelve runs.
+    /// Scandium sent nothing after its Finished of a resumed handshake, in one of twelve runs.
     fn fails_now_and_then(&self, feature: &str, carrier: Carrier) -> bool {
         carrier == Carrier::Udp && feature.starts_with("resumption_of_")
     }

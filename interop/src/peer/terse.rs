@@ -1,7 +1,7 @@
-//! Our own command, `terse client` and `terse server`, over datagrams.
+//! Runs our own command, `terse client` and `terse server`, over datagrams.
 //!
-//! The client says [`PING`] by itself, waits for as many bytes, and closes; the server sends back what it receives. What
-//! happened is one line of JSON when a connection has ended.
+//! The client sends [`PING`] by itself, waits for as many bytes, and closes; the server sends back what it receives. When a
+//! connection has ended, the command reports what happened in one line of JSON.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -17,13 +17,13 @@ use crate::features::Carrier;
 use crate::pki::{Files, PSK, PSK_IDENTITY, Side, from_hex, hex};
 use crate::process::Process;
 
-/// The command, built if need be.
+/// Our own command, which is built if it is missing.
 fn command() -> Result<&'static Path, String> {
     static COMMAND: OnceLock<Result<PathBuf, String>> = OnceLock::new();
     COMMAND.get_or_init(|| built_by_cargo("terse")).as_deref().map_err(Clone::clone)
 }
 
-/// DTLS: over TCP, our side is in this process.
+/// It speaks DTLS only: over TCP, our side is in this process.
 pub(super) struct Terse;
 
 impl Implementation for Terse {
@@ -82,7 +82,7 @@ fn client_program(case: &Case, port: u16) -> Process {
     client_with(case, port, Arc::new(case.files(Side::Client)))
 }
 
-/// A client that keeps its sessions and its cache beside its other files.
+/// Starts a client that keeps its sessions and its cache beside its other files.
 fn client_with(case: &Case, port: u16, files: Arc<Files>) -> Process {
     let mut words = words("client", case, &files, Side::Client);
     words.args(["--connect", &format!("127.0.0.1:{port}"), "--server-name", case.name()]);
@@ -105,7 +105,7 @@ fn client_with(case: &Case, port: u16, files: Arc<Files>) -> Process {
     Process::start(words, files)
 }
 
-/// What both are told alike.
+/// Adds the options that client and server share.
 fn words(role: &str, case: &Case, files: &Files, side: Side) -> Command {
     let datagrams = case.datagrams.clone().unwrap_or_default();
     let mut words = Command::new(command().unwrap_or_else(|reason| panic!("{reason}")));
@@ -157,7 +157,7 @@ fn words(role: &str, case: &Case, files: &Files, side: Side) -> Command {
     words
 }
 
-/// A running program.
+/// The command while it runs.
 struct Program {
     running: Running,
     case: Case,
@@ -178,7 +178,7 @@ impl Remote for Program {
         !self.is_client()
     }
 
-    /// The client has been told when it was started.
+    /// The client was told when it was started.
     fn send(&mut self, data: &[u8]) {
         assert!(self.is_client() && data == PING, "terse sends nothing else");
     }
@@ -197,7 +197,7 @@ impl Remote for Program {
         assert_eq!(self.report().expect("terse reports")["alpn"], name);
     }
 
-    /// The client does so by itself.
+    /// The client closes by itself.
     fn close(&mut self) {
         assert!(self.is_client(), "terse's servers do not close");
     }

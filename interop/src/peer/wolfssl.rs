@@ -59,7 +59,7 @@ impl Implementation for WolfSsl {
         ABSENCES
     }
 
-    /// wolfSSL's client asks for it only if it is compiled so.
+    /// wolfSSL's client asks for compatibility mode only if it is compiled so.
     fn asks_for_compatibility_mode(&self, _: bool) -> bool {
         false
     }
@@ -112,7 +112,7 @@ fn objects(wolfssl: &Path) -> Result<Vec<PathBuf>, String> {
 
 const FLAGS: &[&str] = &["-DWOLFSSL_USER_SETTINGS"];
 
-/// What TLS needs, in portable C.
+/// The source files that TLS needs, in portable C.
 pub const SOURCES: &[&str] = &[
     "src/ssl.c", // the largest first
     "src/internal.c",

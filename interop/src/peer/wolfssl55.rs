@@ -55,7 +55,7 @@ impl Implementation for WolfSsl55 {
         ABSENCES
     }
 
-    /// It refused with unexpected_message what followed a lost fragment of a Certificate.
+    /// wolfSSL 5.5 refused with unexpected_message what followed a lost fragment of a Certificate.
     fn fails_now_and_then(&self, feature: &str, carrier: Carrier) -> bool {
         carrier == Carrier::Udp && feature.starts_with("one_datagram_of_")
     }

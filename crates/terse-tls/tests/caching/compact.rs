@@ -23,7 +23,7 @@ use crate::schedule::{
 };
 use crate::world::*;
 
-/// The body of `compact_cache` in the server's reply.
+/// Returns the body of `compact_cache` in the server's reply.
 fn reply(messages: &Messages, version: ProtocolVersion) -> Option<Vec<u8>> {
     let mut message = messages.find(Side::Server, reply_of(version)).to_vec();
     let mut found = None;
@@ -80,7 +80,7 @@ fn fingerprints(world: &World) -> [[u8; 32]; 2] {
         .map(|credential| certificate_fingerprint(credential.chain()))
 }
 
-/// `h` of docs/caching.md.
+/// Returns `h` of docs/caching.md.
 fn static_hash(world: &World, request: &[u8; 32]) -> [u8; 32] {
     let [server, client] = fingerprints(world);
     hash(&[&server, request, &client])
@@ -157,7 +157,7 @@ fn compact_ticket_and_transcript_recomputed_in_tls12() {
     }
 }
 
-/// What changes is sent, and the rest is not.
+/// Objects that change are sent, and the others are not.
 #[test]
 fn compact_leaves_out_what_is_the_same() {
     for setting in COMPACT {
@@ -179,7 +179,7 @@ fn compact_leaves_out_what_is_the_same() {
         expected.retain(|object| *object != client);
         assert_eq!(world.connect().unwrap().client.cached, expected, "another policy");
         world.assert_cached();
-        // Nobody is asked: a ticket without a request.
+        // The server asks for no certificate: the ticket names no request.
         world.server.client_authentication(ClientAuthentication::None);
         for _ in 0..3 {
             let done = world.connect().unwrap();
@@ -195,7 +195,7 @@ fn compact_leaves_out_what_is_the_same() {
     }
 }
 
-/// A client without a certificate, that is asked for one: the answer is sent, the request is not.
+/// A client without a certificate is asked for one: its answer is sent, the request is not.
 #[test]
 fn compact_without_a_client_certificate() {
     for setting in COMPACT {
@@ -214,7 +214,7 @@ fn compact_without_a_client_certificate() {
                 if setting.version == TLS12 { &[11, 0, 0, 3, 0, 0, 0] } else { &[11, 0, 0, 4, 0, 0, 0, 0] };
             assert_eq!(messages.find(Side::Client, HandshakeType::CERTIFICATE), empty);
         }
-        // As soon as it has one, it is another scope.
+        // As soon as the client has a certificate, its scope is another one.
         world.client.credentials(vec![Pki::shared(CHAIN).client(PROVIDER)]);
         world.assert_full();
         world.assert_cached();

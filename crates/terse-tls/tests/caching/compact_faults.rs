@@ -150,7 +150,7 @@ fn fault_server_leaves_out_the_client_without_asking() {
     }
 }
 
-/// The messages of a full handshake, to be sent where they are left out.
+/// Returns the messages of a full handshake, to be sent where they are left out.
 fn full_messages(setting: Setting) -> [Vec<u8>; 3] {
     let (messages, _) = Messages::of(&mut World::new(setting));
     [
@@ -249,7 +249,7 @@ fn fault_client_offers_something_else_than_a_ticket() {
             let decode = AlertDescription::DECODE_ERROR;
             world.assert_refused(Side::Client, show(vec![7; len]), decode, &format!("{len} bytes"));
         }
-        // Unknown tickets are answered in full.
+        // An offer of unknown tickets is answered in full.
         for body in [vec![], vec![7; 8]] {
             let (link, result) = world.connect_with(Side::Client, show(body));
             result.unwrap();
@@ -261,7 +261,7 @@ fn fault_client_offers_something_else_than_a_ticket() {
     }
 }
 
-/// One who heard a ticket has no use for it, and its owner does not notice.
+/// A ticket is of no use to an attacker who has seen it, and its owner does not notice.
 #[test]
 fn fault_client_shows_a_stolen_ticket() {
     for setting in COMPACT {
@@ -282,7 +282,7 @@ fn fault_client_shows_a_stolen_ticket() {
     }
 }
 
-/// The right ticket, but not the key: another server that has the store gains nothing.
+/// Another server that has the store and the right ticket, but not the key, gains nothing.
 #[test]
 fn fault_server_without_the_key_of_the_cached_certificate() {
     for setting in COMPACT {
@@ -332,7 +332,7 @@ fn compact_binds_the_client_certificate() {
     }
 }
 
-/// The same of a server: its new certificate over the old key would pass for the old one.
+/// A server's new certificate over its old key would pass for the old one without the binding.
 #[test]
 fn compact_binds_the_server_certificate() {
     for (setting, unbound) in COMPACT.into_iter().flat_map(|setting| [false, true].map(|unbound| (setting, unbound))) {
@@ -341,7 +341,7 @@ fn compact_binds_the_server_certificate() {
             common.set_without(unbound.then_some(CacheDefence::TranscriptBinding));
         }
         world.assert_cached();
-        // It says that its Certificate is left out, does not send it, and hashes nothing for it.
+        // The server says that its Certificate is left out, does not send it, and hashes nothing for it.
         world.server.credentials(vec![renew(&Pki::shared(CHAIN).server, &server_leaf())]);
         let select = fault(move |_, kind, message| match kind {
             kind if kind == reply_of(setting.version) => fault::set_extension(message, COMPACT_CACHE, &[0b111]),

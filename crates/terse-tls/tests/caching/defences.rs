@@ -1,4 +1,4 @@
-//! What each defence of caching is for: the attack that it stops succeeds as soon as it is taken away.
+//! These tests show what each defence of caching is for: the attack that it stops succeeds as soon as the defence is taken away.
 
 use alloc::sync::Arc;
 use core::task::Poll;
@@ -39,7 +39,7 @@ fn each_defence_stops_an_attack() {
 const RFC7924: [Setting; 2] =
     [Setting { version: TLS13, schemes: Schemes::RFC7924 }, Setting { version: TLS12, schemes: Schemes::RFC7924 }];
 
-/// Whether the attack that `defence` is against succeeds. `None`: there is none in this setting.
+/// Returns whether the attack that `defence` is against succeeds, or `None` if there is no such attack in this setting.
 fn attack(defence: CacheDefence, setting: Setting, without: Option<CacheDefence>) -> Option<bool> {
     let (is_compact, has_tickets) = (setting.schemes == Schemes::COMPACT, setting.schemes != Schemes::RFC7924);
     let mut world = cached(setting, without);
@@ -67,7 +67,7 @@ fn attack(defence: CacheDefence, setting: Setting, without: Option<CacheDefence>
     })
 }
 
-/// A world after two connections.
+/// Returns a world after two connections.
 fn cached(setting: Setting, without: Option<CacheDefence>) -> World {
     let mut world = World::new(setting);
     go_without(&mut world, without);
@@ -83,7 +83,7 @@ fn go_without(world: &mut World, without: Option<CacheDefence>) {
     }
 }
 
-/// The client shows `ticket` instead of its own.
+/// Has the client show `ticket` instead of its own.
 fn show(setting: Setting, ticket: [u8; 8]) -> Arc<dyn Fault> {
     fault::first(HandshakeType::CLIENT_HELLO, move |message| match setting.schemes {
         Schemes::COMPACT => fault::set_extension(message, ExtensionType::COMPACT_CACHE, &ticket),
@@ -94,7 +94,7 @@ fn show(setting: Setting, ticket: [u8; 8]) -> Arc<dyn Fault> {
     })
 }
 
-/// Two certificates over one key: the client means the second, and shows the ticket of the first.
+/// The client has two certificates over one key: it means the second, and shows the ticket of the first.
 fn another_certificate_over_the_key(world: &mut World) -> bool {
     let ticket = world.next_offer().ticket().expect("a ticket");
     let mut options = client_leaf();
@@ -109,7 +109,7 @@ fn another_certificate_over_the_key(world: &mut World) -> bool {
     result.is_ok() && server.peer.name().as_deref() == Some(terse_testkit::pki::CLIENT_NAME)
 }
 
-/// The client's ticket and its Certificate, which is public, but not its key.
+/// The attacker has the client's ticket and its Certificate, which is public, but not its key.
 fn ticket_without_its_key(world: &mut World) -> bool {
     let spoil = fault::first(HandshakeType::CERTIFICATE_VERIFY, |message| {
         *message.last_mut().expect("a signature") ^= 1;
@@ -119,7 +119,7 @@ fn ticket_without_its_key(world: &mut World) -> bool {
     result.is_ok()
 }
 
-/// A handshake of which somebody changed something on the way.
+/// An attacker changes a handshake on its way.
 fn client_that_does_not_finish(world: &mut World) -> bool {
     let rows = world.rows();
     let spoil = fault::first(HandshakeType::FINISHED, |message| *message.last_mut().expect("a hash") ^= 1);
@@ -127,13 +127,13 @@ fn client_that_does_not_finish(world: &mut World) -> bool {
     world.rows() != rows
 }
 
-/// Somebody takes the client's last flight away. The next handshake costs more for it.
+/// An attacker takes the client's last flight away. The next handshake costs more for it.
 fn lost_last_flight(world: &mut World) -> bool {
     world.connect_until(Until::ClientFlight).unwrap();
     is_full_again(world)
 }
 
-/// Whether the client must send its Certificate again.
+/// Returns whether the client must send its Certificate again.
 fn is_full_again(world: &mut World) -> bool {
     !world.connect().unwrap().server.cached.contains(&CachedObject::ClientCertificate)
 }
@@ -156,7 +156,7 @@ fn thief_of_a_used_ticket(victim: &mut World, without: Option<CacheDefence>) -> 
     is_full_again(victim)
 }
 
-/// Who watches sees that they are of one client.
+/// An observer sees that two connections are of one client.
 fn parallel_connections(world: &mut World) -> bool {
     let mut links = [world.begin(), world.begin()];
     let [first, second] = links.each_mut().map(|link| {
@@ -166,7 +166,7 @@ fn parallel_connections(world: &mut World) -> bool {
     first.is_some() && first == second
 }
 
-/// The same, of one connection after the other.
+/// An observer sees that two connections, one after the other, are of one client.
 fn watched_twice(world: &mut World) -> bool {
     let [first, second] = [0; 2].map(|_| world.connect().unwrap().offer.ticket());
     first.is_some() && first == second

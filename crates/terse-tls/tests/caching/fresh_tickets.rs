@@ -1,4 +1,4 @@
-//! docs/caching.md, 4.3: a used ticket is replaced by that handshake's own.
+//! A used ticket is replaced by the one that its handshake made (docs/caching.md, 4.3).
 
 use alloc::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use terse_tls::summary::Mode;
 
 use crate::world::*;
 
-/// How often `ticket` stands in `bytes`.
+/// Returns how often `ticket` stands in `bytes`.
 fn occurrences(bytes: &[u8], ticket: [u8; 8]) -> usize {
     bytes.windows(8).filter(|window| *window == ticket).count()
 }
@@ -59,7 +59,7 @@ fn ticket_that_was_not_answered_is_not_shown_again() {
     }
 }
 
-/// The exception: after a failure the ticket that the server has for sure is shown again.
+/// There is one exception: after a failure, a client shows again the ticket that the server has for sure.
 #[test]
 fn ticket_is_shown_again_only_after_a_failure() {
     for setting in SETTINGS {
@@ -71,8 +71,8 @@ fn ticket_is_shown_again_only_after_a_failure() {
     }
 }
 
-/// A client that sends, closes, and never reads. In TLS 1.2 the server's Finished is part of its handshake; in TLS 1.3
-/// nothing tells it that the server has the new ticket.
+/// A client sends, closes, and never reads. In TLS 1.2 the server's Finished is part of its handshake; in TLS 1.3 nothing
+/// tells it that the server has the new ticket.
 fn talk(world: &mut World, setting: Setting) -> Done {
     let mut link = world.begin();
     link.run_until(if setting.version == TLS13 { Until::Commit } else { Until::Finished }).unwrap();
@@ -97,7 +97,7 @@ fn client_that_only_talks_shows_each_ticket_once() {
     }
 }
 
-/// Nobody told the client that its last flight was lost. It costs one full handshake, and no ticket is shown twice.
+/// Nobody told the client that its last flight was lost. This costs one full handshake, and no ticket is shown twice.
 #[test]
 fn lost_words_of_a_client_that_only_talks_cost_one_full_handshake() {
     let setting = Setting { version: TLS13, schemes: Schemes::COMPACT };
@@ -116,7 +116,7 @@ fn lost_words_of_a_client_that_only_talks_cost_one_full_handshake() {
     assert!(lost.is_some_and(|lost| ![full.1, next.1].contains(&lost)) && full.1 != next.1);
 }
 
-/// It closes, and then waits for the server's close_notify in vain.
+/// The client closes, and then waits for the server's close_notify in vain.
 #[test]
 fn ticket_is_shown_again_if_the_connection_fails_after_it_was_closed() {
     let mut world = World::cached(TLS13);

@@ -100,7 +100,7 @@ fn is_asked_for_the_ticket_and_to_commit_and_says_nothing_meanwhile() {
     }
 }
 
-/// Nobody knows, or nothing can be written: the connection goes on without.
+/// Nobody knows the ticket, or nothing can be written: the connection goes on without the store.
 #[test]
 fn a_store_that_is_not_there_costs_the_caching_and_no_connection() {
     for (mut link, mut world, skipped) in asked() {
@@ -181,7 +181,7 @@ fn what_comes_meanwhile_waits_as_well() {
         let late = world.late_store().answer(&request);
         answer(&mut link, late).unwrap();
         let result = link.deliver(Side::Server, goodbye);
-        // Behind the client's Finished, a goodbye is a close_notify.
+        // After the client's Finished, a goodbye is a close_notify.
         if skipped == 1 {
             result.unwrap();
             assert!(link.pair.server.is_connected());

@@ -1,4 +1,4 @@
-//! Handshake messages: heard on both sides, and made by hand.
+//! Listens to handshake messages on both sides, and makes them by hand.
 
 use alloc::sync::Arc;
 use std::sync::Mutex;
@@ -34,19 +34,19 @@ impl Messages {
         self.0.iter().map(|(_, _, bytes)| &bytes[..]).collect()
     }
 
-    /// Who sent what.
+    /// Returns who sent which message.
     pub(crate) fn kinds(&self) -> Vec<(Side, u8)> {
         self.0.iter().map(|(side, kind, _)| (*side, kind.0)).collect()
     }
 
-    /// The first one of its kind from `side`.
+    /// Returns the first message of its kind from `side`.
     pub(crate) fn find(&self, side: Side, kind: HandshakeType) -> &[u8] {
         let found = self.0.iter().find(|(from, sent, _)| (*from, *sent) == (side, kind));
         &found.expect("the message was sent").2
     }
 }
 
-/// The message in which a server replies to the caching extensions.
+/// Returns the message in which a server replies to the caching extensions.
 pub(crate) fn reply_of(version: ProtocolVersion) -> HandshakeType {
     match version {
         TLS12 => HandshakeType::SERVER_HELLO,
@@ -69,7 +69,7 @@ pub(crate) fn certificate(version: ProtocolVersion, entries: &[(&[u8], &[u8])]) 
     [context, &uint24(list.len()), &list].concat()
 }
 
-/// The body that stands for the server's Certificate.
+/// Returns the body that stands for the server's Certificate.
 pub(crate) fn cached_form(version: ProtocolVersion, fingerprint: &[u8]) -> Vec<u8> {
     match version {
         TLS12 => [&[fingerprint.len() as u8], fingerprint].concat(),
@@ -77,7 +77,7 @@ pub(crate) fn cached_form(version: ProtocolVersion, fingerprint: &[u8]) -> Vec<u
     }
 }
 
-/// The body that stands for the client's Certificate.
+/// Returns the body that stands for the client's Certificate.
 pub(crate) fn reduced_form(version: ProtocolVersion) -> Vec<u8> {
     match version {
         TLS12 => Vec::new(),

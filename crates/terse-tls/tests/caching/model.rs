@@ -17,7 +17,7 @@ use terse_tls::{ClientAuthentication, Credential, Error, Summary, Trust};
 use crate::issued::{crl, crl_of_the_root, other_pki};
 use crate::world::*;
 
-/// The faster one.
+/// The faster provider.
 const FAST: &CryptoProvider = &terse_aws_lc::PROVIDER;
 
 const SEQUENCES: u64 = 300;
@@ -102,7 +102,7 @@ static CHOICES: LazyLock<Choices> = LazyLock::new(|| {
     }
 });
 
-/// Trust in our CA, with the nth choice of CRLs.
+/// Returns the trust in our CA, with the nth choice of CRLs.
 fn with_crls(nth: usize) -> Trust {
     Pki::shared(CHAIN).trust().with_crls(&CHOICES.crls[nth]).unwrap()
 }
@@ -175,7 +175,7 @@ impl Model {
         }
     }
 
-    /// Something is otherwise from here on: by numbers from [`CHANGES`].
+    /// Makes a change that lasts, by a number from [`CHANGES`].
     pub(crate) fn change(&mut self, nth: usize) {
         match nth {
             11 => {
@@ -229,7 +229,7 @@ impl Model {
         }
     }
 
-    /// New CRLs, while configurations that check them stay in use.
+    /// Configures new CRLs, while configurations that check them stay in use.
     fn replace_crls(&mut self) {
         let all: Vec<_> = (0..CHOICES.crls.len()).collect();
         self.crls = self.pick("CRLs", &all);
@@ -262,7 +262,7 @@ impl Model {
         self.world.address.port = self.pick("port", &[8883, 8884]);
     }
 
-    /// One side or both speak another version, or two.
+    /// Has one side or both speak another version, or two.
     fn change_versions(&mut self) {
         let all = [&VERSIONS[..], &[TLS12], &[TLS13]];
         let choice = self.pick("client versions", &all);
@@ -271,7 +271,7 @@ impl Model {
         self.world.server.versions(choice.to_vec());
     }
 
-    /// What the same two do without a cache.
+    /// Returns what the same two sides do without a cache.
     fn without_cache(&mut self) -> Result<[Peer; 2], Failed> {
         let caches = (self.world.client.edit_cache(Option::take), self.world.server.edit_cache(Option::take));
         let result = self.world.connect().map(|done| [done.client.peer, done.server.peer]);
@@ -287,7 +287,7 @@ impl Model {
         self.check(expected, result);
     }
 
-    /// A second connection begins while the first one is on its way.
+    /// Begins a second connection while the first one is on its way.
     fn in_parallel(&mut self) {
         self.log.push("two connections".into());
         let expected = self.without_cache();
@@ -303,7 +303,7 @@ impl Model {
         self.log.push(what);
     }
 
-    /// For whoever looks why it failed.
+    /// Returns the state, for whoever looks why a sequence failed.
     pub(crate) fn context(&self) -> String {
         format!("seed {}: {}", self.seed, self.log.join(", "))
     }
@@ -326,7 +326,7 @@ impl Model {
         }
     }
 
-    /// A connection that dies on its way, one way or another.
+    /// Makes a connection that dies on its way, one way or another.
     fn lose(&mut self) {
         use Until::{ClientFlight, ClientHello, Commit, Data, ServerFlight};
         let until = self.pick("lost", &[ClientFlight, ClientHello, ServerFlight, Commit, Data]);
@@ -346,7 +346,7 @@ impl Model {
         }
     }
 
-    /// Whatever happened: once both sides are well again, so is caching.
+    /// Checks that caching is well again once both sides are, whatever happened.
     fn settle(&mut self) {
         if self.heal() {
             // At most: the connections that stand for a day without a clock, one on trial, one without a ticket.
@@ -359,7 +359,7 @@ impl Model {
         self.connect();
     }
 
-    /// Both sides are as at first, a day later. `false`: too much time has passed.
+    /// Puts both sides back to the start, a day later. Returns `false` if too much time has passed.
     pub(crate) fn heal(&mut self) -> bool {
         self.time += 25 * HOUR;
         if self.time > 170 * 24 * HOUR {

@@ -37,11 +37,11 @@ fn model_caching_changes_nothing_but_the_bytes_over_datagrams() {
     assert!(spent > 100, "only {spent} tickets stood for a cookie");
 }
 
-/// The server, and the network before it.
+/// The server, and the network in front of it.
 struct Location {
     endpoint: Endpoint,
     rng: SeededRng,
-    /// In milliseconds.
+    /// The time, in milliseconds.
     time: u64,
 }
 
@@ -49,9 +49,9 @@ struct Location {
 #[derive(Clone, Copy)]
 struct Path {
     from: SocketAddr,
-    /// How many it loses at most.
+    /// How many datagrams the path loses at most.
     losses: usize,
-    /// After so many it carries none.
+    /// After so many datagrams, the path carries none.
     end: usize,
     /// The client says goodbye in the end, which not all do.
     closes: bool,
@@ -94,7 +94,7 @@ impl DatagramModel {
         }
     }
 
-    /// The server's process starts anew, with what is configured now.
+    /// Starts the server's process anew, with what is configured now.
     fn restart(&mut self) {
         self.spent += self.location.endpoint.counters().tickets_spent;
         let location = Location::new(&self.model.world, self.location.rng.clone());
@@ -110,7 +110,7 @@ impl DatagramModel {
         Path { losses, closes, ..Path::good(SocketAddr::from(([192, 0, 2, last], port))) }
     }
 
-    /// What the same two do without a cache, on a good path.
+    /// Returns what the same two sides do without a cache, on a good path.
     fn without_cache(&mut self) -> Result<[Peer; 2], Failed> {
         let world = &mut self.model.world;
         let caches = (world.client.edit_cache(Option::take), world.server.edit_cache(Option::take));
@@ -145,7 +145,7 @@ impl DatagramModel {
         let _ = self.location.connection(&self.model.world, path);
     }
 
-    /// Whatever happened: once both sides are well again, so is caching.
+    /// Checks that caching is well again once both sides are, whatever happened.
     fn settle(&mut self) {
         let is_well = self.model.heal();
         self.restart();
@@ -167,7 +167,7 @@ impl Location {
         Self { endpoint: Endpoint::new(server, EndpointLimits::default(), &mut rng).expect("a server"), rng, time: 0 }
     }
 
-    /// A connection with data both ways. The first failure of either side; `None` if it breaks off.
+    /// Makes a connection with data both ways. Returns the first failure of either side, or `None` if it breaks off.
     fn connection(&mut self, world: &World, path: Path) -> Option<Result<[Summary; 2], Failed>> {
         let (config, _) = world.configurations();
         let now = Now::new(Instant(self.time), world.client_clock.unix);
@@ -206,7 +206,7 @@ impl Location {
     }
 }
 
-/// A connection, and the datagrams of it that are on their way.
+/// A connection, with its datagrams that are on their way.
 struct Run<'a> {
     location: &'a mut Location,
     world: &'a World,
@@ -303,7 +303,7 @@ impl Run<'_> {
         assert_eq!(result, Ok(()), "it was asked");
     }
 
-    /// What the path does with a datagram.
+    /// Decides what the path does with a datagram.
     fn carry(&mut self, to: Side, datagram: &[u8]) {
         self.sent += 1;
         let (chance, later) = (self.location.rng.below(100), self.location.rng.below(3_000) as u64);
@@ -344,7 +344,7 @@ impl Run<'_> {
         }
     }
 
-    /// Each to the other; it may be lost.
+    /// Hands each datagram to the other side; it may be lost.
     fn say_something(&mut self) {
         self.client.send(b"data").expect("it is connected");
         let server = self.handle.and_then(|handle| self.location.endpoint.connection(handle));

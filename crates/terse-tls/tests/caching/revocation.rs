@@ -13,12 +13,12 @@ use crate::world::*;
 
 type Crls<'a> = [CertificateRevocationListDer<'a>];
 
-/// The trust in the shared CA, with CRLs.
+/// Returns the trust in the shared CA, with CRLs.
 fn trust(crls: &Crls<'_>) -> Trust {
     Pki::shared(CHAIN).trust().with_crls(crls).unwrap()
 }
 
-/// A world in which `side` checks revocation, and everything is cached.
+/// Returns a world in which `side` checks revocation, and everything is cached.
 fn checking(setting: Setting, side: Side) -> World {
     let mut world = World::new(setting);
     set_trust(&mut world, side, trust(&[crl(&[], 7)]));
@@ -44,7 +44,7 @@ fn replace(world: &World, side: Side, crls: &Crls<'_>) {
     trust.revocation().unwrap().replace(crls).unwrap();
 }
 
-/// The summary of `side`, and what it has cached of its peer, if anything.
+/// Returns the summary of `side`, and what it has cached of its peer, if anything.
 fn view(done: &Done, side: Side) -> (&Summary, bool) {
     let (summary, object) = match side {
         Side::Client => (&done.client, CachedObject::ServerCertificate),
@@ -63,7 +63,7 @@ fn assert_verified_again(world: &mut World, side: Side, reason: FallbackReason) 
     world.assert_cached();
 }
 
-/// `side` refuses as it would without a cache, and says in its summary why nothing cached was used.
+/// Checks that `side` refuses its peer as it would without a cache, and says in its summary why nothing cached was used.
 fn assert_refused(world: &mut World, side: Side, expected: CertificateError, reason: FallbackReason) {
     let mut link = world.begin();
     let failed = link.run().unwrap_err();
@@ -82,7 +82,7 @@ fn for_each(test: impl Fn(Setting, Side)) {
     }
 }
 
-/// The leaf that `side` verifies.
+/// Returns the leaf that `side` verifies.
 fn leaf_of_the_peer(pki: &Pki, side: Side) -> &terse_pki::Credential {
     if side == Side::Client { &pki.server } else { &pki.client }
 }
@@ -124,7 +124,7 @@ fn a_revoked_issuer_ends_what_it_issued() {
     });
 }
 
-/// Without a current CRL nothing is believed, but nothing is lost either.
+/// Without a current CRL nothing cached is used, but nothing is lost either.
 #[test]
 fn without_a_current_crl_nothing_is_used_and_nothing_lost() {
     let no_crl = CertificateError::UnknownRevocationStatus;
@@ -151,7 +151,7 @@ fn without_a_current_crl_nothing_is_used_and_nothing_lost() {
     }
 }
 
-/// The name is right, the key is not.
+/// An impostor's CRL has the right name, but not the right key.
 #[test]
 fn a_crl_of_an_impostor_counts_for_nothing() {
     for_each(|setting, side| {

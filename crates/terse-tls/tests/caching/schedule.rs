@@ -8,19 +8,19 @@ use terse_tls::ProtocolVersion;
 
 use crate::world::TLS12;
 
-/// The hash of the concatenation of `parts`.
+/// Returns the hash of the concatenation of `parts`.
 pub(crate) fn hash(parts: &[&[u8]]) -> [u8; 32] {
     let mut hash = Sha256::new();
     parts.iter().for_each(|part| hash.update(part));
     hash.finalize().into()
 }
 
-/// HKDF-Extract.
+/// Computes HKDF-Extract.
 pub(crate) fn extract(salt: &[u8], input: &[u8]) -> [u8; 32] {
     Hkdf::<Sha256>::extract(Some(salt), input).0.into()
 }
 
-/// HKDF-Expand-Label.
+/// Computes HKDF-Expand-Label.
 pub(crate) fn expand_label<const N: usize>(secret: &[u8], label: &str, context: &[u8]) -> [u8; N] {
     let label = format!("tls13 {label}");
     let length = (N as u16).to_be_bytes();
@@ -30,7 +30,7 @@ pub(crate) fn expand_label<const N: usize>(secret: &[u8], label: &str, context: 
     out
 }
 
-/// The `verify_data` of a Finished under the handshake traffic secret of its sender.
+/// Computes the `verify_data` of a Finished under the handshake traffic secret of its sender.
 pub(crate) fn verify_data(traffic_secret: &[u8], messages: &[&[u8]]) -> [u8; 32] {
     let finished_key: [u8; 32] = expand_label(traffic_secret, "finished", &[]);
     let mut mac = Hmac::<Sha256>::new_from_slice(&finished_key).expect("any length will do");
@@ -38,7 +38,7 @@ pub(crate) fn verify_data(traffic_secret: &[u8], messages: &[&[u8]]) -> [u8; 32]
     mac.finalize().into_bytes().into()
 }
 
-/// The PRF of TLS 1.2.
+/// Computes the PRF of TLS 1.2.
 pub(crate) fn prf<const N: usize>(secret: &[u8], label: &str, seed: &[u8]) -> [u8; N] {
     let hmac = |parts: &[&[u8]]| -> [u8; 32] {
         let mut mac = Hmac::<Sha256>::new_from_slice(secret).expect("any length will do");
@@ -55,7 +55,7 @@ pub(crate) fn prf<const N: usize>(secret: &[u8], label: &str, seed: &[u8]) -> [u
     out.try_into().expect("so many bytes")
 }
 
-/// `resumption_secret`, from the result of the key exchange.
+/// Computes `resumption_secret` from the result of the key exchange.
 pub(crate) fn resumption_secret(shared_secret: &[u8], messages: &[&[u8]]) -> [u8; 32] {
     let early = extract(&[0; 32], &[0; 32]);
     let handshake = extract(&expand_label::<32>(&early, "derived", &hash(&[])), shared_secret);
@@ -63,12 +63,12 @@ pub(crate) fn resumption_secret(shared_secret: &[u8], messages: &[&[u8]]) -> [u8
     expand_label(&main, "res master", &hash(messages))
 }
 
-/// The synthetic message that binds what is left out (docs/caching.md, 4.1).
+/// Returns the synthetic message that binds what is left out (docs/caching.md, 4.1).
 pub(crate) fn synthetic(fingerprint: &[u8; 32]) -> Vec<u8> {
     [&[254, 0, 0, 32], &fingerprint[..]].concat()
 }
 
-/// The fingerprint of a Certificate message in TLS 1.2 form (RFC 7924, 5).
+/// Returns the fingerprint of a Certificate message in TLS 1.2 form (RFC 7924, 5).
 pub(crate) fn certificate_fingerprint(chain: &[pki_types::CertificateDer<'_>]) -> [u8; 32] {
     let list: Vec<u8> = chain.iter().flat_map(|der| [&uint24(der.len()), &der[..]].concat()).collect();
     hash(&[&[11], &uint24(list.len() + 3), &uint24(list.len()), &list])

@@ -1,4 +1,4 @@
-//! docs/caching.md, 4.1: the transcript always binds the full content.
+//! The transcript always binds the full content (docs/caching.md, 4.1).
 
 use alloc::sync::Arc;
 
@@ -19,7 +19,7 @@ use crate::messages::{Messages, cached_form, reply_of};
 use crate::schedule::{certificate_fingerprint, hash, prf, request_fingerprint, synthetic, verify_data};
 use crate::world::*;
 
-/// A client that has two certificates over one key must not be taken for the one while it means the other.
+/// A client has two certificates over one key. It must not be taken for the owner of the one while it means the other.
 #[test]
 fn transcript_binds_full_content_of_the_client_certificate() {
     for version in VERSIONS {
@@ -43,7 +43,7 @@ fn transcript_binds_full_content_of_the_client_certificate() {
     }
 }
 
-/// The same for a server: a renewed certificate over the old key is another object.
+/// A server's renewed certificate over the old key is another object.
 #[test]
 fn transcript_binds_full_content_of_the_server_certificate() {
     for version in VERSIONS {
@@ -51,7 +51,7 @@ fn transcript_binds_full_content_of_the_server_certificate() {
         let old = world.server.config().credentials()[0].clone();
         world.server.credentials(vec![renew(&Pki::shared(CHAIN).server, &server_leaf())]);
         let new = certificate_fingerprint(world.server.config().credentials()[0].chain());
-        // Hostile: it selects the old one, and shows the fingerprint of the new one.
+        // A hostile server selects the old certificate, and shows the fingerprint of the new one.
         let select = fault(move |_, kind, message| match kind {
             HandshakeType::CERTIFICATE => *message = fault::message(kind, &cached_form(version, &new)),
             kind if kind == reply_of(version) => {
@@ -62,7 +62,7 @@ fn transcript_binds_full_content_of_the_server_certificate() {
         let (_, result) = world.connect_with(Side::Server, select);
         let failed = result.unwrap_err();
         assert_eq!((failed.side, failed.error), (Side::Client, PeerMisbehaved::IllegalCachedMessage.into()));
-        // Honest: it does not select the old one.
+        // An honest server does not select the old certificate.
         world.server.credentials(vec![old]);
         world.connect().unwrap();
         world.server.credentials(vec![renew(&Pki::shared(CHAIN).server, &server_leaf())]);
@@ -177,13 +177,13 @@ fn transcript_binds_full_content_recomputed() {
     }
 }
 
-/// CertificateVerify of TLS 1.3, checked with the key in the certificate (RFC 9846, 4.5.2).
+/// Verifies the CertificateVerify of TLS 1.3 with the key in the certificate (RFC 9846, 4.5.2).
 fn check_signature(chain: &[pki_types::CertificateDer<'_>], context: &[u8], verify: &[u8], messages: &[&[u8]]) {
     let content = [&[0x20; 64], context, &[0], &hash(messages)].concat();
     check_signed(chain, &verify[4..], &content);
 }
 
-/// Scheme and signature of `content`.
+/// Verifies `signed`, which is a scheme and a signature, over `content`.
 fn check_signed(chain: &[pki_types::CertificateDer<'_>], signed: &[u8], content: &[u8]) {
     let [high, low, _, _, signature @ ..] = signed else { panic!("{signed:x?}") };
     let scheme = SignatureScheme(u16::from_be_bytes([*high, *low]));
@@ -277,7 +277,7 @@ fn transcript_binds_full_content_of_the_certificate_request() {
     }
 }
 
-/// Other hashes, larger keys, and one provider against the other.
+/// The binding also holds with other hashes, with larger keys, and with one provider against the other.
 #[test]
 fn both_providers_bind_the_same() {
     let suites = [

@@ -1,4 +1,4 @@
-//! The form on the wire of TLS 1.3, byte by byte.
+//! These tests check the form on the wire of TLS 1.3, byte by byte.
 
 use terse_testkit::fault;
 use terse_testkit::pair::Side;
@@ -175,7 +175,7 @@ fn smallest(provider: &'static CryptoProvider, chain: &str, scheme: SignatureSch
     world
 }
 
-/// Length of a side's CertificateVerify, less header, scheme and length: the signature.
+/// Returns the length of the signature in a side's CertificateVerify, without header, scheme and length.
 fn signature_len(summary: &Summary) -> u64 {
     let verify = summary.sent.messages.iter().find(|(kind, _)| *kind == HandshakeType::CERTIFICATE_VERIFY);
     u64::from(verify.expect("it signed").1) - 8

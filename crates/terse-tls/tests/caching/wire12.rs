@@ -1,4 +1,4 @@
-//! The form on the wire of TLS 1.2, byte by byte: RFC 7924, 4, and BiTHaC, IV-B.
+//! These tests check the form on the wire of TLS 1.2, byte by byte (RFC 7924, 4, and BiTHaC, IV-B).
 
 use terse_testkit::fault;
 use terse_testkit::pair::Side;
@@ -17,7 +17,7 @@ const SERVER_HELLO: HandshakeType = HandshakeType::SERVER_HELLO;
 const CERTIFICATE: HandshakeType = HandshakeType::CERTIFICATE;
 const CERTIFICATE_REQUEST: HandshakeType = HandshakeType::CERTIFICATE_REQUEST;
 
-/// The extensions of the ServerHello, which has no session id.
+/// Returns the extensions of a ServerHello that has no session id.
 fn reply(messages: &Messages) -> Vec<u8> {
     messages.find(Side::Server, SERVER_HELLO)[4 + 2 + 32 + 1 + 2 + 1..].to_vec()
 }

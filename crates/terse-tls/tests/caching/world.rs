@@ -1,5 +1,5 @@
-//! A client and a server with caches, whose configurations, clocks and stores a test changes between connections; and
-//! what a connection showed on the wire.
+//! A client and a server have caches. A test changes their configurations, clocks and stores between connections, and looks
+//! at what a connection showed on the wire.
 
 use alloc::sync::Arc;
 use core::time::Duration;
@@ -32,7 +32,7 @@ pub(crate) const PROVIDER: &CryptoProvider = &terse_rustcrypto::PROVIDER;
 /// The chain of most tests.
 pub(crate) const CHAIN: &str = "p256x3";
 
-/// What both sides speak, and which schemes they have.
+/// What both sides speak, and which schemes of caching they have.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Setting {
     pub(crate) version: ProtocolVersion,
@@ -57,7 +57,7 @@ pub(crate) const SETTINGS: [Setting; 4] = [
     COMPACT[1],
 ];
 
-/// All that is cached if the CertificateRequest is short.
+/// All objects that are cached if the CertificateRequest is short.
 pub(crate) const BOTH_CERTIFICATES: [CachedObject; 2] =
     [CachedObject::ServerCertificate, CachedObject::ClientCertificate];
 
@@ -70,7 +70,7 @@ pub(crate) struct World {
     pub(crate) address: ServerAddress,
     pub(crate) client_clock: Now,
     pub(crate) server_clock: Now,
-    /// Who answers for the server's store.
+    /// The store that answers in place of the server's own, and may answer later.
     late_store: Arc<LateStore>,
     late: Late,
     /// What both sides have at first.
@@ -90,11 +90,11 @@ pub(crate) enum Until {
     /// The server has verified the client's Finished, and kept what it must; what it sends then is lost. In TLS 1.2 that is
     /// its own Finished; in TLS 1.3 it is nothing.
     Commit,
-    /// Both have finished.
+    /// Both sides have finished.
     Finished,
     /// The client has read application data of the server, and the other way round.
     Data,
-    /// Both have closed.
+    /// Both sides have closed.
     Closed,
 }
 
@@ -130,12 +130,12 @@ impl World {
         world
     }
 
-    /// What it was made for.
+    /// Returns the setting that the world was made for.
     pub(crate) fn setting(&self) -> Setting {
         Setting { version: self.version(), schemes: self.schemes }
     }
 
-    /// All that there is to cache, in the order of a handshake of `version`.
+    /// Returns all objects that can be cached, in the order of a handshake of `version`.
     pub(crate) fn everything(version: ProtocolVersion) -> [CachedObject; 3] {
         let [server, client] = BOTH_CERTIFICATES;
         // In TLS 1.2 the request comes behind the server's Certificate.
@@ -145,7 +145,7 @@ impl World {
         }
     }
 
-    /// The mode of a connection in which everything is cached.
+    /// Returns the mode of a connection in which everything is cached.
     pub(crate) fn mode(&self) -> Mode {
         if self.schemes.contains(Scheme::Compact) {
             Mode::Cached(Scheme::Compact)
@@ -159,7 +159,7 @@ impl World {
         client.mode == self.mode() && client.cached.last() == Some(&CachedObject::ClientCertificate)
     }
 
-    /// Another client, at a server that shares the store of the one in `other`.
+    /// Returns another client, at a server that shares the store of the one in `other`.
     pub(crate) fn beside(other: &Self) -> Self {
         let mut world = Self { seed: other.seed + 1000, ..Self::new(other.setting()) };
         world.server_store = other.server_store.clone();
@@ -167,7 +167,7 @@ impl World {
         world
     }
 
-    /// The same, after two connections: everything that can be cached is.
+    /// Returns a world after two connections: everything that can be cached is.
     pub(crate) fn cached(setting: impl Into<Setting>) -> Self {
         let mut world = Self::new(setting);
         assert_eq!(world.connect().unwrap().client.mode, Mode::Full);
@@ -175,13 +175,13 @@ impl World {
         world
     }
 
-    /// What both sides speak from now on.
+    /// Sets what both sides speak from now on.
     pub(crate) fn speak(&mut self, versions: &[ProtocolVersion]) {
         self.client.versions(versions.to_vec());
         self.server.versions(versions.to_vec());
     }
 
-    /// The version of its connections.
+    /// Returns the version of the world's connections.
     pub(crate) fn version(&self) -> ProtocolVersion {
         self.server.config().common().versions()[0]
     }
@@ -210,31 +210,31 @@ impl World {
         self.late_store.clone()
     }
 
-    /// Who answers for the server's store.
+    /// Returns the store that answers in place of the server's own.
     pub(crate) fn late_store(&self) -> &LateStore {
         &self.late_store
     }
 
-    /// The client's process starts anew with what it saved.
+    /// Starts the client's process anew, with what it saved.
     pub(crate) fn restart_client(&mut self) {
         self.client_store = self.client_store.restart();
         let schemes = self.client.config().cache().expect("caching is on").schemes;
         self.client.cache(ClientCache::new(self.client_store.clone(), schemes));
     }
 
-    /// The server's process starts anew, with its store or without.
+    /// Starts the server's process anew, with its store or without.
     pub(crate) fn restart_server(&mut self, with_store: bool) {
         let rows = if with_store { self.rows() } else { MemoryServerStore::new(0).snapshot() };
         let (_, store, _) = snapshot::decode(&rows, STORE_CAPACITY).expect("own encoding");
         self.set_server_store(Arc::new(store));
     }
 
-    /// All that the server keeps.
+    /// Returns all entries that the server keeps.
     pub(crate) fn rows(&self) -> Vec<u8> {
         self.server_store.snapshot()
     }
 
-    /// Both clocks, in seconds after [`pki::NOW`].
+    /// Sets both clocks, in seconds after [`pki::NOW`].
     pub(crate) fn set_clocks(&mut self, seconds: u64) {
         self.client_clock = at(seconds);
         self.server_clock = at(seconds);
@@ -250,7 +250,7 @@ impl World {
         self
     }
 
-    /// A new connection, before anything is sent.
+    /// Begins a new connection, before anything is sent.
     pub(crate) fn begin(&mut self) -> Link {
         self.seed += 1;
         let (client, server) = self.configurations();
@@ -278,19 +278,19 @@ impl World {
         self.seed
     }
 
-    /// A connection with data both ways, closed in order.
+    /// Makes a connection with data both ways, closed in order.
     pub(crate) fn connect(&mut self) -> Result<Done, Failed> {
         self.connect_until(Until::Closed)
     }
 
-    /// A connection that gets so far. Afterwards both sides vanish without a word.
+    /// Makes a connection that gets so far. Afterwards both sides vanish without a close_notify.
     pub(crate) fn connect_until(&mut self, until: Until) -> Result<Done, Failed> {
         let mut link = self.begin();
         link.run_until(until)?;
         Ok(link.done())
     }
 
-    /// A connection that `side` makes fail, by `fault`.
+    /// Makes a connection that `side` causes to fail, by `fault`.
     pub(crate) fn connect_with(&mut self, side: Side, fault: Arc<dyn Fault>) -> (Link, Result<(), Failed>) {
         let common = self.common(side);
         common.set_fault(Some(fault));
@@ -307,12 +307,12 @@ impl World {
         }
     }
 
-    /// What the next connection would offer. The client changes its mind and does not connect.
+    /// Returns what the next connection would offer. The client changes its mind and does not connect.
     pub(crate) fn next_offer(&mut self) -> Offer {
         self.connect_until(Until::ClientHello).expect("nothing can fail yet").offer
     }
 
-    /// A connection in which everything is cached that can be, and both sides agree about that.
+    /// Makes a connection in which everything is cached that can be, and both sides agree about that.
     pub(crate) fn assert_cached(&mut self) -> Done {
         let done = self.connect().unwrap();
         let with_request = self.server.config().names_authorities() || self.mode() == Mode::Cached(Scheme::Compact);
@@ -323,7 +323,7 @@ impl World {
         done
     }
 
-    /// A connection in which nothing is cached, and both sides agree about that.
+    /// Makes a connection in which nothing is cached, and both sides agree about that.
     pub(crate) fn assert_full(&mut self) -> Done {
         let done = self.connect().unwrap();
         assert_eq!((done.client.mode, &done.client.cached[..]), (Mode::Full, &[][..]));
@@ -331,8 +331,8 @@ impl World {
         done
     }
 
-    /// `fault` on `side` makes the other side refuse with `alert`, and nothing on the server changes. Afterwards, with
-    /// both sides honest, the next connection works, and at the latest the one after it is cached again.
+    /// Checks that `fault` on `side` makes the other side refuse with `alert`, and that nothing on the server changes.
+    /// Afterwards, with both sides honest, the next connection works, and at the latest the one after it is cached again.
     pub(crate) fn assert_refused(
         &mut self,
         side: Side,
@@ -374,13 +374,13 @@ impl Link {
         self.pair.deliver(side, bytes)
     }
 
-    /// What `side` has to send goes to its peer.
+    /// Carries what `side` has to send to its peer.
     pub(crate) fn carry_on(&mut self, side: Side) -> Result<(), Failed> {
         let bytes = self.pair.transmit(side);
         self.deliver(side.other(), bytes)
     }
 
-    /// Until nobody has more to say. The first error is returned.
+    /// Carries bytes until nobody has more to say. Returns the first error.
     pub(crate) fn run(&mut self) -> Result<(), Failed> {
         let mut first = Ok(());
         loop {
@@ -461,7 +461,7 @@ pub(crate) struct Done {
     pub(crate) pair: Pair,
 }
 
-/// The caching extensions of a ClientHello, `None` if they are not there.
+/// The caching extensions of a ClientHello, each of which is `None` if it is not there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Offer {
     pub(crate) cached_info: Option<Vec<u8>>,
@@ -487,7 +487,7 @@ impl Offer {
         offer
     }
 
-    /// The ticket, of which a client of ours sends one at most, and nothing of another scheme beside it.
+    /// Returns the ticket. A client of ours sends one at most, and nothing of another scheme beside it.
     pub(crate) fn ticket(&self) -> Option<[u8; 8]> {
         let of_bithac = match self.client_cached_info.as_deref().unwrap_or_default() {
             [] => None,
@@ -503,7 +503,7 @@ impl Offer {
         }
     }
 
-    /// Whether it says no more than which schemes with tickets are supported.
+    /// Returns whether the offer says only which schemes with tickets are supported.
     pub(crate) fn is_first_contact(&self) -> bool {
         let is_empty = |body: &Vec<u8>| body.is_empty();
         self.cached_info.is_none()
@@ -511,13 +511,13 @@ impl Offer {
             && self.compact_cache.as_ref().is_none_or(is_empty)
     }
 
-    /// Whether it says nothing at all.
+    /// Returns whether the offer says nothing at all.
     pub(crate) fn is_silent(&self) -> bool {
         *self == Self::SILENT
     }
 }
 
-/// A client's store on something that survives a restart.
+/// A client's store whose contents survive a restart.
 pub(crate) struct Disk {
     pub(crate) memory: MemoryClientStore,
     saved: Mutex<Vec<u8>>,
@@ -530,7 +530,7 @@ impl Disk {
         Arc::new(Self { memory, saved })
     }
 
-    /// What the next process finds.
+    /// Returns what the next process finds.
     fn restart(&self) -> Arc<Self> {
         let saved = self.saved.lock().unwrap().clone();
         let (memory, ..) = snapshot::decode(&saved, STORE_CAPACITY).expect("own encoding");

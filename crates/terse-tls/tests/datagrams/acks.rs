@@ -1,4 +1,4 @@
-//! What is acknowledged, when, and what is sent again for it (RFC 9147, 7).
+//! These tests show what is acknowledged, when, and what is sent again for it (RFC 9147, 7).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -26,7 +26,7 @@ fn run(setup: &Setup, fate: impl FnMut(&Datagram) -> Fate) -> (DatagramPair, Vec
     (pair, records)
 }
 
-/// Loses datagrams by their number.
+/// Returns a fate that loses datagrams by their number.
 fn without(lost: &[usize]) -> impl FnMut(&Datagram) -> Fate {
     |datagram| if lost.contains(&datagram.number) { Vec::new() } else { datagram.arrives() }
 }
@@ -42,7 +42,7 @@ fn bytes_of(record: &Record) -> impl Iterator<Item = Byte> {
         .flat_map(move |part| (part.start..part.end).map(move |at| (from, epoch, part.message_seq, at)))
 }
 
-/// What was sent more than once although the first time it was not in the datagram that is `lost`.
+/// Returns what was sent more than once although its first copy was not in the datagram that is `lost`.
 fn sent_for_nothing(records: &[Record], lost: usize) -> BTreeSet<Byte> {
     let mut datagrams = BTreeMap::<Byte, Vec<usize>>::new();
     for record in records {
@@ -51,7 +51,7 @@ fn sent_for_nothing(records: &[Record], lost: usize) -> BTreeSet<Byte> {
     datagrams.into_iter().filter(|(_, sent)| sent.len() > 1 && sent[0] != lost).map(|(byte, _)| byte).collect()
 }
 
-/// Each datagram of each handshake lost: of what the peer has, not a byte is sent again.
+/// Each datagram of each handshake is lost: no byte that the peer has is sent again.
 #[test]
 fn only_what_is_missing_is_sent_again() {
     let mut counts = [0; 4];
@@ -68,7 +68,7 @@ fn only_what_is_missing_is_sent_again() {
                 good.iter().all(|record| record.datagram == lost || (record.from, record.sent) != (of.from, of.sent));
             let what = format!("{chain}, {size}: {lost} is lost, {again:?}");
             let case = if epochs.contains(&0) && of.from == Side::Client {
-                // Nobody has keys to acknowledge a ClientHello with, nor does its server keep anything.
+                // There are no keys with which a ClientHello could be acknowledged, nor does its server keep anything.
                 assert!(again.iter().all(|byte| (byte.0, byte.1) == (Side::Client as usize, 0)), "{what}");
                 0
             } else if let Some(numbers) = of.acknowledges() {
@@ -80,7 +80,7 @@ fn only_what_is_missing_is_sent_again() {
             } else if is_alone {
                 2 // a whole flight: the peer asks with its own, which this side has
             } else {
-                // What came under keys that were not there is kept, but not without end.
+                // Records that came under keys that were not there yet are kept, but not without end.
                 let dropped = pair.client.summary().dropped.wrong_epoch as usize;
                 assert!(again.len() <= dropped * size, "{what}");
                 assert!(again.is_empty() || (epochs.contains(&0) && chain != CHAIN), "{what}");
@@ -93,7 +93,7 @@ fn only_what_is_missing_is_sent_again() {
     assert!(counts.into_iter().all(|count| count > 3) && counts[3] > 200);
 }
 
-/// Which epochs the records of each datagram are of.
+/// Returns the epochs of the records of each datagram.
 fn epochs_by_datagram(records: &[Record]) -> Vec<BTreeSet<u64>> {
     let mut epochs = Vec::new();
     for record in records {
@@ -103,7 +103,7 @@ fn epochs_by_datagram(records: &[Record]) -> Vec<BTreeSet<u64>> {
     epochs
 }
 
-/// The datagrams of the server's flight under keys.
+/// Returns the protected datagrams of the server's flight.
 fn of_server(records: &[Record]) -> Vec<usize> {
     let is_one = |record: &&Record| record.from == Side::Server && record.number.0 == 2;
     let mut datagrams: Vec<_> = records.iter().filter(is_one).map(|record| record.datagram).collect();
@@ -111,13 +111,13 @@ fn of_server(records: &[Record]) -> Vec<usize> {
     datagrams
 }
 
-/// When each ACK of a side was sent, and what is in it.
+/// Returns when each ACK of a side was sent, and what is in it.
 fn acks(records: &[Record], from: Side) -> Vec<(u64, Vec<(u64, u64)>)> {
     let of_side = records.iter().filter(|record| record.from == from);
     of_side.filter_map(|record| Some((record.sent, record.acknowledges()?))).collect()
 }
 
-/// RFC 9147, 7.1: at once.
+/// A side acknowledges at once (RFC 9147, 7.1).
 #[test]
 fn a_gap_is_told_at_once() {
     let setup = sized(CHAIN, 228);
@@ -143,7 +143,7 @@ fn a_gap_is_told_at_once() {
     }
 }
 
-/// RFC 9147, 7.1: after a quarter of the timer.
+/// A side acknowledges after a quarter of the timer (RFC 9147, 7.1).
 #[test]
 fn a_flight_that_breaks_off_is_told_after_a_quarter_of_the_timer() {
     for (initial_timeout, delay, quarter) in [(1_000, DELAY, 250), (9_000, DELAY, 2_250), (9_000, 700, 2_250)] {
@@ -195,7 +195,7 @@ fn without_the_server_hello_an_empty_ack_asks_for_it() {
     }
 }
 
-/// What is kept of records whose keys are not there is little. The rest is asked for again, once.
+/// Few records are kept whose keys are not there yet. The rest is asked for again, once.
 #[test]
 fn what_was_not_kept_is_not_acknowledged() {
     let setup = sized("rsa2048x3", 228);
@@ -227,7 +227,7 @@ fn after_the_last_flight() -> (DatagramPair, impl FnMut(u64) -> Vec<u8>) {
     (pair, again)
 }
 
-/// How many datagrams the server answers with, at once or later.
+/// Returns how many datagrams the server answers with, at once or later.
 fn answer(pair: &mut DatagramPair, datagram: Vec<u8>) -> usize {
     let before = pair.sent.len();
     pair.deliver(Side::Server, datagram).unwrap();
@@ -235,7 +235,8 @@ fn answer(pair: &mut DatagramPair, datagram: Vec<u8>) -> usize {
     pair.sent.len() - before
 }
 
-/// RFC 9147, 5.8.1: for twice the longest life of a segment, which is two minutes (RFC 9293, 3.4.1).
+/// The last flight is acknowledged for twice the longest life of a segment (RFC 9147, 5.8.1), which is two minutes (RFC
+/// 9293, 3.4.1).
 #[test]
 fn the_last_flight_is_acknowledged_again_for_four_minutes() {
     for (seconds, is_answered) in [(0, true), (1, true), (60, true), (239, true), (241, false), (100_000, false)] {

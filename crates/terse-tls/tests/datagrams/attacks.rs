@@ -1,5 +1,5 @@
-//! Attacks by those who can send datagrams from the peer's address, and see what is sent, but have no keys. Each of them
-//! also runs with its defence taken away, and succeeds there.
+//! An attacker can send datagrams from the peer's address, and sees what is sent, but has no keys. Each attack also runs
+//! with its defence taken away, and succeeds there.
 
 use terse_testkit::allocator::measure;
 use terse_testkit::datagrams::{DELAY, Datagram, DatagramPair, Fate};
@@ -16,21 +16,21 @@ const HANDSHAKE: u8 = 22;
 const APPLICATION_DATA: u8 = 23;
 pub(crate) const ACK: u8 = 26;
 
-/// A record as anybody can make it.
+/// Makes a record as anybody can make it.
 pub(crate) fn record(content_type: u8, epoch: u16, number: u64, content: &[u8]) -> Vec<u8> {
     let number = u64::from(epoch) << 48 | number;
     let len = (content.len() as u16).to_be_bytes();
     [&[content_type, 254, 253][..], &number.to_be_bytes(), &len, content].concat()
 }
 
-/// A handshake message in the clear, whole.
+/// Makes a whole handshake message in the clear.
 pub(crate) fn message(kind: u8, seq: u16, body: &[u8]) -> Vec<u8> {
     let [_, length @ ..] = (body.len() as u32).to_be_bytes();
     let fragment = [&[kind][..], &length, &seq.to_be_bytes(), &[0; 3], &length, body].concat();
     record(HANDSHAKE, 0, 1_000, &fragment)
 }
 
-/// A protected record of DTLS 1.3 as anybody can make it, under no keys.
+/// Makes a protected record of DTLS 1.3 as anybody can make it, under no keys.
 fn unified(epoch: u8, byte: u8, len: usize) -> Vec<u8> {
     let first = 0b0010_1100 | epoch & 0b11;
     [&[first, byte, byte][..], &(len as u16).to_be_bytes(), &vec![byte; len]].concat()
@@ -73,12 +73,12 @@ pub(crate) fn is_well(pair: &DatagramPair) -> bool {
         && Side::BOTH.iter().all(|side| pair.failure(*side).is_none())
 }
 
-/// No retransmission was needed: the attack has not even made anybody wait.
+/// Returns whether no retransmission was needed: the attack has not even made anybody wait.
 pub(crate) fn is_undisturbed(pair: &DatagramPair) -> bool {
     is_well(pair) && pair.client.summary().retransmissions + pair.server.summary().retransmissions == 0
 }
 
-/// Where the first protected record of a datagram begins.
+/// Returns where the first protected record of a datagram begins.
 fn first_protected(bytes: &[u8]) -> Option<usize> {
     let mut at = 0;
     while let Some(record) = bytes.get(at..).filter(|rest| !rest.is_empty()) {
@@ -108,7 +108,7 @@ fn records_are_not_replayed() {
     }
 }
 
-/// The last messages of both sides, forged in the clear, when protected ones are due and before.
+/// The last messages of both sides are forged in the clear, when protected ones are due and before.
 #[test]
 fn messages_in_the_clear_do_not_replace_protected_ones() {
     for version in BOTH_VERSIONS {
@@ -156,7 +156,7 @@ fn alerts_in_the_clear_end_nothing() {
     }
 }
 
-/// CVE-2014-0224 has no place here, for ChangeCipherSpec changes nothing; nor does a forged one end a handshake.
+/// CVE-2014-0224 has no place here, because ChangeCipherSpec changes nothing; nor does a forged one end a handshake.
 #[test]
 fn change_cipher_spec_in_the_wrong_place_changes_nothing() {
     for version in BOTH_VERSIONS {
@@ -169,7 +169,7 @@ fn change_cipher_spec_in_the_wrong_place_changes_nothing() {
     }
 }
 
-/// One datagram with the highest number, at the beginning.
+/// One datagram comes at the beginning, with the highest record number.
 #[test]
 fn a_number_that_nobody_vouches_for_keeps_out_no_other() {
     for version in BOTH_VERSIONS {
@@ -183,7 +183,7 @@ fn a_number_that_nobody_vouches_for_keeps_out_no_other() {
     }
 }
 
-/// Records of an epoch to come, as many as go into a minute.
+/// An attacker sends records of a later epoch, as many as go into a minute.
 #[test]
 fn what_says_that_it_is_of_the_future_takes_little_room() {
     for version in BOTH_VERSIONS {
@@ -236,8 +236,8 @@ fn garbage_is_dropped() {
     }
 }
 
-/// Whoever forges a ClientHello twice a second for an hour, in the name of a client that is gone, or asks for the server's
-/// flight with empty ACKs (RFC 9147, 7.1).
+/// An attacker forges a ClientHello twice a second for an hour, in the name of a client that is gone, or asks for the
+/// server's flight with empty ACKs (RFC 9147, 7.1).
 #[test]
 fn a_server_sends_its_flight_only_so_often() {
     for (version, asks) in
@@ -267,7 +267,7 @@ fn a_server_sends_its_flight_only_so_often() {
         assert!(!waits, "it has given up");
         let (many, waits) = sent(without(Defence::RepeatBound));
         assert!(waits, "it never does");
-        // Who cannot read the flight is sent the ServerHello alone, but as often.
+        // A peer that cannot read the flight is sent the ServerHello alone, but as often.
         assert!(asks || many > 4 * few, "{many}, {few}");
     }
 }

@@ -340,7 +340,7 @@ fn refused(mut setup: Setup, from_client: bool, kind: HandshakeType, body: &'sta
     None
 }
 
-/// RFC 9147, 9
+/// A violation of the rules for connection IDs ends the connection (RFC 9147, 9).
 #[test]
 fn violations_end_the_connection() {
     let unexpected = |kind| Some(PeerMisbehaved::UnexpectedHandshakeMessage(kind).into());

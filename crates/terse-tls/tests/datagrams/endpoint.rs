@@ -1,5 +1,5 @@
-//! Servers for many clients: cookies, addresses, connection IDs, and what is kept for whom. What a defence is for, the
-//! same attack shows without it.
+//! Servers have many clients: these tests are about cookies, addresses, connection IDs, and what is kept for whom. Each
+//! attack also runs without the defence against it, and succeeds there.
 
 use alloc::sync::Arc;
 use core::net::SocketAddr;
@@ -33,7 +33,7 @@ fn a_client_shows_its_address_with_a_cookie() {
     }
 }
 
-/// RFC 6347, 4.2.1: so an attacker that cannot receive what is sent to the addresses that it uses costs nothing.
+/// An attacker that cannot receive what is sent to the addresses that it uses costs nothing (RFC 6347, 4.2.1).
 #[test]
 fn forged_addresses_cost_neither_memory_nor_bytes() {
     let limits = EndpointLimits::default().max_half_open(100);
@@ -52,7 +52,7 @@ fn forged_addresses_cost_neither_memory_nor_bytes() {
     assert_eq!(attack(limits.require_cookie(false)), 100, "without, it fills all places");
 }
 
-/// The ClientHello with the cookie that the server sent to `client`.
+/// Returns the ClientHello with the cookie that the server sent to `client`.
 fn with_cookie(world: &mut World, client: usize) -> Vec<u8> {
     for datagram in world.transmit(client) {
         world.hand_over(world.clients[client].address, datagram);
@@ -125,7 +125,7 @@ fn a_cookie_is_good_for_a_hello_with_another_session_id_and_extensions() {
     assert_eq!(world.endpoint.connections().0, 1);
 }
 
-/// The length of the extensions, from what comes after the session_id of a ClientHello.
+/// Returns the length of the extensions, from what comes after the session_id of a ClientHello.
 fn extensions_len(rest: &[u8]) -> usize {
     let cookie = 1 + usize::from(rest[0]);
     let suites = 2 + usize::from(u16::from_be_bytes([rest[cookie], rest[cookie + 1]]));
@@ -134,7 +134,7 @@ fn extensions_len(rest: &[u8]) -> usize {
     usize::from(u16::from_be_bytes([rest[at], rest[at + 1]]))
 }
 
-/// RFC 9147, 5.1
+/// Without a cookie, an address gets at most three times what it sent (RFC 9147, 5.1).
 #[test]
 fn without_a_cookie_nobody_gets_more_than_three_times_what_it_sent() {
     let flight = |undefended| {
@@ -269,7 +269,7 @@ fn the_oldest_that_did_not_get_far_makes_room() {
     world.connected(address(2, 7));
 }
 
-/// RFC 6347, 4.2.8
+/// A client that lost its connection may begin another one from the same address (RFC 6347, 4.2.8).
 #[test]
 fn a_client_that_lost_its_connection_begins_another_from_the_same_address() {
     let mut world = World::new(setup(None), EndpointLimits::default());
@@ -300,8 +300,8 @@ fn the_application_hears_that_a_connection_was_replaced() {
     }
 }
 
-/// A client with a connection ID says something from another address. Which clients hear the answer, and what the server
-/// reports.
+/// Returns a world in which a client with a connection ID has sent data from another address. The tests then look at which
+/// clients receive the answer, and at what the server reports.
 fn moved(address_change: AddressChange) -> (World, ConnectionHandle) {
     let mut world = World::new(setup(Some(4)), EndpointLimits::default().address_change(address_change));
     let (client, handle) = world.connected(address(1, 4000));
@@ -311,7 +311,7 @@ fn moved(address_change: AddressChange) -> (World, ConnectionHandle) {
     (world, handle)
 }
 
-/// RFC 9146, 6
+/// A connection moves to another address with its connection ID (RFC 9146, 6).
 #[test]
 fn a_connection_moves_with_its_connection_id() {
     let event = EndpointEvent::AddressChanged { from: address(1, 4000), to: address(1, 5000) };
@@ -500,7 +500,7 @@ fn an_endpoint_is_for_datagrams() {
     assert_eq!(endpoint.err(), Some(ApiMisuse::NoDatagrams.into()));
 }
 
-/// An endpoint that could serve nobody is not made.
+/// An endpoint that could serve nobody cannot be made.
 #[test]
 fn limits_of_nothing_are_refused() {
     let config = Arc::new(setup(None).server.build().unwrap());
@@ -515,7 +515,7 @@ fn limits_of_nothing_are_refused() {
     assert_eq!(with(|limits| limits.max_first_messages = 0), None, "whole ones are enough");
 }
 
-/// With IDs of one byte there are 256, and no client gets that of another one.
+/// With IDs of one byte there are 256 IDs, and no client gets the ID of another one.
 #[test]
 fn there_are_no_more_connections_than_connection_ids() {
     let mut world = World::new(setup(Some(1)), EndpointLimits::default().max_half_open(1_000));

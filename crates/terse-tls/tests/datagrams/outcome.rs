@@ -1,4 +1,4 @@
-//! What must hold of a connection whatever the network did to it.
+//! This module says what must hold of a connection whatever the network did to it.
 //!
 //! Both sides are connected, agree on everything, and are as connected as if nothing had happened: data flows both ways,
 //! and the summary says the same. Or both know that they are not. Who sends the last words alone may be connected when its
@@ -59,7 +59,7 @@ pub(crate) fn facts(pair: &mut DatagramPair, side: Side) -> Facts {
 pub(crate) enum Outcome {
     Connected,
     Failed,
-    /// Who had the last word believes that it is connected.
+    /// The side that had the last word believes that it is connected.
     HalfConnected,
 }
 
@@ -113,7 +113,7 @@ impl Scenario {
         Outcome::Connected
     }
 
-    /// The peer is there no more, refused, or never said a word.
+    /// Checks the failure of a side whose peer is gone, refused, or never sent anything.
     fn check_failed(&self, pair: &mut DatagramPair, side: Side) {
         let heard_nothing = pair.side(side).0.summary().received.messages.is_empty();
         match pair.failure(side) {
@@ -123,7 +123,7 @@ impl Scenario {
         }
     }
 
-    /// Once at most, and only if both sides say that the server takes it.
+    /// Checks that early data arrives once at most, and only if both sides say that the server accepted it.
     fn check_early_data(&self, pair: &DatagramPair) {
         let [client, server] = [&pair.client, &pair.server].map(|connection| connection.summary().early_data);
         assert_eq!(client, server);

@@ -1,4 +1,4 @@
-//! Pairs of datagrams lost, the second of which may be the first one sent again; and paths that are dead for a while.
+//! Pairs of datagrams are lost, the second of which may be the first one sent again; and paths are dead for a while.
 //!
 //! In a handshake of few datagrams all pairs are lost. In a longer one the first is each of 16 that are evenly spread,
 //! and the second comes 1, 2, 4, 8 ... after it.

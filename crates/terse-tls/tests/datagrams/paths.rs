@@ -14,7 +14,7 @@ use crate::world::{World, address, setup_of};
 
 const CHECK: ContentType = ContentType::RETURN_ROUTABILITY_CHECK;
 
-/// How long an answer is waited for, in milliseconds.
+/// How long an endpoint waits for an answer to its check, in milliseconds.
 const PATIENCE: u64 = 1_000;
 
 fn old() -> SocketAddr {
@@ -25,7 +25,7 @@ fn new() -> SocketAddr {
     address(1, 5000)
 }
 
-/// Somebody else.
+/// The address of somebody else.
 fn other() -> SocketAddr {
     address(66, 6666)
 }
@@ -40,7 +40,7 @@ fn setup(version: ProtocolVersion, connection_id: Option<u8>) -> Setup {
     setup_of(version, Datagrams::default().connection_id(connection_id))
 }
 
-/// A client with a connection ID.
+/// Returns a client with a connection ID.
 fn world(version: ProtocolVersion) -> (World, ConnectionHandle) {
     undefended(version, Undefended::default())
 }
@@ -52,7 +52,7 @@ fn undefended(version: ProtocolVersion, undefended: Undefended) -> (World, Conne
 }
 
 impl World {
-    /// The client sends a check from there.
+    /// Has the client send a check from that address.
     fn check_from(&mut self, from: SocketAddr, msg_type: u8, cookie: [u8; 8]) {
         self.clients[0].connection.send_record(CHECK, &[&[msg_type][..], &cookie].concat()).unwrap();
         for datagram in self.transmit(0) {
@@ -60,7 +60,7 @@ impl World {
         }
     }
 
-    /// The addresses that were reported.
+    /// Returns the addresses that were reported.
     fn changes(&mut self) -> Vec<EndpointEvent> {
         let is_change = |event: &EndpointEvent| matches!(event, EndpointEvent::AddressChanged { .. });
         self.events.drain(..).map(|(_, event)| event).filter(is_change).collect()
@@ -108,7 +108,7 @@ fn a_client_that_moved_is_asked_and_then_believed() {
     }
 }
 
-/// The first datagrams after the move are lost in every way that there is.
+/// The first datagrams after the move are lost in every possible way.
 #[test]
 fn challenges_and_answers_may_be_lost() {
     for version in VERSIONS {
@@ -219,7 +219,8 @@ fn the_application_may_know_better() {
     }
 }
 
-/// Its KeyUpdate came, but the acknowledgement goes to where it was: what it sends is under keys that are not the newest.
+/// The KeyUpdate of the client came, but the acknowledgement goes to where the client was: the client sends under keys that
+/// are not the newest.
 #[test]
 fn a_client_that_moves_while_it_changes_keys() {
     let (mut world, handle) = world(ProtocolVersion::TLS_1_3);
@@ -234,7 +235,7 @@ fn a_client_that_moves_while_it_changes_keys() {
     assert_eq!((world.endpoint.address(handle), world.changes()), (Some(new()), vec![changed(old(), new())]));
 }
 
-/// RFC 9853, 3: only if both sides said so, and only with connection IDs.
+/// Paths are checked only if both sides said so, and only with connection IDs (RFC 9853, 3).
 #[test]
 fn both_sides_agree_on_it() {
     for version in VERSIONS {
@@ -302,7 +303,7 @@ fn it_goes_with_connection_ids() {
     }
 }
 
-/// Checks are no news about where a peer is: or an answer that is copied would begin the next check, and so on.
+/// Checks are no news about where a peer is: otherwise a copied answer would begin the next check, and so on.
 #[test]
 fn a_check_moves_nobody_and_is_answered_where_it_came_from() {
     for version in VERSIONS {
@@ -331,7 +332,7 @@ fn a_check_moves_nobody_and_is_answered_where_it_came_from() {
     }
 }
 
-/// RFC 9853, 4: what is unknown is ignored.
+/// Unknown messages are ignored (RFC 9853, 4).
 #[test]
 fn other_checks_are_ignored() {
     for version in VERSIONS {
@@ -412,7 +413,7 @@ fn whoever_is_faster_does_not_get_the_connection() {
     }
 }
 
-/// A copy that comes later is one: it does not even make the server ask.
+/// A copy that comes later is a replay: it does not even make the server check the path.
 #[test]
 fn whoever_is_slower_changes_nothing() {
     for version in VERSIONS {

@@ -14,7 +14,7 @@ fn pair() -> DatagramPair {
     mutual(CHAIN).over(ProtocolVersion::TLS_1_3, settings).datagram_pair(SEED)
 }
 
-/// What came of `from` later than `after` milliseconds: the first byte of each datagram.
+/// Returns the first byte of each datagram that `from` sent later than `after` milliseconds.
 fn after(pair: &DatagramPair, from: Side, after: u64) -> Vec<u8> {
     let late = pair.sent.iter().filter(|datagram| datagram.from == from && datagram.sent > after);
     late.map(|datagram| datagram.bytes[0]).collect()
@@ -25,7 +25,7 @@ const PLAIN: u8 = 22;
 #[test]
 fn a_client_does_not_repeat_what_is_being_answered() {
     let is_plain = |first: &u8| *first == PLAIN;
-    // ServerHello alone: anybody may have sent it.
+    // The ServerHello came alone: anybody may have sent it.
     let mut unprotected = pair();
     let hello_alone = |datagram: &Datagram| match datagram.bytes[..] {
         _ if datagram.from == Side::Client => datagram.arrives(),
@@ -38,7 +38,7 @@ fn a_client_does_not_repeat_what_is_being_answered() {
     unprotected.run(hello_alone).unwrap_err();
     assert_eq!(unprotected.failure(Side::Client), Some(&Error::TimedOut));
     assert!(after(&unprotected, Side::Client, 100).iter().filter(|first| is_plain(first)).count() >= 7);
-    // With something that is protected as well.
+    // The ServerHello came with something that is protected.
     let mut protected = pair();
     let first_alone = |datagram: &Datagram| {
         let arrives = datagram.from == Side::Client || datagram.bytes[0] == PLAIN;

@@ -1,4 +1,4 @@
-//! Networks that lose, double, delay and reorder at random.
+//! Networks lose, double, delay and reorder datagrams at random.
 
 use std::collections::BTreeMap;
 
@@ -11,14 +11,14 @@ use crate::modes::SCENARIOS;
 use crate::outcome::Outcome;
 use crate::wire::{Record, listen, records};
 
-/// A number below `end`.
+/// Returns a random number below `end`.
 fn below(rng: &mut SeededRng, end: u64) -> u64 {
     let mut bytes = [0; 8];
     rng.fill(&mut bytes).expect("it never fails");
     u64::from_le_bytes(bytes) % end
 }
 
-/// Each scenario, with other seeds for each rate.
+/// Runs each scenario, with other seeds for each rate.
 fn runs(percent: u64, seeds: u64, others: bool) -> [usize; 3] {
     let mut outcomes = [0; 3];
     for (number, scenario) in SCENARIOS.iter().enumerate() {
@@ -30,7 +30,7 @@ fn runs(percent: u64, seeds: u64, others: bool) -> [usize; 3] {
                 if !others {
                     return if lost { Vec::new() } else { datagram.arrives() };
                 }
-                // Some are late, some come twice, some both.
+                // Some datagrams are late, some come twice, some both.
                 let delay = match below(&mut rng, 10) {
                     0 => below(&mut rng, 5_000),
                     1..4 => below(&mut rng, 100),
@@ -69,7 +69,7 @@ fn random_losses_delays_and_duplicates() {
     assert_eq!(outcome[Outcome::Failed as usize], SCENARIOS.len());
 }
 
-/// What goes over the wire in DTLS 1.3 on bad networks, opened.
+/// Opens what goes over the wire in DTLS 1.3 on bad networks.
 #[test]
 fn records_and_acknowledgements_are_as_they_should_be() {
     let (mut acks, mut again) = (0, 0);

@@ -1,4 +1,4 @@
-//! Each datagram of each handshake lost, doubled, late, out of order, or cut short.
+//! Each datagram of each handshake is lost, doubled, late, out of order, or cut short.
 
 use terse_testkit::datagrams::{DELAY, Datagram};
 use terse_testkit::pair::Side;
@@ -33,7 +33,7 @@ fn each_datagram_lost() {
     }
 }
 
-/// At once, and when its flight was handled.
+/// The second copy comes at once, or when its flight was handled.
 #[test]
 fn each_datagram_doubled() {
     for scenario in &*SCENARIOS {
@@ -55,7 +55,7 @@ fn each_datagram_doubled() {
     }
 }
 
-/// Past one timeout, and past several.
+/// The datagram comes after one timeout, or after several.
 #[test]
 fn each_datagram_late() {
     for scenario in &*SCENARIOS {
@@ -115,14 +115,15 @@ fn the_last_flight_after_data() {
     assert!(pair.client.is_connected() && pair.received[Side::Client as usize].is_empty());
 }
 
-/// To nothing, within its header, to it, behind it, to a half, and by one byte. What is left of it is worth nothing.
+/// A datagram is cut to nothing, within its header, to its header, behind it, to a half, and by one byte. What is left of
+/// it is worth nothing.
 #[test]
 fn each_datagram_cut_short() {
     for scenario in &*SCENARIOS {
         for (cut, original) in scenario.datagrams.iter().enumerate() {
             let len = original.bytes.len();
             let lens = [0, 1, 12, 13, 14, 13 + 12, len / 2, len - 1];
-            // Two of them each, in turn; all of them in small handshakes.
+            // Each datagram gets two of these cuts in turn; in small handshakes, it gets all of them.
             let some = if scenario.datagrams.len() > 8 { 2 } else { lens.len() };
             for len in lens.into_iter().cycle().skip(cut * some % lens.len()).take(some) {
                 scenario.survives(&format!("{cut} is cut to {len} bytes"), |datagram| match datagram.number == cut {

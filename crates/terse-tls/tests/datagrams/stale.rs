@@ -18,7 +18,7 @@ use crate::modes::{CHAIN, PROVIDER};
 
 static OTHER: LazyLock<Pki> = LazyLock::new(|| Pki::named(CHAIN, "Other CA"));
 
-/// After two connections of each kind.
+/// Returns a world after two connections of each kind.
 fn for_each(test: impl Fn(&mut World, Keeps, Side)) {
     for (version, keeps) in all() {
         for side in Side::BOTH {
@@ -46,7 +46,7 @@ fn trust_of(world: &mut World, side: Side, trust: Trust) {
     }
 }
 
-/// `side` verifies its peer in full, and from then on not any more.
+/// Checks that `side` verifies its peer in full in the next connection, and no longer after that.
 fn assert_verified_again(world: &mut World, side: Side) {
     let mut pair = world.begin();
     pair.run_well().unwrap();
@@ -57,7 +57,7 @@ fn assert_verified_again(world: &mut World, side: Side) {
     assert_eq!([world.connect(), world.connect()], [world.best; 2]);
 }
 
-/// `side` refuses, as it would if nothing were kept.
+/// Checks that `side` refuses its peer, as it would if nothing were kept.
 fn assert_refused(world: &mut World, side: Side, now: Now, expected: &Error) {
     let mut pair = world.begin_at(now);
     let failed = pair.run_well().unwrap_err();
@@ -73,7 +73,7 @@ fn error(error: CertificateError) -> Error {
     Error::Certificate(error)
 }
 
-/// Another certificate of `side`, for its key or a new one.
+/// Gives `side` another certificate, for its key or a new one.
 fn renew(world: &mut World, side: Side, with_key: bool) {
     let pki = Pki::shared(CHAIN);
     let (old, name, usage) = match side {
@@ -109,7 +109,7 @@ fn a_trust_anchor_that_is_removed() {
         let both = [Pki::shared(CHAIN).root(), OTHER.root()];
         trust_of(world, side, Trust::new(&both).unwrap());
         assert_verified_again(world, side);
-        // Not the one that the peer needs, but a reason to look again.
+        // The removed anchor is not the one that the peer needs, but its removal is a reason to verify again.
         trust_of(world, side, Pki::shared(CHAIN).trust());
         assert_verified_again(world, side);
         trust_of(world, side, OTHER.trust());
@@ -117,7 +117,7 @@ fn a_trust_anchor_that_is_removed() {
     });
 }
 
-/// A CRL of the CA that issues leaves.
+/// Returns a CRL of the CA that issues leaves.
 fn crl(revoked: Option<&terse_pki::Credential>) -> CertificateRevocationListDer<'static> {
     let revoked: Vec<_> = revoked.iter().map(|leaf| Revocation::new(leaf.leaf(), NOW).unwrap()).collect();
     Pki::shared(CHAIN).authority.crl(1, &revoked, validity()).unwrap()
@@ -192,14 +192,14 @@ fn a_certificate_that_has_expired() {
         let end = UnixTime::since_unix_epoch(Duration::from_secs(NOW + 2_000));
         let expired = error(CertificateError::Expired { depth: 0, not_after: end });
         assert_refused(&mut world, Side::Client, at(2_001), &expired);
-        // What is deleted does not come back with the time.
+        // A deleted entry does not come back with the time.
         let mut pair = world.begin_at(at(1_900));
         pair.run_well().unwrap();
         assert_eq!(pair.client.summary().signatures_verified, 2, "{version} {keeps:?}");
     }
 }
 
-/// Devices boot in 1970: their clock only disables the use.
+/// Devices boot in 1970: such a clock only disables the use of what is kept.
 #[test]
 fn a_clock_that_is_not_plausible() {
     for (version, keeps) in all() {
@@ -227,7 +227,7 @@ fn without_a_clock_as_configured() {
         let is_session = matches!(keeps, Keeps::Sessions | Keeps::Tickets);
         let summary = pair.client.summary();
         assert!(summary.peer.time_unchecked);
-        // Without the time a session would have no end.
+        // Without the time, a session would have no end.
         assert_eq!(summary.mode, if is_session { Mode::Full } else { world.best });
     }
 }

@@ -28,7 +28,7 @@ fn settings() -> impl Iterator<Item = (ProtocolVersion, Schemes)> {
     BOTH_VERSIONS.into_iter().flat_map(|version| [Schemes::BITHAC, Schemes::COMPACT].map(|schemes| (version, schemes)))
 }
 
-/// The mode of a connection for which everything was kept.
+/// Returns the mode of a connection for which everything was kept.
 fn best(schemes: Schemes) -> Mode {
     if schemes == Schemes::COMPACT { Mode::Cached(Scheme::Compact) } else { Mode::Cached(Scheme::Bithac) }
 }
@@ -51,9 +51,9 @@ const HOME: u8 = 1;
 struct Visit {
     client: Summary,
     server: Summary,
-    /// Cookies that were sent, tickets that were spent.
+    /// How many cookies were sent, and how many tickets were spent.
     counts: (u32, u32),
-    /// Of all datagrams of the handshake.
+    /// How many bytes all datagrams of the handshake had.
     bytes: usize,
 }
 
@@ -76,7 +76,7 @@ impl Scene {
         scene
     }
 
-    /// Other processes of the server, with what is configured now.
+    /// Starts other processes of the server, with what is configured now.
     fn restart(&mut self) {
         let config = Arc::new(self.world.setup.server.build().unwrap());
         self.world.endpoint = Endpoint::new(config, self.limits, &mut self.world.rng).unwrap();
@@ -111,7 +111,7 @@ impl Scene {
         Visit { client, server, counts: (counts.0 - before.0, counts.1 - before.1), bytes: to + from }
     }
 
-    /// The first ClientHello of a client that comes back to `from`, which somebody has seen and held up.
+    /// Returns the first ClientHello of a client that comes back to `from`, which an attacker has seen and held up.
     fn seen_hello(&mut self, from: SocketAddr) -> (usize, Vec<u8>) {
         let client = self.world.client(from);
         let mut hello = self.world.transmit(client);
@@ -119,7 +119,7 @@ impl Scene {
         (client, hello.remove(0))
     }
 
-    /// Whether a ClientHello from there begins a handshake. What is sent there is bounded.
+    /// Returns whether a ClientHello from there begins a handshake. What is sent there is bounded.
     fn begins(&mut self, from: SocketAddr, hello: &[u8]) -> bool {
         let before = self.world.endpoint.connections().0;
         self.world.hand_over(from, hello.to_vec());
@@ -128,7 +128,7 @@ impl Scene {
         self.world.endpoint.connections().0 > before
     }
 
-    /// Who was attacked connects all the same, with everything cached.
+    /// Checks that the attacked client connects all the same, with everything cached.
     fn assert_served(&mut self, client: usize, hello: Vec<u8>, counts: (u32, u32)) {
         let before = self.counts();
         self.world.hand_over(self.world.clients[client].address, hello);
@@ -138,7 +138,7 @@ impl Scene {
     }
 }
 
-/// Another one with the same ticket: with another random value.
+/// Returns another ClientHello with the same ticket and another random.
 fn with_the_ticket_of(hello: &[u8]) -> Vec<u8> {
     let mut hello = hello.to_vec();
     hello[13 + 12 + 2] ^= 1;
@@ -210,7 +210,7 @@ fn proof_by_ticket_can_be_turned_off() {
     }
 }
 
-/// A ticket of a handshake without an endpoint says nothing of an address.
+/// A ticket that was made without an endpoint proves no address.
 #[test]
 fn a_ticket_of_a_connection_without_endpoint_proves_nothing() {
     for setting in settings() {
@@ -225,7 +225,7 @@ fn a_ticket_of_a_connection_without_endpoint_proves_nothing() {
     }
 }
 
-/// Somebody sees a ClientHello, and shows its ticket in the name of others, who did not ask for anything.
+/// An attacker sees a ClientHello, and shows its ticket in the name of others, who did not ask for anything.
 #[test]
 fn a_seen_ticket_proves_no_other_address() {
     for setting in settings() {
@@ -243,7 +243,7 @@ fn a_seen_ticket_proves_no_other_address() {
     }
 }
 
-/// The same, from the client's own address, after the client.
+/// An attacker shows a seen ticket from the client's own address, after the client.
 #[test]
 fn a_spent_ticket_proves_nothing() {
     for setting in settings() {
@@ -265,7 +265,7 @@ fn a_spent_ticket_proves_nothing() {
     }
 }
 
-/// The same, before the client: it pays for the cookie then, and no more.
+/// An attacker shows a seen ticket before the client does: the client then needs a cookie, and pays no more.
 #[test]
 fn whoever_is_faster_costs_the_client_a_round_trip() {
     for setting in settings() {
@@ -277,7 +277,7 @@ fn whoever_is_faster_costs_the_client_a_round_trip() {
     }
 }
 
-/// A mere copy, from the same address and port, begins what the client would have begun.
+/// A mere copy of a ClientHello, from the same address and port, begins the handshake that the client would have begun.
 #[test]
 fn a_copy_of_the_first_message_changes_nothing() {
     for setting in settings() {
@@ -336,13 +336,13 @@ fn a_spent_ticket_stays_spent_over_a_restart() {
             cache.store = Arc::new(store);
             scene.world.setup.server.cache(cache);
             scene.restart();
-            // With the store of before, the attack works: what counts is that it was saved.
+            // With the store from before, the attack works: what counts is that the spent ticket was saved.
             assert_eq!(scene.begins(address(HOME, 4000), &with_the_ticket_of(&hello)), !is_saved);
         }
     }
 }
 
-/// A store that cannot save that a ticket is spent, or does not know whether it is.
+/// A store cannot save that a ticket is spent, or does not know whether it is.
 struct Unsure(Arc<MemoryServerStore>);
 
 impl ServerStore for Unsure {
@@ -419,7 +419,7 @@ fn nothing_is_sent_unasked() {
             assert_eq!(scene.world.answers(), []);
         }
         assert_eq!(scene.world.endpoint.connections().1, 0, "it is given up");
-        // Asked again, it is sent again.
+        // Data that is asked for again is sent again.
         let mut scene = Scene::visited(setting, EndpointLimits::default());
         let again = scene.seen_hello(address(HOME, 4000)).0;
         assert!(again == client && scene.begins(address(HOME, 4000), &scene.world.clients[again].sent[0].clone()));
@@ -469,7 +469,7 @@ fn until_the_client_answers_it_gets_three_times_what_it_sent() {
     assert_eq!(visit.server.cached, [CachedObject::CertificateRequest, CachedObject::ClientCertificate]);
 }
 
-/// What is done to a datagram.
+/// What happens to a datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
     Lost,

@@ -1,4 +1,5 @@
-//! When a flight is sent again, and when no more: RFC 6347, 4.2.4, and RFC 9147, 5.8, with the measurements of RFC 6298.
+//! These tests show when a flight is retransmitted, and when no more: RFC 6347, 4.2.4, and RFC 9147, 5.8, with the
+//! measurements of RFC 6298.
 
 use alloc::sync::Arc;
 
@@ -19,14 +20,14 @@ fn lost(_: &Datagram) -> Fate {
     Vec::new()
 }
 
-/// When `side` sent something, in milliseconds.
+/// Returns when `side` sent something, in milliseconds.
 fn times(pair: &DatagramPair, side: Side) -> Vec<u64> {
     let mut times: Vec<_> = pair.sent.iter().filter(|datagram| datagram.from == side).map(|sent| sent.sent).collect();
     times.dedup();
     times
 }
 
-/// Retransmitted datagrams, of client and server.
+/// Returns how many datagrams client and server retransmitted.
 fn repeats(pair: &DatagramPair) -> [u32; 2] {
     [pair.client.summary().retransmissions, pair.server.summary().retransmissions]
 }
@@ -54,7 +55,7 @@ fn nobody_answers() {
     }
 }
 
-/// The server as well, if its client is gone.
+/// The server gives up as well, if its client is gone.
 #[test]
 fn a_server_gives_up() {
     for version in BOTH_VERSIONS {
@@ -144,7 +145,7 @@ fn the_last_flight_is_answered_again() {
     }
 }
 
-/// RFC 6347, 4.1.1.1: a path with a smaller MTU than was configured, in either direction or both.
+/// A path has a smaller MTU than was configured, in either direction or both (RFC 6347, 4.1.1.1).
 #[test]
 fn a_path_that_drops_what_is_large() {
     let (one_way, both) = ([&[Side::Client][..], &[Side::Server]], [&Side::BOTH[..]]);
@@ -171,14 +172,14 @@ fn a_path_that_drops_what_is_large() {
             assert!(pair.client.is_connected() && pair.server.is_connected(), "{version}, {largest}, {narrow:?}");
             assert!(repeats(&pair)[0] + repeats(&pair)[1] > 0, "{version}, {largest}, {narrow:?}");
             let took = pair.client.summary().handshake_ms.max(pair.server.summary().handshake_ms);
-            // What is small gets through, and says that the rest did not: that is one attempt more.
+            // Small datagrams get through, and show that the rest did not: that takes one attempt more.
             let seconds = if version == ProtocolVersion::TLS_1_3 { 2 * seconds } else { seconds };
             assert!(took < 1_000 * seconds, "{version}, {largest}, {narrow:?}: {took} ms");
         }
     }
 }
 
-/// An alert in the clear may be a lie. It is believed if whoever sent it says no more.
+/// An alert in the clear may be forged. It is believed only if its sender sends nothing else.
 #[test]
 fn a_refusal_is_believed_at_the_next_timeout() {
     for version in BOTH_VERSIONS {
@@ -208,7 +209,7 @@ fn a_refusal_is_believed_at_the_next_timeout() {
     }
 }
 
-/// A device with little room cannot take the server's chain: it must not look as if nobody were there.
+/// A device with little memory cannot accept the server's chain: to the server it must not look as if nobody were there.
 #[test]
 fn a_message_that_is_too_long_is_the_reason_in_the_end() {
     for version in BOTH_VERSIONS {

@@ -1,4 +1,4 @@
-//! What a trace hears of the network.
+//! These tests show what a trace of a connection is told about the network.
 
 use alloc::sync::Arc;
 use std::sync::Mutex;

@@ -1,4 +1,4 @@
-//! Which version a server takes from a ClientHello over datagrams (RFC 6347, 4.1; RFC 9147, 5.3).
+//! These tests show which version a server chooses from a ClientHello over datagrams (RFC 6347, 4.1; RFC 9147, 5.3).
 //!
 //! What must always hold: versions of DTLS count down, in every place that names one.
 
@@ -12,7 +12,7 @@ use terse_tls::{Datagrams, Error, ExtensionType, HandshakeType, PeerIncompatible
 
 use crate::modes::PROVIDER;
 
-/// What a server answers to a ClientHello that was altered before it was hashed.
+/// Returns what a server answers to a ClientHello that was altered before it was hashed.
 fn answer(alter: impl Fn(&mut Vec<u8>) + Send + 'static) -> Result<ProtocolVersion, Error> {
     let mut setup = Setup::new(PROVIDER, PROVIDER, "p256x3").over(ProtocolVersion::TLS_1_2, Datagrams::default());
     setup.client.fault(Some(first(HandshakeType::CLIENT_HELLO, alter)));

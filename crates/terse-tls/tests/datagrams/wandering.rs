@@ -34,13 +34,13 @@ fn wander(version: ProtocolVersion, seed: u64) -> World {
     for _ in 0..60 {
         let client = &mut world.clients[0];
         match dice.below(12) {
-            // A NAT moves it, or it moves.
+            // Either a NAT gives the client another address, or the client moves by itself.
             0 => client.address = address(1, 4000 + dice.below(4) as u16),
             1 => {
                 client.connection.path_changed();
                 client.address = address(1, 4000 + dice.below(4) as u16);
             }
-            // What is under way already is refused, and all of it in DTLS 1.2.
+            // A request is refused while another one is under way, and always in DTLS 1.2.
             2 => drop(client.connection.request_connection_ids(2)),
             3 => drop(world.endpoint.connection(handle).unwrap().request_connection_ids(2)),
             4 => {

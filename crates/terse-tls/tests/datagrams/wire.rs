@@ -1,5 +1,5 @@
-//! What went over the wire in DTLS 1.3, opened with the secrets of the key log: which parts of which messages were in which
-//! records, and what was acknowledged.
+//! Opens what went over the wire in DTLS 1.3 with the secrets of the key log. It shows which parts of which messages were
+//! in which records, and what was acknowledged.
 
 use alloc::sync::Arc;
 use core::ops::Range;
@@ -19,9 +19,9 @@ pub(crate) struct Record {
     pub(crate) from: Side,
     /// The number of its datagram.
     pub(crate) datagram: usize,
-    /// When, in milliseconds.
+    /// When it was sent, in milliseconds.
     pub(crate) sent: u64,
-    /// Epoch and number.
+    /// Its epoch and its number.
     pub(crate) number: (u64, u64),
     pub(crate) content_type: ContentType,
     pub(crate) content: Vec<u8>,
@@ -36,12 +36,12 @@ pub(crate) struct Part {
     pub(crate) kind: HandshakeType,
     /// The length of the whole message.
     pub(crate) length: usize,
-    /// Where it begins in the content of the record.
+    /// Where the part begins in the content of the record.
     pub(crate) at: usize,
 }
 
 impl Record {
-    /// The parts of messages in it.
+    /// Returns the parts of messages in the record.
     pub(crate) fn parts(&self) -> Vec<Part> {
         let mut parts = Vec::new();
         let mut rest = &self.content[..];
@@ -56,7 +56,7 @@ impl Record {
         parts
     }
 
-    /// What it acknowledges, if it is an ACK.
+    /// Returns what the record acknowledges, if it is an ACK.
     pub(crate) fn acknowledges(&self) -> Option<Vec<(u64, u64)>> {
         (self.content_type == ContentType::ACK).then(|| {
             let number = |bytes: &[u8]| u64::from_be_bytes(bytes.try_into().expect("eight bytes"));
@@ -67,7 +67,7 @@ impl Record {
     }
 }
 
-/// The secrets of one connection of this setup.
+/// Has both sides log the secrets of one connection of this setup, and returns the log.
 pub(crate) fn listen(setup: &mut Setup) -> Arc<KeyLogLines> {
     let log = Arc::<KeyLogLines>::default();
     for side in Side::BOTH {
@@ -76,7 +76,7 @@ pub(crate) fn listen(setup: &mut Setup) -> Arc<KeyLogLines> {
     log
 }
 
-/// What `sender` protects the records of `epoch` with, if it got there.
+/// Returns a forge with the keys of `sender` for the records of `epoch`, if `sender` got there.
 pub(crate) fn forge(pair: &DatagramPair, log: &KeyLogLines, sender: Side, epoch: u64) -> Option<DatagramForge> {
     let secret = secret(log, sender, epoch)?;
     let summary = [&pair.server, &pair.client].map(|connection| connection.summary().cipher_suite);
@@ -85,7 +85,7 @@ pub(crate) fn forge(pair: &DatagramPair, log: &KeyLogLines, sender: Side, epoch:
     Some((3..epoch).fold(first, |forge, _| forge.updated()))
 }
 
-/// All records of a connection so far.
+/// Returns all records of a connection so far.
 pub(crate) fn records(pair: &DatagramPair, log: &Arc<KeyLogLines>) -> Vec<Record> {
     let mut tap = Tap::new(log);
     pair.sent.iter().flat_map(|datagram| tap.open(datagram)).map(|(record, _)| record).collect()
@@ -94,7 +94,7 @@ pub(crate) fn records(pair: &DatagramPair, log: &Arc<KeyLogLines>) -> Vec<Record
 /// Opens datagrams as they are sent.
 pub(crate) struct Tap {
     log: Arc<KeyLogLines>,
-    /// Before it is chosen, that of early data: the one that is preferred.
+    /// The suite in use. Before one is chosen, it is the preferred suite, which early data takes.
     suite: &'static Tls13Suite,
     forges: [Vec<DatagramForge>; 2],
 }
@@ -107,7 +107,7 @@ impl Tap {
         Self { log: log.clone(), suite: PROVIDER.tls13_suites[0], forges: [Vec::new(), Vec::new()] }
     }
 
-    /// The records of a datagram, and where they are in it.
+    /// Returns the records of a datagram, and where they are in it.
     pub(crate) fn open(&mut self, datagram: &Datagram) -> Vec<(Record, Range<usize>)> {
         let (from, sent) = (datagram.from, datagram.sent);
         let (mut records, mut at) = (Vec::new(), 0);
@@ -127,7 +127,7 @@ impl Tap {
         records
     }
 
-    /// The suite that a ServerHello chooses, in its first fragment.
+    /// Returns the suite that a ServerHello chooses, in its first fragment.
     fn note_suite(&mut self, message: &[u8]) {
         let Some((&[kind, _, _, _, _, _, 0, 0, 0, ..], body)) = message.split_first_chunk::<12>() else { return };
         if HandshakeType(kind) == HandshakeType::SERVER_HELLO {
@@ -137,7 +137,7 @@ impl Tap {
         }
     }
 
-    /// Opens a protected record: under the keys so far, or those after them.
+    /// Opens a protected record under the keys so far, or under those after them.
     fn protected(&mut self, from: Side, record: &[u8]) -> Option<Protected> {
         let forges = &mut self.forges[from as usize];
         for epoch in 1..=3 {

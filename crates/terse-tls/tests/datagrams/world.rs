@@ -1,4 +1,4 @@
-//! A server and its clients, at addresses that a test chooses, on a path that loses nothing but what the test takes away.
+//! A server and its clients run at addresses that a test chooses, on a path that loses nothing except what the test takes away.
 
 use alloc::sync::Arc;
 use core::net::SocketAddr;
@@ -13,7 +13,7 @@ use terse_tls::{
 
 use crate::modes::PROVIDER;
 
-/// A server, and clients at addresses.
+/// A server, and clients at their addresses.
 pub(crate) struct World {
     pub(crate) setup: Setup,
     pub(crate) endpoint: Endpoint,
@@ -26,10 +26,10 @@ pub(crate) struct World {
 pub(crate) struct Client {
     pub(crate) connection: Connection,
     pub(crate) address: SocketAddr,
-    /// Bytes that the server was sent from there, and sent there.
+    /// How many bytes came to the server from each address, and how many were sent there.
     pub(crate) traffic: [usize; 2],
     pub(crate) received: Vec<Vec<u8>>,
-    /// All datagrams that it sent.
+    /// All datagrams that the server sent.
     pub(crate) sent: Vec<Vec<u8>>,
 }
 
@@ -56,7 +56,7 @@ impl World {
         Self { setup, endpoint, clients: Vec::new(), now: at(0), rng, events: Vec::new() }
     }
 
-    /// A new client. Its ClientHello waits to be sent.
+    /// Makes a new client. Its ClientHello waits to be sent.
     pub(crate) fn client(&mut self, address: SocketAddr) -> usize {
         let config = Arc::new(self.setup.client.build().unwrap());
         let connection = Connection::client(config, server_address(), self.now, &mut self.rng).unwrap();
@@ -64,7 +64,7 @@ impl World {
         self.clients.len() - 1
     }
 
-    /// A client that is connected, and its handle.
+    /// Makes a client that is connected, and returns its handle at the server.
     pub(crate) fn connected(&mut self, address: SocketAddr) -> (usize, ConnectionHandle) {
         let client = self.client(address);
         self.run();
@@ -73,7 +73,7 @@ impl World {
         (client, connected.next_back().expect("a connection").0)
     }
 
-    /// What `client` has to send.
+    /// Returns the datagrams that `client` has to send.
     pub(crate) fn transmit(&mut self, client: usize) -> Vec<Vec<u8>> {
         let mut buffer = [0; 2048];
         let Client { connection, sent, .. } = &mut self.clients[client];
@@ -93,7 +93,7 @@ impl World {
         self.endpoint.handle_datagram(self.now, &mut self.rng, from, &mut datagram);
     }
 
-    /// What the server has to send.
+    /// Returns the datagrams that the server has to send.
     pub(crate) fn answers(&mut self) -> Vec<(SocketAddr, Vec<u8>)> {
         let mut buffer = [0; 2048];
         let mut datagrams = Vec::new();
@@ -151,7 +151,7 @@ impl World {
         self.now.monotonic = Instant(self.now.monotonic.0 + ms);
     }
 
-    /// Time passes, and timers run out.
+    /// Lets time pass, so that timers run out.
     pub(crate) fn pass(&mut self, ms: u64) {
         self.wait(ms);
         self.endpoint.handle_timeout(self.now);
@@ -160,7 +160,7 @@ impl World {
         }
     }
 
-    /// The server says something to a connection; which clients hear it.
+    /// Sends data from the server to a connection, and returns which clients receive it.
     pub(crate) fn heard_by(&mut self, handle: ConnectionHandle, data: &[u8]) -> Vec<usize> {
         self.endpoint.connection(handle).unwrap().send(data).unwrap();
         self.run();
@@ -168,31 +168,31 @@ impl World {
         (0..self.clients.len()).filter(|client| has_heard(&self.clients[*client])).collect()
     }
 
-    /// The first client says something; its datagrams.
+    /// Sends data from the first client, and returns its datagrams.
     pub(crate) fn say(&mut self, data: &[u8]) -> Vec<Vec<u8>> {
         self.clients[0].connection.send(data).unwrap();
         self.transmit(0)
     }
 
-    /// The first client says something from there.
+    /// Sends data from the first client, from that address.
     pub(crate) fn say_from(&mut self, from: SocketAddr, data: &[u8]) {
         for datagram in self.say(data) {
             self.hand_over(from, datagram);
         }
     }
 
-    /// The server says something.
+    /// Sends data from the server.
     pub(crate) fn answer(&mut self, handle: ConnectionHandle, data: &[u8]) {
         self.endpoint.connection(handle).unwrap().send(data).unwrap();
     }
 
-    /// No timer of the server is set but the one with which it forgets last flights (RFC 9147, 5.8.1).
+    /// Checks that no timer of the server is set except the one with which it forgets last flights (RFC 9147, 5.8.1).
     pub(crate) fn waits_for_nobody(&self) {
         let timer = self.endpoint.poll_timeout();
         assert!(timer.is_none_or(|time| time.0 >= 240_000), "{timer:?}");
     }
 
-    /// Until no timer is set; what the server sends is lost.
+    /// Lets time pass until no timer is set; what the server sends is lost.
     pub(crate) fn wait_in_vain(&mut self) {
         self.answers();
         while let Some(time) = self.endpoint.poll_timeout() {
@@ -201,7 +201,7 @@ impl World {
         }
     }
 
-    /// Until no timer is set.
+    /// Lets time pass until no timer is set.
     pub(crate) fn run_out(&mut self) {
         while let Some(time) = self.endpoint.poll_timeout() {
             self.pass(time.0 - self.now.monotonic.0);

@@ -63,7 +63,7 @@ fn unknown_identity() {
     }
 }
 
-/// The keys of the records differ.
+/// The sides have different keys, so the keys of their records differ.
 #[test]
 fn another_key() {
     for suite in [PLAIN, ECDHE] {

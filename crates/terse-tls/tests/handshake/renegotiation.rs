@@ -30,7 +30,7 @@ fn connected(sender: Side) -> (Pair, [Arc<Alerts>; 2], Forge) {
     (pair, alerts, forge)
 }
 
-/// What starts a renegotiation, from `sender`.
+/// Returns the message with which `sender` starts a renegotiation.
 fn attempt(pair: &Pair, sender: Side) -> Vec<u8> {
     match sender {
         Side::Server => message(HandshakeType::HELLO_REQUEST, b""),
@@ -41,7 +41,7 @@ fn attempt(pair: &Pair, sender: Side) -> Vec<u8> {
     }
 }
 
-/// Four times a warning; the fifth time is the last.
+/// Four times a renegotiation is refused with a warning; the fifth time ends the connection.
 #[test]
 fn refused_with_a_warning() {
     for sender in Side::BOTH {
@@ -175,7 +175,7 @@ fn warnings() {
     }
 }
 
-/// Not any number of them.
+/// Only a few warnings are accepted.
 #[test]
 fn too_many_warnings() {
     let (mut pair, _, mut forge) = connected(Side::Server);

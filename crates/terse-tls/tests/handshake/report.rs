@@ -113,7 +113,7 @@ fn messages_of_tls12() {
     assert_eq!(summary.received.record_bytes, summary.received.handshake_bytes - 16 + 5 + 6 + finished);
 }
 
-/// NSS key log: the same five secrets on both sides, under the client's random; and they are the right ones.
+/// The NSS key log has the same five secrets on both sides, under the client's random, and they are the right ones.
 #[test]
 fn key_log() {
     for (client, server) in providers() {
@@ -153,7 +153,7 @@ fn key_log() {
     }
 }
 
-/// In TLS 1.2 one secret, from which all keys come.
+/// In TLS 1.2 the key log has one secret, from which all keys come.
 #[test]
 fn key_log_of_tls12() {
     for (client, server) in providers() {
@@ -228,7 +228,7 @@ fn no_alert_after_close_notify() {
     }
 }
 
-/// Alerts are heard of on both sides.
+/// Both sides report alerts.
 #[test]
 fn trace_of_alerts() {
     for (version, alert) in

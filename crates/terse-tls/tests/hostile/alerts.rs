@@ -21,7 +21,7 @@ use crate::wire::{attack, flights};
 /// Where a victim is when the alert comes.
 #[derive(Clone, Copy, Debug)]
 enum State {
-    /// This many flights came, and of the next one this many records.
+    /// This many flights arrived, and this many records of the next one.
     Clear(usize, usize),
     /// In TLS 1.3, with the keys of the handshake; in TLS 1.2, after ChangeCipherSpec.
     Protected,
@@ -107,7 +107,7 @@ fn has_sent_finished(version: ProtocolVersion, victim: Side, state: State) -> bo
 #[test]
 fn ignored() {
     let most = 32;
-    // Under the keys it takes a number that an honest record needs, so that nothing can follow.
+    // An alert under the keys takes a record number that an honest record needs, so that nothing can follow.
     for (version, victim, state) in states().filter(|(.., state)| !matches!(state, State::Connected)) {
         let mut ignored = vec![[1, Alert::USER_CANCELED.0]];
         if version == TLS13 {

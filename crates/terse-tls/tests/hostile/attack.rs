@@ -25,9 +25,9 @@ use crate::modes::{CHAIN, Scenario, TLS12};
 pub(crate) struct Verdict {
     /// Whether the victim was told that it is connected. It may have failed later.
     pub(crate) connected: bool,
-    /// Why it failed, if it did.
+    /// Why the victim failed, if it did.
     pub(crate) error: Option<Error>,
-    /// The alert that it sent.
+    /// The alert that the victim sent.
     pub(crate) alert: Option<AlertDescription>,
     /// Why the attacker failed, if it did.
     pub(crate) attacker: Option<Error>,
@@ -103,7 +103,7 @@ pub(crate) fn run(setup: &Setup, victim: Side, drive: impl FnOnce(&mut Pair)) ->
     Verdict { connected, error, alert, attacker }
 }
 
-/// The alert for `error`: TLS 1.2 has one less (RFC 5246, 7.4.6).
+/// Returns the alert for `error`: TLS 1.2 has one less (RFC 5246, 7.4.6).
 fn alert(version: Option<ProtocolVersion>, error: &Error) -> Option<AlertDescription> {
     match error.alert()? {
         AlertDescription::CERTIFICATE_REQUIRED if version == Some(TLS12) => Some(AlertDescription::HANDSHAKE_FAILURE),
@@ -111,7 +111,7 @@ fn alert(version: Option<ProtocolVersion>, error: &Error) -> Option<AlertDescrip
     }
 }
 
-/// After an error nothing more is taken, nothing more is given.
+/// Checks that the victim takes nothing more and sends nothing more after an error.
 fn check_failed(pair: &mut Pair, victim: Side, error: &Error) {
     assert!(!matches!(error, Error::ApiMisuse(_)), "the peer is to blame, not the caller: {error:?}");
     let (connection, rng) = pair.side(victim);
@@ -126,7 +126,7 @@ fn check_failed(pair: &mut Pair, victim: Side, error: &Error) {
     assert_eq!(connection.poll_transmit(at(1), &mut [0; 64]), None);
 }
 
-/// If both sides are connected, they agree.
+/// Checks that both sides agree, if both are connected.
 fn check_both_ways(pair: &mut Pair, victim: Side) {
     if !pair.side(victim.other()).0.is_connected() {
         return; // the attacker is confused by its own doing, or by an answer to it
@@ -186,7 +186,7 @@ fn check_kept_nothing(pair: &mut Pair, victim: Side, error: Option<&Error>) {
     }
 }
 
-/// What is done to a message.
+/// A change to a message.
 pub(crate) type Alter = Arc<dyn Fn(&mut Vec<u8>) + Send + Sync>;
 
 /// An attack with a name, and what the victim must answer.
@@ -226,8 +226,8 @@ where
     Case { name, kind, nth: 0, alter: Arc::new(alter), error: error.into(), alert }
 }
 
-/// Runs `cases` by `attacker`; the victim, with either provider, must refuse each, before it is connected, with just that error and alert, and
-/// the attacker must be able to read the alert unless the keys are not agreed.
+/// Runs `cases` by `attacker`. The victim, with either provider, must refuse each before it is connected, with just that
+/// error and alert. The attacker must be able to read the alert unless the keys are not agreed.
 pub(crate) fn check(setup: &Setup, attacker: Side, cases: impl IntoIterator<Item = Case>) {
     let providers = [&terse_aws_lc::PROVIDER, &terse_rustcrypto::PROVIDER];
     for (case, provider) in cases.into_iter().flat_map(|case| providers.map(|provider| (case.clone(), provider))) {

@@ -1,4 +1,4 @@
-//! What a server refuses after the ClientHello, and with which alert. The client is hostile.
+//! A client is hostile: these tests show what a server refuses after the ClientHello, and with which alert.
 
 use terse_testkit::fault::{edit_body, fix_length, message};
 use terse_testkit::pair::Side;
@@ -15,7 +15,7 @@ use crate::modes::{CHAIN, TLS12, TLS13, VERSIONS, cached};
 
 const CT: HandshakeType = HandshakeType::CERTIFICATE;
 
-/// RFC 9846, 4.5.1; RFC 5246, 7.4.6
+/// A server refuses these Certificate messages (RFC 9846, 4.5.1; RFC 5246, 7.4.6).
 #[test]
 fn certificate() {
     for version in VERSIONS {
@@ -24,7 +24,7 @@ fn certificate() {
             let certificate = certificate_of(version, credential);
             case_with(name, CT, move |m| m.clone_from(&certificate), error, alert)
         };
-        // Valid, and somebody else's.
+        // The certificate is valid, and somebody else's.
         let options = terse_pki::LeafOptions::new(CLIENT_NAME, validity());
         let other = certificate_of(version, &Pki::shared(CHAIN).authority.issue(&options).unwrap());
         let mut cases = vec![
@@ -86,7 +86,7 @@ pub(crate) fn entries(version: ProtocolVersion) -> Vec<Case> {
     ]
 }
 
-/// RFC 9846, 4.3
+/// An extension in a Certificate that does not belong there is refused (RFC 9846, 4.3).
 #[test]
 fn misplaced_extension_of_a_certificate() {
     let misplaced = PeerMisbehaved::MisplacedExtension(Ext::KEY_SHARE);
@@ -113,7 +113,7 @@ fn cached_certificate() {
     }
 }
 
-/// RFC 8422, 5.7 and 5.11
+/// A server refuses wrong key exchanges of a client (RFC 8422, 5.7 and 5.11).
 #[test]
 fn client_key_exchange() {
     const CKE: HandshakeType = HandshakeType::CLIENT_KEY_EXCHANGE;

@@ -1,4 +1,4 @@
-//! What a client refuses after the ServerHello, and with which alert. The server is hostile.
+//! A server is hostile: these tests show what a client refuses after the ServerHello, and with which alert.
 
 use terse_testkit::fault::{add_extension, edit_body, edit_extensions, message, remove_extension, set_extension};
 use terse_testkit::pair::Side;
@@ -52,7 +52,7 @@ fn caching_replies() {
     }
 }
 
-/// RFC 9846, 4.4.2
+/// A client refuses wrong CertificateRequests (RFC 9846, 4.4.2).
 #[test]
 fn certificate_request() {
     let illegal = |name, alter, error: Error| case(name, CR, alter, error, Alert::ILLEGAL_PARAMETER);
@@ -93,7 +93,7 @@ fn certificate_request() {
     );
 }
 
-/// RFC 5246, 7.4.4
+/// A client refuses wrong CertificateRequests of TLS 1.2 (RFC 5246, 7.4.4).
 #[test]
 fn certificate_request_of_tls12() {
     let decode = |name, alter, error: InvalidMessage| case(name, CR, alter, error, Alert::DECODE_ERROR);
@@ -116,7 +116,7 @@ fn certificate_request_of_tls12() {
     );
 }
 
-/// RFC 9846, 4.5.1; RFC 5246, 7.4.2
+/// A client refuses wrong Certificate messages (RFC 9846, 4.5.1; RFC 5246, 7.4.2).
 #[test]
 fn certificate() {
     for version in VERSIONS {
@@ -134,7 +134,7 @@ fn certificate() {
             TLS12 => (&[0; 3], b"\0\0\x06\0\0\x03no!"),
             _ => (&[0; 4], b"\0\0\0\x08\0\0\x03no!\0\0"),
         };
-        // Valid, and somebody else's.
+        // The certificate is valid, and somebody else's.
         let options = terse_pki::LeafOptions::new(SERVER_NAME, validity());
         let other = certificate_of(version, &Pki::shared(CHAIN).authority.issue(&options).unwrap());
         let usage = CertificateError::WrongUsage;
@@ -158,7 +158,7 @@ fn certificate() {
     }
 }
 
-/// RFC 8422, 5.4
+/// A client refuses wrong ServerKeyExchanges (RFC 8422, 5.4).
 #[test]
 fn server_key_exchange() {
     let illegal = |name, alter, error: Error| case(name, SKE, alter, error, Alert::ILLEGAL_PARAMETER);

@@ -94,7 +94,7 @@ fn early_or_late() {
         }
         assert_eq!(at, clear.len());
     }
-    // Within a message.
+    // ChangeCipherSpec comes within a message.
     for number in 0..3 {
         let (verdict, _) = attack(setup, number, |mut records| {
             let clear = records[0].split_off(HEADER_LEN);

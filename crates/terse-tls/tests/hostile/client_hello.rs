@@ -1,4 +1,4 @@
-//! What a server refuses in a ClientHello, and with which alert.
+//! These tests show what a server refuses in a ClientHello, and with which alert.
 
 use alloc::sync::Arc;
 use std::sync::Mutex;
@@ -19,7 +19,7 @@ use crate::modes::{TLS12, TLS13, VERSIONS};
 
 const CH: HandshakeType = HandshakeType::CLIENT_HELLO;
 
-/// RFC 9846, 4.2.2; RFC 5246, 7.4.1.2
+/// A server refuses wrong fields of a ClientHello, and suites that it does not know (RFC 9846, 4.2.2; RFC 5246, 7.4.1.2).
 #[test]
 fn client_hello() {
     let decode = |name, alter, error: InvalidMessage| case(name, CH, alter, error, Alert::DECODE_ERROR);
@@ -44,7 +44,7 @@ fn client_hello() {
     check(&rich(TLS12), Side::Client, suites(|m| set_suites(m, &[0x13, 1, 0, 0xff, 0xc0, 0xae])));
 }
 
-/// RFC 9846, 4.3.1 and E.1; RFC 5246, E.1
+/// A server refuses versions that it does not speak (RFC 9846, 4.3.1 and E.1; RFC 5246, E.1).
 #[test]
 fn versions() {
     let none = |name, alter| case(name, CH, alter, PeerIncompatible::NoCommonVersion, Alert::PROTOCOL_VERSION);
@@ -102,7 +102,7 @@ fn unusual_hellos_of_tls12() {
     }
 }
 
-/// RFC 5746, 3.6; RFC 7627, 5.2; RFC 8422, 5.1
+/// A server refuses wrong forms of the extensions that mend TLS 1.2 (RFC 5746, 3.6; RFC 7627, 5.2; RFC 8422, 5.1).
 #[test]
 fn what_mends_tls12() {
     let renegotiation =
@@ -163,7 +163,7 @@ fn no_extensions(message: &mut Vec<u8>) {
     fix_length(message);
 }
 
-/// RFC 9846, 4.3
+/// A server refuses wrong extensions of a ClientHello (RFC 9846, 4.3).
 #[test]
 fn extensions() {
     let duplicate = |name, alter| case(name, CH, alter, InvalidMessage::DuplicateExtension, Alert::ILLEGAL_PARAMETER);
@@ -265,7 +265,7 @@ fn extensions_of_datagrams() {
     }
 }
 
-/// RFC 9846, 9.2
+/// A server refuses a ClientHello without the mandatory extensions (RFC 9846, 9.2).
 #[test]
 fn missing_extensions() {
     let missing =
@@ -282,7 +282,7 @@ fn missing_extensions() {
 
 const ALPN: Ext = Ext::APPLICATION_LAYER_PROTOCOL_NEGOTIATION;
 
-/// RFC 9846, 4.3.7 and 4.3.8
+/// A server refuses wrong groups and key shares (RFC 9846, 4.3.7 and 4.3.8).
 #[test]
 fn key_shares() {
     let illegal = |name, alter, error: PeerMisbehaved| case(name, CH, alter, error, Alert::ILLEGAL_PARAMETER);
@@ -371,7 +371,7 @@ fn pre_shared_key() {
     );
 }
 
-/// RFC 9846, 4.2.2: nothing but a few extensions may change.
+/// Only a few extensions may change in the second ClientHello (RFC 9846, 4.2.2).
 #[test]
 fn second_client_hello() {
     let second =

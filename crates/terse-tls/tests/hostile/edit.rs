@@ -1,11 +1,11 @@
-//! What is wrong with a message, in bytes.
+//! Edits messages, byte by byte.
 
 use terse_testkit::fault::{edit_body, edit_extensions, message, set_extension};
 use terse_tls::{ExtensionType as Ext, HandshakeType, ProtocolVersion};
 
 use crate::modes::TLS12;
 
-/// A full Certificate.
+/// Makes a full Certificate.
 pub(crate) fn certificate_of(version: ProtocolVersion, credential: &terse_pki::Credential) -> Vec<u8> {
     let u24 = |len: usize| (len as u32).to_be_bytes()[1..].to_vec();
     let (context, extensions): (&[u8], &[u8]) = if version == TLS12 { (&[], &[]) } else { (&[0], &[0, 0]) };

@@ -35,7 +35,7 @@ const OPAQUE8: Shape = opaque(1);
 const OPAQUE16: Shape = opaque(2);
 const OPAQUE24: Shape = opaque(3);
 
-/// The parts of a message's body.
+/// Returns the parts of a message's body.
 fn shape_of(scenario: &Scenario, sent: &Sent) -> &'static [Shape] {
     let is_tls12 = scenario.version == TLS12;
     match sent.kind {
@@ -64,7 +64,7 @@ fn shape_of(scenario: &Scenario, sent: &Sent) -> &'static [Shape] {
     }
 }
 
-/// The parts of an extension's body.
+/// Returns the parts of an extension's body.
 fn shape_of_extension(kind: Ext, message: H, len: usize) -> &'static [Shape] {
     let is_hello = message == H::CLIENT_HELLO;
     match kind {

@@ -1,4 +1,4 @@
-//! The handshakes that are attacked: one of each mode in each version, each recorded undisturbed.
+//! Lists the handshakes that are attacked: one of each mode in each version, each recorded undisturbed.
 
 use alloc::sync::Arc;
 use std::sync::{LazyLock, Mutex};
@@ -126,12 +126,12 @@ fn scenario(version: ProtocolVersion, name: &str) -> &'static Scenario {
     all.find(|scenario| (scenario.version, scenario.name) == (version, name)).expect("one for each version")
 }
 
-/// The scenario with full mutual authentication.
+/// Returns the scenario with full mutual authentication.
 pub(crate) fn mutual(version: ProtocolVersion) -> &'static Scenario {
     scenario(version, MUTUAL)
 }
 
-/// The scenario in which all is left out that can be.
+/// Returns the scenario in which everything is left out that can be.
 pub(crate) fn cached(version: ProtocolVersion) -> &'static Scenario {
     scenario(version, CACHED)
 }
@@ -187,7 +187,7 @@ impl Scenario {
         assert_eq!(pair.client.summary().early_data == EarlyDataStatus::Accepted, !setup.early_data.is_empty());
         drop((recorded, pair));
         let mut messages = sent.lock().unwrap().clone();
-        // In TLS 1.3 it comes after the handshake.
+        // In TLS 1.3 the ticket comes after the handshake.
         messages.retain(|sent| version == TLS12 || sent.kind != HandshakeType::NEW_SESSION_TICKET);
         Self { name, version, setup, messages }
     }

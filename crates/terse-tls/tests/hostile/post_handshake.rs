@@ -75,7 +75,7 @@ fn with_extensions(extensions: &[u8]) -> Vec<u8> {
     message
 }
 
-/// Counts what it is given.
+/// A store that counts what it is given.
 #[derive(Default)]
 struct Counting(AtomicUsize);
 

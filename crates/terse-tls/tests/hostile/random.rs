@@ -81,7 +81,7 @@ fn mutate(message: &mut Vec<u8>, mutations: &[Mutation], fix: bool) {
     }
 }
 
-/// The first ClientHello of a scenario.
+/// Returns the first ClientHello of a scenario.
 fn hello(scenario: usize) -> &'static Sent {
     &SCENARIOS[scenario].messages[0]
 }
@@ -133,7 +133,7 @@ proptest! {
         prop_assert!(!verdict.connected || !is_finished || begins, "{:?}", verdict);
     }
 
-    /// Whatever comes instead of a ClientHello.
+    /// Bytes of any kind come instead of a ClientHello.
     #[test]
     fn any_bytes(scenario in 0..SCENARIOS.len(), body in vec(any::<u8>(), 0..600), fix in any::<bool>()) {
         let mut message = [&[HandshakeType::CLIENT_HELLO.0, 0, 0, 0], &body[..]].concat();

@@ -1,4 +1,4 @@
-//! What a client refuses in a ServerHello, and in what is agreed on with it, and with which alert.
+//! These tests show what a client refuses in a ServerHello, and in what is agreed on with it, and with which alert.
 
 use alloc::sync::Arc;
 use std::sync::Mutex;
@@ -54,7 +54,7 @@ fn hello_cases() -> Vec<Case> {
 
 const SUITE: PeerMisbehaved = PeerMisbehaved::SelectedUnofferedSuite;
 
-/// RFC 9846, 4.2.3 and 4.3.1
+/// A client refuses wrong fields and extensions of a ServerHello (RFC 9846, 4.2.3 and 4.3.1).
 #[test]
 fn server_hello() {
     check(&rich(TLS13), Side::Server, hello_cases());
@@ -108,7 +108,7 @@ fn legacy_version_is_ignored() {
     }
 }
 
-/// RFC 9846, 4.2.4
+/// A client refuses wrong HelloRetryRequests (RFC 9846, 4.2.4).
 #[test]
 fn hello_retry_request() {
     let setup = rich(TLS13).with_hello_retry(true);
@@ -261,7 +261,7 @@ fn supported_groups_of_a_tls12_server_mean_nothing() {
     }
 }
 
-/// RFC 5246, 7.4.1.3; RFC 5746, 3.4; RFC 7627, 5.2
+/// A client refuses wrong fields and extensions of a ServerHello of TLS 1.2 (RFC 5246, 7.4.1.3; RFC 5746, 3.4; RFC 7627, 5.2).
 #[test]
 fn server_hello_of_tls12() {
     let illegal = |name, alter, error: PeerMisbehaved| case(name, SH, alter, error, Alert::ILLEGAL_PARAMETER);

@@ -275,7 +275,7 @@ fn application_data_before_finished() {
     }
 }
 
-/// RFC 9846, 4.7.3
+/// A KeyUpdate before the Finished is refused (RFC 9846, 4.7.3).
 #[test]
 fn key_update_before_finished() {
     for victim in Side::BOTH {

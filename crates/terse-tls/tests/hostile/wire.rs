@@ -1,4 +1,4 @@
-//! A hostile network: it has no keys, and changes what two honest sides send. It can stop a handshake, and no more.
+//! A hostile network has no keys, and changes what two honest sides send. It can stop a handshake, and no more.
 
 use core::cell::Cell;
 
@@ -79,7 +79,7 @@ pub(crate) fn attack(setup: &Setup, number: usize, change: impl Fn(Vec<Vec<u8>>)
     (verdict, sender_connected.get())
 }
 
-/// Every flight of every scenario in which both sides have certificates.
+/// Runs `attacks` on every flight of every scenario in which both sides have certificates.
 fn for_each_flight(mut attacks: impl FnMut(&Scenario, usize, &Flight, bool)) {
     for scenario in SCENARIOS.iter().filter(|scenario| scenario.is_mutual()) {
         let flights = flights(&scenario.setup);
@@ -130,7 +130,7 @@ fn bytes_flipped() {
     });
 }
 
-/// TCP cuts a stream wherever it likes.
+/// TCP may cut a stream anywhere.
 #[test]
 fn stream_split_everywhere() {
     for setup in VERSIONS.map(|version| &mutual(version).setup) {
@@ -187,7 +187,7 @@ fn clear_messages_in_pieces() {
     }
 }
 
-/// Small records, so that there are many.
+/// Returns a setup with small records, so that there are many.
 fn small_records(scenario: &Scenario) -> Setup {
     let mut setup = scenario.setup.clone();
     setup.client.record_size_limit(Some(64));

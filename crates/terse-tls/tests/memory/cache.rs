@@ -1,4 +1,4 @@
-//! What the stores of the cache take: bytes per entry, and nothing more once they have their memory.
+//! These tests bound what the stores of the cache take: the bytes per entry, and nothing more once they have their memory.
 
 use alloc::sync::Arc;
 
@@ -69,12 +69,12 @@ fn put(store: &MemoryClientStore, scope: &Scope, record: &ScopeRecord) {
     saved.unwrap();
 }
 
-/// Spread as those of a hash are.
+/// Returns a ticket; tickets are spread as the values of a hash are.
 fn ticket(n: u64) -> Ticket {
     Ticket(n.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_be_bytes())
 }
 
-/// The bytes of names, which are as long as somebody chose, with their lengths.
+/// Returns the bytes of names, with their lengths. Names are as long as somebody chose.
 fn names(entry: &PeerEntry) -> usize {
     let identity = entry.peer().identity();
     let lens = [identity.subject_der().len(), identity.subject_alt_name_der().len(), entry.server().to_string().len()];
@@ -82,7 +82,7 @@ fn names(entry: &PeerEntry) -> usize {
     lens.iter().map(|len| len + 1).sum()
 }
 
-/// Bytes per entry, without names: heap and file.
+/// Returns the bytes per entry, without names, in the heap and in the file.
 fn per_entry(heap: i64, file: usize, entry: &PeerEntry) -> (usize, usize) {
     (heap as usize / COUNT - names(entry), file / COUNT - names(entry))
 }
@@ -126,7 +126,8 @@ fn entries_are_as_small_as_they_are_said_to_be() {
     }
 }
 
-/// They have a quota of their own, of as many as there may be clients: so they must be small.
+/// Entries without a client certificate must be small, because they have a quota of their own, of as many as there may be
+/// clients.
 #[test]
 fn tickets_without_a_client_certificate_take_40_bytes() {
     let mut learned = Learned::new("p256x3", false, false);
@@ -187,7 +188,7 @@ fn fixed_stores_never_take_more() {
     assert!(later.peak < 0x2000, "{later:?}");
 }
 
-/// Also in entries of the largest size, and also while nobody set a bound of bytes.
+/// The bound also holds for entries of the largest size, and while nobody set a bound of bytes.
 #[test]
 fn bytes_are_bounded() {
     let learned = Learned::new("rsa2048x3", true, true);

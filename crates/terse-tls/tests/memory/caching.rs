@@ -1,5 +1,5 @@
-//! The heap of handshakes with a cache against that without one (BiTHaC, V-C): of the first, which fills it, and of
-//! later ones, which leave out what is in it.
+//! These tests compare the heap of handshakes with a cache to that without one (BiTHaC, V-C), for the first handshake,
+//! which fills the cache, and for later ones, which leave out what is in it.
 
 use alloc::sync::Arc;
 use core::array::from_fn;
@@ -17,7 +17,7 @@ use terse_tls::{
     NamedGroup, Now, ProtocolVersion, SignatureScheme,
 };
 
-/// A side, with the heap that it has and had.
+/// A side, with the heap that it has now and had at its peak.
 struct Watched<T> {
     side: T,
     rng: SeededRng,
@@ -54,7 +54,7 @@ impl End {
         }
     }
 
-    /// Returns how much of it was taken.
+    /// Feeds bytes, and returns how many of them were taken.
     fn take(&mut self, now: Now, rng: &mut SeededRng, input: &mut [u8]) -> usize {
         match self {
             Self::Connection(connection) => {
@@ -90,7 +90,7 @@ impl End {
 
 const CLIENT: SocketAddr = SocketAddr::new(IpAddr::V6(Ipv6Addr::LOCALHOST), 5683);
 
-/// Both sides, without a loss on the way.
+/// Both sides of a connection, between which nothing is lost.
 struct Ends {
     ends: [Watched<End>; 2],
     now: Now,
@@ -111,7 +111,7 @@ impl Ends {
         Self { ends, now: at(seed) }
     }
 
-    /// Until nobody has more to say.
+    /// Carries bytes until nobody has more to say.
     fn run(&mut self) {
         let mut out = vec![0; 0x1_0000];
         let mut is_quiet = [false; 2];
@@ -133,7 +133,7 @@ impl Ends {
         }
     }
 
-    /// The peaks of both sides, in a connection that ends well.
+    /// Returns the heap peaks of both sides, in a connection that ends well.
     fn handshake(mut self) -> ([i64; 2], Mode) {
         self.run();
         assert_eq!(self.ends.each_mut().map(|end| end.side.is_connected()), [true; 2]);
@@ -145,7 +145,7 @@ impl Ends {
     }
 }
 
-/// The peaks of both sides of the first handshake, and of the later one that takes most.
+/// Returns the heap peaks of both sides, of the first handshake and of the later one that takes most.
 fn peaks(mut setup: Setup, cookie: bool, schemes: Option<Schemes>) -> [[i64; 2]; 2] {
     if let Some(schemes) = schemes {
         setup.client.cache(Some(ClientCache::new(Arc::new(MemoryClientStore::new(8)), schemes)));

@@ -12,7 +12,7 @@ use terse_tls::{Connection, ContentType, Datagrams, Memory, ProtocolVersion};
 
 const VERSIONS: [ProtocolVersion; 2] = [ProtocolVersion::TLS_1_2, ProtocolVersion::TLS_1_3];
 
-/// Configurations of both versions, and what they are said to take.
+/// Returns configurations of both versions, with the heap that they announce.
 fn configurations() -> Vec<(String, Setup, Memory)> {
     VERSIONS.into_iter().flat_map(configurations_of).collect()
 }
@@ -48,7 +48,7 @@ fn configurations_of(version: ProtocolVersion) -> Vec<(String, Setup, Memory)> {
     all
 }
 
-/// One side of a pair, with the heap that it has and had.
+/// One side of a pair, with the heap that it has now and had at its peak.
 struct Victim {
     pair: DatagramPair,
     side: Side,
@@ -74,7 +74,7 @@ impl Victim {
         Self { pair, side, kept: heap.kept, peak: heap.peak, out: vec![0; 0x1_0000] }
     }
 
-    /// A call on the victim.
+    /// Measures a call on the victim.
     fn call<T>(&mut self, call: impl FnOnce(&mut Connection, &mut terse_testkit::rng::SeededRng) -> T) -> T {
         let (connection, rng) = self.pair.side(self.side);
         let (result, heap) = measure(|| call(connection, rng));
@@ -132,14 +132,14 @@ impl Victim {
     }
 }
 
-/// A record as anybody can make it.
+/// Makes a record as anybody without keys can make it.
 fn record(content_type: u8, epoch: u16, number: u64, content: &[u8]) -> Vec<u8> {
     let number = u64::from(epoch) << 48 | number;
     let len = (content.len() as u16).to_be_bytes();
     [&[content_type, 254, 253][..], &number.to_be_bytes(), &len, content].concat()
 }
 
-/// The shortest record that says that it is of an epoch to come.
+/// Makes the shortest record that claims to be of a later epoch.
 fn early(version: ProtocolVersion, number: u8) -> Vec<u8> {
     match version {
         ProtocolVersion::TLS_1_2 => record(23, 1, number.into(), &[]),
@@ -147,25 +147,25 @@ fn early(version: ProtocolVersion, number: u8) -> Vec<u8> {
     }
 }
 
-/// As short as one of DTLS 1.3 can be that may be authentic.
+/// Makes the shortest record of DTLS 1.3 that may be authentic.
 fn unified(epoch: u8, number: u8) -> Vec<u8> {
     [&[0b0010_0000 | epoch, number][..], &[number; 16]].concat()
 }
 
-/// An ACK of so many records, under no keys.
+/// Makes an ACK of so many records, under no keys.
 fn ack(count: u64) -> Vec<u8> {
     let numbers = (0..count).flat_map(|number| [0, number].map(u64::to_be_bytes).concat());
     record(26, 0, 1, &[&(16 * count as u16).to_be_bytes()[..], &numbers.collect::<Vec<_>>()].concat())
 }
 
-/// `len` zeros at `at` of message `seq`, of `total` bytes.
+/// Makes a fragment of `len` zeros at `at`, of message `seq`, which has `total` bytes.
 fn fragment(seq: u16, total: usize, at: usize, len: usize) -> Vec<u8> {
     let u24 = |value: usize| (value as u32).to_be_bytes()[1..].to_vec();
     let header = [vec![11], u24(total), seq.to_be_bytes().to_vec(), u24(at), u24(len)].concat();
     record(22, 0, 1, &[header, vec![0; len]].concat())
 }
 
-/// In datagrams of the usual size, and of one that makes many records of a flight.
+/// Runs with datagrams of the usual size, and of a size that makes many records of a flight.
 #[test]
 fn handshakes() {
     for (name, setup, memory) in configurations() {
@@ -180,8 +180,8 @@ fn handshakes() {
     }
 }
 
-/// Whatever is kept of what a peer sends, all of it at once: nearly all of the message that is due and of those after it, in as
-/// many pieces as possible, and records that are too early, as small as possible.
+/// A peer sends all at once whatever is kept: nearly all of the message that is due and of those after it, in as many
+/// pieces as possible, and records that are too early, as small as possible.
 #[test]
 fn floods() {
     for (name, setup, memory) in configurations() {
@@ -218,7 +218,7 @@ fn floods() {
     }
 }
 
-/// A flight that goes out again and again, in small datagrams, until it is given up: each part of it is remembered.
+/// A flight goes out again and again, in small datagrams, until it is given up: each part of it is remembered.
 #[test]
 fn flights_that_nobody_answers() {
     for (name, setup, memory) in configurations() {
@@ -247,8 +247,8 @@ fn flights_that_nobody_answers() {
     }
 }
 
-/// All at once, from a client that has the keys: the server's flight was sent until nearly given up, records wait for the next
-/// keys, fragments for the messages before them, and what came is to be acknowledged.
+/// A client that has the keys does all at once: the server's flight was sent until it was nearly given up, records wait for
+/// the next keys, fragments wait for the messages before them, and received records wait to be acknowledged.
 #[test]
 fn a_hostile_client() {
     for (name, setup, memory) in configurations_of(ProtocolVersion::TLS_1_3) {
@@ -298,7 +298,7 @@ fn a_hostile_client() {
     }
 }
 
-/// What waits to be sent while the network takes nothing, and the last flight with it.
+/// Data and the last flight wait to be sent while the network takes nothing.
 #[test]
 fn full_buffers() {
     for (name, setup, memory) in configurations() {
@@ -313,7 +313,7 @@ fn full_buffers() {
     }
 }
 
-/// A datagram with application data, as large as they come.
+/// Datagrams carry as much application data as they can.
 #[test]
 fn large_datagrams() {
     let (_, mut setup, memory) = configurations().swap_remove(1);
@@ -337,7 +337,7 @@ fn large_datagrams() {
     }
 }
 
-/// Whatever a connection went through, all of its heap goes with it.
+/// All of a connection's heap goes with it, whatever it went through.
 #[test]
 fn nothing_outlives_the_connection() {
     let (_, setup, _) = configurations().swap_remove(1);

@@ -1,4 +1,4 @@
-//! What a server for datagrams keeps of clients that sleep.
+//! These tests bound what a server for datagrams keeps of clients that sleep.
 
 use alloc::sync::Arc;
 
@@ -62,8 +62,8 @@ impl World {
     }
 }
 
-/// RFC 6347, 4.2.4, and RFC 9147, 5.8.1: for 240 seconds. Devices that sleep longer do not wake the server, so a timer
-/// does.
+/// The keys of the last flight are kept for 240 seconds (RFC 6347, 4.2.4, and RFC 9147, 5.8.1). Devices that sleep longer
+/// do not wake the server, so a timer does.
 #[test]
 fn last_flights_are_forgotten_without_a_datagram() {
     for (version, least) in [(ProtocolVersion::TLS_1_2, 100), (ProtocolVersion::TLS_1_3, 400)] {
@@ -87,7 +87,7 @@ fn last_flights_are_forgotten_without_a_datagram() {
     }
 }
 
-/// After a burst of datagrams that were all read, nothing is left of it.
+/// A burst of datagrams leaves nothing in memory once all of them were read.
 #[test]
 fn a_burst_of_events_leaves_nothing() {
     let mut world = World::new(ProtocolVersion::TLS_1_2);

@@ -1,4 +1,4 @@
-//! What [`Memory`] promises, against what hostile and honest peers make a connection take, byte by byte.
+//! These tests hold [`Memory`] to its promises, byte by byte, against what hostile and honest peers make a connection take.
 
 extern crate alloc;
 
@@ -25,7 +25,7 @@ use terse_tls::{
 #[global_allocator]
 static ALLOCATOR: CountingAllocator = CountingAllocator;
 
-/// One side of a pair, with the heap that it has and had.
+/// One side of a pair, with the heap that it has now and had at its peak.
 struct Victim {
     pair: Pair,
     side: Side,
@@ -49,7 +49,7 @@ impl Victim {
         Self { pair, side, kept: heap.kept, peak: heap.peak }
     }
 
-    /// A call on the victim.
+    /// Measures a call on the victim.
     fn call<T>(&mut self, call: impl FnOnce(&mut Connection, &mut SeededRng) -> T) -> T {
         let (connection, rng) = self.pair.side(self.side);
         let (result, heap) = measure(|| call(connection, rng));
@@ -65,7 +65,7 @@ impl Victim {
         out
     }
 
-    /// Takes `input` in stretches, and reads what comes out.
+    /// Feeds `input` in stretches, and reads what comes out.
     fn take(&mut self, input: &mut [u8], stretch: usize) -> Result<(), Error> {
         let mut data = [0; 512];
         for part in input.chunks_mut(stretch) {
@@ -90,7 +90,7 @@ impl Victim {
     }
 }
 
-/// A configuration, and what it is said to take.
+/// A configuration, and the heap that it announces.
 fn configurations() -> Vec<(&'static str, Setup, Memory)> {
     let provider = &terse_rustcrypto::PROVIDER;
     let of = |chain, version| match chain {
@@ -169,7 +169,7 @@ fn handshakes_with_crls() {
     }
 }
 
-/// The longest message that is accepted, but for its last byte, in records of every size; and the longest record.
+/// A peer sends the longest accepted message except for its last byte, in records of every size, and then the longest record.
 #[test]
 fn unfinished_messages_and_records() {
     bounded(
@@ -195,7 +195,7 @@ fn unfinished_messages_and_records() {
     );
 }
 
-/// What waits to be sent while a peer does not read, and sends what it may.
+/// Data waits to be sent while a peer does not read, and sends whatever it may.
 #[test]
 fn full_buffers() {
     bounded(
@@ -228,7 +228,7 @@ fn full_buffers() {
     );
 }
 
-/// Whoever cannot hold to `max_record` is refused at the header, before the keys are known and after.
+/// A peer that cannot hold to `max_record` is refused at the header, before the keys are known and after.
 #[test]
 fn larger_records() {
     let (_, setup, memory) = configurations().swap_remove(0);

@@ -1,6 +1,6 @@
-//! Ten thousand clients that nobody knows: with tickets that nobody made, in every scheme, over streams and datagrams, and
-//! such that finish without a certificate. What they cost has a bound that their number is not part of, and those who were
-//! known stay known.
+//! Ten thousand unknown clients connect: with tickets that nobody made, in every scheme, over streams and datagrams, and
+//! some finish without a certificate. What they cost has a bound that does not depend on their number, and known clients
+//! stay known.
 
 use alloc::sync::Arc;
 use core::net::SocketAddr;
@@ -54,7 +54,7 @@ impl Server {
         server
     }
 
-    /// All that are known connect, each in this mode.
+    /// Has all known clients connect, each in this mode.
     fn everybody_connects(&mut self, mode: Mode) {
         for (seed, store) in (0..).zip(&self.known) {
             let mut setup = self.setup.clone();
@@ -75,7 +75,7 @@ impl Server {
         }
     }
 
-    /// A client that says what one that is known would say, but for its ticket, which nobody made.
+    /// Returns a client that sends what a known one would send, except for its ticket, which nobody made.
     fn stranger(&self, number: u64) -> Arc<ClientConfig> {
         let mut client = self.setup.client.clone();
         // A store of its own, of what somebody learned: what becomes of the connection changes nothing for others.
@@ -140,7 +140,7 @@ fn made_up_tickets_cost_nothing_that_lasts() {
     }
 }
 
-/// Clients that complete a handshake without a certificate make tickets that push out each other.
+/// Clients that complete a handshake without a certificate make tickets that push out only each other.
 #[test]
 fn clients_without_a_certificate_push_out_each_other() {
     const EACH: u64 = 500;

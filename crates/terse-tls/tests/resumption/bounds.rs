@@ -1,4 +1,4 @@
-//! How long sessions live, how large they are, and what a clock has to do with it.
+//! These tests are about how long sessions live, how large they are, and what a clock has to do with it.
 
 use alloc::sync::Arc;
 
@@ -57,7 +57,7 @@ fn a_resumed_handshake_is_small() {
     }
 }
 
-/// A raw public key is the identity, and is kept like one.
+/// A raw public key is the peer's identity, and a session keeps it like one.
 #[test]
 fn raw_public_keys_resume() {
     let provider = &terse_aws_lc::PROVIDER;
@@ -203,7 +203,7 @@ fn sessions_survive_in_bytes() {
     }
 }
 
-/// What can be wrong without a peer is found without one.
+/// A configuration that cannot work is refused without a peer.
 #[test]
 fn lifetimes_are_checked_before_any_connection() {
     let world = World::new(Kept::InStore);

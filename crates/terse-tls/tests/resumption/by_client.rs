@@ -1,4 +1,4 @@
-//! What a server refuses, and with which alert. The client is hostile.
+//! A client is hostile: these tests show what a server refuses, and with which alert.
 
 use terse_testkit::fault::{add_extension, edit_extensions, fault, first, nth, remove_extension};
 use terse_testkit::pair::Side;
@@ -145,7 +145,7 @@ fn early_data_in_the_second_client_hello() {
     assert_eq!((failed.side, failed.error), (Side::Server, PeerMisbehaved::ChangedClientHello.into()));
 }
 
-/// Neither left out nor doubled, nor under the wrong key.
+/// EndOfEarlyData may be neither left out nor doubled, nor come under the wrong key.
 #[test]
 fn an_end_of_early_data_that_is_not_as_it_should_be() {
     const END: HandshakeType = HandshakeType::END_OF_EARLY_DATA;
@@ -171,7 +171,7 @@ fn an_end_of_early_data_where_there_is_none() {
         let mut world = if early { World::with_early_data(Kept::InTickets) } else { World::new(Kept::InTickets) };
         world.connect(0);
         if early {
-            // Rejected: the server must not see an end.
+            // The early data is rejected, so the server must not see its end.
             world.setup.server.resumption(Some(world.server_resumption(Kept::InTickets, 7200)));
         }
         let end = [HandshakeType::END_OF_EARLY_DATA.0, 0, 0, 0];
@@ -186,7 +186,7 @@ fn an_end_of_early_data_where_there_is_none() {
     }
 }
 
-/// Certificates where there is a key.
+/// A client sends certificates where a pre-shared key authenticates it.
 #[test]
 fn a_certificate_in_a_resumed_handshake() {
     let mut world = World::new(Kept::InTickets);
@@ -214,7 +214,7 @@ fn signature_algorithms_are_missing_only_where_they_are_needed() {
     assert_eq!((failed.side, failed.error), (Side::Server, error.into()));
 }
 
-/// A forged Finished does not resume, and does not show as connected.
+/// A client with a forged Finished does not resume, and does not show as connected.
 #[test]
 fn a_wrong_finished() {
     let mut world = World::new(Kept::InTickets);

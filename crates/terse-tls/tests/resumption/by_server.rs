@@ -1,4 +1,4 @@
-//! What a client refuses, and with which alert. The server is hostile.
+//! A server is hostile: these tests show what a client refuses, and with which alert.
 
 use alloc::sync::Arc;
 
@@ -74,7 +74,7 @@ fn modes_from_the_server() {
     refuses(false, EE, alter, error, Alert::ILLEGAL_PARAMETER);
 }
 
-/// The server says that it took no key, but goes on with it: the keys differ.
+/// The server says that it took no key, but goes on with it, so the keys of both sides differ.
 #[test]
 fn a_selection_that_is_not_meant() {
     let alter = |m: &mut Vec<u8>| remove_extension(m, Ext::PRE_SHARED_KEY);
@@ -106,7 +106,7 @@ fn early_data_that_was_not_sent() {
     refuses(false, EE, |m| add_extension(m, Ext::EARLY_DATA, b""), error, Alert::UNSUPPORTED_EXTENSION);
 }
 
-/// RFC 9846, 4.3.10: only with the key that it came under, and what belongs to that.
+/// Early data is accepted only with the key that it came under, and with what belongs to that key (RFC 9846, 4.3.10).
 #[test]
 fn early_data_that_must_not_be_taken() {
     let error = PeerMisbehaved::IllegalEarlyData;
@@ -156,7 +156,7 @@ fn early_data_after_a_hello_retry_request() {
     check(world, EE, accept, error, Alert::UNSUPPORTED_EXTENSION);
 }
 
-/// docs/caching.md, 4.6
+/// A server must not reply to the caching extensions when it resumes (docs/caching.md, 4.6).
 #[test]
 fn a_caching_reply_beside_a_key() {
     for body in [&b""[..], &[0, 0], &[0, 1, 1]] {

@@ -1,5 +1,5 @@
-//! A changed world: the session of another context must not be used, and the handshake goes on in full
-//! (docs/caching.md, 4.5; RFC 9846, 4.7.1; RFC 7627, 5.3). In both versions.
+//! The context of a session changes: the session must not be used, and the handshake goes on in full (docs/caching.md, 4.5;
+//! RFC 9846, 4.7.1; RFC 7627, 5.3). This holds in both versions.
 
 use terse_testkit::pair::Pair;
 use terse_testkit::pki::{NOW, Pki, SERVER_NAME, server_address, validity};
@@ -100,7 +100,7 @@ fn a_server_that_begins_to_ask_for_certificates() {
     }
 }
 
-/// The client's CA is not believed any more. That the client fails then is as it would be without the session.
+/// The client's CA is no longer trusted. The client fails then, as it would without the session.
 #[test]
 fn other_client_cas() {
     for (version, kept) in all() {
@@ -148,7 +148,7 @@ fn another_promise_about_early_data() {
     }
 }
 
-/// Two virtual hosts on one store.
+/// Two virtual hosts share one store.
 #[test]
 fn another_server_name() {
     for (version, kept) in all() {

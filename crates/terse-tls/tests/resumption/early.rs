@@ -1,4 +1,4 @@
-//! Early data that the server accepts: marked, within its limits, and before anything else (RFC 9846, 4.3.10 and 4.6).
+//! The server accepts early data: marked, within its limits, and before anything else (RFC 9846, 4.3.10 and 4.6).
 
 use alloc::sync::Arc;
 
@@ -166,7 +166,7 @@ fn more_than_the_ticket_allows_is_refused() {
 #[test]
 fn nothing_but_early_data_comes_under_its_key() {
     for (content_type, content, error) in [
-        // A Finished before EndOfEarlyData.
+        // A Finished comes before EndOfEarlyData.
         (
             ContentType::HANDSHAKE,
             [&[20, 0, 0, 32][..], &[0; 32]].concat(),

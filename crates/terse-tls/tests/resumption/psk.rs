@@ -1,4 +1,4 @@
-//! External pre-shared keys, as they are (RFC 9846, 4.3.11) and imported (RFC 9258).
+//! External pre-shared keys are used as they are (RFC 9846, 4.3.11) and imported (RFC 9258).
 
 use alloc::sync::Arc;
 use core::slice;
@@ -163,7 +163,7 @@ fn unknown_lead_to_certificates_or_to_nothing() {
     world.setup.server.credentials(vec![]);
     let unknown = world.refused(1);
     assert_eq!((unknown.side, &unknown.error), (Side::Server, &PeerIncompatible::NoCommonPsk.into()));
-    // RFC 9846, F.6: nobody can find out which names exist.
+    // Nobody can find out which names exist (RFC 9846, F.6).
     world.setup.client.psks(vec![psk(NAME, 2)]);
     let wrong_key = world.refused(2);
     assert_eq!(wrong_key.error, PeerMisbehaved::BadBinder.into());

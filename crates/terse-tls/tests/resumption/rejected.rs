@@ -1,5 +1,5 @@
-//! Early data that the server does not accept: skipped and reported, whatever the reason; above all when it comes a second
-//! time (RFC 9846, 4.3.10 and 8).
+//! The server does not accept early data: it skips and reports it, whatever the reason, and above all when the data comes a
+//! second time (RFC 9846, 4.3.10 and 8).
 
 use alloc::sync::Arc;
 
@@ -51,7 +51,7 @@ fn by_a_server_that_does_not_know_the_session() {
     }
 }
 
-/// The server has forgotten all, and knows no early data: it skips more than a ticket of its own would have allowed.
+/// The server has forgotten everything, and knows no early data: it skips more than a ticket of its own would have allowed.
 #[test]
 fn by_a_server_that_never_heard_of_it() {
     let mut world = World::with_early_data(Kept::InTickets);
@@ -124,7 +124,7 @@ fn a_client_without_the_application_protocol_sends_none() {
     assert_eq!(early_data(&pair), EarlyDataStatus::None);
 }
 
-/// RFC 9846, 8.3: a ClientHello that was under way for too long, or whose client's clock runs wrong.
+/// A ClientHello was under way for too long, or its client's clock runs wrong (RFC 9846, 8.3).
 #[test]
 fn when_it_is_not_fresh() {
     for kept in Kept::BOTH {
@@ -281,7 +281,7 @@ fn add_unknown_key(hello: &mut Vec<u8>) {
     });
 }
 
-/// RFC 9846, 4.3.11.2, with SHA-256.
+/// Computes a binder with `hash`, which is SHA-256 (RFC 9846, 4.3.11.2).
 fn binder(hash: &dyn Hash, psk: &[u8], truncated: &[u8]) -> [u8; 32] {
     let expand = |secret: &[u8], label: &[u8], context: &[u8]| {
         let label = [b"tls13 ", label].concat();
@@ -296,7 +296,7 @@ fn binder(hash: &dyn Hash, psk: &[u8], truncated: &[u8]) -> [u8; 32] {
     hash.hmac(&finished_key, &[hash.hash(&[truncated]).as_ref()]).as_ref().try_into().unwrap()
 }
 
-/// No room to remember another ClientHello: rejected, never accepted twice.
+/// There is no room to remember another ClientHello: early data is rejected, and never accepted twice.
 #[test]
 fn when_the_table_is_full() {
     let mut world = World::with_early_data(Kept::InTickets);

@@ -1,4 +1,4 @@
-//! What a resumed handshake is: the peers of the first one, without its certificates.
+//! A resumed handshake has the peers of the first one, and none of its certificates.
 
 use alloc::sync::Arc;
 
@@ -86,7 +86,7 @@ fn follows_upon_each_other() {
     }
 }
 
-/// RFC 9846, C.4
+/// A client shows a ticket only once (RFC 9846, C.4).
 #[test]
 fn a_ticket_is_shown_once() {
     for kept in Kept::BOTH {
@@ -96,7 +96,7 @@ fn a_ticket_is_shown_once() {
         for n in 0..4 {
             shown.push(shown_ticket(&world.connect(n)).unwrap());
         }
-        // A connection that comes to nothing used its ticket up, too.
+        // A connection that fails has used its ticket up, too.
         let mut failed = world.pair(5);
         failed.transmit(Side::Client);
         shown.push(shown_ticket(&failed).unwrap());
@@ -128,7 +128,7 @@ fn connections_at_once_show_different_tickets_or_none() {
     assert_eq!(pairs.iter().filter(|pair| mode(pair) == Mode::Resumed).count(), 3, "each had left a ticket");
 }
 
-/// RFC 9846, 4.3.9: only who can use a ticket gets one.
+/// Only a client that can use a ticket gets one (RFC 9846, 4.3.9).
 #[test]
 fn who_does_not_resume_neither_asks_for_tickets_nor_gets_any() {
     let sent = Arc::new(Sent::default());
@@ -173,7 +173,7 @@ fn survives_a_hello_retry_request() {
     }
 }
 
-/// RFC 9846, 4.7.1: another suite, if its hash is the same.
+/// A resumed connection may have another suite, if its hash is the same (RFC 9846, 4.7.1).
 #[test]
 fn goes_on_with_another_suite_of_the_same_hash() {
     for kept in Kept::BOTH {

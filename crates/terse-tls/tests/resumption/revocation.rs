@@ -11,7 +11,7 @@ use terse_tls::{CertificateError, ClientAuthentication, Error, Summary, Trust};
 
 use crate::world::{CHAIN, World, all, mode};
 
-/// A CRL of the CA that issues leaves, or of the impostor `of`.
+/// Returns a CRL of the CA that issues leaves, or of the impostor `of`.
 fn crl(of: &Pki, revoked: &[&terse_pki::Credential]) -> CertificateRevocationListDer<'static> {
     let revoked: Vec<_> = revoked.iter().map(|leaf| Revocation::new(leaf.leaf(), NOW).unwrap()).collect();
     of.authority.crl(1, &revoked, validity()).unwrap()
@@ -21,7 +21,7 @@ fn nobody() -> CertificateRevocationListDer<'static> {
     crl(&Pki::shared(CHAIN), &[])
 }
 
-/// What revokes the peer of `side`.
+/// Returns a CRL that revokes the peer of `side`.
 fn revoking(side: Side) -> CertificateRevocationListDer<'static> {
     let pki = Pki::shared(CHAIN);
     crl(&pki, &[if side == Side::Client { &pki.server } else { &pki.client }])
@@ -72,7 +72,7 @@ fn for_each(test: impl Fn(&mut World, Side)) {
     }
 }
 
-/// `side` refuses what it does not resume.
+/// Checks that `side` refuses a peer whose session it does not resume.
 fn assert_refused(world: &mut World, side: Side, seconds: u64, expected: CertificateError, reason: FallbackReason) {
     let mut pair = world.pair(seconds);
     let failed = pair.run().unwrap_err();
@@ -97,7 +97,7 @@ fn a_new_crl_ends_the_sessions_that_it_revokes() {
         if side == Side::Client {
             assert!(world.sessions.is_empty());
         }
-        // The old CRL is back. The sessions that are gone are not.
+        // The old CRL is back. The deleted sessions are not.
         replace(world, side, &[nobody()]);
         let resumed = world.mode(3) == Mode::Resumed;
         assert!(!resumed || side == Side::Server, "the client's session is deleted");

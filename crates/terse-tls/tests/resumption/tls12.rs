@@ -1,5 +1,5 @@
-//! Sessions of TLS 1.2: by id (RFC 5246, 7.3) or ticket (RFC 5077). One is used again and again until its time is over,
-//! since a resumed handshake makes no new one.
+//! Sessions of TLS 1.2 are resumed by id (RFC 5246, 7.3) or ticket (RFC 5077). A session is used again and again until its
+//! time is over, because a resumed handshake makes no new one.
 
 use alloc::sync::Arc;
 
@@ -67,12 +67,12 @@ fn the_client_shows_what_the_server_gave() {
     }
 }
 
-/// RFC 5077, 3.4: a session that the client keeps has no name at the server.
+/// A session that the client keeps has no name at the server (RFC 5077, 3.4).
 #[test]
 fn a_ticket_takes_the_place_of_a_session_id() {
     for (kept, len) in [(Kept::InTickets, 0), (Kept::InStore, 32)] {
         let pair = world(kept).connect(0);
-        // Behind the headers of record and message, the version and the random.
+        // The session id comes after the headers of record and message, the version and the random.
         assert_eq!(pair.from_server[5 + 4 + 2 + 32], len, "{kept:?}");
     }
 }

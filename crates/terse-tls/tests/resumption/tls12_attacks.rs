@@ -1,5 +1,5 @@
-//! What both sides refuse in TLS 1.2, and with which alert (RFC 5246, 7.3 and 7.4.1.3; RFC 5077, 3; RFC 7627, 5.3). A
-//! connection that fails does not give its session back, unless it is the client's last message that fails.
+//! These tests show what both sides refuse in TLS 1.2, and with which alert (RFC 5246, 7.3 and 7.4.1.3; RFC 5077, 3; RFC
+//! 7627, 5.3). A connection that fails does not give its session back, unless it is the client's last message that fails.
 
 use alloc::sync::Arc;
 
@@ -70,7 +70,7 @@ fn set_id(hello: &mut Vec<u8>, id: &[u8]) {
     terse_testkit::fault::fix_length(hello);
 }
 
-/// Where a ServerHello has its suite.
+/// Returns where a ServerHello has its suite.
 fn suite_at(hello: &[u8]) -> usize {
     39 + usize::from(hello[38])
 }
@@ -117,7 +117,7 @@ fn a_session_without_the_extended_master_secret() {
     }
 }
 
-/// Enabled and offered, but not the session's.
+/// The server selects a suite that is enabled and offered, but is not the session's.
 #[test]
 fn a_server_hello_with_another_suite() {
     let other: fn(&mut Vec<u8>) = |m| {
@@ -269,7 +269,7 @@ fn a_wrong_finished() {
     }
 }
 
-/// A full handshake's messages in a resumed one.
+/// A full handshake's messages come in a resumed handshake.
 #[test]
 fn a_certificate_in_a_resumed_handshake() {
     let error = PeerMisbehaved::UnexpectedRecord(ContentType::HANDSHAKE);
@@ -298,7 +298,7 @@ fn a_missing_change_cipher_spec() {
     }
 }
 
-/// docs/caching.md, 4.6
+/// A server must not reply to the caching extensions when it resumes (docs/caching.md, 4.6).
 #[test]
 fn a_caching_reply_in_a_resumed_server_hello() {
     for kept in Kept::BOTH {

@@ -17,7 +17,7 @@ pub(crate) const CHAIN: &str = "ed25519x3";
 /// How long tickets live, in seconds.
 pub(crate) const LIFETIME: u32 = 7200;
 
-/// How much early data a server takes.
+/// How many bytes of early data a server accepts.
 pub(crate) const EARLY_DATA: u32 = 1000;
 
 /// Where the server keeps sessions.
@@ -33,7 +33,7 @@ impl Kept {
 
 pub(crate) const VERSIONS: [ProtocolVersion; 2] = [ProtocolVersion::TLS_1_2, ProtocolVersion::TLS_1_3];
 
-/// Both versions, and in each both ways of keeping sessions.
+/// Returns both versions, each with both ways of keeping sessions.
 pub(crate) fn all() -> impl Iterator<Item = (ProtocolVersion, Kept)> {
     VERSIONS.into_iter().flat_map(|version| Kept::BOTH.map(|kept| (version, kept)))
 }
@@ -45,18 +45,18 @@ pub(crate) struct World {
 }
 
 impl World {
-    /// Mutual authentication.
+    /// Makes a world with mutual authentication.
     pub(crate) fn new(kept: Kept) -> Self {
         let provider = &terse_aws_lc::EXTERNAL_RANDOMNESS;
         Self::from(Setup::mutual(provider, provider, CHAIN), kept)
     }
 
-    /// Mutual authentication in `version`.
+    /// Makes a world with mutual authentication in `version`.
     pub(crate) fn of(version: ProtocolVersion, kept: Kept) -> Self {
         Self::new(kept).only(version)
     }
 
-    /// In `version` alone.
+    /// Has both sides speak `version` alone.
     pub(crate) fn only(mut self, version: ProtocolVersion) -> Self {
         self.setup = self.setup.only(version);
         self
@@ -94,7 +94,7 @@ impl World {
         }
     }
 
-    /// A connection of which nothing was sent yet.
+    /// Returns a connection on which nothing was sent yet.
     pub(crate) fn pair(&mut self, seconds: u64) -> Pair {
         self.connections += 1;
         let (client, server) =
@@ -102,7 +102,7 @@ impl World {
         Pair::at(&client, &server, self.connections, at(seconds))
     }
 
-    /// A connection that must come about.
+    /// Makes a connection that must succeed.
     pub(crate) fn connect(&mut self, seconds: u64) -> Pair {
         let mut pair = self.pair(seconds);
         pair.handshake().unwrap_or_else(|failed| panic!("{failed:?}"));
@@ -112,19 +112,19 @@ impl World {
         pair
     }
 
-    /// How a connection comes about; both sides must agree.
+    /// Returns the mode of a new connection, about which both sides must agree.
     pub(crate) fn mode(&mut self, seconds: u64) -> Mode {
         mode(&self.connect(seconds))
     }
 
-    /// The client's sessions are those of a while ago.
+    /// Puts the client's sessions back to those of some time ago.
     pub(crate) fn put_back(&mut self, sessions: &[u8]) {
         self.sessions = Arc::new(MemoryClientSessions::from_bytes(sessions, 4).expect("own encoding"));
         let sessions = self.sessions.clone();
         self.setup.client.edit_resumption(|resumption| resumption.store = sessions);
     }
 
-    /// A connection that must fail.
+    /// Makes a connection that must fail.
     pub(crate) fn refused(&mut self, seconds: u64) -> Failed {
         self.pair(seconds).run().expect_err("a connection that fails")
     }
@@ -136,7 +136,7 @@ pub(crate) fn mode(pair: &Pair) -> Mode {
     client
 }
 
-/// The ClientHellos of a connection, each in one record.
+/// Returns the ClientHellos of a connection, each of which is in one record.
 pub(crate) fn hellos(pair: &Pair) -> Vec<Vec<u8>> {
     let records = records(&pair.from_client).into_iter();
     records.filter(|record| record[0] == ContentType::HANDSHAKE.0).map(|record| record[HEADER_LEN..].to_vec()).collect()
@@ -148,7 +148,7 @@ pub(crate) fn extensions_of(mut hello: Vec<u8>) -> Vec<Extension> {
     extensions
 }
 
-/// The extensions of the ClientHello that opened the connection.
+/// Returns the extensions of the ClientHello that opened the connection.
 pub(crate) fn hello_extensions(pair: &Pair) -> Vec<Extension> {
     extensions_of(hellos(pair).remove(0))
 }
@@ -157,14 +157,14 @@ pub(crate) fn hello_has(pair: &Pair, kind: ExtensionType) -> bool {
     hello_extensions(pair).iter().any(|(found, _)| *found == kind)
 }
 
-/// The ticket that the ClientHello shows first, if there is one.
+/// Returns the ticket that the ClientHello shows first, if there is one.
 pub(crate) fn shown_ticket(pair: &Pair) -> Option<Vec<u8>> {
     let extensions = hello_extensions(pair);
     let (_, body) = extensions.iter().find(|(kind, _)| *kind == ExtensionType::PRE_SHARED_KEY)?;
     Some(body[4..4 + usize::from(u16::from_be_bytes([body[2], body[3]]))].to_vec())
 }
 
-/// The session id of the ClientHello, and what it has for a ticket of TLS 1.2, if anything.
+/// Returns the session id of the ClientHello, and the content of its session ticket extension of TLS 1.2, if there is one.
 pub(crate) fn shown12(pair: &Pair) -> (Vec<u8>, Option<Vec<u8>>) {
     let hello = hellos(pair).remove(0);
     let session_id = hello[39..39 + usize::from(hello[38])].to_vec();
@@ -177,12 +177,12 @@ pub(crate) fn shows_session(pair: &Pair) -> bool {
     shown_ticket(pair).is_some() || !shown12(pair).0.is_empty()
 }
 
-/// All events that wait.
+/// Returns all events that wait.
 pub(crate) fn events(pair: &mut Pair, side: Side) -> Vec<Event> {
     core::iter::from_fn(|| pair.side(side).0.poll_event()).collect()
 }
 
-/// Hears of all messages that one side sends, with their lengths.
+/// Records all messages that one side sends, with their lengths.
 #[derive(Debug, Default)]
 pub(crate) struct Sent(Mutex<Vec<(HandshakeType, usize)>>);
 
@@ -229,7 +229,7 @@ pub(crate) fn deliver(pair: &mut Pair, side: Side, mut bytes: Vec<u8>) -> Result
     Ok(received)
 }
 
-/// Carries bytes both ways until nobody has more to say; what the server received.
+/// Carries bytes both ways until nobody has more to say. Returns what the server received.
 pub(crate) fn run(pair: &mut Pair) -> Result<Received, Failed> {
     let mut all = Received::default();
     for _ in 0..64 {
@@ -245,7 +245,7 @@ pub(crate) fn run(pair: &mut Pair) -> Result<Received, Failed> {
     panic!("the two do not stop talking");
 }
 
-/// What both sides say of early data; they must agree.
+/// Returns what both sides say about early data, on which they must agree.
 pub(crate) fn early_data(pair: &Pair) -> EarlyDataStatus {
     let [client, server] = [&pair.client, &pair.server].map(|side| side.summary().early_data);
     assert_eq!(client, server);

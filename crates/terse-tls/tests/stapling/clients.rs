@@ -1,4 +1,4 @@
-//! A server judges what a client staples, where it asked in its CertificateRequest (RFC 9846, 4.4.2.1).
+//! A server judges the OCSP response that a client staples, if it asked for one in its CertificateRequest (RFC 9846, 4.4.2.1).
 
 use terse_testkit::pair::Side;
 use terse_testkit::pki::Pki;
@@ -60,7 +60,7 @@ fn none_at_all() {
     }
 }
 
-/// In TLS 1.2 a client has no way to send one, even if it would.
+/// In TLS 1.2 a client has no way to send an OCSP response, even if it has one.
 #[test]
 fn required_and_missing() {
     for protocol in PROTOCOLS {

@@ -1,4 +1,4 @@
-//! Staples over datagrams, with every datagram lost, doubled and late.
+//! Both sides staple over datagrams, while every datagram is lost, doubled and late.
 
 use terse_testkit::pair::Side;
 use terse_testkit::setup::Setup;
@@ -8,10 +8,10 @@ use terse_tls::{Datagrams, Stapling};
 
 use crate::staples::{SCHEMES, TLS12, TLS13, server_asks, setup};
 
-/// Datagrams that a Certificate with a response does not fit into, and those that it does.
+/// The sizes of datagrams that a Certificate with a response does not fit into, and that it fits into.
 const SIZES: [usize; 2] = [256, 1_472];
 
-/// Both sides staple, as far as the version lets them.
+/// Returns a setting in which both sides staple, as far as the version lets them.
 fn mutual(version: terse_tls::ProtocolVersion, max_datagram: usize, schemes: Schemes) -> Setup {
     let mut setup = setup((version, true), Stapling::Require);
     if version == TLS13 {

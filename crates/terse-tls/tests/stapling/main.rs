@@ -1,5 +1,5 @@
-//! Stapled OCSP (RFC 6066, 8; RFC 6960), in every version, in full and under every scheme of caching. What of it caching
-//! alone has stands in `tests/caching/staples.rs`.
+//! Tests of stapled OCSP (RFC 6066, 8; RFC 6960), in every version, in full and under every scheme of caching.
+//! `tests/caching/staples.rs` has what concerns caching alone.
 
 extern crate alloc;
 

@@ -1,4 +1,4 @@
-//! A client judges what a server staples: every kind of response, in every version, in full and cached.
+//! A client judges the OCSP response that a server staples: every kind of response, in every version, in full and cached.
 
 use terse_pki::{LeafOptions, OcspOptions, Usage};
 use terse_testkit::pair::Side;
@@ -124,7 +124,7 @@ fn none_at_all() {
     }
 }
 
-/// Nobody who did not ask gets one, and what it would be does not matter.
+/// A client that did not ask gets no response, whatever the response would say.
 #[test]
 fn not_asked_for() {
     for (protocol, (schemes, mode)) in
@@ -140,7 +140,7 @@ fn not_asked_for() {
     }
 }
 
-/// Whatever the CA signs with, and whoever verifies it.
+/// Responses are judged alike whatever key the CA signs with, and whichever provider verifies it.
 #[test]
 fn every_algorithm() {
     let server = &terse_aws_lc::PROVIDER;

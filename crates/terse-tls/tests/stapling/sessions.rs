@@ -1,4 +1,5 @@
-//! Sessions that begin with a staple: a handshake that resumes has no other one, so they end when it ends.
+//! A session that begins with a stapled response ends when the response ends, because a handshake that resumes it has no
+//! other one.
 
 use alloc::sync::Arc;
 
@@ -12,10 +13,10 @@ use terse_tls::summary::{Mode, Staple, Summary};
 
 use crate::staples::{CHAIN, PROTOCOLS, PROVIDER, TLS13, own, server_asks, setup};
 
-/// How long the responses last, in seconds: less than sessions do.
+/// How long the responses last, in seconds, which is less than sessions do.
 const LASTS: u64 = 1_800;
 
-/// One connection `seconds` after [`NOW`], with data, as the client and the server see it.
+/// Makes one connection `seconds` after [`NOW`], with data, and returns what the client and the server see of it.
 fn connect(setup: &Setup, seconds: u64) -> [Summary; 2] {
     let (client, server) = (Arc::new(setup.client.build().unwrap()), Arc::new(setup.server.build().unwrap()));
     if setup.client.config().common().datagrams().is_some() {
@@ -31,7 +32,7 @@ fn connect(setup: &Setup, seconds: u64) -> [Summary; 2] {
     [pair.client.summary().clone(), pair.server.summary().clone()]
 }
 
-/// `side` has a response until [`LASTS`] seconds after [`NOW`].
+/// Gives `side` a response that lasts until [`LASTS`] seconds after [`NOW`].
 fn staple(setup: &Setup, side: Side) {
     let pki = Pki::shared(CHAIN);
     let leaf = if side == Side::Server { pki.server.leaf() } else { pki.client.leaf() };
@@ -40,7 +41,7 @@ fn staple(setup: &Setup, side: Side) {
     own(setup, side).set_staple(PROVIDER, Some(&response)).unwrap();
 }
 
-/// Full, then resumed, then `late`, when the response is over.
+/// Connects in full, then resumed, then as `late` says, when the response has ended.
 fn assert_modes(setup: &Setup, late: Mode, what: &str) {
     let mode = |seconds| connect(setup, seconds).map(|summary| summary.mode);
     assert_eq!(mode(0), [Mode::Full; 2], "{what}");

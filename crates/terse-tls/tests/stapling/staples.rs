@@ -1,4 +1,4 @@
-//! What a peer may staple, what becomes of it, and connections over either link.
+//! Says what a peer may staple, what becomes of it, and makes connections over either link.
 
 use core::time::Duration;
 
@@ -24,7 +24,7 @@ pub(crate) const TLS13: ProtocolVersion = ProtocolVersion::TLS_1_3;
 pub(crate) const PROTOCOLS: [(ProtocolVersion, bool); 4] =
     [(TLS13, false), (TLS12, false), (TLS13, true), (TLS12, true)];
 
-/// In full, and each scheme, with the mode of a connection in which it has something to leave out.
+/// The full handshake and each scheme, with the mode of a connection in which the scheme has something to leave out.
 pub(crate) const SCHEMES: [(Schemes, Mode); 4] = [
     (Schemes::OFF, Mode::Full),
     (Schemes::RFC7924, Mode::Cached(Scheme::Rfc7924)),
@@ -46,13 +46,13 @@ pub(crate) fn setup((version, datagrams): (ProtocolVersion, bool), stapling: Sta
     setup
 }
 
-/// Has the server ask its clients.
+/// Has the server ask its clients for OCSP responses.
 pub(crate) fn server_asks(setup: &mut Setup, stapling: Stapling) {
     let trust = Pki::shared(CHAIN).trust().with_stapling(stapling);
     setup.server.client_authentication(ClientAuthentication::Required(trust));
 }
 
-/// What `side` proves its identity with.
+/// Returns the credential with which `side` proves its identity.
 pub(crate) fn own(setup: &Setup, side: Side) -> &Credential {
     match side {
         Side::Client => &setup.client.config().credentials()[0],
@@ -60,14 +60,14 @@ pub(crate) fn own(setup: &Setup, side: Side) -> &Credential {
     }
 }
 
-/// A connection that is over, one way or the other.
+/// A connection that is over, whether it succeeded or failed.
 pub(crate) struct Done {
     pub(crate) result: Result<(), Failed>,
     pub(crate) client: Summary,
     pub(crate) server: Summary,
 }
 
-/// A connection over the link that `setup` is for.
+/// Makes a connection over the link that `setup` is for.
 pub(crate) fn connect(setup: &Setup, seed: u64) -> Done {
     if setup.client.config().common().datagrams().is_some() {
         let mut pair = setup.datagram_pair(seed);
@@ -81,7 +81,7 @@ pub(crate) fn connect(setup: &Setup, seed: u64) -> Done {
     Done { result, client: pair.client.summary().clone(), server: pair.server.summary().clone() }
 }
 
-/// A response of the CA about `leaf`, from yesterday on and for a week.
+/// Returns a response of the CA about `leaf`, valid from yesterday on and for a week.
 pub(crate) fn good(leaf: &CertificateDer<'_>) -> Vec<u8> {
     respond(leaf, OcspOptions::good(NOW - DAY, 7))
 }
@@ -90,13 +90,13 @@ fn respond(leaf: &CertificateDer<'_>, options: OcspOptions<'_>) -> Vec<u8> {
     Pki::shared(CHAIN).authority.ocsp_response(leaf, &options).expect("of this CA")
 }
 
-/// A responder that `pki` certifies.
+/// Returns a responder that `pki` certifies.
 fn responder(pki: &Pki, usage: Usage) -> terse_pki::Credential {
     let options = LeafOptions { usage, ..LeafOptions::new("ocsp.plant.example", validity()) };
     pki.authority.issue(&options).expect("a valid name")
 }
 
-/// All kinds of responses about `leaf`, and what becomes of them; `other` is another certificate of the same CA.
+/// Returns all kinds of responses about `leaf`, and what becomes of them; `other` is another certificate of the same CA.
 pub(crate) fn all(
     leaf: &CertificateDer<'_>,
     other: &CertificateDer<'_>,
@@ -152,7 +152,7 @@ pub(crate) fn all(
         ),
         ("garbage", b"no response".to_vec(), refused(StapleError::Malformed)),
         ("cut short", good(leaf)[..100].to_vec(), refused(StapleError::Malformed)),
-        // OCSPResponseStatus tryLater
+        // The OCSPResponseStatus is tryLater.
         ("without an answer", vec![0x30, 3, 0x0a, 1, 3], refused(StapleError::NotSuccessful)),
     ]
 }

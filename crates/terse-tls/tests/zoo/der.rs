@@ -1,8 +1,8 @@
-//! DER, taken apart and put together again (X.690): for what no library makes.
+//! Takes DER apart and puts it together again (X.690), for certificates that no library makes.
 
 use rcgen::SigningKey;
 
-/// An element.
+/// Encodes an element.
 pub(crate) fn element(tag: u8, content: &[u8]) -> Vec<u8> {
     let len = (content.len() as u32).to_be_bytes();
     let header = match content.len() {
@@ -14,7 +14,7 @@ pub(crate) fn element(tag: u8, content: &[u8]) -> Vec<u8> {
     [&header, content].concat()
 }
 
-/// Where the content of an element begins, and its length.
+/// Returns where the content of an element begins, and its length.
 fn header(der: &[u8]) -> (usize, usize) {
     match der[1] {
         len @ 0..=0x7f => (2, len.into()),
@@ -25,7 +25,7 @@ fn header(der: &[u8]) -> (usize, usize) {
     }
 }
 
-/// The elements in the content of one.
+/// Returns the elements in the content of one.
 pub(crate) fn children(der: &[u8]) -> Vec<Vec<u8>> {
     let (start, len) = header(der);
     let mut rest = &der[start..start + len];
@@ -39,12 +39,12 @@ pub(crate) fn children(der: &[u8]) -> Vec<Vec<u8>> {
     children
 }
 
-/// A SEQUENCE.
+/// Encodes a SEQUENCE.
 pub(crate) fn sequence(children: &[Vec<u8>]) -> Vec<u8> {
     element(0x30, &children.concat())
 }
 
-/// The certificate with other fields in its TBSCertificate, signed again by `key`.
+/// Returns the certificate with other fields in its TBSCertificate, signed again by `key`.
 pub(crate) fn resigned(certificate: &[u8], key: &impl SigningKey, change: impl FnOnce(&mut Vec<Vec<u8>>)) -> Vec<u8> {
     let mut parts = children(certificate);
     let mut fields = children(&parts[0]);
@@ -53,7 +53,7 @@ pub(crate) fn resigned(certificate: &[u8], key: &impl SigningKey, change: impl F
     signed(parts, key)
 }
 
-/// The certificate of these three parts, whose last one is replaced by a signature over the first.
+/// Returns the certificate of these three parts, with the last one replaced by a signature over the first.
 pub(crate) fn signed(mut parts: Vec<Vec<u8>>, key: &impl SigningKey) -> Vec<u8> {
     let signature = key.sign(&parts[0]).unwrap();
     parts[2] = element(0x03, &[&[0], &signature[..]].concat());

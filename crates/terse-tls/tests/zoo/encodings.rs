@@ -24,7 +24,7 @@ fn of_the_leaf() {
         assert_eq!(leaf[1], 0x82, "its length has two bytes");
         let len = [leaf[2], leaf[3]];
         vec![
-            // Nobody looks at it but a CRL.
+            // Nothing but a CRL looks at the serial number.
             Specimen::accepted("an empty serial number", vec![signed(&|fields| fields[1] = vec![2, 0])], &root.der),
             malformed("nothing", vec![0x30, 0]),
             malformed("a byte too many", [&leaf[..], &[0]].concat()),
@@ -45,7 +45,7 @@ fn of_the_leaf() {
     });
 }
 
-/// An extension comes once (RFC 5280, 4.2), and is what its type says.
+/// An extension may come only once (RFC 5280, 4.2), and must be what its type says.
 #[test]
 fn of_extensions() {
     show(|role| {
@@ -63,8 +63,8 @@ fn of_extensions() {
     });
 }
 
-/// A chain may hold what does not belong to the path (RFC 9846, 4.5.1). But it is not searched for what lies behind a
-/// certificate that is none.
+/// A chain may hold certificates that do not belong to the path (RFC 9846, 4.5.1). But what lies behind an entry that is no
+/// certificate is not searched.
 #[test]
 fn of_the_issuer() {
     show(|role| {

@@ -1,4 +1,4 @@
-//! CAs that may not issue what they issued.
+//! CAs issue what they may not issue.
 
 use core::time::Duration;
 
@@ -13,7 +13,7 @@ use crate::der::{children, resigned, sequence, signed};
 use crate::maker::{Ca, good};
 use crate::show::{Specimen, show};
 
-/// RFC 5280, 4.2.1.9 and 6.1.4 (k)
+/// A CA must say that it is one, and that it may sign certificates (RFC 5280, 4.2.1.9 and 6.1.4 (k)).
 #[test]
 fn that_are_no_ca() {
     show(|role| {
@@ -35,7 +35,7 @@ fn that_are_no_ca() {
     });
 }
 
-/// RFC 5280, 4.2.1.9. A trust anchor is a name and a key: what else its certificate says does not count, but for its name
+/// A trust anchor is a name and a key (RFC 5280, 4.2.1.9): what else its certificate says does not count, except its name
 /// constraints (RFC 5280, 6.1.1 (d)).
 #[test]
 fn path_length() {
@@ -61,7 +61,7 @@ fn path_length() {
     });
 }
 
-/// RFC 5280, 4.2.1.10, for the names of the two leaves.
+/// Name constraints (RFC 5280, 4.2.1.10) hold for the names of both leaves.
 #[test]
 fn name_constraints() {
     show(|role| {
@@ -121,7 +121,7 @@ fn validity() {
     });
 }
 
-/// Name and key belong together.
+/// An issuer's name and key belong together.
 #[test]
 fn that_are_somebody_else() {
     show(|role| {
@@ -144,7 +144,7 @@ fn that_are_somebody_else() {
     });
 }
 
-/// Weak or unknown algorithms (RFC 9846, 4.3.3 and 4.5.1.1).
+/// Chains signed with weak or unknown algorithms are refused (RFC 9846, 4.3.3 and 4.5.1.1).
 #[test]
 fn that_sign_weakly() {
     const ALGORITHMS: [(&str, &[u8]); 4] = [
@@ -178,7 +178,7 @@ fn that_sign_weakly() {
     });
 }
 
-/// What a short key signs, the providers call wrong: the error says why.
+/// The providers call what a short key signs wrong, and the error says why.
 #[test]
 fn with_short_keys() {
     const SHA256_WITH_RSA: &[u8] = &[0x30, 13, 6, 9, 0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 1, 1, 11, 5, 0];
@@ -209,7 +209,7 @@ fn with_short_keys() {
     });
 }
 
-/// RFC 5280, 4.2: what is critical and not understood is fatal.
+/// A critical extension that is not understood is fatal (RFC 5280, 4.2).
 #[test]
 fn critical_extensions() {
     show(|role| {

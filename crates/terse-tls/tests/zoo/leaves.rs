@@ -1,4 +1,4 @@
-//! Leaves that are for somebody else, or for something else.
+//! Leaves are shown that are meant for somebody else, or for something else.
 
 use rcgen::{BasicConstraints, CertificateParams, CustomExtension, ExtendedKeyUsagePurpose, IsCa, KeyUsagePurpose};
 use rcgen::{SanType, SubjectPublicKeyInfo};
@@ -10,7 +10,7 @@ use crate::der::element;
 use crate::maker::{Ca, dns, good, leaf_key, self_signed_leaf};
 use crate::show::{Specimen, show};
 
-/// RFC 5280, 4.2.1.3 and 4.2.1.12; RFC 9846, 4.5.1.1
+/// keyUsage and extendedKeyUsage limit what a leaf is for (RFC 5280, 4.2.1.3 and 4.2.1.12; RFC 9846, 4.5.1.1).
 #[test]
 fn usage() {
     show(|role| {
@@ -52,8 +52,8 @@ fn that_nobody_issued() {
     });
 }
 
-/// RFC 9525, 6: names stand in subjectAltName alone; a wildcard is the whole first label, and stands for one label. Of a
-/// client the application judges the name.
+/// Names stand in subjectAltName alone; a wildcard is the whole first label, and stands for one label (RFC 9525, 6). The
+/// application judges the name of a client.
 #[test]
 fn names() {
     show(|role| {
@@ -87,7 +87,7 @@ fn names() {
     });
 }
 
-/// Names that end early for those who read them as C strings.
+/// A name with a NUL ends early for code that reads it as a C string.
 #[test]
 fn names_with_a_nul() {
     show(|role| {
@@ -113,8 +113,8 @@ fn names_with_a_nul() {
     });
 }
 
-/// Keys that nobody here verifies signatures of. The chain of a leaf says nothing against its own key, unless it is too
-/// short: what it signs does.
+/// Nobody here verifies signatures of these keys. The chain of a leaf does not count against the leaf's own key unless that
+/// key is too short; the signature that it makes does.
 #[test]
 fn keys() {
     const RSA1024: &str = include_str!("../../../terse-testkit/src/provider_suite/data/rsa1024.spki.pem");

@@ -1,4 +1,4 @@
-//! CAs and leaves with Ed25519 keys. All leaves of a role have the key that this role has in the shared PKI.
+//! Makes CAs and leaves with Ed25519 keys. All leaves of a role have the key that this role has in the shared PKI.
 
 use rcgen::{
     BasicConstraints, CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
@@ -7,10 +7,10 @@ use rcgen::{
 use terse_testkit::pair::Side;
 use terse_testkit::pki::{CLIENT_NAME, Pki, SERVER_NAME};
 
-/// The chain of the PKI whose keys the leaves have.
+/// The chain of the shared PKI whose keys the leaves have.
 pub(crate) const KEYS: &str = "ed25519x2";
 
-/// A CA.
+/// A CA that issues whatever a test asks for.
 pub(crate) struct Ca {
     pub(crate) key: KeyPair,
     pub(crate) params: CertificateParams,
@@ -40,7 +40,7 @@ fn ca_params(name: &str) -> CertificateParams {
 pub(crate) fn good(_: &mut CertificateParams) {}
 
 impl Ca {
-    /// One that signs itself.
+    /// Makes a CA that signs its own certificate.
     pub(crate) fn root(name: &str, change: impl FnOnce(&mut CertificateParams)) -> Self {
         let (key, mut params) = (new_key(), ca_params(name));
         change(&mut params);
@@ -48,12 +48,12 @@ impl Ca {
         Self { key, params, der }
     }
 
-    /// A good one called "Root".
+    /// Makes a good CA with the name "Root".
     pub(crate) fn good_root() -> Self {
         Self::root("Root", good)
     }
 
-    /// One below.
+    /// Makes a CA that this one certifies.
     pub(crate) fn sub(&self, name: &str, change: impl FnOnce(&mut CertificateParams)) -> Self {
         let (key, mut params) = (new_key(), ca_params(name));
         change(&mut params);
@@ -61,17 +61,17 @@ impl Ca {
         Self { key, params, der }
     }
 
-    /// Another CA's name and key, certified by this one.
+    /// Certifies another CA's name and key with this CA.
     pub(crate) fn cross(&self, other: &Self) -> Vec<u8> {
         other.params.signed_by(&other.key, &self.issuer()).unwrap().der().to_vec()
     }
 
-    /// A leaf for `role`.
+    /// Issues a leaf for `role`.
     pub(crate) fn leaf(&self, role: Side, change: impl FnOnce(&mut CertificateParams)) -> Vec<u8> {
         self.leaf_of(role, &leaf_key(role), change)
     }
 
-    /// A leaf for `role` with another key.
+    /// Issues a leaf for `role` with another key.
     pub(crate) fn leaf_of(
         &self,
         role: Side,
@@ -94,7 +94,7 @@ impl Ca {
     }
 }
 
-/// A leaf that signs itself.
+/// Makes a leaf that signs itself.
 pub(crate) fn self_signed_leaf(role: Side) -> Vec<u8> {
     leaf_params(role, good).self_signed(&leaf_key(role)).unwrap().der().to_vec()
 }
@@ -112,12 +112,12 @@ fn leaf_params(role: Side, change: impl FnOnce(&mut CertificateParams)) -> Certi
     params
 }
 
-/// A name as it is, checked by nobody.
+/// Returns a name as it is, without any check.
 pub(crate) fn dns(name: &str) -> SanType {
     SanType::DnsName(name.try_into().unwrap())
 }
 
-/// The key of all leaves of `role`.
+/// Returns the key of all leaves of `role`.
 pub(crate) fn leaf_key(role: Side) -> KeyPair {
     let pki = Pki::shared(KEYS);
     let credential = if role == Side::Server { &pki.server } else { &pki.client };

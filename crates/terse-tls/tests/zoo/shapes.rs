@@ -1,4 +1,4 @@
-//! Chains of every shape: empty, long, in another order, in a circle; and how much work they may make.
+//! Chains of every shape are shown: empty, long, in another order, in a circle. Other tests bound how much work they cause.
 
 use core::sync::atomic::{AtomicUsize, Ordering};
 
@@ -16,7 +16,7 @@ use terse_tls::{
 use crate::maker::{Ca, KEYS, good};
 use crate::show::{Specimen, VERSIONS, certificate, show, show_in};
 
-/// RFC 9846, 4.5.1: a server must have one.
+/// A server must send a certificate (RFC 9846, 4.5.1).
 #[test]
 fn empty() {
     show(|role| {
@@ -28,7 +28,7 @@ fn empty() {
     });
 }
 
-/// RFC 9846, 4.5.1: be prepared for extraneous certificates and any order behind the leaf.
+/// A side must be prepared for extraneous certificates, and for any order behind the leaf (RFC 9846, 4.5.1).
 #[test]
 fn order() {
     show(|role| {
@@ -58,7 +58,7 @@ fn order() {
     });
 }
 
-/// Six intermediate certificates are believed, seven are not.
+/// A path with six intermediate certificates is accepted, one with seven is not.
 #[test]
 fn length() {
     show(|role| {
@@ -79,7 +79,7 @@ fn length() {
     });
 }
 
-/// CAs that certify each other, and no way out.
+/// CAs certify each other, and none leads to a root.
 #[test]
 fn circle() {
     show(|role| {
@@ -94,7 +94,7 @@ fn circle() {
     });
 }
 
-/// Counts what it verifies.
+/// A verification algorithm that counts its calls.
 #[derive(Debug)]
 struct Counting(&'static dyn SignatureVerificationAlgorithm);
 
@@ -115,8 +115,8 @@ impl SignatureVerificationAlgorithm for Counting {
     }
 }
 
-/// Many CAs with one name that all certify each other: the ways through them are countless, the signatures that are
-/// verified are not. Without a bound, or with one for each way, this test does not end.
+/// Many CAs with one name certify each other: the ways through them are countless, but the signatures that are verified are
+/// bounded. Without a bound, or with one for each way, this test does not end.
 #[test]
 fn work_is_bounded() {
     let provider = terse_aws_lc::PROVIDER;
@@ -155,7 +155,7 @@ fn work_is_bounded() {
     }
 }
 
-/// As large as a message may be, and a byte larger.
+/// A Certificate message is as large as a message may be, and then one byte larger.
 #[test]
 fn size() {
     const LIMIT: usize = 0x1_0000;

@@ -1,4 +1,4 @@
-//! One chain, shown to somebody.
+//! Shows one chain to a side.
 
 use std::sync::LazyLock;
 
@@ -13,17 +13,17 @@ use terse_tls::{
 
 use crate::maker::KEYS;
 
-/// A chain, leaf first, and who is to be believed.
+/// A chain with its leaf first, and the trust anchors of the side that looks.
 pub(crate) struct Specimen {
     pub(crate) name: &'static str,
     pub(crate) chain: Vec<Vec<u8>>,
     pub(crate) anchors: Vec<Vec<u8>>,
-    /// Why it is refused, and what the other side hears; `None` if it is accepted.
+    /// Why the chain is refused, and which alert the other side gets; `None` if it is accepted.
     pub(crate) refused: Option<(Error, Alert)>,
 }
 
 impl Specimen {
-    /// One that is refused for a reason of certificates.
+    /// Returns a specimen that is refused for a reason of certificates.
     pub(crate) fn refused(
         name: &'static str,
         chain: Vec<Vec<u8>>,
@@ -34,7 +34,7 @@ impl Specimen {
         Self { name, chain, anchors: vec![anchor.to_vec()], refused: Some((error.into(), alert)) }
     }
 
-    /// One that is fine.
+    /// Returns a specimen that is accepted.
     pub(crate) fn accepted(name: &'static str, chain: Vec<Vec<u8>>, anchor: &[u8]) -> Self {
         Self { name, chain, anchors: vec![anchor.to_vec()], refused: None }
     }
@@ -44,7 +44,7 @@ impl Specimen {
 pub(crate) const VERSIONS: [ProtocolVersion; 2] = [ProtocolVersion::TLS_1_3, ProtocolVersion::TLS_1_2];
 const PROVIDERS: [&CryptoProvider; 2] = [&terse_aws_lc::PROVIDER, &terse_rustcrypto::PROVIDER];
 
-/// Shows what `specimens` makes for a role: by a server and by a client, in both versions, to both providers.
+/// Shows what `specimens` makes for each role: by a server and by a client, in both versions, to both providers.
 pub(crate) fn show(specimens: impl Fn(Side) -> Vec<Specimen>) {
     show_in(&VERSIONS, specimens);
 }
@@ -82,7 +82,7 @@ fn show_one(specimen: &Specimen, by: Side, version: ProtocolVersion, provider: &
         assert!(result.is_ok() && pair.client.is_connected() && pair.server.is_connected(), "{context}");
         return;
     };
-    // In TLS 1.2 there is no alert of its own for a certificate that is missing.
+    // TLS 1.2 has no alert of its own for a certificate that is missing.
     let alert = match *alert {
         Alert::CERTIFICATE_REQUIRED if version == ProtocolVersion::TLS_1_2 => Alert::HANDSHAKE_FAILURE,
         alert => alert,
@@ -94,7 +94,7 @@ fn show_one(specimen: &Specimen, by: Side, version: ProtocolVersion, provider: &
     assert_eq!(kept, NOTHING[victim as usize], "{context}");
 }
 
-/// What is in stores after a handshake that failed: a client notes that it did.
+/// What the stores hold after a handshake that failed: a client notes the failure.
 static NOTHING: LazyLock<[(usize, usize); 2]> = LazyLock::new(|| {
     let provider = &terse_aws_lc::PROVIDER;
     let mut pair = Setup::mutual(provider, provider, KEYS).keeping().pair(1);
@@ -103,7 +103,7 @@ static NOTHING: LazyLock<[(usize, usize); 2]> = LazyLock::new(|| {
     Side::BOTH.map(|side| stores.size(side))
 });
 
-/// A Certificate message (RFC 9846, 4.5.1; RFC 5246, 7.4.2).
+/// Returns a Certificate message (RFC 9846, 4.5.1; RFC 5246, 7.4.2).
 pub(crate) fn certificate(version: ProtocolVersion, chain: &[Vec<u8>]) -> Vec<u8> {
     let u24 = |len: usize| (len as u32).to_be_bytes()[1..].to_vec();
     let (context, extensions): (&[u8], &[u8]) = match version {
