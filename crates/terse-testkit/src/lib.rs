@@ -4,6 +4,7 @@
 //! - [`datagrams`]: a client and a server over datagrams, which may be lost
 //! - [`mod@fault`]: a side that misbehaves
 //! - [`forge`]: records made outside of the engine
+//! - [`identity`]: identity keys
 //! - [`late`]: a store that answers later
 //! - [`pair`]: a client and a server on a virtual clock
 //! - [`pki`]: a small PKI
@@ -24,6 +25,8 @@ pub use terse_heap as allocator;
 pub mod datagrams;
 pub mod fault;
 pub mod forge;
+#[cfg(feature = "issue")]
+pub mod identity;
 pub mod late;
 pub mod pair;
 pub mod pki;

@@ -5,14 +5,20 @@ use alloc::sync::Arc;
 use terse_tls::cache::{ClientCache, MemoryClientStore, MemoryServerStore, Schemes, ServerCache};
 #[cfg(feature = "issue")]
 use terse_tls::crypto::CryptoProvider;
+#[cfg(feature = "issue")]
+use terse_tls::identity::IdentityAlgorithm;
+use terse_tls::identity::KnownPeers;
 use terse_tls::resume::{
     ClientResumption, ExternalPsk, MemoryClientSessions, MemoryPskStore, ServerEarlyData, ServerResumption, TicketKeys,
 };
 #[cfg(feature = "issue")]
 use terse_tls::{ClientAuthentication, Credential, Trust};
 use terse_tls::{ClientConfig, Common, ConfigBuilder, Connection, Datagrams, ProtocolVersion, ServerConfig};
+use terse_tls::{ClientIdentity, ServerIdentity};
 
 use crate::datagrams::DatagramPair;
+#[cfg(feature = "issue")]
+use crate::identity::{self, IdentityKeys};
 use crate::pair::{Pair, Side};
 #[cfg(feature = "issue")]
 use crate::pki::Pki;
@@ -39,6 +45,8 @@ pub struct Setup {
     pub early_data: Vec<u8>,
     /// Whether each pair of [`Self::pair`] has new stores, for all that can be kept, in [`Pair::stores`].
     pub keeps: bool,
+    /// The identities of both sides, if they have any: each pair has copies of their stores.
+    pub identities: Option<(ClientIdentity, ServerIdentity, [Arc<KnownPeers>; 2])>,
 }
 
 #[cfg(feature = "issue")]
@@ -52,6 +60,7 @@ impl Setup {
             server: ServerConfig::builder(server),
             early_data: Vec::new(),
             keeps: false,
+            identities: None,
         };
         setup.client.trust(pki.trust());
         setup.server.credential(pki.server(server));
@@ -170,6 +179,38 @@ impl Setup {
         self
     }
 
+    /// Gives both sides identity keys. Without `falls_back` nobody has or believes certificates.
+    #[cfg(feature = "issue")]
+    pub fn with_identities(mut self, algorithm: IdentityAlgorithm, falls_back: bool) -> Self {
+        let keys = IdentityKeys::shared(algorithm);
+        let stores = [Arc::new(KnownPeers::new(64)), Arc::new(KnownPeers::new(64))];
+        let server = ServerIdentity::new([keys.server.clone()]);
+        self.identities = Some((ClientIdentity::new(keys.client.clone()), server, stores));
+        if !falls_back {
+            self.client.trust(Trust::nobody());
+            self.client.credentials(vec![]);
+            self.server.credentials(vec![]);
+            self.server.client_authentication(ClientAuthentication::None);
+        }
+        self
+    }
+
+    /// Runs a handshake, after which both sides know the public part of the other's key in all pairs.
+    #[cfg(feature = "issue")]
+    pub fn with_known_peers(mut self) -> Self {
+        let (client, server, _) = self.configurations();
+        match client.common().datagrams() {
+            Some(_) => DatagramPair::new(&client, &server, 0).run_well().expect("a handshake"),
+            None => Pair::new(&client, &server, 0).handshake().expect("a handshake"),
+        }
+        if let (Some((.., stores)), Some(client), Some(server)) =
+            (&mut self.identities, client.identity(), server.identity())
+        {
+            *stores = [client.store().clone(), server.store().clone()];
+        }
+        self
+    }
+
     /// Gives each pair new and empty stores for all that can be kept, and lets the server keep sessions unless it puts
     /// them into tickets.
     pub fn keeping(self) -> Self {
@@ -220,6 +261,11 @@ impl Setup {
             if server.config().resumption().is_none() {
                 server.resumption(ServerResumption::Stateful { store, lifetime_seconds: LIFETIME });
             }
+        }
+        #[cfg(feature = "issue")]
+        if let Some((of_client, of_server, known)) = &self.identities {
+            client.identity(of_client.clone().known_peers(identity::copy(&known[0])));
+            server.identity(of_server.clone().known_peers(identity::copy(&known[1])));
         }
         let (client, server) = (client.build(), server.build());
         (Arc::new(client.expect("a valid configuration")), Arc::new(server.expect("a valid configuration")), stores)

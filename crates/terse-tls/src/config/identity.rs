@@ -52,6 +52,11 @@ impl ClientIdentity {
         Self { known_peers, ..self }
     }
 
+    /// Returns the store of public parts.
+    pub const fn store(&self) -> &Arc<KnownPeers> {
+        &self.known_peers
+    }
+
     /// Sets the list of servers that are denied.
     #[must_use]
     pub fn denied(self, denied: Arc<DeniedIdentities>) -> Self {
@@ -123,6 +128,11 @@ impl ServerIdentity {
     #[must_use]
     pub fn known_peers(self, known_peers: Arc<KnownPeers>) -> Self {
         Self { known_peers, ..self }
+    }
+
+    /// Returns the store of public parts.
+    pub const fn store(&self) -> &Arc<KnownPeers> {
+        &self.known_peers
     }
 
     /// Sets the list of clients that are denied.

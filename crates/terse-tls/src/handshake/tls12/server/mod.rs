@@ -33,6 +33,7 @@ use crate::config::ServerConfig;
 use crate::error::{Error, IdentityRefused};
 use crate::handshake::server::{ExpectClientHello, ReceivedClientHello};
 use crate::handshake::{Handshake, Message, Output, SignatureRequest};
+use crate::wire::ProtocolVersion;
 
 mod authenticate;
 mod finish;
@@ -100,12 +101,12 @@ pub(crate) fn client_hello(
     let message = received.message;
     let offer = Offer::parse(&config, &received.hello)?;
     if let Some(resumed) = Resumed::find(&config, &offer, output)? {
-        config.check_without_identity(IdentityRefused::Missing)?;
+        check_without_identity(&config, output)?;
         return resumed.send(config, &offer, message, output).map(Handshake::Tls12Server);
     }
     let negotiated = Negotiated::new(&config, &offer)?;
     if negotiated.credential.is_some() {
-        config.check_without_identity(IdentityRefused::Missing)?; // a pre-shared key is an identity of its own
+        check_without_identity(&config, output)?; // a pre-shared key is an identity of its own
     }
     let rows = match negotiated.credential.as_ref().filter(|_| offer.may_cache(&config)) {
         Some(_) => offer.caching.look_up(&config, output),
@@ -113,4 +114,12 @@ pub(crate) fn client_hello(
     };
     let Some(rows) = rows else { return Ok(Handshake::Server(ExpectClientHello::new(config))) };
     flight::send(config, &offer, negotiated, rows, message, output).map(Handshake::Tls12Server)
+}
+
+/// Checks that a client of TLS 1.2, which has no identities, may connect.
+fn check_without_identity(config: &ServerConfig, output: &mut Output<'_>) -> Result<(), Error> {
+    config.check_without_identity(IdentityRefused::Missing).map_err(|refused| {
+        output.summary.version = Some(ProtocolVersion::TLS_1_2); // the alert depends on it
+        refused.into()
+    })
 }

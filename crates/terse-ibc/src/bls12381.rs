@@ -1,0 +1,188 @@
+//! `id3dh-bls12381` (docs/identity-format.md, 2 to 5): the public key of a peer follows from its identity alone, and the
+//! two sides meet in pairings.
+
+use alloc::vec::Vec;
+use core::fmt;
+
+use sha2::{Digest, Sha256};
+use subtle::ConstantTimeEq;
+use terse_tls::crypto::{
+    CryptoError, EphemeralKey, IdentityKey, IdentityPeer, IdentityRole, IdentityTerms, Rng, SharedSecret,
+};
+use terse_tls::identity::{Identity, IdentityAlgorithm, IdentityParameters};
+use zeroize::Zeroizing;
+
+use crate::ephemeral;
+use crate::generator::IssueError;
+
+mod ffi;
+
+use ffi::{G1, G1_LEN, G2, G2_LEN, Scalar, pairing};
+
+const DST_H1: &[u8] = b"TERSE-ID3DH-V01-H1-BLS12381G1_XMD:SHA-256_SSWU_RO_";
+const DST_H2: &[u8] = b"TERSE-ID3DH-V01-H2-BLS12381G2_XMD:SHA-256_SSWU_RO_";
+
+/// The length in bytes of a private key: `sk || tk`.
+pub const PRIVATE_LEN: usize = G2_LEN + G1_LEN;
+
+/// An identity key.
+pub struct BlsKey {
+    parameters: IdentityParameters,
+    authority: Authority,
+    identity: Identity,
+    /// `s·H2(ID)`
+    sk: G2,
+    /// `s·H1(ID)`
+    tk: G1,
+}
+
+/// The public key of a PKG, and what its hashes are separated by.
+struct Authority {
+    /// `P_pub`
+    point: G1,
+    /// `SHA-256(0x01 || P_pub)`
+    hash: [u8; 32],
+}
+
+impl Authority {
+    fn new(parameters: &IdentityParameters) -> Option<Self> {
+        if parameters.algorithm() != IdentityAlgorithm::Bls12381 {
+            return None;
+        }
+        let mut hash = Sha256::new();
+        hash.update([parameters.algorithm().code()]);
+        hash.update(parameters.authority_key());
+        Some(Self { point: G1::decode(parameters.authority_key())?, hash: hash.finalize().into() })
+    }
+
+    fn h1(&self, identity: &Identity, epoch: u32) -> G1 {
+        G1::hash(&identity.hashed(epoch), &[DST_H1, &self.hash].concat())
+    }
+
+    fn h2(&self, identity: &Identity, epoch: u32) -> G2 {
+        G2::hash(&identity.hashed(epoch), &[DST_H2, &self.hash].concat())
+    }
+}
+
+fn term(bytes: &[u8]) -> SharedSecret {
+    SharedSecret::new(bytes.to_vec())
+}
+
+impl BlsKey {
+    /// Creates a key of its parts, as a file has them: `sk || tk`. Returns `None` if they do not belong together, which
+    /// two pairings tell.
+    pub fn new(parameters: IdentityParameters, identity: Identity, private: &[u8]) -> Option<Self> {
+        let authority = Authority::new(&parameters)?;
+        let (sk, tk) = private.split_at_checked(G2_LEN)?;
+        let (sk, tk) = (G2::decode(sk)?, G1::decode(tk)?);
+        let epoch = parameters.epoch();
+        let (h1, h2) = (authority.h1(&identity, epoch), authority.h2(&identity, epoch));
+        let one = Scalar::decode(&[&[0; 31][..], &[1]].concat())?;
+        let is_sk = pairing(&authority.point, &h2)[..].ct_eq(&pairing(&G1::mul_generator(&one), &sk)[..]);
+        let is_tk = pairing(&tk, &h2)[..].ct_eq(&pairing(&h1, &sk)[..]);
+        bool::from(is_sk & is_tk).then_some(Self { parameters, authority, identity, sk, tk })
+    }
+
+    /// Returns the private key, for its file.
+    pub(crate) fn private(&self) -> Zeroizing<[u8; PRIVATE_LEN]> {
+        let mut private = Zeroizing::new([0; PRIVATE_LEN]);
+        let (sk, tk) = private.split_at_mut(G2_LEN);
+        sk.copy_from_slice(&*Zeroizing::new(self.sk.encode()));
+        tk.copy_from_slice(&*Zeroizing::new(self.tk.encode()));
+        private
+    }
+}
+
+impl fmt::Debug for BlsKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "BlsKey({})", self.identity)
+    }
+}
+
+impl IdentityKey for BlsKey {
+    fn parameters(&self) -> &IdentityParameters {
+        &self.parameters
+    }
+
+    fn identity(&self) -> &Identity {
+        &self.identity
+    }
+
+    fn public_part(&self) -> &[u8] {
+        &[]
+    }
+
+    fn ephemeral(&self, rng: &mut dyn Rng) -> Result<EphemeralKey, CryptoError> {
+        let wide = ephemeral::wide(&self.private()[..], rng)?;
+        let private = Scalar::from_wide(&wide).ok_or(CryptoError::RandomFailed)?;
+        let public = G1::mul_generator(&private).encode().into();
+        Ok(EphemeralKey::new(SharedSecret::new(private.encode().to_vec()), public))
+    }
+
+    fn terms(
+        &self,
+        role: IdentityRole,
+        ephemeral: &EphemeralKey,
+        peer: IdentityPeer<'_>,
+    ) -> Result<IdentityTerms, CryptoError> {
+        let invalid = CryptoError::InvalidKeyShare;
+        if *peer.identity == self.identity || !peer.public_part.is_empty() {
+            return Err(invalid);
+        }
+        let own = Scalar::decode(ephemeral.secret()).ok_or(CryptoError::InvalidLength)?;
+        let theirs = G1::decode(peer.ephemeral).ok_or(invalid)?;
+        let epoch = self.parameters.epoch();
+        let h2 = self.authority.h2(peer.identity, epoch);
+        let ephemeral_with_static = term(&pairing(&self.authority.point.mul(&own), &h2)[..]);
+        let static_with_ephemeral = term(&pairing(&theirs, &self.sk)[..]);
+        let k3 = SharedSecret::new(Vec::from(theirs.mul(&own).encode()));
+        Ok(match role {
+            IdentityRole::Client => {
+                let k0 = term(&pairing(&self.tk, &h2)[..]);
+                IdentityTerms::new([k0, ephemeral_with_static, static_with_ephemeral, k3])
+            }
+            IdentityRole::Server => {
+                let k0 = term(&pairing(&self.authority.h1(peer.identity, epoch), &self.sk)[..]);
+                IdentityTerms::new([k0, static_with_ephemeral, ephemeral_with_static, k3])
+            }
+        })
+    }
+}
+
+/// The secret of a PKG.
+#[derive(Clone)]
+pub(crate) struct Secret(Scalar);
+
+impl Secret {
+    pub(crate) fn generate(rng: &mut dyn Rng) -> Result<Self, CryptoError> {
+        let mut wide = Zeroizing::new([0; 64]);
+        rng.fill(&mut wide[..])?;
+        Scalar::from_wide(&wide).map(Self).ok_or(CryptoError::RandomFailed)
+    }
+
+    /// Decodes the secret. Returns `None` if it is zero or not below the order.
+    pub(crate) fn decode(bytes: &[u8]) -> Option<Self> {
+        Scalar::decode(bytes).map(Self)
+    }
+
+    pub(crate) fn encode(&self) -> Zeroizing<[u8; 32]> {
+        self.0.encode()
+    }
+
+    /// `P_pub`
+    pub(crate) fn public(&self) -> [u8; G1_LEN] {
+        G1::mul_generator(&self.0).encode()
+    }
+
+    /// Makes a key.
+    pub(crate) fn issue(&self, parameters: &IdentityParameters, identity: &Identity) -> Result<BlsKey, IssueError> {
+        let authority = Authority::new(parameters).ok_or(IssueError::OtherParameters)?;
+        let epoch = parameters.epoch();
+        let sk = authority.h2(identity, epoch).mul(&self.0);
+        let tk = authority.h1(identity, epoch).mul(&self.0);
+        Ok(BlsKey { parameters: parameters.clone(), authority, identity: identity.clone(), sk, tk })
+    }
+}
+
+#[cfg(test)]
+mod tests;
