@@ -5,7 +5,8 @@ use std::io::ErrorKind;
 
 use terse_tls::crypto::CryptoError;
 use terse_tls::{
-    AlertDescription, CertificateError, Error, InvalidMessage, PeerIncompatible, PeerMisbehaved, StapleError,
+    AlertDescription, CertificateError, Error, IdentityRefused, InvalidMessage, PeerIncompatible, PeerMisbehaved,
+    StapleError,
 };
 
 use crate::{NetError, NoAnswer};
@@ -48,6 +49,7 @@ impl fmt::Display for Explanation {
 fn advice(error: &NetError) -> Option<&'static str> {
     match error {
         NetError::Tls(Error::Certificate(error)) => certificate_advice(error),
+        NetError::Tls(Error::Identity(error)) => identity_advice(*error),
         NetError::Tls(Error::AlertReceived(alert)) => alert_advice(*alert),
         NetError::Tls(Error::PeerIncompatible(error)) => incompatible_advice(error),
         NetError::Tls(Error::InvalidMessage(InvalidMessage::UnknownContentType)) => {
@@ -56,9 +58,10 @@ fn advice(error: &NetError) -> Option<&'static str> {
         NetError::Tls(Error::InvalidMessage(InvalidMessage::HandshakeTooLarge)) => {
             Some("check how many certificates and CA names the peer sends")
         }
-        NetError::Tls(Error::Crypto(CryptoError::DecryptFailed)) => {
-            Some("something on the way changes the bytes, or the two sides have different pre-shared keys")
-        }
+        NetError::Tls(Error::Crypto(CryptoError::DecryptFailed)) => Some(
+            "something on the way changes the bytes; or the two sides have different pre-shared keys; or an identity key \
+                 does not belong to the identity that the other side expects (try again: a stale public part mends itself)",
+        ),
         NetError::Tls(Error::PeerMisbehaved(PeerMisbehaved::Downgrade)) => {
             Some("something between the two sides changes the bytes: find out what it is")
         }
@@ -126,6 +129,22 @@ fn certificate_advice(error: &CertificateError) -> Option<&'static str> {
     })
 }
 
+const fn identity_advice(error: IdentityRefused) -> Option<&'static str> {
+    Some(match error {
+        IdentityRefused::UnknownAuthority => {
+            "give the server a key of that authority and epoch (terse pkg extract), or the client one of the server's"
+        }
+        IdentityRefused::Expired => "extract a key of the current epoch (terse pkg rotate, terse pkg extract)",
+        IdentityRefused::ClockUnknown => "set the clock, or accept identities without one",
+        IdentityRefused::Denied => "take it off the list of --deny if it is to connect",
+        IdentityRefused::OwnIdentity => "give each side a key of its own",
+        IdentityRefused::OtherIdentity => "check which server this is, or name the identity that it has",
+        IdentityRefused::Missing => "give the client an identity key, require certificates, or admit anonymous clients",
+        IdentityRefused::NotSelected => "give the client the CA of the server as well, to fall back on certificates",
+        _ => return None,
+    })
+}
+
 fn staple_advice(error: &StapleError) -> Option<&'static str> {
     Some(match error {
         StapleError::Missing => {
@@ -151,7 +170,9 @@ fn staple_advice(error: &StapleError) -> Option<&'static str> {
 fn alert_advice(alert: AlertDescription) -> Option<&'static str> {
     Some(match alert {
         AlertDescription::CERTIFICATE_REQUIRED => "it wants a certificate from this side: give one, with its key",
-        AlertDescription::UNKNOWN_CA => "it does not trust the CA of this side's certificate",
+        AlertDescription::UNKNOWN_CA => {
+            "it does not trust the CA of this side's certificate, or has no key of its identity authority and epoch"
+        }
         AlertDescription::UNSUPPORTED_CERTIFICATE => {
             "one side has a certificate where the other one expects a raw public key; or it does not support the \
              certificate of this side"
@@ -159,7 +180,13 @@ fn alert_advice(alert: AlertDescription) -> Option<&'static str> {
         AlertDescription::BAD_CERTIFICATE | AlertDescription::CERTIFICATE_UNKNOWN => {
             "it does not accept this side's certificate; its log says why"
         }
-        AlertDescription::CERTIFICATE_EXPIRED => "this side's certificate has expired, or the peer's clock is wrong",
+        AlertDescription::CERTIFICATE_EXPIRED => {
+            "this side's certificate or identity key has expired, or the peer's clock is wrong"
+        }
+        AlertDescription::ACCESS_DENIED => "this side is on its list of denied identities",
+        AlertDescription::MISSING_EXTENSION => {
+            "it may want an identity key: give one of its authority (terse pkg extract)"
+        }
         AlertDescription::BAD_CERTIFICATE_STATUS_RESPONSE => {
             "it wants a good and current OCSP response with this side's certificate: staple one, or a newer one"
         }
@@ -178,7 +205,8 @@ fn alert_advice(alert: AlertDescription) -> Option<&'static str> {
              wrong"
         }
         AlertDescription::BAD_RECORD_MAC => {
-            "something on the way changes the bytes, or the two sides have different pre-shared keys"
+            "something on the way changes the bytes; or the two sides have different pre-shared keys; or an identity key does \
+             not belong to the identity that the other side expects (try again: a stale public part mends itself)"
         }
         AlertDescription::UNRECOGNIZED_NAME => "it has no host of this name",
         AlertDescription::NO_APPLICATION_PROTOCOL => "it does not speak the application protocol that was offered",

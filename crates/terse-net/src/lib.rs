@@ -8,7 +8,7 @@
 //! | [`DatagramServer`] | a server for datagrams on one UDP socket, with any number of clients |
 //! | [`Clock`], [`OsRng`] | the time and randomness that the engine takes as arguments |
 //! | [`files`] | certificates, keys and CRLs from files |
-//! | [`CacheFile`], [`SessionFile`] | what is cached, and what a client resumes from, in a file |
+//! | [`CacheFile`], [`SessionFile`], [`IdentityFile`] | what is cached, what a client resumes from, and the public parts of identity keys, in a file |
 //! | [`KeyLogFile`] | secrets for Wireshark |
 //! | [`Report`], [`explain()`] | a summary as JSON, an error as a line for people |
 //!
@@ -27,6 +27,7 @@ mod datagram;
 mod error;
 mod explain;
 pub mod files;
+mod identity_file;
 mod keylog;
 mod report;
 mod rng;
@@ -41,6 +42,7 @@ pub use clock::Clock;
 pub use datagram::{DatagramClient, DatagramEvent, DatagramServer, Watch, max_datagram};
 pub use error::{NetError, NoAnswer};
 pub use explain::{Explanation, explain};
+pub use identity_file::IdentityFile;
 pub use keylog::KeyLogFile;
 pub use pki_types;
 pub use report::Report;

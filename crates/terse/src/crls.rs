@@ -3,10 +3,8 @@
 //! What must always hold: the CRLs in force were each read from a whole file; a file that is damaged or gone is
 //! reported once, and its last CRLs stay in force until their nextUpdate.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
-use std::time::SystemTime;
 
 use terse_net::files;
 use terse_net::pki_types::CertificateRevocationListDer;
@@ -15,6 +13,7 @@ use terse_tls::{Revocation, Trust};
 use crate::credentials::{failed, in_file};
 use crate::failure::Failure;
 use crate::output;
+use crate::stamp::Stamp;
 
 /// The files of `--crl`, and the CRLs in force, which follow them.
 pub(crate) struct CrlFiles {
@@ -27,14 +26,6 @@ struct CrlFile {
     /// The stamp of the file when it was last read, or could not be read.
     stamp: Option<Stamp>,
     crls: Vec<CertificateRevocationListDer<'static>>,
-}
-
-/// The data that tells one version of a file from another.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Stamp {
-    modified: Option<SystemTime>,
-    len: u64,
-    inode: u64,
 }
 
 impl CrlFiles {
@@ -94,22 +85,4 @@ fn read(path: &Path) -> Result<Vec<CertificateRevocationListDer<'static>>, Failu
     let crls = files::read_crls(path).map_err(failed)?;
     Trust::nobody().with_crls(&crls).map_err(|error| in_file(path, error))?;
     Ok(crls)
-}
-
-impl Stamp {
-    /// Returns the stamp of the file, or `None` if there is no such file.
-    fn of(path: &Path) -> Option<Self> {
-        let metadata = fs::metadata(path).ok()?;
-        Some(Self { modified: metadata.modified().ok(), len: metadata.len(), inode: inode(&metadata) })
-    }
-}
-
-#[cfg(unix)]
-fn inode(metadata: &fs::Metadata) -> u64 {
-    std::os::unix::fs::MetadataExt::ino(metadata)
-}
-
-#[cfg(not(unix))]
-fn inode(_: &fs::Metadata) -> u64 {
-    0
 }

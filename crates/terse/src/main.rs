@@ -14,11 +14,14 @@ mod crls;
 mod demo;
 mod export;
 mod failure;
+mod identities;
 mod options;
 mod output;
+mod pkg;
 mod pki;
 mod server;
 mod sessions;
+mod stamp;
 mod staples;
 mod trace;
 
@@ -45,6 +48,9 @@ enum Command {
     /// What a cache file holds, and why it was not used
     #[command(subcommand)]
     Cache(cache::CacheCommand),
+    /// The generator of identity keys, for handshakes without certificates
+    #[command(subcommand)]
+    Pkg(pkg::PkgCommand),
     /// A small CA for trying things
     #[command(subcommand)]
     Pki(pki::PkiCommand),
@@ -66,6 +72,7 @@ fn main() -> ExitCode {
         Command::Server(args) => server::run(*args, json),
         Command::Compare(args) => compare::run(&args, json),
         Command::Cache(command) => cache::run(command, json),
+        Command::Pkg(command) => pkg::run(command, json),
         Command::Pki(command) => pki::run(command, json),
     };
     match result {

@@ -16,9 +16,11 @@ use time::format_description::well_known::Rfc3339;
 use crate::failure::Failure;
 
 mod datagrams;
+mod identity;
 mod psk;
 
 pub(crate) use datagrams::DatagramOptions;
+pub(crate) use identity::IdentityOptions;
 use psk::PskOptions;
 
 /// The options that both sides of a connection have.
@@ -99,6 +101,9 @@ pub(crate) struct Shared {
     #[command(flatten)]
     pub(crate) psk: PskOptions,
 
+    #[command(flatten)]
+    pub(crate) identity: IdentityOptions,
+
     /// Append the secrets to this file, for Wireshark (NSS key log format)
     #[arg(long, value_name = "FILE", help_heading = "Debugging")]
     pub(crate) keylog: Option<PathBuf>,
@@ -145,6 +150,18 @@ impl Shared {
             return Err(Failure::Usage(
                 "--psk-import is for TLS 1.3; allow that with --tls 1.3, or leave it out".into(),
             ));
+        }
+        if self.identity.is_given() {
+            let advice = if self.psk.is_given() {
+                Some("goes with no pre-shared key; leave --psk-identity out")
+            } else if !versions.contains(&Version::Tls13) {
+                Some("is for TLS 1.3 and DTLS 1.3; allow that with --tls 1.3")
+            } else {
+                None
+            };
+            if let Some(advice) = advice {
+                return Err(Failure::Usage(format!("--identity-key {advice}")));
+            }
         }
         match versions.iter().find(lacks_suite) {
             Some(version) if !self.tls.is_empty() => Err(Failure::Usage(format!(

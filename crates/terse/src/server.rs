@@ -17,6 +17,7 @@ use terse_tls::{ClientAuthentication, Connection, ServerConfig, Stapling, Summar
 
 use crate::crls::CrlFiles;
 use crate::failure::Failure;
+use crate::identities::Identities;
 use crate::options::{HostPort, Shared};
 use crate::output::{self, Ended};
 use crate::sessions;
@@ -34,6 +35,7 @@ With
   --dtls --mtu 576 --connection-id 8                         over UDP, in small packets, to clients that may move
   --stateful-tickets --early-data-size 0                     short tickets, and no early data
   --psk-identity sensor-17 --psk-file sensor-17.psk          also or only for a client with a pre-shared key
+  --identity-key broker.id --deny denied.txt                 also or only for clients with identity keys (terse pkg)
   --key broker.key --peer-key device.pub                     without --cert: raw public keys";
 
 /// A server for any TLS or DTLS client.
@@ -59,6 +61,9 @@ pub(crate) struct ServerArgs {
     /// Name the CAs in the CertificateRequest
     #[arg(long, requires = "client_ca")]
     ca_names: bool,
+    /// With --identity-key: also serve clients that prove no identity at all
+    #[arg(long, requires = "keys", help_heading = "Identity")]
+    allow_anonymous: bool,
     /// Send no session tickets: nothing can be resumed
     #[arg(long, help_heading = "Resumption")]
     no_tickets: bool,
@@ -121,6 +126,7 @@ struct Server {
     cache_file: Option<Arc<CacheFile>>,
     staples: Staples,
     crl_files: Option<Arc<CrlFiles>>,
+    identities: Option<Arc<Identities>>,
 }
 
 impl Server {
@@ -141,14 +147,19 @@ impl Server {
         let provider = shared.crypto.provider();
         let credentials = shared.credentials(&args.certs, &args.keys)?;
         let psks = shared.psk.load()?.map(|psk| -> Arc<dyn PskStore> { Arc::new(MemoryPskStore::new([psk])) });
-        if credentials.is_empty() && psks.is_none() {
+        let identities = Identities::load(&shared.identity)?;
+        if credentials.is_empty() && psks.is_none() && identities.is_none() {
             let problem = "there is nothing to know this server by";
-            let advice = "give --cert and --key, --key alone for a raw public key, or --psk-identity with --psk-file";
+            let advice = "give --cert and --key, --key alone for a raw public key, --psk-identity with --psk-file, or \
+                          --identity-key";
             return Err(Failure::Usage(format!("{problem}; {advice}")));
         }
         let staples = Staples::load(provider, &shared.staples, &credentials)?;
         let mut config = ServerConfig::builder(provider);
         config.credentials(credentials);
+        if let Some(identities) = &identities {
+            config.identity(identities.server().anonymous_clients(args.allow_anonymous));
+        }
         if let Some(psks) = psks {
             config.psks(psks);
         }
@@ -187,7 +198,8 @@ impl Server {
         config.datagrams(shared.datagrams(IpAddr::V4(Ipv4Addr::UNSPECIFIED)));
         let config = config.build().map_err(|error| Failure::Failed(error.to_string()))?;
         let crl_files = crl_files.map(Arc::new);
-        Ok(Self { clock: shared.clock(), config, cache_file, crl_files, staples, json, args })
+        let identities = identities.map(Arc::new);
+        Ok(Self { clock: shared.clock(), config, cache_file, crl_files, identities, staples, json, args })
     }
 
     /// Opens a socket with `bind` at the address to listen on.

@@ -18,7 +18,13 @@ use crate::proof::FinishedProof;
 /// room, the peer that was not used for the longest time is forgotten, which costs its next handshake 32 bytes or, on a
 /// server, a round trip.
 pub struct KnownPeers {
-    peers: Mutex<Lru<(Authority, Identity), KnownPeer>>,
+    inner: Mutex<Inner>,
+}
+
+struct Inner {
+    peers: Lru<(Authority, Identity), KnownPeer>,
+    /// How many changes there were.
+    changes: u64,
 }
 
 /// What is known about one peer.
@@ -49,7 +55,7 @@ const CERTIFICATES_SECONDS: u64 = 24 * 60 * 60;
 impl KnownPeers {
     /// Creates an empty store for at most `capacity` peers, of at most about 400 bytes each.
     pub const fn new(capacity: usize) -> Self {
-        Self { peers: Mutex::new(Lru::new(capacity)) }
+        Self { inner: Mutex::new(Inner { peers: Lru::new(capacity), changes: 0 }) }
     }
 
     /// Provides the public part of a peer's key, for example from the file of this side's key.
@@ -62,7 +68,12 @@ impl KnownPeers {
 
     /// Returns how many peers are known.
     pub fn len(&self) -> usize {
-        self.peers.lock().len()
+        self.inner.lock().peers.len()
+    }
+
+    /// Returns a number that grows with each change, so that a program knows when there is something to save.
+    pub fn changes(&self) -> u64 {
+        self.inner.lock().changes
     }
 
     /// Returns whether no peer is known.
@@ -72,14 +83,16 @@ impl KnownPeers {
 
     /// Begins a client's handshake with `server`. Whatever it relies on is in doubt until [`Self::confirm`].
     pub(crate) fn begin(&self, authority: Authority, server: &Identity, own: &[u8]) -> Beginning {
-        let mut peers = self.peers.lock();
-        let known = peers.touch(&(authority, server.clone()));
+        let mut inner = self.inner.lock();
+        let known = inner.peers.touch(&(authority, server.clone()));
         let Some(known) = known else { return Beginning { public_part: None, sends_own: true } };
         if core::mem::replace(&mut known.is_doubtful, true) {
             return Beginning { public_part: None, sends_own: true };
         }
         let public_part = (!known.public_part.is_empty()).then(|| known.public_part.clone());
-        Beginning { public_part, sends_own: known.held_by_peer != own }
+        let sends_own = known.held_by_peer != own;
+        inner.changes += 1;
+        Beginning { public_part, sends_own }
     }
 
     /// Keeps the public part of the server's key after its Finished. `own` is the one that the server holds now.
@@ -110,16 +123,16 @@ impl KnownPeers {
 
     /// Returns whether a client asks `server` for certificates at `now`, since it has used them before.
     pub(crate) fn uses_certificates(&self, authority: Authority, server: &Identity, now: u64) -> bool {
-        let mut peers = self.peers.lock();
-        let until = peers.peek(&(authority, server.clone())).map_or(0, |known| known.certificates_until);
+        let mut inner = self.inner.lock();
+        let until = inner.peers.peek(&(authority, server.clone())).map_or(0, |known| known.certificates_until);
         // A clock that was set back must not make the time longer.
         (now..now.saturating_add(CERTIFICATES_SECONDS + 1)).contains(&until)
     }
 
     /// Returns the public part of a client's key.
     pub(crate) fn find(&self, authority: Authority, client: &Identity) -> Option<Vec<u8>> {
-        let mut peers = self.peers.lock();
-        let known = peers.touch(&(authority, client.clone()))?;
+        let mut inner = self.inner.lock();
+        let known = inner.peers.touch(&(authority, client.clone()))?;
         (!known.public_part.is_empty()).then(|| known.public_part.clone())
     }
 
@@ -129,23 +142,22 @@ impl KnownPeers {
     }
 
     fn change(&self, authority: Authority, peer: &Identity, change: impl FnOnce(&mut KnownPeer)) {
-        let mut peers = self.peers.lock();
+        let mut inner = self.inner.lock();
         let key = (authority, peer.clone());
-        match peers.touch(&key) {
-            Some(known) => change(known),
-            None => {
-                let mut known = KnownPeer::default();
-                change(&mut known);
-                peers.insert(key, known);
-            }
+        let before = inner.peers.touch(&key).map(|known| known.clone());
+        let mut known = before.clone().unwrap_or_default();
+        change(&mut known);
+        if before.as_ref() != Some(&known) {
+            inner.changes += 1;
+            inner.peers.insert(key, known);
         }
     }
 
     /// Returns all that is known, to be kept in a file (docs/identity-format.md, 6). None of it is secret.
     pub fn snapshot(&self) -> Vec<u8> {
-        let peers = self.peers.lock();
+        let inner = self.inner.lock();
         let mut out = Vec::from([SNAPSHOT_VERSION]);
-        for ((authority, identity), known) in peers.oldest_first() {
+        for ((authority, identity), known) in inner.peers.oldest_first() {
             out.extend_from_slice(&authority.0);
             for field in [identity.encoded(), &known.public_part, &known.held_by_peer] {
                 out.push(field.len() as u8); // all are shorter than 256
@@ -180,7 +192,7 @@ impl KnownPeers {
             let known = KnownPeer { public_part, held_by_peer, is_doubtful, certificates_until };
             peers.insert((authority, Identity::decode(identity).ok()?), known);
         }
-        Some(Self { peers: Mutex::new(peers) })
+        Some(Self { inner: Mutex::new(Inner { peers, changes: 0 }) })
     }
 }
 

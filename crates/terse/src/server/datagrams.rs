@@ -53,10 +53,11 @@ impl Server {
         let server = DatagramServer::new(config, limits, socket, self.clock);
         let mut server = server.map_err(failed)?.with_idle_timeout(self.args.idle_timeout());
         // Any datagram may begin a connection.
-        let crl_files = self.crl_files.clone();
+        let (crl_files, identities) = (self.crl_files.clone(), self.identities.clone());
         server = server.with_watch(Box::new(move |from| {
             trace.iter().for_each(|trace| trace.set_connection(from));
             crl_files.iter().for_each(|files| files.refresh());
+            identities.iter().for_each(|identities| identities.refresh());
         }));
         output::line(format_args!("listening {address}"))?;
         let mut clients =
@@ -69,6 +70,7 @@ impl Server {
                 Err(NetError::Io(error)) => wait_out("receive from clients", &error),
                 Err(error) => output::warn(&error),
             }
+            self.identities.iter().for_each(|identities| identities.save());
             warn_unsaved(self.cache_file.as_deref().and_then(CacheFile::take_error));
             if let Some(error) = server.take_send_error().filter(|_| shared.verbose) {
                 output::warn(&format!("a datagram could not be sent, and counts as lost: {error}"));

@@ -72,6 +72,7 @@ impl Server {
             Err(error) => return self.failed(peer, &Summary::default(), &error),
         };
         let result = self.converse(&mut stream);
+        self.identities.iter().for_each(|identities| identities.save());
         warn_unsaved(self.cache_file.as_deref().and_then(CacheFile::take_error));
         // The report comes first: a client that has seen its connection end may look for it.
         match result {
@@ -86,6 +87,7 @@ impl Server {
         transport.set_limit(self.args.shared.timeout());
         self.staples.refresh();
         self.crl_files.iter().for_each(|files| files.refresh());
+        self.identities.iter().for_each(|identities| identities.refresh());
         let mut config = self.config.to_builder();
         if self.args.shared.verbose {
             config.trace(Arc::new(TraceLog::new(&peer.to_string())));
