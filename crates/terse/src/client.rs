@@ -77,11 +77,11 @@ pub(crate) struct ClientArgs {
     #[arg(long, value_name = "TEXT", requires = "resume_file", help_heading = "Resumption")]
     early_data: Option<String>,
     /// The identity that the server must have, such as device:broker or eui64:0200000000000001 [default: its DNS name]
-    #[arg(long, value_name = "ID", requires = "keys", help_heading = "Identity")]
+    #[arg(long, value_name = "ID", requires = "identity_keys", help_heading = "Identity")]
     peer_identity: Option<Identity>,
     /// Send a key share beside the identity: a round trip less with servers that have certificates, 36 bytes more with
     /// others; needs --ca or --peer-key
-    #[arg(long, requires = "keys", help_heading = "Identity")]
+    #[arg(long, requires = "identity_keys", help_heading = "Identity")]
     hedge: bool,
     /// Text to send
     #[arg(long, value_name = "TEXT")]

@@ -47,7 +47,7 @@ impl Identities {
             None => Arc::new(KnownPeers::new(CACHE_CAPACITY)),
         };
         let mut keys = Vec::new();
-        for path in &options.keys {
+        for path in &options.identity_keys {
             let KeyFile { key, known_peers: provided } = read_key(path)?;
             for (peer, public_part) in provided {
                 known_peers.provide(key.parameters().authority(), &peer, &public_part);

@@ -62,7 +62,7 @@ pub(crate) struct ServerArgs {
     #[arg(long, requires = "client_ca")]
     ca_names: bool,
     /// With --identity-key: also serve clients that prove no identity at all
-    #[arg(long, requires = "keys", help_heading = "Identity")]
+    #[arg(long, requires = "identity_keys", help_heading = "Identity")]
     allow_anonymous: bool,
     /// Send no session tickets: nothing can be resumed
     #[arg(long, help_heading = "Resumption")]

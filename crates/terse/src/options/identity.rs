@@ -11,19 +11,19 @@ pub(crate) struct IdentityOptions {
     /// Prove this side's identity with the key in this file, in TLS 1.3 or DTLS 1.3: no certificates. `terse pkg extract`
     /// makes one (a server may have several: repeatable)
     #[arg(long = "identity-key", value_name = "FILE")]
-    pub(crate) keys: Vec<PathBuf>,
+    pub(crate) identity_keys: Vec<PathBuf>,
     /// Keep the public parts of the keys of peers in this file, so that they are not sent again
-    #[arg(long, value_name = "FILE", requires = "keys")]
+    #[arg(long, value_name = "FILE", requires = "identity_keys")]
     pub(crate) identity_file: Option<PathBuf>,
     /// Refuse the identities in this file, one in each line, such as eui64:0200000000000017; it is read again when it
     /// changes
-    #[arg(long, value_name = "FILE", requires = "keys")]
+    #[arg(long, value_name = "FILE", requires = "identity_keys")]
     pub(crate) deny: Option<PathBuf>,
 }
 
 impl IdentityOptions {
     /// Whether a key was given.
     pub(crate) const fn is_given(&self) -> bool {
-        !self.keys.is_empty()
+        !self.identity_keys.is_empty()
     }
 }
