@@ -184,5 +184,11 @@ impl Secret {
     }
 }
 
+/// Returns the public half of a private key, of a generator or an ephemeral one.
+#[cfg(test)]
+pub(crate) fn public_of(private: &[u8; 32]) -> Vec<u8> {
+    G1::mul_generator(&Scalar::decode(private).expect("below the order")).encode().into()
+}
+
 #[cfg(test)]
 mod tests;

@@ -290,5 +290,5 @@ impl fmt::Display for FileError {
 
 impl core::error::Error for FileError {}
 
-#[cfg(test)]
+#[cfg(all(test, feature = "bls12381"))]
 mod tests;

@@ -40,5 +40,7 @@ mod ephemeral;
 pub mod files;
 mod generator;
 pub mod ristretto255;
+#[cfg(all(test, feature = "bls12381"))]
+mod vectors;
 
 pub use generator::{Generator, IssueError};

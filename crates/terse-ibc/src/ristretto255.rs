@@ -302,5 +302,12 @@ impl Secrets {
     }
 }
 
-#[cfg(test)]
+/// Returns the public half of a private key, of a generator or an ephemeral one.
+#[cfg(all(test, feature = "bls12381"))]
+pub(crate) fn public_of(private: &[u8; LEN]) -> Vec<u8> {
+    let private = scalar(private).expect("below the order");
+    RistrettoPoint::mul_base(&private).compress().to_bytes().into()
+}
+
+#[cfg(all(test, feature = "bls12381"))]
 mod tests;

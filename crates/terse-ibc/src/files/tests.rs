@@ -1,1 +1,107 @@
+use std::vec::Vec;
 
+use proptest::prelude::*;
+
+use super::*;
+use crate::vectors::{client, generator, server};
+
+fn key_file(algorithm: IdentityAlgorithm) -> KeyFile<AnyKey> {
+    let generator = generator(algorithm);
+    let known = generator.issue(&server()).expect("a key");
+    let known_peers = match algorithm.public_part_len() {
+        0 => Vec::new(),
+        _ => Vec::from([(server(), known.public_part().to_vec())]),
+    };
+    KeyFile { key: generator.extract(&client()).expect("a key"), known_peers }
+}
+
+#[test]
+fn keys_are_read_back() {
+    for algorithm in IdentityAlgorithm::ALL {
+        let file = key_file(algorithm);
+        let pem = file.to_pem();
+        let read = KeyFile::from_pem(&pem).expect("its own file");
+        assert_eq!((read.to_pem(), &read.known_peers), (pem, &file.known_peers));
+        assert_eq!(*read.into_dyn().key.identity(), client());
+    }
+}
+
+#[test]
+fn generators_and_parameters_are_read_back() {
+    for algorithm in IdentityAlgorithm::ALL {
+        let generator = generator(algorithm);
+        let read = Generator::from_pem(&generator.to_pem()).expect("its own file");
+        assert_eq!(read.to_bytes(), generator.to_bytes());
+        let parameters = parameters_from_pem(&parameters_to_pem(generator.parameters()));
+        assert_eq!(parameters.as_ref(), Ok(generator.parameters()));
+    }
+}
+
+/// Every byte of a file counts: a key that is not that of the identity and the parameters is of no use.
+#[test]
+fn a_changed_byte_is_found() {
+    let pem = key_file(IdentityAlgorithm::Ristretto255).to_pem();
+    let (_, content) = pem_rfc7468::decode_vec(pem.as_bytes()).expect("PEM");
+    let of_key = content.len() - 2 - 1 - 15 - 33; // the rest is a peer's identity and public part, which nothing proves
+    for place in (0..of_key).chain([content.len() - 2 - 33 - 16]) {
+        let mut changed = content.clone();
+        changed[place] ^= 1;
+        // The end of the epoch is part of no key: what is changed there is another authority, which no peer has.
+        let is_date = (39..47).contains(&place);
+        let read = KeyFile::from_pem(&encode(KEY, &changed));
+        assert!(read.is_err() || is_date, "{place}");
+    }
+    for len in 0..content.len() {
+        assert!(KeyFile::from_pem(&encode(KEY, &content[..len])).is_err(), "{len}");
+    }
+    let longer = encode(KEY, &[&content[..], &[0]].concat());
+    assert_eq!(KeyFile::from_pem(&longer).err(), Some(FileError::Malformed));
+}
+
+#[test]
+fn files_of_another_kind_are_named() {
+    let generator = generator(IdentityAlgorithm::Ristretto255);
+    let (key, secret) = (key_file(IdentityAlgorithm::Ristretto255).to_pem(), generator.to_pem());
+    assert_eq!(KeyFile::from_pem(&secret).err(), Some(FileError::Label(KEY)));
+    assert_eq!(Generator::from_pem(&key).err(), Some(FileError::Label(SECRET)));
+    assert_eq!(parameters_from_pem(&key).err(), Some(FileError::Label(PARAMETERS)));
+    assert_eq!(KeyFile::from_pem("hello").err(), Some(FileError::Pem));
+    let long = "x".repeat(MAX_FILE + 1);
+    assert_eq!(KeyFile::from_pem(&long).err(), Some(FileError::Pem));
+    assert_eq!(KeyFile::from_pem(&encode(KEY, &[2, 1, 1])).err(), Some(FileError::Version));
+}
+
+#[test]
+fn a_secret_that_does_not_fit_its_parameters_is_refused() {
+    for algorithm in IdentityAlgorithm::ALL {
+        let content = generator(algorithm).to_bytes();
+        for place in 0..content.len() {
+            let mut changed = content.clone();
+            changed[place] ^= 1;
+            // Epoch and date can be anything, and so can the key of the PRF, which algorithm 1 does not have.
+            let may_change =
+                (content.len() - 64 - 12..content.len() - 64).contains(&place) || place >= content.len() - 32;
+            assert_eq!(Generator::from_bytes(&changed).is_ok(), may_change, "{algorithm}, {place}");
+        }
+    }
+}
+
+#[test]
+fn secrets_are_not_printed() {
+    let generator = generator(IdentityAlgorithm::Ristretto255);
+    let key = generator.extract(&client()).expect("a key");
+    for text in [alloc::format!("{generator:?}"), alloc::format!("{key:?}")] {
+        assert!(!text.contains("0b0b") && !text.contains("11, 11"), "{text}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn any_bytes_are_a_file_or_an_error(content: Vec<u8>) {
+        for label in [KEY, PARAMETERS, SECRET] {
+            let pem = encode(label, &[&[VERSION][..], &content].concat());
+            let _ = (KeyFile::from_pem(&pem), parameters_from_pem(&pem), Generator::from_pem(&pem));
+        }
+        let _ = KeyFile::from_pem(&String::from_utf8_lossy(&content));
+    }
+}
