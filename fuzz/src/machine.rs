@@ -350,7 +350,7 @@ impl Machine {
 /// Checks the invariants that hold for any connection at any time.
 pub(crate) fn check_connection(connection: &Connection, requires_extended_master_secret: bool) {
     let summary = connection.summary();
-    let Peer { identity, psk_identity, authenticated_by, .. } = &summary.peer;
+    let Peer { identity, psk_identity, identity_based, authenticated_by, .. } = &summary.peer;
     match authenticated_by {
         AuthenticatedBy::None => {}
         AuthenticatedBy::Certificate => assert!(identity.is_some()),
@@ -364,6 +364,7 @@ pub(crate) fn check_connection(connection: &Connection, requires_extended_master
             );
         }
         AuthenticatedBy::Psk => assert!(psk_identity.is_some()),
+        AuthenticatedBy::Identity => assert!(identity_based.is_some() && summary.mode == Mode::Identity),
         _ => panic!("authenticated in an unknown way"),
     }
     let mut out = [0; 32];

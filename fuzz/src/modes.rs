@@ -3,19 +3,21 @@
 
 use std::sync::{Arc, LazyLock, OnceLock};
 
+use terse_testkit::identity::IdentityKeys;
 use terse_testkit::pair::{Side, at};
 use terse_testkit::setup::Setup;
 use terse_tls::cache::{
     ClientCache, MemoryClientStore, MemoryServerStore, NotSaved, Schemes, Scope, ServerCache, snapshot,
 };
 use terse_tls::crypto::CryptoProvider;
+use terse_tls::identity::{IdentityAlgorithm, KnownPeers};
 use terse_tls::resume::{
     ClientResumption, ClientSessionStore, ExternalPsk, MemoryClientSessions, MemoryPskStore, ServerEarlyData,
     ServerResumption, ServerSessionStore, SessionId, SessionRecord, StoredSession,
 };
 use terse_tls::{
-    CipherSuite, ClientAuthentication, ClientConfig, Common, ConfigBuilder, Datagrams, LearnedIssuers,
-    MaxFragmentLength, Now, ProtocolVersion, ServerConfig,
+    CipherSuite, ClientAuthentication, ClientConfig, ClientIdentity, Common, ConfigBuilder, Datagrams, LearnedIssuers,
+    MaxFragmentLength, Now, ProtocolVersion, ServerConfig, ServerIdentity, Trust,
 };
 
 use crate::pki::{self, CLIENT, SERVER};
@@ -61,7 +63,9 @@ type Versions = (&'static str, &'static [ProtocolVersion], Option<Datagrams>);
 /// Returns all modes. Inputs name a mode by its number, so that new ones must go to the end.
 fn of_all(provider: &CryptoProvider, all: [Versions; 3]) -> Vec<Mode> {
     let of_first = all.iter().flat_map(|versions| in_versions(provider, *versions));
-    of_first.chain(all.iter().flat_map(|versions| with_compact(provider, *versions))).collect()
+    let of_compact = all.iter().flat_map(|versions| with_compact(provider, *versions));
+    let of_identity = all.iter().flat_map(|versions| with_identity(provider, *versions));
+    of_first.chain(of_compact).chain(of_identity).collect()
 }
 
 fn limited(mut setup: Setup, versions: &[ProtocolVersion], datagrams: Option<Datagrams>) -> Setup {
@@ -85,6 +89,28 @@ fn with_compact(provider: &CryptoProvider, (suffix, versions, datagrams): Versio
         mode("compact-raw", cached(raw(provider))),
         mode("compact-server", cached(plain(provider))),
     ]
+}
+
+/// Identity keys, alone and beside certificates. What is learned about peers is not kept: a mode does not change.
+fn with_identity(provider: &CryptoProvider, (suffix, versions, datagrams): Versions) -> Vec<Mode> {
+    if !versions.contains(&ProtocolVersion::TLS_1_3) {
+        return Vec::new();
+    }
+    let keys = IdentityKeys::shared(IdentityAlgorithm::Ristretto255);
+    let of_nobody = || Arc::new(KnownPeers::new(0));
+    let mode = |name, mut setup: Setup| {
+        setup
+            .client
+            .identity(ClientIdentity::new(keys.client.clone()).known_peers(of_nobody()).accept_without_clock(true));
+        setup
+            .server
+            .identity(ServerIdentity::new([keys.server.clone()]).known_peers(of_nobody()).accept_without_clock(true));
+        Mode { name: format!("{name}-{suffix}"), setup: limited(setup, versions, datagrams) }
+    };
+    let mut alone = plain(provider);
+    alone.client.trust(Trust::nobody()).credentials(vec![]);
+    alone.server.credentials(vec![]);
+    vec![mode("identity", alone), mode("identity-or-certificate", mutual(provider))]
 }
 
 fn in_versions(provider: &CryptoProvider, (suffix, versions, datagrams): Versions) -> Vec<Mode> {
@@ -121,6 +147,7 @@ fn plain(provider: &CryptoProvider) -> Setup {
         server: ServerConfig::builder(provider),
         early_data: Vec::new(),
         keeps: false,
+        identities: None,
     };
     setup.client.trust(pki::trust()).credential(pki::credential(CLIENT, false));
     setup.server.credential(pki::credential(SERVER, false));

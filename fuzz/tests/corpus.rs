@@ -9,8 +9,8 @@ use terse_fuzz::datagram_machine::DatagramMachine;
 use terse_fuzz::input::Input;
 use terse_fuzz::machine::Machine;
 use terse_fuzz::{
-    cache_file, certificates, client, datagram_client, datagram_server, endpoint, messages, pair, reassembler, records,
-    replay, seeds, server,
+    cache_file, certificates, client, datagram_client, datagram_server, endpoint, identity, messages, pair,
+    reassembler, records, replay, seeds, server,
 };
 use terse_tls::ProtocolVersion;
 use terse_tls::cache::Scheme;
@@ -36,7 +36,9 @@ fn assert_every_mode<'a>(connected: impl Iterator<Item = &'a Summary>) {
             assert!(reached.contains(&(version.0, mode.name(), false)), "{version:?} {mode}: only {reached:?}");
         }
     }
-    assert!(reached.contains(&(ProtocolVersion::TLS_1_3.0, Mode::Resumed.name(), true)), "no early data");
+    let tls13 = ProtocolVersion::TLS_1_3.0;
+    assert!(reached.contains(&(tls13, Mode::Resumed.name(), true)), "no early data");
+    assert!(reached.contains(&(tls13, Mode::Identity.name(), false)), "no identity");
 }
 
 /// Checks that every mode in every version was reached, with data and an orderly end.
@@ -120,6 +122,7 @@ fn the_other_targets_hold() {
     replay_all("replay", replay::run);
     replay_all("cache_file", cache_file::run);
     replay_all("certificates", certificates::run);
+    replay_all("identity", identity::run);
 }
 
 #[test]

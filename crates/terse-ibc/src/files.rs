@@ -220,11 +220,15 @@ impl Generator {
         let parameters = IdentityParameters::decode(parameters).ok_or(FileError::Malformed)?;
         let secrets = match parameters.algorithm() {
             #[cfg(feature = "bls12381")]
-            IdentityAlgorithm::Bls12381 => bls12381::Secret::decode(secret).map(Secrets::Bls12381),
+            IdentityAlgorithm::Bls12381 if *prf_key == [0; 32] => {
+                bls12381::Secret::decode(secret).map(Secrets::Bls12381)
+            }
             IdentityAlgorithm::Ristretto255 => ristretto255::scalar(secret).map(|secret| {
                 Secrets::Ristretto255(ristretto255::Secrets { secret, prf_key: Zeroizing::new(*prf_key) })
             }),
-            _ => return Err(FileError::UnsupportedAlgorithm),
+            #[cfg(not(feature = "bls12381"))]
+            IdentityAlgorithm::Bls12381 => return Err(FileError::UnsupportedAlgorithm),
+            _ => None,
         };
         let secrets = secrets.ok_or(FileError::Malformed)?;
         if secrets.parameters(parameters.epoch(), parameters.not_after()) != parameters {

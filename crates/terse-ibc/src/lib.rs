@@ -34,6 +34,16 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+/// The snippet of the page.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/identity.md")]
+struct Page;
+
+/// The snippet of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
 #[cfg(feature = "bls12381")]
 pub mod bls12381;
 mod ephemeral;

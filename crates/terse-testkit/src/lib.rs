@@ -25,7 +25,7 @@ pub use terse_heap as allocator;
 pub mod datagrams;
 pub mod fault;
 pub mod forge;
-#[cfg(feature = "issue")]
+#[cfg(feature = "identities")]
 pub mod identity;
 pub mod late;
 pub mod pair;

@@ -2,22 +2,26 @@
 
 use alloc::sync::Arc;
 
+#[cfg(feature = "issue")]
+use terse_tls::Credential;
 use terse_tls::cache::{ClientCache, MemoryClientStore, MemoryServerStore, Schemes, ServerCache};
 #[cfg(feature = "issue")]
 use terse_tls::crypto::CryptoProvider;
-#[cfg(feature = "issue")]
+#[cfg(feature = "identities")]
 use terse_tls::identity::IdentityAlgorithm;
 use terse_tls::identity::KnownPeers;
 use terse_tls::resume::{
     ClientResumption, ExternalPsk, MemoryClientSessions, MemoryPskStore, ServerEarlyData, ServerResumption, TicketKeys,
 };
-#[cfg(feature = "issue")]
-use terse_tls::{ClientAuthentication, Credential, Trust};
-use terse_tls::{ClientConfig, Common, ConfigBuilder, Connection, Datagrams, ProtocolVersion, ServerConfig};
-use terse_tls::{ClientIdentity, ServerIdentity};
+#[cfg(any(feature = "identities", feature = "issue"))]
+use terse_tls::{ClientAuthentication, Trust};
+use terse_tls::{
+    ClientConfig, ClientIdentity, Common, ConfigBuilder, Connection, Datagrams, ProtocolVersion, ServerConfig,
+    ServerIdentity,
+};
 
 use crate::datagrams::DatagramPair;
-#[cfg(feature = "issue")]
+#[cfg(feature = "identities")]
 use crate::identity::{self, IdentityKeys};
 use crate::pair::{Pair, Side};
 #[cfg(feature = "issue")]
@@ -180,7 +184,7 @@ impl Setup {
     }
 
     /// Gives both sides identity keys. Without `falls_back` nobody has or believes certificates.
-    #[cfg(feature = "issue")]
+    #[cfg(feature = "identities")]
     pub fn with_identities(mut self, algorithm: IdentityAlgorithm, falls_back: bool) -> Self {
         let keys = IdentityKeys::shared(algorithm);
         let stores = [Arc::new(KnownPeers::new(64)), Arc::new(KnownPeers::new(64))];
@@ -196,7 +200,7 @@ impl Setup {
     }
 
     /// Runs a handshake, after which both sides know the public part of the other's key in all pairs.
-    #[cfg(feature = "issue")]
+    #[cfg(feature = "identities")]
     pub fn with_known_peers(mut self) -> Self {
         let (client, server, _) = self.configurations();
         match client.common().datagrams() {
@@ -209,6 +213,16 @@ impl Setup {
             *stores = [client.store().clone(), server.store().clone()];
         }
         self
+    }
+
+    /// Lets the server forget what it knew, so that it sends a HelloRetryRequest to a client that relies on it.
+    #[cfg(feature = "identities")]
+    pub fn with_forgetful_server(self) -> Self {
+        let mut setup = self.with_known_peers();
+        if let Some((.., stores)) = &mut setup.identities {
+            stores[1] = Arc::new(KnownPeers::new(64));
+        }
+        setup
     }
 
     /// Gives each pair new and empty stores for all that can be kept, and lets the server keep sessions unless it puts
@@ -262,7 +276,7 @@ impl Setup {
                 server.resumption(ServerResumption::Stateful { store, lifetime_seconds: LIFETIME });
             }
         }
-        #[cfg(feature = "issue")]
+        #[cfg(feature = "identities")]
         if let Some((of_client, of_server, known)) = &self.identities {
             client.identity(of_client.clone().known_peers(identity::copy(&known[0])));
             server.identity(of_server.clone().known_peers(identity::copy(&known[1])));

@@ -1,5 +1,5 @@
 use alloc::format;
-use std::vec::Vec;
+use alloc::vec::Vec;
 
 use bls12_381::hash_to_curve::{ExpandMsgXmd, HashToCurve};
 use bls12_381::{G1Affine, G1Projective, G2Affine, G2Projective, Gt, Scalar as OtherScalar, pairing as other_pairing};
@@ -72,7 +72,7 @@ fn everything_agrees_with_another_implementation() {
     let expected = [
         encode(&other_pairing(&affine1(h1(&id_c, &authority)), &sk_s)),
         encode(&other_pairing(&ek_c, &sk_s)),
-        encode(&other_pairing(&G1Affine::from(ek_s), &sk_c)),
+        encode(&other_pairing(&ek_s, &sk_c)),
         G1Affine::from(ek_s * x).to_compressed().to_vec(),
     ];
     let (ek_c, ek_s) = (ek_c.to_compressed(), ek_s.to_compressed());

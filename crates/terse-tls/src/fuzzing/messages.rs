@@ -93,6 +93,9 @@ const PARSERS: &[fn(&[u8]) -> bool] = parsers![
     CertificateStatusRequest<'_>,
     CertificateStatus<'_>,
     StatusRequested,
+    IdentityShareClientHello<'_>,
+    IdentityShareServerHello<'_>,
+    IdentityShareHelloRetryRequest,
 ];
 
 /// But for a hello without extensions, to which the empty block is added.

@@ -8,6 +8,7 @@ use terse_testkit::setup::Setup;
 use terse_tls::cache::Scheme;
 use terse_tls::cache::Schemes;
 use terse_tls::crypto::CryptoProvider;
+use terse_tls::identity::IdentityAlgorithm;
 use terse_tls::summary::Mode;
 use terse_tls::{CipherSuite, Datagrams, NamedGroup, ProtocolVersion};
 
@@ -110,6 +111,8 @@ fn of_tls12() -> Vec<Case> {
 
 fn of_tls13() -> Vec<Case> {
     let setup = || mutual(CHAIN).only(ProtocolVersion::TLS_1_3);
+    let identified = |algorithm| setup().with_identities(algorithm, false);
+    const RISTRETTO255: IdentityAlgorithm = IdentityAlgorithm::Ristretto255;
     let early = || setup().with_frozen_stateful_session(EARLY_DATA);
     let mut refused = early();
     refused.server.early_data(None);
@@ -119,6 +122,10 @@ fn of_tls13() -> Vec<Case> {
     }
     vec![
         ("psk".into(), Mode::Psk, setup().with_psk()),
+        ("identity".into(), Mode::Identity, identified(RISTRETTO255)),
+        ("identity, known".into(), Mode::Identity, identified(RISTRETTO255).with_known_peers()),
+        ("identity, forgotten".into(), Mode::Identity, identified(RISTRETTO255).with_forgetful_server()),
+        ("identity, bls12381".into(), Mode::Identity, identified(IdentityAlgorithm::Bls12381)),
         ("hello retry".into(), Mode::Full, setup().with_hello_retry(true)),
         ("hello retry, psk".into(), Mode::Psk, setup().with_psk().with_hello_retry(true)),
         ("hybrid".into(), Mode::Full, hybrid),

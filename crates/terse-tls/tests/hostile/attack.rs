@@ -9,6 +9,7 @@ use std::sync::LazyLock;
 
 use terse_testkit::fault::{Alerts, fault, nth};
 use terse_testkit::forge::plaintext;
+use terse_testkit::identity;
 use terse_testkit::pair::{Pair, Side, at};
 use terse_testkit::pki::{CLIENT_NAME, Pki, SERVER_NAME};
 use terse_testkit::setup::{PSK_IDENTITY, Setup};
@@ -158,6 +159,13 @@ fn check_identity(pair: &mut Pair, victim: Side) {
     match (peer.authenticated_by, key) {
         (AuthenticatedBy::None, _) => assert_eq!((victim, name), (Side::Server, None)),
         (AuthenticatedBy::Psk, _) => assert_eq!((name, peer.psk_identity.as_deref()), (None, Some(PSK_IDENTITY))),
+        (AuthenticatedBy::Identity, _) => {
+            let right = match victim {
+                Side::Client => identity::server(),
+                Side::Server => identity::client(),
+            };
+            assert_eq!((name, peer.identity_based.as_ref().map(|peer| &peer.identity)), (None, Some(&right)));
+        }
         // A certificate holds its key, byte for byte.
         (_, Some(key)) => assert!(right.1.chain()[0].windows(key.len()).any(|window| window == key)),
         _ => assert_eq!(name.as_deref(), Some(right.0)),

@@ -18,7 +18,8 @@ const CT: u8 = 32;
 const SH12: u8 = 64;
 
 /// RFC 9846, 4.3, and for TLS 1.2 what the extensions' own documents say.
-const PLACES: [(Ext, u8); 24] = [
+const PLACES: [(Ext, u8); 25] = [
+    (Ext::IDENTITY_SHARE, CH | SH | HRR),
     (Ext::SERVER_NAME, CH | EE | CR | SH12),
     (Ext::MAX_FRAGMENT_LENGTH, CH | EE | SH12),
     (Ext::STATUS_REQUEST, CH | CR | CT | SH12),
@@ -185,7 +186,8 @@ fn misplaced() {
         let there = kinds(sent, place);
         for (kind, places) in PLACES.into_iter().filter(|(kind, _)| !there.contains(kind)) {
             let offered = kinds(&scenario.messages[0], CH).contains(&kind);
-            if places & place != 0 && (place == CH || place == CR || offered) {
+            let is_unasked = (place, kind) == (HRR, Ext::COOKIE); // RFC 9846, 4.3.2: a server may always send one
+            if places & place != 0 && (place == CH || place == CR || offered || is_unasked) {
                 continue; // in its place: what it says is another matter
             }
             // Read to learn the version, before anything else.

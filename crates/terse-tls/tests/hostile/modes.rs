@@ -8,6 +8,7 @@ use terse_testkit::pair::Side;
 use terse_testkit::setup::Setup;
 use terse_tls::cache::Scheme;
 use terse_tls::cache::Schemes;
+use terse_tls::identity::IdentityAlgorithm;
 use terse_tls::summary::{EarlyDataStatus, Mode};
 use terse_tls::{CertificateType, CipherSuite, HandshakeType, ProtocolVersion};
 
@@ -66,6 +67,10 @@ const RFC7924: &str = "cached by RFC 7924";
 const CACHED: &str = "cached";
 const RESUMED: &str = "resumed";
 const KEEPING: &str = "first contact";
+pub(crate) const IDENTITY_RETRIED: &str = "identity, retried";
+
+const RISTRETTO255: IdentityAlgorithm = IdentityAlgorithm::Ristretto255;
+const BLS12381: IdentityAlgorithm = IdentityAlgorithm::Bls12381;
 
 /// The chain of [`SCENARIOS`].
 pub(crate) const CHAIN: &str = "ed25519x3";
@@ -96,12 +101,16 @@ fn of_version(version: ProtocolVersion) -> impl Iterator<Item = Scenario> {
     .map(move |(name, mode, setup)| Scenario::new(name, version, mode, setup))
 }
 
-fn of_tls13() -> [Scenario; 3] {
+fn of_tls13() -> [Scenario; 6] {
     let setup = || mutual_setup(TLS13);
+    let retried = setup().with_identities(RISTRETTO255, false).with_forgetful_server();
     [
         Scenario::new("HelloRetryRequest", TLS13, Mode::Full, setup().with_hello_retry(true)),
         Scenario::new("early data", TLS13, Mode::Resumed, setup().with_frozen_stateful_session(b"early")),
         Scenario::new("pre-shared key", TLS13, Mode::Psk, setup().with_psk()),
+        Scenario::new("identity", TLS13, Mode::Identity, setup().with_identities(RISTRETTO255, false)),
+        Scenario::new(IDENTITY_RETRIED, TLS13, Mode::Identity, retried),
+        Scenario::new("identity, bls12381", TLS13, Mode::Identity, setup().with_identities(BLS12381, false)),
     ]
 }
 

@@ -60,7 +60,7 @@ fn edit_share(setup: &mut Setup, side: Side, edit: impl Fn(&mut Vec<u8>) + Send 
     }
 }
 
-const SHARE: ExtensionType = ExtensionType(0xff49);
+const SHARE: ExtensionType = ExtensionType::IDENTITY_SHARE;
 
 #[test]
 fn an_unknown_authority() {

@@ -8,7 +8,7 @@ use terse_testkit::pair::{Side, at};
 use terse_testkit::pki::server_address;
 use terse_testkit::rng::SeededRng;
 use terse_testkit::setup::Setup;
-use terse_tls::identity::{IdentityAlgorithm, KnownPeers};
+use terse_tls::identity::IdentityAlgorithm;
 use terse_tls::{
     ClientIdentity, Connection, Endpoint, EndpointEvent, EndpointLimits, Error, ExtensionType, HandshakeType,
     PeerMisbehaved, ServerIdentity,
@@ -20,10 +20,7 @@ const RISTRETTO255: IdentityAlgorithm = IdentityAlgorithm::Ristretto255;
 
 /// The client believes that the server knows the public part of its key, and the server has forgotten it.
 fn forgotten() -> Setup {
-    let mut setup = setup(RISTRETTO255).with_known_peers();
-    let (.., known) = setup.identities.as_mut().expect("identities");
-    known[1] = Arc::new(KnownPeers::new(64));
-    setup
+    setup(RISTRETTO255).with_forgetful_server()
 }
 
 /// Runs a connection through an endpoint, and returns the bytes of all datagrams.
@@ -105,7 +102,7 @@ fn a_request_for_what_was_sent_is_refused() {
     let mut setup = setup(RISTRETTO255);
     let fault = terse_testkit::fault::first(HandshakeType::SERVER_HELLO, |message| {
         message[6..38].copy_from_slice(&HELLO_RETRY_REQUEST);
-        terse_testkit::fault::set_extension(message, ExtensionType(0xff49), &[]);
+        terse_testkit::fault::set_extension(message, ExtensionType::IDENTITY_SHARE, &[]);
     });
     setup.server.fault(Some(fault));
     let mut pair = setup.pair(1);
@@ -119,12 +116,15 @@ fn a_request_of_a_client_without_identity_is_refused() {
     let mut setup = Setup::mutual(crate::PROVIDER, crate::PROVIDER, crate::CHAIN);
     let fault = terse_testkit::fault::first(HandshakeType::SERVER_HELLO, |message| {
         message[6..38].copy_from_slice(&HELLO_RETRY_REQUEST);
-        terse_testkit::fault::add_extension(message, ExtensionType(0xff49), &[]);
+        terse_testkit::fault::add_extension(message, ExtensionType::IDENTITY_SHARE, &[]);
     });
     setup.server.fault(Some(fault));
     let failed = setup.pair(1).run().unwrap_err();
     assert_eq!(failed.side, Side::Client);
-    assert_eq!(failed.error, Error::PeerMisbehaved(PeerMisbehaved::UnsolicitedExtension(ExtensionType(0xff49))));
+    assert_eq!(
+        failed.error,
+        Error::PeerMisbehaved(PeerMisbehaved::UnsolicitedExtension(ExtensionType::IDENTITY_SHARE))
+    );
 }
 
 /// RFC 9846, 4.2.2: the second ClientHello may add the public part, and change nothing else.
@@ -134,7 +134,8 @@ fn the_second_client_hello_repeats_the_first() {
         let mut setup = forgotten();
         setup.client.fault(Some(terse_testkit::fault::nth(HandshakeType::CLIENT_HELLO, 1, move |message| {
             terse_testkit::fault::edit_extensions(message, |extensions| {
-                let share = extensions.iter_mut().find(|(kind, _)| kind.0 == 0xff49).expect("the share");
+                let share =
+                    extensions.iter_mut().find(|(kind, _)| *kind == ExtensionType::IDENTITY_SHARE).expect("the share");
                 share.1[place] ^= 1;
             });
         })));

@@ -59,6 +59,7 @@ pub(crate) struct ExpectServerHello {
 }
 
 /// The proof of a server that sends no Certificate.
+#[allow(clippy::large_enum_variant)] // it lives for one call
 pub(crate) enum SelectedProof {
     Psk(SelectedPsk),
     Identity(AgreedIdentity),

@@ -91,6 +91,28 @@ codec_test!(
 );
 
 codec_test!(
+    identity_share_client_hello: IdentityShareClientHello<'_>,
+    (any::<u8>(), any::<[u8; 8]>(), bytes(2..256), bytes(0..256), bytes(0..100)),
+    |share| IdentityShareClientHello {
+        algorithm: share.0,
+        authority: crate::identity::Authority(share.1),
+        identity: &share.2,
+        key_exchange: &share.3,
+        ticket: &share.4,
+    }
+);
+codec_test!(
+    identity_share_server_hello: IdentityShareServerHello<'_>,
+    (bytes(0..256), bytes(0..256)),
+    |share| IdentityShareServerHello { identity: &share.0, key_exchange: &share.1 }
+);
+codec_test!(
+    identity_share_hello_retry_request: IdentityShareHelloRetryRequest,
+    Just(()),
+    |_nothing| IdentityShareHelloRetryRequest
+);
+
+codec_test!(
     cached_object: CachedObject<'_>,
     (any::<u8>(), bytes(1..256)),
     |object| CachedObject { kind: CachedInformationType(object.0), hash_value: &object.1 }
