@@ -91,13 +91,13 @@ impl End {
 const CLIENT: SocketAddr = SocketAddr::new(IpAddr::V6(Ipv6Addr::LOCALHOST), 5683);
 
 /// Both sides of a connection, between which nothing is lost.
-struct Ends {
+pub(crate) struct Ends {
     ends: [Watched<End>; 2],
     now: Now,
 }
 
 impl Ends {
-    fn new(setup: &Setup, cookie: bool, seed: u64) -> Self {
+    pub(crate) fn new(setup: &Setup, cookie: bool, seed: u64) -> Self {
         let (client, server) = (Arc::new(setup.client.build().unwrap()), Arc::new(setup.server.build().unwrap()));
         let ends = [
             Watched::new(seed, |rng| {
@@ -134,7 +134,7 @@ impl Ends {
     }
 
     /// Returns the heap peaks of both sides, in a connection that ends well.
-    fn handshake(mut self) -> ([i64; 2], Mode) {
+    pub(crate) fn handshake(mut self) -> ([i64; 2], Mode) {
         self.run();
         assert_eq!(self.ends.each_mut().map(|end| end.side.is_connected()), [true; 2]);
         let peaks = self.ends.each_ref().map(|end| end.peak);

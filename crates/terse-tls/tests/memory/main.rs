@@ -6,6 +6,7 @@ mod cache;
 mod caching;
 mod datagrams;
 mod endpoint;
+mod identity;
 mod strangers;
 
 use alloc::sync::Arc;
