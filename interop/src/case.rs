@@ -11,8 +11,8 @@ use terse_tls::resume::{
     ServerResumption, TicketKeys,
 };
 use terse_tls::{
-    CipherSuite, ClientAuthentication, ClientConfig, Common, Credential, MaxFragmentLength, NamedGroup,
-    ProtocolVersion, ServerAddress, ServerConfig, SignatureScheme, Stapling, Trace, Trust,
+    CipherSuite, ClientAuthentication, ClientConfig, ClientIdentity, Common, Credential, MaxFragmentLength, NamedGroup,
+    ProtocolVersion, ServerAddress, ServerConfig, ServerIdentity, SignatureScheme, Stapling, Trace, Trust,
 };
 
 use crate::datagrams::Datagrams;
@@ -145,6 +145,10 @@ pub struct Case {
     pub client_resumption: Option<ClientResumption>,
     /// Our server's sessions.
     pub server_resumption: Option<ServerResumption>,
+    /// Our client's identity key.
+    pub client_identity: Option<ClientIdentity>,
+    /// Our server's identity key.
+    pub server_identity: Option<ServerIdentity>,
 }
 
 impl Case {
@@ -192,6 +196,8 @@ impl Case {
             server_cache: None,
             client_resumption: None,
             server_resumption: None,
+            client_identity: None,
+            server_identity: None,
         }
     }
 
@@ -277,6 +283,7 @@ impl Case {
         config.max_fragment_length(self.max_fragment_length);
         config.compatibility_mode(self.compatibility_mode);
         config.cache(self.client_cache.clone());
+        config.identity(self.client_identity.clone());
         Arc::new(config.build().expect("a valid configuration"))
     }
 
@@ -301,6 +308,7 @@ impl Case {
         config.certificate_authorities(self.ca_names && self.asks != Asks::No);
         config.hello_retry_cookie(self.cookie);
         config.cache(self.server_cache.clone());
+        config.identity(self.server_identity.clone());
         Arc::new(config.build().expect("a valid configuration"))
     }
 

@@ -13,6 +13,7 @@ mod crypto;
 mod datagrams;
 mod extensions;
 mod hello_retry;
+mod identity;
 mod keys;
 mod refusals;
 mod resumption;
@@ -218,6 +219,7 @@ pub fn all() -> Vec<Feature> {
         authentication::features(),
         crypto::features(),
         hello_retry::features(),
+        identity::features(),
         extensions::features(),
         traffic::features(),
         versions::features(),
