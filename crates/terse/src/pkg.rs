@@ -52,6 +52,9 @@ pub(crate) enum PkgCommand {
     Deny(Deny),
 }
 
+/// The first line of a passphrase file.
+type Passphrase = Zeroizing<Vec<u8>>;
+
 /// The generator of a command.
 #[derive(Debug, Args)]
 struct Pkg {
@@ -163,7 +166,7 @@ impl Init {
 
 impl Pkg {
     /// Loads the generator, and its passphrase.
-    fn load(&self) -> Result<(Generator, Option<Zeroizing<Vec<u8>>>), Failure> {
+    fn load(&self) -> Result<(Generator, Option<Passphrase>), Failure> {
         let passphrase = self.passphrase_file.as_ref().map(read_passphrase).transpose().map_err(failed)?;
         let path = self.pkg.join(SECRET);
         if !path.exists() {
@@ -241,7 +244,7 @@ impl Deny {
 fn save(
     directory: &Path,
     generator: &Generator,
-    passphrase: Option<&Zeroizing<Vec<u8>>>,
+    passphrase: Option<&Passphrase>,
     overwrite: bool,
 ) -> Result<Vec<(PathBuf, &'static str)>, Failure> {
     let [secret, parameters] = [SECRET, PARAMETERS].map(|name| directory.join(name));

@@ -243,7 +243,7 @@ fn wrong_use_is_exit_code_2() {
         "--crl @crl.pem --psk-identity x",
         "--mtu 500",
         "--psk-identity x",
-        "--identity-key x",
+        "--certificate x",
         "--cache everything",
         "--crypto openssl",
         "--record-size-limit 63",

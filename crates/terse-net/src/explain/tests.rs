@@ -140,7 +140,7 @@ fn no_answer_says_what_was_tried_and_what_was_seen() {
     assert_eq!(
         line(&NoAnswer { alert, ..silence.clone() }),
         "broker.plant.example refused the connection with the alert unknown_ca (not protected, but nothing came after \
-         it); it does not trust the CA of this side's certificate"
+         it); it does not trust the CA of this side's certificate, or has no key of its identity authority and epoch"
     );
     let later = NoAnswer { in_handshake: false, asked: 1, waited: Duration::from_secs(2), ..silence };
     assert_eq!(line(&later), "broker.plant.example sent nothing, waited for 2.0 s; datagrams may be lost: ask again");

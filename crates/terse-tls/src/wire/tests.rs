@@ -15,6 +15,7 @@ use crate::error::{InvalidMessage, PeerMisbehaved};
 
 mod codec;
 mod extensions;
+mod identity;
 mod messages;
 mod paths;
 mod resumption;

@@ -79,10 +79,10 @@ fn configurations() {
 #[test]
 fn contradictions() {
     let nobody = ClientConfig::builder(PROVIDER).build();
-    let what = "trust anchor, trusted public key or pre-shared key";
+    let what = "trust anchor, trusted public key, pre-shared key or identity";
     assert_eq!(nobody.err(), Some(ApiMisuse::EmptyConfiguration(what)));
     let nothing = ServerConfig::builder(PROVIDER).build();
-    assert_eq!(nothing.err(), Some(ApiMisuse::EmptyConfiguration("credential or pre-shared key")));
+    assert_eq!(nothing.err(), Some(ApiMisuse::EmptyConfiguration("credential, pre-shared key or identity key")));
 
     let mut server = Setup::new(PROVIDER, PROVIDER, CHAIN).server;
     server.early_data(ServerEarlyData::new(100));

@@ -2,7 +2,7 @@
 //!
 //! - [`agreement`]: what both sides agree on and report, with each algorithm, first and with known peers
 //! - [`ledger`]: how many bytes they take
-//! - [`retries`]: HelloRetryRequest
+//! - [`retries`] are asked for by HelloRetryRequest
 //! - [`refusals`]: identities that are refused, with the alert
 //! - [`fall_back`]: certificates for servers and clients that have no identity
 //! - [`healing`]: public parts that are wrong

@@ -12,6 +12,7 @@ use terse_net::OsRng;
 use terse_tls::crypto::Rng;
 use zeroize::Zeroizing;
 
+use super::Passphrase;
 use crate::credentials::{failed, in_file};
 use crate::failure::Failure;
 use crate::identities::read_text;
@@ -23,10 +24,7 @@ const ENCRYPTED: &str = "ENCRYPTED TERSE PKG SECRET";
 const ITERATIONS: u32 = 600_000;
 
 /// Returns the file of a generator, encrypted if there is a passphrase.
-pub(super) fn to_pem(
-    generator: &Generator,
-    passphrase: Option<&Zeroizing<Vec<u8>>>,
-) -> Result<Zeroizing<String>, Failure> {
+pub(super) fn to_pem(generator: &Generator, passphrase: Option<&Passphrase>) -> Result<Zeroizing<String>, Failure> {
     let Some(passphrase) = passphrase else { return Ok(generator.to_pem()) };
     let (mut salt, mut iv) = ([0; 16], [0; 16]);
     OsRng.fill(&mut salt).and_then(|()| OsRng.fill(&mut iv)).map_err(failed)?;
@@ -40,7 +38,7 @@ pub(super) fn to_pem(
 }
 
 /// Reads the file of a generator.
-pub(super) fn read(path: &Path, passphrase: Option<&Zeroizing<Vec<u8>>>) -> Result<Generator, Failure> {
+pub(super) fn read(path: &Path, passphrase: Option<&Passphrase>) -> Result<Generator, Failure> {
     let pem = read_text(path)?;
     if !pem.contains(ENCRYPTED) {
         return Generator::from_pem(&pem).map_err(|error| in_file(path, error));

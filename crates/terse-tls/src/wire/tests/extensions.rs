@@ -91,28 +91,6 @@ codec_test!(
 );
 
 codec_test!(
-    identity_share_client_hello: IdentityShareClientHello<'_>,
-    (any::<u8>(), any::<[u8; 8]>(), bytes(2..256), bytes(0..256), bytes(0..100)),
-    |share| IdentityShareClientHello {
-        algorithm: share.0,
-        authority: crate::identity::Authority(share.1),
-        identity: &share.2,
-        key_exchange: &share.3,
-        ticket: &share.4,
-    }
-);
-codec_test!(
-    identity_share_server_hello: IdentityShareServerHello<'_>,
-    (bytes(0..256), bytes(0..256)),
-    |share| IdentityShareServerHello { identity: &share.0, key_exchange: &share.1 }
-);
-codec_test!(
-    identity_share_hello_retry_request: IdentityShareHelloRetryRequest,
-    Just(()),
-    |_nothing| IdentityShareHelloRetryRequest
-);
-
-codec_test!(
     cached_object: CachedObject<'_>,
     (any::<u8>(), bytes(1..256)),
     |object| CachedObject { kind: CachedInformationType(object.0), hash_value: &object.1 }
@@ -332,6 +310,7 @@ fn known_extensions_stand_where_the_table_says() {
         (0xff01, &[CH, SH12]),
         (0xff42, &[CH, EE, SH12]),
         (0xff44, &[CH, EE, SH12]),
+        (0xff49, &[CH, SH, HRR]),
     ];
     // These have names for error messages, but are unknown.
     let named = [2, 3, 4, 14, 15, 17, 21, 22, 27, 34, 57, 58, 0xfe0d].map(ExtensionType);
