@@ -39,6 +39,7 @@ devices: ## Build the device crates for Cortex-M, as a firmware has them: withou
 		if tools/prepare.sh has-target $$target; then \
 			echo "building the device crates for $$target"; \
 			RUSTFLAGS="-D warnings" TERSE_TESTING=0 $(CARGO) build --quiet $(DEVICE_CRATES) --target $$target || exit 1; \
+			RUSTFLAGS="-D warnings" TERSE_TESTING=0 $(CARGO) build --quiet -p terse-ibc --no-default-features --target $$target || exit 1; \
 		fi; \
 	done
 

@@ -159,9 +159,13 @@ fn keys() -> (Key, Key) {
 
 /// Runs a connection, and returns whether both sides are connected.
 fn connects(client: impl IdentityKey + 'static, server: impl IdentityKey + 'static) -> bool {
+    connect(Arc::new(client), Arc::new(server))
+}
+
+fn connect(client: Arc<dyn IdentityKey>, server: Arc<dyn IdentityKey>) -> bool {
     let (mut of_client, mut of_server) = (ClientConfig::builder(PROVIDER), ServerConfig::builder(PROVIDER));
-    of_client.identity(ClientIdentity::new(Arc::new(client)));
-    of_server.identity(ServerIdentity::new([Arc::new(server) as Arc<dyn IdentityKey>]));
+    of_client.identity(ClientIdentity::new(client));
+    of_server.identity(ServerIdentity::new([server]));
     let (client, server) = (Arc::new(of_client.build().unwrap()), Arc::new(of_server.build().unwrap()));
     let mut pair = Pair::new(&client, &server, 1);
     _ = pair.run();
@@ -177,20 +181,20 @@ fn check(weak: Combination, attack: impl Fn(Combination) -> bool) {
     assert!(!attack(Combination::Hashed), "the attack fails against all four terms");
 }
 
+/// The page with the formats is enough to write an implementation that connects with this one.
 #[test]
 fn the_second_implementation_connects_with_the_first() {
-    let ours = IdentityKeys::shared(IdentityAlgorithm::Ristretto255);
     let (client, server) = keys();
     assert!(connects(client.clone(), server.clone()));
-    assert!(!connects(client, Posing::new(ours.server.clone(), server.parameters.clone())), "another authority");
-    let generator = Generator::new(77);
-    let issued = terse_ibc::Generator::new(
-        IdentityAlgorithm::Ristretto255,
-        7,
-        identity::NOT_AFTER,
-        &mut terse_testkit::rng::SeededRng::new(3),
-    );
-    drop((generator, issued));
+    // The same generator, from its file.
+    let secret = Scalar::from(123_456_789_u64).to_bytes();
+    let file = [&[1][..], &client.parameters.encode(), &secret, &[7; 32]].concat();
+    let first = terse_ibc::Generator::from_bytes(&file).expect("the format of docs/identity-format.md, 6");
+    let issue = |identity| first.issue(&identity).expect("a key");
+    assert!(connect(Arc::new(client), issue(identity::server())));
+    assert!(connect(issue(identity::client()), Arc::new(server.clone())));
+    let other = IdentityKeys::shared(IdentityAlgorithm::Ristretto255);
+    assert!(!connects(Posing::new(other.client.clone(), server.parameters.clone()), server), "another authority");
 }
 
 /// Key-compromise impersonation: the private key of a client does not help to pose as a server to it.
@@ -351,4 +355,28 @@ impl IdentityKey for Posing {
     ) -> Result<IdentityTerms, CryptoError> {
         self.key.terms(role, ephemeral, peer)
     }
+}
+
+/// Unknown key share: an attacker puts its own name, for which it has a key, into the client's hello. The server then talks
+/// to it, and the client does not.
+#[test]
+fn another_name_in_the_hello_gives_other_keys() {
+    let generator = Generator::new(123_456_789);
+    let (client, server) = (generator.issue(&identity::client(), 1_001), generator.issue(&identity::server(), 2_002));
+    let attacker = Identity::eui64([2, 0, 0, 0, 0, 0, 0, 0x66]);
+    let (mut of_client, mut of_server) = (ClientConfig::builder(PROVIDER), ServerConfig::builder(PROVIDER));
+    of_client.identity(ClientIdentity::new(Arc::new(client)));
+    of_server.identity(ServerIdentity::new([Arc::new(server) as Arc<dyn IdentityKey>]));
+    let encoded = attacker.encoded().to_vec();
+    let replace = terse_testkit::fault::first(terse_tls::HandshakeType::CLIENT_HELLO, move |message| {
+        terse_testkit::fault::edit_extensions(message, |extensions| {
+            let share = extensions.iter_mut().find(|(kind, _)| *kind == terse_tls::ExtensionType::IDENTITY_SHARE);
+            share.expect("the share").1[10..10 + encoded.len()].copy_from_slice(&encoded);
+        });
+    });
+    of_client.fault(Some(replace));
+    let (client, server) = (Arc::new(of_client.build().unwrap()), Arc::new(of_server.build().unwrap()));
+    let mut pair = Pair::new(&client, &server, 1);
+    pair.run().expect_err("the keys differ");
+    assert!(!pair.client.is_connected() && !pair.server.is_connected());
 }

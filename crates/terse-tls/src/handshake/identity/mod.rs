@@ -85,3 +85,6 @@ fn report(
     peer.authenticated_by = AuthenticatedBy::Identity;
     peer.time_unchecked = time_unchecked;
 }
+
+#[cfg(test)]
+mod tests;
