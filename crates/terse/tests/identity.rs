@@ -2,7 +2,9 @@
 
 mod common;
 
+use core::time::Duration;
 use std::fs;
+use std::net::{Shutdown, TcpListener, TcpStream, UdpSocket};
 
 use common::{CLIENT, Outcome, Pki, SERVER, Server, run};
 use serde_json::Value;
@@ -212,4 +214,97 @@ fn wrong_use_is_explained() {
     let key = fs::read_to_string(pki.path("client.id")).unwrap();
     pki.write("cut.id", &key[..key.len() - 60]);
     run(pki.command("client --connect 127.0.0.1:1 --identity-key @cut.id", "")).refused(1, &["cut.id"]);
+}
+
+/// Passes everything on between a client and `server`, one connection, and counts the bytes in both directions.
+struct Relay {
+    address: String,
+    bytes: std::thread::JoinHandle<usize>,
+}
+
+impl Relay {
+    fn tcp(server: &str) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap().to_string();
+        let server = server.to_owned();
+        let bytes = std::thread::spawn(move || {
+            let client = listener.accept().unwrap().0;
+            let server = TcpStream::connect(server).unwrap();
+            let count = |mut from: TcpStream, mut to: TcpStream| {
+                std::thread::spawn(move || {
+                    let bytes = std::io::copy(&mut from, &mut to).unwrap_or_default() as usize;
+                    let _ = to.shutdown(Shutdown::Write); // it may be gone already
+                    bytes
+                })
+            };
+            let up = count(client.try_clone().unwrap(), server.try_clone().unwrap());
+            let down = count(server, client);
+            up.join().unwrap() + down.join().unwrap()
+        });
+        Self { address, bytes }
+    }
+
+    /// Ends when nothing came for a while after the client's close_notify.
+    fn udp(server: &str) -> Self {
+        let (front, back) = (UdpSocket::bind("127.0.0.1:0").unwrap(), UdpSocket::bind("127.0.0.1:0").unwrap());
+        let address = front.local_addr().unwrap().to_string();
+        back.connect(server).unwrap();
+        let bytes = std::thread::spawn(move || {
+            let (mut bytes, mut client, mut quiet) = (0, None, 0);
+            let mut buffer = [0; 2048];
+            for socket in [&front, &back] {
+                socket.set_read_timeout(Some(Duration::from_millis(20))).unwrap();
+            }
+            while client.is_none() || quiet < 25 {
+                quiet += 1;
+                if let Ok((len, from)) = front.recv_from(&mut buffer) {
+                    (client, quiet) = (Some(from), 0);
+                    bytes += back.send(&buffer[..len]).unwrap();
+                }
+                if let (Ok(len), Some(client)) = (back.recv(&mut buffer), client) {
+                    quiet = 0;
+                    bytes += front.send_to(&buffer[..len], client).unwrap();
+                }
+            }
+            bytes
+        });
+        Self { address, bytes }
+    }
+}
+
+/// The bytes of docs/identity.md, counted by somebody outside: those of the handshake, and of close_notify in both
+/// directions.
+#[test]
+fn a_relay_counts_the_bytes_of_the_page() {
+    for (algorithm, expected) in
+        [("id3dh-ristretto255", [394, 330, 817, 721]), ("id3dh-bls12381", [362, 362, 769, 769])]
+    {
+        let pki = Pki::with_chain("ed25519x2");
+        pkg(&pki, &format!("init --algorithm {algorithm} --out @pkg")).object();
+        extract(&pki, "device:broker01", "server.id", "");
+        extract(&pki, DEVICE, "client.id", "");
+        let always = "--tls 1.3 --suite TLS_AES_128_GCM_SHA256 --json";
+        for (transport, expected) in [("", &expected[..2]), ("--dtls", &expected[2..])] {
+            // An alert in its record: 24 bytes of TLS 1.3; in DTLS 1.3 the header has 2 bytes, and there is no version.
+            let close = if transport.is_empty() { 24 } else { 21 };
+            let server = Server::start(pki.command(
+                "server --listen 127.0.0.1:0 --identity-key @server.id --identity-file @server.peers",
+                &format!("{always} {transport}"),
+            ));
+            for expected in expected {
+                let relay =
+                    if transport.is_empty() { Relay::tcp(&server.address) } else { Relay::udp(&server.address) };
+                let client = format!(
+                    "client --connect {} --identity-key @client.id --identity-file @client.peers{} {always} {transport} \
+                     --peer-identity device:broker01",
+                    relay.address,
+                    transport.trim()
+                );
+                let object = run(pki.command(&client, "")).object();
+                let [sent, received] = ["sent", "received"].map(|way| object[way]["record_bytes"].as_u64().unwrap());
+                assert_eq!(sent + received, *expected, "{algorithm} {transport}: {object}");
+                assert_eq!(relay.bytes.join().unwrap(), *expected as usize + 2 * close, "{algorithm} {transport}");
+            }
+        }
+    }
 }
