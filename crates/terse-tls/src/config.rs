@@ -1,7 +1,7 @@
-//! Configuration: what a client or server offers, trusts and is. Shared by many connections.
+//! The configuration of a client or a server, which many connections share.
 //!
-//! What must always hold: [`ConfigBuilder`] alone makes a configuration, and everything in it that can be found wrong
-//! without a peer was found then.
+//! What must always hold: only [`ConfigBuilder`] makes a configuration, and finds every mistake that can be found without a
+//! peer.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -118,8 +118,8 @@ impl ClientConfig {
         self.psks.iter().find_map(|psk| Some((psk.identity(), psk.tls12_key()?)))
     }
 
-    /// The suites that this client can offer: in TLS 1.2 those for certificates only if it believes any, those for
-    /// pre-shared keys only if it has one.
+    /// Returns the suites that this client can offer. Suites of TLS 1.2 for certificates need trust in certificates, and those
+    /// for pre-shared keys need such a key.
     pub(crate) fn offered_suites(&self) -> impl Iterator<Item = CipherSuite> {
         let (has_psk, has_trust) = (self.tls12_psk().is_some(), !self.trust.certificate_types().is_empty());
         let fits = move |id: &CipherSuite| match self.common.provider.tls12_suite(*id) {
@@ -287,11 +287,11 @@ fn check_credentials(credentials: &[Credential]) -> Result<(), ApiMisuse> {
 /// Whether a server asks clients for a certificate.
 #[derive(Clone, Debug)]
 pub enum ClientAuthentication {
-    /// The server does not ask.
+    /// Clients are not asked for a certificate.
     None,
-    /// The server asks, and goes on without a certificate; a certificate that is sent must be good.
+    /// Clients are asked for a certificate, and may have none. A certificate that is sent must be valid.
     Optional(Trust),
-    /// The server asks, and refuses clients without a certificate.
+    /// Clients are asked for a certificate, and refused if they have none.
     Required(Trust),
 }
 

@@ -1,4 +1,4 @@
-//! Builders of configurations.
+//! The builders of configurations.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -38,16 +38,16 @@ use crate::wire::{CipherSuite, ExtensionType, MaxFragmentLength, NamedGroup, Pro
 ///
 /// # Defaults
 ///
-/// Both versions of TLS, with all that the provider has but for the hybrid group; no certificate is shown, none is asked
-/// of clients, and nothing is kept from one connection to the next. A client that trusts nobody and has no pre-shared
-/// key is refused by [`Self::build`], and so is a server that has neither a credential nor pre-shared keys. Each setting
-/// says its default.
+/// Both versions of TLS are enabled, with everything that the provider has except the hybrid group. No certificate is shown
+/// or requested, and nothing is kept from one connection to the next. [`Self::build`] refuses a client that trusts nobody
+/// and has neither a pre-shared key nor an identity key, and a server without a credential, pre-shared keys and identity
+/// keys. The documentation of each setting has its default.
 #[derive(Clone, Debug)]
 pub struct ConfigBuilder<C> {
     config: C,
 }
 
-/// A configuration that [`ConfigBuilder`] makes.
+/// A configuration that [`ConfigBuilder`] can make.
 pub trait Configuration: Clone {
     #[doc(hidden)]
     fn common_mut(&mut self) -> &mut Common;
@@ -60,17 +60,18 @@ impl<C: Configuration> ConfigBuilder<C> {
         Self { config }
     }
 
-    /// What is configured so far. It is not checked yet.
+    /// Returns the configuration so far, which is not checked yet.
     pub const fn config(&self) -> &C {
         &self.config
     }
 
-    /// What both sides have, for functions that configure either.
+    /// Returns the settings that both sides have, for functions that configure either side.
     pub fn common_mut(&mut self) -> &mut Common {
         self.config.common_mut()
     }
 
-    /// The configuration, if everything in it fits together: all that can be found wrong without a peer is found here.
+    /// Returns the configuration, if everything in it fits together. Every mistake that can be found without a peer is found
+    /// here.
     pub fn build(&self) -> Result<C, ApiMisuse> {
         self.config.check()?;
         Ok(self.config.clone())
@@ -80,7 +81,7 @@ impl<C: Configuration> ConfigBuilder<C> {
 /// The settings that both sides have, on [`Common`] and on the builders.
 macro_rules! common_settings {
     ($($(#[$attribute:meta])* $name:ident, $set:ident($value:ident: $type:ty) => $new:expr;)*) => {
-        /// What to configure. [`ConfigBuilder`] has the same settings.
+        /// The settings of both sides. [`ConfigBuilder`] has the same ones.
         impl Common {
             $($(#[$attribute])*
             pub fn $set(&mut self, $value: $type) -> &mut Self {
@@ -89,7 +90,7 @@ macro_rules! common_settings {
             })*
         }
 
-        /// What both sides configure alike.
+        /// The settings that clients and servers have in common.
         impl<C: Configuration> ConfigBuilder<C> {
             $($(#[$attribute])*
             pub fn $name(&mut self, $value: $type) -> &mut Self {
@@ -101,117 +102,119 @@ macro_rules! common_settings {
 }
 
 common_settings! {
-    /// Run over datagrams; `None`: over a stream.
+    /// Sets the parameters of DTLS over datagrams; `None` selects TLS over a stream.
     ///
-    /// Default: over a stream.
+    /// Default: `None`.
     datagrams, set_datagrams(value: impl Into<Option<Datagrams>>) => value.into();
 
-    /// Protocol versions: of TLS, or of DTLS. The newest one that both sides have is used, whatever the order.
+    /// Sets the versions of TLS, or of DTLS. The newest version that both sides support is used, whatever the order.
     ///
     /// Default: TLS 1.3 and TLS 1.2.
     versions, set_versions(value: impl Into<Vec<ProtocolVersion>>) => value.into();
 
-    /// In TLS 1.2, refuse peers without the extended master secret (RFC 7627). Without it a session can be spliced into
-    /// another one; such handshakes are neither cached nor resumed.
+    /// Sets whether peers of TLS 1.2 without the extended master secret (RFC 7627) are refused. Without it a session can be
+    /// spliced into another one, and such handshakes are neither cached nor resumed.
     ///
     /// Default: `true`.
     require_extended_master_secret, set_require_extended_master_secret(value: bool) => value;
 
-    /// Cipher suites of all versions, preferred first. A version without a suite is not used.
+    /// Sets the cipher suites of all versions, preferred first. A version without a suite is not used.
     ///
     /// Default: all of the provider's, in its order.
     suites, set_suites(value: impl Into<Vec<CipherSuite>>) => value.into();
 
-    /// Groups, preferred first. A client sends a key share for the first one only.
+    /// Sets the groups, preferred first. A client sends a key share for the first one only.
     ///
-    /// Default: all of the provider's but for X25519MLKEM768, whose key share of 1,216 bytes is for those who ask for it.
+    /// Default: all of the provider's except X25519MLKEM768, because of its key share of 1,216 bytes.
     groups, set_groups(value: impl Into<Vec<NamedGroup>>) => value.into();
 
-    /// Signature schemes that are accepted, in CertificateVerify and in chains, preferred first. An ECDSA scheme fixes
-    /// the curve in CertificateVerify only.
+    /// Sets the signature schemes that are accepted in CertificateVerify and in chains, preferred first. An ECDSA scheme
+    /// determines the curve in CertificateVerify only.
     ///
     /// Default: all of the provider's.
     signature_schemes, set_signature_schemes(value: impl Into<Vec<SignatureScheme>>) => value.into();
 
-    /// Signature schemes that are accepted in chains, where these are others than those of CertificateVerify
-    /// (`signature_algorithms_cert`: RFC 9846, 4.3.3); `None`: they are the same. A server of TLS 1.2 has no way to tell
-    /// its clients, and holds them to it all the same.
+    /// Sets the signature schemes that are accepted in chains (`signature_algorithms_cert`: RFC 9846, 4.3.3). With `None`
+    /// they are those of CertificateVerify. A server of TLS 1.2 cannot tell its clients, but checks their chains all the
+    /// same.
     ///
-    /// Default: the same.
+    /// Default: `None`.
     signature_schemes_of_chains, set_signature_schemes_of_chains(value: impl Into<Option<Vec<SignatureScheme>>>) => value.into();
 
-    /// Application protocols (RFC 7301), preferred first.
+    /// Sets the application protocols (RFC 7301), preferred first.
     ///
     /// Default: none.
     alpn_protocols, set_alpn_protocols(value: impl IntoIterator<Item = impl Into<Vec<u8>>>) => value.into_iter().map(Into::into).collect();
 
-    /// The largest record that this side wants to receive, in bytes of plaintext with the content type (RFC 8449):
-    /// 64 to 16,385. `None`: the extension is not sent by a client, and answered with the maximum by a server.
+    /// Sets the largest record that this side wants to receive (RFC 8449), in bytes of plaintext with the content type: 64 to
+    /// 16,385. With `None` a client does not send the extension, and a server answers it with the maximum.
     ///
     /// Default: `None`.
     record_size_limit, set_record_size_limit(value: impl Into<Option<u16>>) => value.into();
 
-    /// The code point of `client_cached_info` (BiTHaC, IV-B), which is for private use: 0xff42 unless another
-    /// meaning of that is in the way. Both sides must have the same.
+    /// Sets the code point of `client_cached_info` (BiTHaC, IV-B), which is for private use. Both sides must have the same
+    /// one.
     ///
     /// Default: 0xff42.
     client_cached_info, set_client_cached_info(value: ExtensionType) => value;
 
-    /// The code point of `compact_cache` (`docs/caching.md`), which is for private use as well: 0xff44.
+    /// Sets the code point of `compact_cache` (`docs/caching.md`), which is for private use. Both sides must have the same
+    /// one.
     ///
     /// Default: 0xff44.
     compact_cache, set_compact_cache(value: ExtensionType) => value;
 
-    /// The largest handshake message that is accepted, in bytes, at least 1. Nothing larger is ever buffered.
+    /// Sets the largest handshake message that is accepted, in bytes, at least 1. Nothing larger is ever buffered.
     ///
     /// Default: 65,536.
     max_handshake_message, set_max_handshake_message(value: usize) => value;
 
-    /// The largest record that is accepted, in bytes of content: at most 16,384. Peers must be told of a smaller one,
-    /// by [`ConfigBuilder::record_size_limit`] or [`ConfigBuilder::max_fragment_length`]; those that cannot hold to it are
-    /// refused, from the first record on, so that nothing larger is ever buffered.
+    /// Sets the largest record that is accepted, in bytes of content, at most 16,384. Peers must be told of a smaller limit by
+    /// [`ConfigBuilder::record_size_limit`] or [`ConfigBuilder::max_fragment_length`]. A peer that sends a larger record is
+    /// refused, also before it was told, so that nothing larger is ever buffered.
     ///
     /// Default: 16,384.
     max_record, set_max_record(value: usize) => value;
 
-    /// How many bytes of records may wait to be sent before [`crate::Connection::send`] takes no more, at least 1.
+    /// Sets how many bytes of records may wait to be sent before [`crate::Connection::send`] takes no more, at least 1.
     ///
     /// Default: 65,536.
     max_send_buffer, set_max_send_buffer(value: usize) => value;
 
-    /// Receives the secrets, for debugging (NSS key log format).
+    /// Sets the receiver of the secrets, for debugging (NSS key log format).
     ///
-    /// Default: nobody.
+    /// Default: none.
     key_log, set_key_log(value: Arc<dyn KeyLog>) => Some(value);
 
-    /// Hears of every message, for people who want to watch.
+    /// Sets the receiver of trace events, one for each message.
     ///
-    /// Default: nobody.
+    /// Default: none.
     trace, set_trace(value: Arc<dyn Trace>) => Some(value);
 
-    /// Makes this side misbehave, for tests of the other one.
+    /// Makes this side misbehave, for tests of the other side.
     #[cfg(terse_testing)]
     fault, set_fault(value: Option<Arc<dyn Fault>>) => value;
 
-    /// Go without a defence of caching, for tests that show what it is for.
+    /// Switches a defence of caching off, for tests that show which attack it stops.
     #[cfg(terse_testing)]
     without, set_without(value: impl Into<Option<CacheDefence>>) => value.into();
 }
 
-/// What a client configures.
+/// The settings of a client.
 impl ConfigBuilder<ClientConfig> {
-    /// Which servers are believed.
+    /// Sets the policy by which servers are authenticated.
     ///
-    /// Default: nobody.
+    /// Default: no server is accepted.
     pub fn trust(&mut self, value: Trust) -> &mut Self {
         self.config.trust = value;
         self
     }
 
-    /// What the client proves its own identity with, if a server asks; 16 at most, preferred first. Of those that the server
-    /// takes, by type and signature scheme, one is shown whose issuer it names (`certificate_authorities`), if there is
-    /// one; of these one whose chain has no signature that it does not take; and of these the first one. If it takes none,
-    /// it gets an empty Certificate (RFC 9846, 4.5.1; RFC 5246, 7.4.6).
+    /// Sets the credentials by which the client proves its identity if a server requests a certificate: at most 16, preferred
+    /// first. The server's certificate types and signature schemes select among them, then the issuers that it names
+    /// (`certificate_authorities`), then the signature schemes that it accepts in chains; of those that are left, the first
+    /// one is used. If none is left after the first step, the client sends an empty Certificate (RFC 9846, 4.5.1; RFC 5246,
+    /// 7.4.6).
     ///
     /// Default: none.
     pub fn credentials(&mut self, value: impl Into<Vec<Credential>>) -> &mut Self {
@@ -219,13 +222,13 @@ impl ConfigBuilder<ClientConfig> {
         self
     }
 
-    /// Adds a credential behind those that are there.
+    /// Adds a credential, which is preferred less than those before it.
     pub fn credential(&mut self, credential: Credential) -> &mut Self {
         self.config.credentials.push(credential);
         self
     }
 
-    /// Whether the server's name is sent (SNI, RFC 6066, 3). It is checked in any case.
+    /// Sets whether the server's name is sent (SNI, RFC 6066, 3). The name is checked in any case.
     ///
     /// Default: `true`.
     pub fn send_server_name(&mut self, value: bool) -> &mut Self {
@@ -233,7 +236,7 @@ impl ConfigBuilder<ClientConfig> {
         self
     }
 
-    /// `max_fragment_length` (RFC 6066, 4), for servers that do not know `record_size_limit`.
+    /// Sets the extension `max_fragment_length` (RFC 6066, 4), for servers that do not support `record_size_limit`.
     ///
     /// Default: `None`.
     pub fn max_fragment_length(&mut self, value: impl Into<Option<MaxFragmentLength>>) -> &mut Self {
@@ -241,8 +244,9 @@ impl ConfigBuilder<ClientConfig> {
         self
     }
 
-    /// Look like TLS 1.2 to middleboxes (RFC 9846, E.4): 76 bytes more. Where TLS 1.2 is offered, also name the point
-    /// format (RFC 8422, 5.1.2), which goes without saying, to servers that want it said: 6 bytes more.
+    /// Sets whether a TLS 1.3 handshake looks like TLS 1.2 to middleboxes (RFC 9846, E.4), which costs 76 bytes. Where TLS 1.2
+    /// is offered, the ClientHello then also names the point format (RFC 8422, 5.1.2), which some servers require; this
+    /// costs 6 bytes.
     ///
     /// Default: `false`.
     pub fn compatibility_mode(&mut self, value: bool) -> &mut Self {
@@ -250,7 +254,7 @@ impl ConfigBuilder<ClientConfig> {
         self
     }
 
-    /// Handshake caching; `None`: neither offered nor stored.
+    /// Sets the configuration of handshake caching. With `None` caching is not offered, and nothing is stored.
     ///
     /// Default: `None`.
     pub fn cache(&mut self, value: impl Into<Option<ClientCache>>) -> &mut Self {
@@ -258,7 +262,7 @@ impl ConfigBuilder<ClientConfig> {
         self
     }
 
-    /// Resumption; `None`: neither offered nor stored.
+    /// Sets the configuration of resumption. With `None` resumption is not offered, and no session is stored.
     ///
     /// Default: `None`.
     pub fn resumption(&mut self, value: impl Into<Option<ClientResumption>>) -> &mut Self {
@@ -266,7 +270,7 @@ impl ConfigBuilder<ClientConfig> {
         self
     }
 
-    /// Pre-shared keys from outside, preferred first. All are offered; a name or two are sent for each.
+    /// Sets the external pre-shared keys, preferred first. All are offered, with one or two identities each.
     ///
     /// Default: none.
     pub fn psks(&mut self, value: impl Into<Vec<ExternalPsk>>) -> &mut Self {
@@ -284,11 +288,12 @@ impl ConfigBuilder<ClientConfig> {
     }
 }
 
-/// What a server configures.
+/// The settings of a server.
 impl ConfigBuilder<ServerConfig> {
-    /// What the server proves its identity with; 16 at most, preferred first. Of those that the client takes, by type and
-    /// signature scheme, and in TLS 1.2 by suite, one is shown whose issuer it names (`certificate_authorities`), if there
-    /// is one; of these one whose chain has no signature that it does not take; and of these the first one.
+    /// Sets the credentials by which the server proves its identity: at most 16, preferred first. The client's certificate
+    /// types and signature schemes select among them, and in TLS 1.2 its suites; then the issuers that it names
+    /// (`certificate_authorities`), then the signature schemes that it accepts in chains; of those that are left, the first
+    /// one is used.
     ///
     /// Default: none.
     pub fn credentials(&mut self, value: impl Into<Vec<Credential>>) -> &mut Self {
@@ -296,13 +301,13 @@ impl ConfigBuilder<ServerConfig> {
         self
     }
 
-    /// Adds a credential behind those that are there.
+    /// Adds a credential, which is preferred less than those before it.
     pub fn credential(&mut self, credential: Credential) -> &mut Self {
         self.config.credentials.push(credential);
         self
     }
 
-    /// Whether clients are asked for a certificate.
+    /// Sets whether clients are asked for a certificate.
     ///
     /// Default: [`ClientAuthentication::None`].
     pub fn client_authentication(&mut self, value: ClientAuthentication) -> &mut Self {
@@ -310,7 +315,7 @@ impl ConfigBuilder<ServerConfig> {
         self
     }
 
-    /// Name the accepted CAs in the CertificateRequest (RFC 9846, 4.3.4), for clients with several certificates.
+    /// Sets whether the CertificateRequest names the accepted CAs (RFC 9846, 4.3.4), for clients with several certificates.
     ///
     /// Default: `false`.
     pub fn certificate_authorities(&mut self, value: bool) -> &mut Self {
@@ -318,7 +323,8 @@ impl ConfigBuilder<ServerConfig> {
         self
     }
 
-    /// Send a cookie in HelloRetryRequest (RFC 9846, 4.3.2). On a stream it proves nothing; some tests want it.
+    /// Sets whether a HelloRetryRequest over a stream has a cookie (RFC 9846, 4.3.2). It proves nothing there, and is for tests
+    /// of clients. Over datagrams there is always a cookie.
     ///
     /// Default: `false`.
     pub fn hello_retry_cookie(&mut self, value: bool) -> &mut Self {
@@ -326,7 +332,7 @@ impl ConfigBuilder<ServerConfig> {
         self
     }
 
-    /// Handshake caching; `None`: neither answered nor stored.
+    /// Sets the configuration of handshake caching. With `None` offers are ignored, and nothing is stored.
     ///
     /// Default: `None`.
     pub fn cache(&mut self, value: impl Into<Option<ServerCache>>) -> &mut Self {
@@ -334,7 +340,7 @@ impl ConfigBuilder<ServerConfig> {
         self
     }
 
-    /// Resumption; `None`: no tickets are issued, and none are taken.
+    /// Sets the configuration of resumption. With `None` no tickets are issued, and none are accepted.
     ///
     /// Default: `None`.
     pub fn resumption(&mut self, value: impl Into<Option<ServerResumption>>) -> &mut Self {
@@ -342,7 +348,7 @@ impl ConfigBuilder<ServerConfig> {
         self
     }
 
-    /// Early data that is accepted in resumed sessions; `None`: none.
+    /// Sets the configuration of early data in resumed sessions. With `None` early data is rejected.
     ///
     /// Default: `None`.
     pub fn early_data(&mut self, value: impl Into<Option<ServerEarlyData>>) -> &mut Self {
@@ -350,7 +356,7 @@ impl ConfigBuilder<ServerConfig> {
         self
     }
 
-    /// Pre-shared keys from outside. A client that has one is not asked for a certificate.
+    /// Sets the external pre-shared keys. A client that has one is not asked for a certificate.
     ///
     /// Default: `None`.
     pub fn psks(&mut self, value: Arc<dyn PskStore>) -> &mut Self {
@@ -368,7 +374,7 @@ impl ConfigBuilder<ServerConfig> {
     }
 }
 
-/// Changes of what a list or the datagrams' settings are so far, for tests.
+/// Changes of lists and of the settings of datagrams, for tests.
 #[cfg(terse_testing)]
 macro_rules! edits {
     ($($edit:ident($field:ident: $type:ty);)*) => {
