@@ -1,4 +1,5 @@
-//! A connection: the engine's face. No sockets, no clock, no randomness of its own; bytes go in and out by calls.
+//! A connection is the interface of the engine. It has no sockets, no clock and no randomness of its own: bytes go in and
+//! out by calls.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -53,7 +54,7 @@ pub struct Connection {
     /// `None` once the connection has failed.
     handshake: Option<Handshake>,
     config: Config,
-    /// In a box: most connections have none.
+    /// The session with a client's cache, in a box because most connections have none.
     cache: Option<Box<ClientSession>>,
     agreed: Agreed,
     client_address: Option<AddressId>,
@@ -62,14 +63,14 @@ pub struct Connection {
     connected: Progress,
     needs_signature: Progress,
     needs_store: Progress,
-    /// Of what waits to be read: it is early data, if it happened.
+    /// Whether the data that waits to be read is early data.
     early_data: Progress,
     peer_closed: Progress,
     closed: bool,
     failure: Option<Error>,
-    /// Not all of the input was taken: the next one is its rest.
+    /// Whether the last input was not taken whole, so that the next input is its rest.
     has_rest: bool,
-    /// What the endpoint is to know that this is a connection of.
+    /// The facts about received records for the endpoint that the connection belongs to.
     arrivals: Arrivals,
     paths: Paths,
     ids: Ids,
@@ -114,7 +115,7 @@ pub enum Event {
 }
 
 impl Connection {
-    /// A client that connects to `server`. Its ClientHello waits in [`Connection::poll_transmit`].
+    /// Creates a client that connects to `server`. Its ClientHello waits in [`Connection::poll_transmit`].
     pub fn client(
         config: Arc<ClientConfig>,
         server: ServerAddress,
@@ -136,8 +137,8 @@ impl Connection {
         Ok(connection)
     }
 
-    /// A server that waits for a client. Over datagrams it takes the first one for its only peer: an
-    /// [`Endpoint`](crate::Endpoint) is for those that anybody can reach, and for connection IDs.
+    /// Creates a server that waits for a client. Over datagrams the first client is its only peer: a server that anybody can
+    /// reach, or that has connection IDs, needs an [`Endpoint`](crate::Endpoint).
     pub fn server(config: Arc<ServerConfig>, now: Now) -> Result<Self, Error> {
         let mut connection = Self::new(Config::Server(config.clone()), Halves::server(&config), now);
         connection.handshake = Some(Handshake::Server(ExpectClientHello::new(config)));
@@ -169,7 +170,7 @@ impl Connection {
         }
     }
 
-    /// Takes bytes of the stream; they are decrypted in place. Returns how many were taken: fewer than given only while
+    /// Takes received bytes, and decrypts them in place. Returns how many were taken, which is fewer than given only while
     /// application data waits for [`Connection::recv`] or [`Connection::recv_early_data`], or the handshake for
     /// [`Connection::provide_signature`] or [`Connection::provide_store_answer`].
     pub fn handle_input(&mut self, now: Now, rng: &mut dyn Rng, input: &mut [u8]) -> Result<usize, Error> {
@@ -184,7 +185,7 @@ impl Connection {
         Ok(taken)
     }
 
-    /// The transport came to its end, which only a stream does. An error if the peer had not said so before.
+    /// Handles the end of the stream. Returns an error if the peer has not sent close_notify before.
     pub fn handle_end_of_input(&mut self, now: Now) -> Result<(), Error> {
         if self.peer_closed != Progress::Due || self.failure.is_some() {
             return Ok(());
@@ -193,8 +194,8 @@ impl Connection {
         Err(Error::Truncated)
     }
 
-    /// Moves bytes for the transport to `out`, or one datagram, of at most [`crate::Datagrams::max_datagram`] bytes.
-    /// Returns how many, or `None` when there are none.
+    /// Moves bytes for the transport to `out`: of a stream, or one datagram of at most [`crate::Datagrams::max_datagram`] bytes.
+    /// Returns how many, or `None` if there are none.
     pub fn poll_transmit(&mut self, now: Now, out: &mut [u8]) -> Option<usize> {
         if self.store_request().is_some() {
             return None; // docs/caching.md, 4.2: nor is anything acknowledged meanwhile
@@ -207,7 +208,7 @@ impl Connection {
         (len > 0).then_some(len)
     }
 
-    /// What happened since the last call, each thing once.
+    /// Returns the next event since the last call. Each event is returned once.
     pub fn poll_event(&mut self) -> Option<Event> {
         for (progress, event) in [
             (&mut self.needs_signature, Event::NeedSignature),
@@ -257,8 +258,9 @@ impl Connection {
         Ok(taken)
     }
 
-    /// How many bytes of application data go into one record, and over datagrams into one [`Self::send`]: there it
-    /// becomes less when flights are lost again and again, as the path may have a smaller MTU than was configured.
+    /// Returns how many bytes of application data fit into one record, and over datagrams into one [`Self::send`]. Over
+    /// datagrams it becomes less when flights are lost again and again, since the path may have a smaller MTU than was
+    /// configured.
     pub fn max_message(&self) -> usize {
         self.link.sender().max_fragment()
     }
@@ -322,8 +324,8 @@ impl Connection {
         len
     }
 
-    /// Says goodbye: `close_notify` waits in [`Connection::poll_transmit`], or `user_canceled` while the
-    /// handshake is not complete. What the peer still sends can be received.
+    /// Closes this side: `close_notify` waits in [`Connection::poll_transmit`], or `user_canceled` if the handshake is not
+    /// complete. Data that the peer still sends can be received.
     pub fn close(&mut self) {
         if self.closed || self.failure.is_some() {
             return;
@@ -350,8 +352,8 @@ impl Connection {
         self.failure = Some(ApiMisuse::Closed.into());
     }
 
-    /// The application has waited long enough for the peer. Says goodbye, and remembers the failure for the cache
-    /// (docs/caching.md, 4.2), unless the peer had confirmed the handshake.
+    /// Closes this side because the application has waited long enough for the peer. The cache remembers the failure
+    /// (docs/caching.md, 4.2), unless the peer has confirmed the handshake.
     pub fn give_up(&mut self, now: Now) {
         self.close();
         if let Some(session) = &mut self.cache {
@@ -359,12 +361,12 @@ impl Connection {
         }
     }
 
-    /// What a private key outside is asked to sign, after [`Event::NeedSignature`].
+    /// Returns what an external private key must sign, after [`Event::NeedSignature`].
     pub fn signature_request(&self) -> Option<&SignatureRequest> {
         self.handshake.as_ref().and_then(Handshake::signature_request)
     }
 
-    /// The answer to [`Connection::signature_request`]: the handshake goes on, or fails with the signer's error.
+    /// Takes the answer to [`Connection::signature_request`]. The handshake continues, or fails with the signer's error.
     pub fn provide_signature(
         &mut self,
         now: Now,
@@ -380,15 +382,15 @@ impl Connection {
         }
     }
 
-    /// What a server's store is asked, after [`Event::NeedStore`]: the application asks it in its own way, for as long
-    /// as it takes. Meanwhile nothing is taken, nothing is sent and no time runs out; datagrams that come are lost, and
-    /// come again. [`Connection::close`] and [`Connection::give_up`] end the wait.
+    /// Returns the request to a server's store, after [`Event::NeedStore`]. The application asks the store in its own way, and
+    /// may take any time. Meanwhile no input is taken, nothing is sent and no timer runs; datagrams that arrive are lost, and
+    /// retransmitted by the peer. [`Connection::close`] and [`Connection::give_up`] end the wait.
     pub fn store_request(&self) -> Option<&StoreRequest> {
         self.handshake.as_ref().and_then(Handshake::store_request)
     }
 
-    /// The answer to [`Connection::store_request`]: the handshake goes on. It may ask again: for another ticket, or to
-    /// commit.
+    /// Takes the answer to [`Connection::store_request`]. The handshake continues, and may ask again: for another ticket, or
+    /// to commit.
     ///
     /// Whoever has an [`Endpoint`](crate::Endpoint) calls
     /// [`Endpoint::provide_store_answer`](crate::Endpoint::provide_store_answer).
@@ -399,32 +401,32 @@ impl Connection {
         self.handle_store_answer(now, rng, answer).map_err(|error| self.fail(error, now))
     }
 
-    /// Whether the handshake waits for the application.
+    /// Returns whether the handshake waits for the application.
     pub(crate) fn is_waiting(&self) -> bool {
         self.signature_request().is_some() || self.store_request().is_some()
     }
 
-    /// Whether the handshake is complete and the connection has not failed.
+    /// Returns whether the handshake is complete and the connection has not failed.
     pub fn is_connected(&self) -> bool {
         self.handshake.as_ref().is_some_and(Handshake::is_finished)
     }
 
-    /// Whether the handshake is still going on.
+    /// Returns whether the handshake is not complete yet.
     pub fn is_handshaking(&self) -> bool {
         self.handshake.as_ref().is_some_and(|handshake| !handshake.is_finished())
     }
 
-    /// What the connection did.
+    /// Returns the summary of what the connection did.
     pub fn summary(&self) -> &Summary {
         &self.summary
     }
 
-    /// The application protocol that was agreed on (ALPN, RFC 7301).
+    /// Returns the negotiated application protocol (ALPN, RFC 7301).
     pub fn alpn_protocol(&self) -> Option<&[u8]> {
         self.agreed.application_protocol.as_deref()
     }
 
-    /// On a server, the name that the client asked for (SNI, RFC 6066, 3).
+    /// Returns the server name that the client sent (SNI, RFC 6066, 3), on a server.
     pub fn server_name(&self) -> Option<&str> {
         self.agreed.server_name.as_deref()
     }
@@ -484,8 +486,8 @@ impl core::fmt::Debug for Connection {
     }
 }
 
-/// What a client offers to `server` from its cache, and which session. Resumption first, then cached, then full
-/// (docs/caching.md, 4.6).
+/// Returns the parts of the cache and the session that a client offers to `server`. A session is preferred to caching, and
+/// caching to a full handshake (docs/caching.md, 4.6).
 fn begin(
     config: &ClientConfig,
     server: &ServerAddress,
@@ -516,7 +518,7 @@ fn begin(
         versions: &versions,
         resumes: offers_session && resumption.is_some_and(|resumption| !resumption.offers_cached_objects),
     };
-    // Without certificates there is nothing to leave out.
+    // A client that trusts no certificates has nothing to leave out.
     let cache = config.cache.as_ref().filter(|_| config.trusts_certificates());
     (cache.map(|cache| Box::new(ClientSession::begin(cache, scope, context))), begun)
 }
