@@ -7,11 +7,14 @@ use std::sync::LazyLock;
 use pki_types::ServerName;
 use proptest::prelude::*;
 use terse_pki::{Authority, AuthorityOptions, LeafOptions, Validity};
-use terse_sim::compare::{Bytes, Comparison, Failed, IpVersion, Mode, Parties, Row, Setting, Unwatched, Version};
+use terse_sim::compare::{
+    Bytes, Comparison, Failed, IdentityKeys, IpVersion, Mode, Parties, Row, Setting, Unwatched, Version,
+};
 use terse_sim::link::{Direction, Framing, Link, PROFILES};
 use terse_sim::packet::Packet;
 use terse_sim::{Exchange, tcp};
 use terse_tls::crypto::CryptoProvider;
+use terse_tls::identity::IdentityAlgorithm;
 use terse_tls::resume::ExternalPsk;
 use terse_tls::{
     CipherSuite, ClientAuthentication, ClientConfig, Credential, Datagrams, EndpointLimits, HandshakeType, NamedGroup,
@@ -55,9 +58,16 @@ fn parties(provider: &CryptoProvider, chain: &str) -> Parties {
         address: ServerAddress::new(ServerName::try_from("broker.plant.example").unwrap(), 8883),
         curve: (!is_rsa).then_some(NamedGroup::SECP256R1),
         psk: ExternalPsk::new(b"sensor17", &[7; 32]).unwrap(),
+        ristretto255: identity_keys(IdentityAlgorithm::Ristretto255),
+        bls12381: identity_keys(IdentityAlgorithm::Bls12381),
         datagrams: Datagrams::default(),
         limits: EndpointLimits::default(),
     }
+}
+
+fn identity_keys(algorithm: IdentityAlgorithm) -> IdentityKeys {
+    let keys = terse_testkit::identity::IdentityKeys::shared(algorithm);
+    IdentityKeys { client: keys.client.clone(), server: keys.key(&"device:broker01".parse().unwrap()) }
 }
 
 fn comparison(provider: &CryptoProvider, chain: &str, runs: usize) -> Comparison {
@@ -99,7 +109,7 @@ fn every_mode_is_what_it_says_and_its_bytes_add_up() {
     let comparison = comparison(&terse_aws_lc::PROVIDER, "p256x3", 1);
     for version in Version::ALL {
         let mut totals = Vec::new();
-        for mode in Mode::ALL {
+        for mode in Mode::ALL.into_iter().filter(|mode| mode.exists_in(version)) {
             for mtu in [1500, 127] {
                 let row = row(&comparison, &setting(version, mode, Link::ethernet(mtu)));
                 let bytes = &row.bytes;
@@ -115,7 +125,7 @@ fn every_mode_is_what_it_says_and_its_bytes_add_up() {
                 }
             }
         }
-        let [full, rfc7924, bithac, compact, ..] = totals[..] else { panic!("six modes") };
+        let [full, rfc7924, bithac, compact, ..] = totals[..] else { panic!("four modes") };
         assert!(full > rfc7924 && rfc7924 > bithac && bithac > compact, "{version}: {totals:?}");
     }
 }
@@ -141,6 +151,26 @@ fn what_a_server_sends_without_a_connection_is_of_the_handshake() {
                 let reply = (of_both.0 - of_server.0, of_both.1 - of_server.1);
                 assert_eq!(reply, (size, size), "{version} {mode} {mtu}: {message}");
             }
+        }
+    }
+}
+
+/// docs/identity.md, its table without fall-back: of TLS 1.3, and of DTLS 1.3 with a cookie and the last ACK.
+#[test]
+fn identities_take_the_bytes_of_the_page() {
+    let mut comparison = comparison(&terse_aws_lc::PROVIDER, "p256x3", 1);
+    comparison.parties.client.send_server_name(false);
+    for (version, expected) in [(Version::Tls13, [394, 330, 362]), (Version::Dtls13, [817, 721, 769])] {
+        for (mode, expected) in [Mode::IdentityFirst, Mode::Identity, Mode::IdentityBls12381].into_iter().zip(expected)
+        {
+            let row = row(&comparison, &setting(version, mode, Link::ethernet(1500)));
+            assert_eq!((row.bytes.tls, mode), (expected, mode), "{version}");
+            let kept = row.cache_entry_bytes;
+            assert_eq!(
+                kept.client > 0 && kept.server > 0,
+                mode != Mode::IdentityBls12381,
+                "{version} {mode}: {kept:?}"
+            );
         }
     }
 }
@@ -379,6 +409,7 @@ proptest! {
             Framing::Ethernet | Framing::Ip => (0, true),
         };
         let mut setting = setting(version, mode, link);
+        prop_assume!(mode.exists_in(version));
         setting.ip = if v4 { IpVersion::V4 } else { IpVersion::V6 };
         if constrained {
             setting.tcp = tcp::Config::constrained();

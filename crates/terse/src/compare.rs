@@ -30,7 +30,7 @@ const EXAMPLE: &str = "Examples:
   terse compare --mtu 1500 --mtu 576 --mtu 127 --html report.html
   terse compare --link ieee802154 --loss 5 --runs 100 --transport datagram --certificates p256x3";
 
-/// Full, cached, resumed and pre-shared-key handshakes on the same simulated link, side by side.
+/// Full, cached, resumed, pre-shared-key and identity-key handshakes on the same simulated link, side by side.
 ///
 /// Each connection carries one message each way and closes. Modes that need an earlier connection have one, which is not
 /// counted. The engine is the real one; TCP, UDP and the link are simulated, in virtual time, in which computing takes none.
@@ -50,7 +50,8 @@ pub(crate) struct CompareArgs {
     /// Only over a stream (TLS, TCP) or over datagrams (DTLS, UDP) (repeatable) [default: both]
     #[arg(long, value_name = "TRANSPORT", help_heading = "What is compared")]
     transport: Vec<Transport>,
-    /// Only this mode: full, rfc7924, bithac, compact, resumed or psk (repeatable) [default: all]
+    /// Only this mode: full, rfc7924, bithac, compact, resumed, psk, identity-first, identity or identity-bls12381
+    /// (repeatable) [default: all]
     #[arg(long, value_name = "MODE", help_heading = "What is compared")]
     mode: Vec<Mode>,
     /// Allow only this cipher suite (repeatable) [default: AES-128-GCM; with psk in version 1.2, CCM_8]
@@ -291,7 +292,8 @@ impl CompareArgs {
         let (tcp, limits_segments) = self.network.tcp();
         for version in Version::ALL.into_iter().filter(is_wanted) {
             for link in &links {
-                for mode in Mode::ALL.into_iter().filter(|mode| self.mode.is_empty() || self.mode.contains(mode)) {
+                let is_chosen = |mode: &Mode| self.mode.is_empty() || self.mode.contains(mode);
+                for mode in Mode::ALL.into_iter().filter(|mode| mode.exists_in(version) && is_chosen(mode)) {
                     settings.push(Setting {
                         version,
                         mode,

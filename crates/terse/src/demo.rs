@@ -8,15 +8,19 @@ use core::time::Duration;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use clap::Args;
+use terse_ibc::Generator;
 use terse_net::pki_types::ServerName;
-use terse_net::{Clock, Report};
+use terse_net::{Clock, OsRng, Report};
 use terse_pki::{Authority, AuthorityOptions, Chain, KeyAlgorithm, LeafOptions, Validity};
 use terse_tls::FallbackReason;
 use terse_tls::cache::Scheme;
 use terse_tls::cache::{ClientCache, MemoryClientStore, MemoryServerStore, Schemes, ServerCache};
+use terse_tls::identity::IdentityAlgorithm;
 use terse_tls::resume::{ClientResumption, MemoryClientSessions, ServerResumption, TicketKeys};
 use terse_tls::summary::{Mode, Summary, Transport};
-use terse_tls::{ClientAuthentication, ClientConfig, ConfigBuilder, Credential, ServerConfig, Trust};
+use terse_tls::{
+    ClientAuthentication, ClientConfig, ClientIdentity, ConfigBuilder, Credential, ServerConfig, ServerIdentity, Trust,
+};
 
 use crate::failure::Failure;
 use crate::output;
@@ -59,14 +63,16 @@ impl Plan {
     }
 }
 
-const STEPS: [Plan; 7] = [
+const STEPS: [Plan; 9] = [
     Plan::new("full", Transport::Stream, Schemes::COMPACT, Mode::Full),
     Plan::new("rfc7924", Transport::Stream, Schemes::RFC7924, Mode::Cached(Scheme::Rfc7924)),
     Plan::new("cached", Transport::Stream, Schemes::COMPACT, Mode::Cached(Scheme::Compact)),
     Plan::new("resumed", Transport::Stream, Schemes::COMPACT, Mode::Resumed),
+    Plan::new("identity", Transport::Stream, Schemes::COMPACT, Mode::Identity),
     Plan::new("dtls_full", Transport::Datagram, Schemes::COMPACT, Mode::Full),
     Plan::new("dtls_cached", Transport::Datagram, Schemes::COMPACT, Mode::Cached(Scheme::Compact)),
     Plan::new("dtls_resumed", Transport::Datagram, Schemes::COMPACT, Mode::Resumed),
+    Plan::new("dtls_identity", Transport::Datagram, Schemes::COMPACT, Mode::Identity),
 ];
 
 /// The lifetime of sessions in seconds, which is longer than the demonstration.
@@ -101,6 +107,8 @@ struct Demo {
     client: ConfigBuilder<ClientConfig>,
     client_store: Arc<MemoryClientStore>,
     sessions: Arc<MemoryClientSessions>,
+    /// The sensor's identity key, which stands in the place of its certificate.
+    identity: ClientIdentity,
     server: ConfigBuilder<ServerConfig>,
     name: ServerName<'static>,
     clock: Clock,
@@ -156,8 +164,14 @@ impl Demo {
         let keys = TicketKeys::new(provider.tls13_suites[0].aead, SESSION_LIFETIME, 0).map_err(failed)?;
         server.resumption(Some(ServerResumption::Stateless(Arc::new(keys))));
         server.cache(Some(ServerCache::new(Arc::new(MemoryServerStore::new(16)), Schemes::COMPACT)));
+        let keys =
+            Generator::new(IdentityAlgorithm::Ristretto255, 1, validity.not_after, &mut OsRng).map_err(failed)?;
+        let issue = |name: &str| keys.issue(&format!("dns:{name}").parse().map_err(failed)?).map_err(failed);
+        server.identity(ServerIdentity::new([issue(BROKER)?]));
+        let identity = ClientIdentity::new(issue(SENSOR)?);
         Ok(Self {
             client,
+            identity,
             client_store: Arc::new(MemoryClientStore::new(16)),
             sessions: Arc::new(MemoryClientSessions::new(16)),
             server,
@@ -179,6 +193,9 @@ impl Demo {
         let mut config = self.client.clone();
         config.cache(Some(ClientCache::new(self.client_store.clone(), plan.schemes)));
         config.resumption(resumes.then(|| ClientResumption::new(self.sessions.clone())));
+        if plan.mode == Mode::Identity {
+            config.trust(Trust::nobody()).credentials(Vec::new()).cache(None).identity(self.identity.clone());
+        }
         let start = Instant::now();
         let met = match plan.transport {
             Transport::Datagram => self.meet_over_datagrams(config)?,

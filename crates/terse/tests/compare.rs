@@ -59,7 +59,7 @@ fn files_are_written() {
     }
     let read = |path: &str| std::fs::read(path).expect("the file is there");
     let lines = text(&read(&csv));
-    assert_eq!(lines.lines().count(), 1 + 2 * 6, "a header, two versions, six modes");
+    assert_eq!(lines.lines().count(), 1 + 2 * 9, "a header, two versions, nine modes");
     assert!(lines.starts_with("mode,version,transport,certificates,link,mtu,"), "{lines}");
     let page = text(&read(&html));
     assert!(page.starts_with("<!DOCTYPE html>") && page.contains("<svg") && page.contains("BiTHaC"));

@@ -12,6 +12,6 @@ mod sums;
 pub use crate::probe::{Party, Probe, Unwatched};
 pub use capture::Captured;
 pub use measure::{Comparison, Failed, Measured};
-pub use parties::{Pair, Parties};
+pub use parties::{IdentityKeys, Pair, Parties};
 pub use row::{Bytes, Cpu, Messages, Row, Runs, Sides, Times};
 pub use setting::{IpVersion, Mode, Setting, Version};

@@ -1,16 +1,19 @@
 //! Both sides of a comparison, and how a mode configures them.
 
 use alloc::sync::Arc;
+use core::fmt;
 
 use terse_tls::cache::{ClientCache, MemoryClientStore, MemoryServerStore, Schemes, ServerCache, snapshot};
+use terse_tls::crypto::IdentityKey;
+use terse_tls::identity::KnownPeers;
 use terse_tls::resume::{
     ClientResumption, ExternalPsk, MAX_LIFETIME, MemoryClientSessions, MemoryPskStore, MemorySessionStore,
     ServerResumption, TicketKeys,
 };
 use terse_tls::summary::Transport;
 use terse_tls::{
-    ApiMisuse, CipherSuite, ClientAuthentication, ClientConfig, Common, ConfigBuilder, Datagrams, EndpointLimits,
-    LearnedIssuers, NamedGroup, ProtocolVersion, ServerAddress, ServerConfig, Trust,
+    ApiMisuse, CipherSuite, ClientAuthentication, ClientConfig, ClientIdentity, Common, ConfigBuilder, Datagrams,
+    EndpointLimits, LearnedIssuers, NamedGroup, ProtocolVersion, ServerAddress, ServerConfig, ServerIdentity, Trust,
 };
 
 use super::setting::{Mode, Version};
@@ -28,10 +31,29 @@ pub struct Parties {
     pub curve: Option<NamedGroup>,
     /// The key for [`Mode::Psk`].
     pub psk: ExternalPsk,
+    /// The keys for [`Mode::IdentityFirst`] and [`Mode::Identity`].
+    pub ristretto255: IdentityKeys,
+    /// The keys for [`Mode::IdentityBls12381`].
+    pub bls12381: IdentityKeys,
     /// Timers and sizes of DTLS; [`Datagrams::max_datagram`] follows the link.
     pub datagrams: Datagrams,
     /// The limits of a server for datagrams.
     pub limits: EndpointLimits,
+}
+
+/// The identity keys of both sides, of one authority and algorithm.
+#[derive(Clone)]
+pub struct IdentityKeys {
+    /// The client's key.
+    pub client: Arc<dyn IdentityKey>,
+    /// The server's key.
+    pub server: Arc<dyn IdentityKey>,
+}
+
+impl fmt::Debug for IdentityKeys {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "IdentityKeys({}, {})", self.client.identity(), self.server.identity())
+    }
 }
 
 /// The two sides of one mode. All connections of a pair share its caches and sessions.
@@ -42,11 +64,17 @@ pub struct Pair {
     pub(crate) address: ServerAddress,
     pub(crate) limits: EndpointLimits,
     caches: Option<(Arc<MemoryClientStore>, Arc<MemoryServerStore>)>,
+    known_peers: Option<(Arc<KnownPeers>, Arc<KnownPeers>)>,
 }
 
 impl Pair {
-    /// Returns the sizes of the client's and the server's cache, in bytes as in a cache file; 0 without caches.
+    /// Returns the sizes of the client's and the server's cache, in bytes as in a cache file, or of the public parts of
+    /// identity keys that they keep; 0 if nothing is kept.
     pub fn cached_bytes(&self) -> (usize, usize) {
+        if let Some((client, server)) = &self.known_peers {
+            let empty = KnownPeers::new(0).snapshot().len();
+            return (client.snapshot().len() - empty, server.snapshot().len() - empty);
+        }
         let Some((client, server)) = &self.caches else { return (0, 0) };
         let (no_client, no_server) = (MemoryClientStore::new(0), MemoryServerStore::new(0));
         let nobody = LearnedIssuers::default();
@@ -78,13 +106,18 @@ impl Parties {
             Mode::Rfc7924 => Some(Schemes::RFC7924),
             Mode::Bithac => Some(Schemes::BITHAC),
             Mode::Compact => Some(Schemes::COMPACT),
-            Mode::Full | Mode::Resumed | Mode::Psk => None,
+            _ => None,
         };
         let caches = schemes.map(|schemes| with_caches(&mut client, &mut server, schemes));
+        let mut known_peers = None;
         match mode {
             Mode::Full | Mode::Rfc7924 | Mode::Bithac | Mode::Compact => {}
             Mode::Resumed => with_sessions(&mut client, &mut server, version),
             Mode::Psk => with_key(&mut client, &mut server, version, &self.psk),
+            Mode::IdentityFirst | Mode::Identity | Mode::IdentityBls12381 => {
+                let keys = if mode == Mode::IdentityBls12381 { &self.bls12381 } else { &self.ristretto255 };
+                known_peers = Some(with_identities(&mut client, &mut server, keys));
+            }
         }
         Ok(Pair {
             client: Arc::new(client.build()?),
@@ -92,6 +125,7 @@ impl Parties {
             address: self.address.clone(),
             limits: self.limits,
             caches,
+            known_peers,
         })
     }
 }
@@ -143,6 +177,23 @@ fn with_key(
     server.credentials(Vec::new());
     server.client_authentication(ClientAuthentication::None);
     server.psks(Arc::new(MemoryPskStore::new([psk.clone()])));
+}
+
+/// Nobody has certificates, and there is nothing to fall back on.
+fn with_identities(
+    client: &mut ConfigBuilder<ClientConfig>,
+    server: &mut ConfigBuilder<ServerConfig>,
+    keys: &IdentityKeys,
+) -> (Arc<KnownPeers>, Arc<KnownPeers>) {
+    let known = (Arc::new(KnownPeers::new(CAPACITY)), Arc::new(KnownPeers::new(CAPACITY)));
+    let of_client = ClientIdentity::new(keys.client.clone()).server(keys.server.identity().clone());
+    client.trust(Trust::nobody());
+    client.credentials(Vec::new());
+    client.identity(of_client.known_peers(known.0.clone()));
+    server.credentials(Vec::new());
+    server.client_authentication(ClientAuthentication::None);
+    server.identity(ServerIdentity::new([keys.server.clone()]).known_peers(known.1.clone()));
+    known
 }
 
 /// The capacity of caches and session stores. Connections run one after the other, so that few entries are needed.

@@ -87,7 +87,8 @@ pub enum IpVersion {
     V6,
 }
 
-/// What a handshake leaves out. All but `Full` and `Psk` need an earlier connection, which is not counted.
+/// What a handshake leaves out. All but `Full`, `Psk`, `IdentityFirst` and `IdentityBls12381` need an earlier connection,
+/// which is not counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Mode {
     /// Nothing is left out: both sides send their certificates.
@@ -103,15 +104,41 @@ pub enum Mode {
     Resumed,
     /// All certificates are left out: both sides have had a key from the beginning.
     Psk,
+    /// All certificates are left out: both sides have identity keys (`docs/identity.md`), and have never met.
+    IdentityFirst,
+    /// As `IdentityFirst`, but the two have met, and keep the public part of the other's key.
+    Identity,
+    /// Both sides have identity keys of the algorithm id3dh-bls12381, and need not have met.
+    IdentityBls12381,
 }
 
 impl Mode {
     /// All modes, in the order of reports.
-    pub const ALL: [Self; 6] = [Self::Full, Self::Rfc7924, Self::Bithac, Self::Compact, Self::Resumed, Self::Psk];
+    pub const ALL: [Self; 9] = [
+        Self::Full,
+        Self::Rfc7924,
+        Self::Bithac,
+        Self::Compact,
+        Self::Resumed,
+        Self::Psk,
+        Self::IdentityFirst,
+        Self::Identity,
+        Self::IdentityBls12381,
+    ];
 
-    /// Returns the name as in a connection's summary.
+    /// Returns the name, which is that in a connection's summary unless several modes have the same one there.
     pub const fn name(self) -> &'static str {
-        self.summary().name()
+        match self {
+            Self::IdentityFirst => "identity-first",
+            Self::IdentityBls12381 => "identity-bls12381",
+            mode => mode.summary().name(),
+        }
+    }
+
+    /// Returns whether `version` has this mode. Identities are for (D)TLS 1.3.
+    pub const fn exists_in(self, version: Version) -> bool {
+        let is_identity = matches!(self, Self::IdentityFirst | Self::Identity | Self::IdentityBls12381);
+        !is_identity || matches!(version, Version::Tls13 | Version::Dtls13)
     }
 
     /// Returns the mode that a connection's summary names for such a handshake.
@@ -123,12 +150,13 @@ impl Mode {
             Self::Compact => summary::Mode::Cached(Scheme::Compact),
             Self::Resumed => summary::Mode::Resumed,
             Self::Psk => summary::Mode::Psk,
+            Self::IdentityFirst | Self::Identity | Self::IdentityBls12381 => summary::Mode::Identity,
         }
     }
 
     /// Whether an earlier connection is needed.
     pub const fn needs_earlier(self) -> bool {
-        !matches!(self, Self::Full | Self::Psk)
+        !matches!(self, Self::Full | Self::Psk | Self::IdentityFirst | Self::IdentityBls12381)
     }
 }
 

@@ -6,11 +6,14 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use terse_ibc::Generator;
+use terse_net::OsRng;
 use terse_net::files;
 use terse_net::pki_types::{CertificateDer, ServerName};
 use terse_pki::{Authority, AuthorityOptions, Chain, KeyAlgorithm, LeafOptions, Validity};
-use terse_sim::compare::Parties;
+use terse_sim::compare::{IdentityKeys, Parties};
 use terse_tls::crypto::CryptoProvider;
+use terse_tls::identity::IdentityAlgorithm;
 use terse_tls::resume::ExternalPsk;
 use terse_tls::{
     CipherSuite, ClientAuthentication, ClientConfig, Credential, Datagrams, EndpointLimits, NamedGroup, ServerAddress,
@@ -159,6 +162,8 @@ impl Certified {
             address: ServerAddress::new(name, 8883),
             curve: self.curve,
             psk: ExternalPsk::new(b"sensor17", &[0x5a; 32]).map_err(failed)?,
+            ristretto255: identity_keys(IdentityAlgorithm::Ristretto255)?,
+            bls12381: identity_keys(IdentityAlgorithm::Bls12381)?,
             datagrams: Datagrams::default(),
             limits: EndpointLimits::default(),
         };
@@ -167,6 +172,16 @@ impl Certified {
         })?;
         Ok(parties)
     }
+}
+
+/// Returns keys of identities of 8 bytes, from a generator of their own.
+fn identity_keys(algorithm: IdentityAlgorithm) -> Result<IdentityKeys, Failure> {
+    let generator = Generator::new(algorithm, 1, u64::MAX, &mut OsRng).map_err(failed)?;
+    let issue = |identity: &str| {
+        let identity = identity.parse().map_err(failed)?;
+        generator.issue(&identity).map_err(failed)
+    };
+    Ok(IdentityKeys { client: issue("eui64:0200000000000011")?, server: issue("device:broker01")? })
 }
 
 fn chosen<T: Clone>(chosen: &[T], otherwise: &[T]) -> Vec<T> {

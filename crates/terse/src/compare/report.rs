@@ -124,14 +124,14 @@ fn modes(rows: &[Row]) -> Markup {
             }
         }
         p class="note" {
-            "All modes but full and psk need an earlier connection between the same two; it is not counted. A certificate \
+            "All modes but full, psk, identity-first and identity-bls12381 need an earlier connection between the same two; it is not counted. A certificate \
              chain is a kilobyte or more; that is why leaving it out matters, and why longer chains and larger keys make \
              the difference larger."
         }
     }
 }
 
-const MODES: [(Mode, &str, &str, &str); 6] = [
+const MODES: [(Mode, &str, &str, &str); 9] = [
     (Mode::Full, "nothing", "certificates, sent and verified", "yes"),
     (
         Mode::Rfc7924,
@@ -162,6 +162,24 @@ const MODES: [(Mode, &str, &str, &str); 6] = [
         "certificates and signatures",
         "a key that both had from the beginning, and that has to be kept on both sides",
         "yes, with the key exchange used here",
+    ),
+    (
+        Mode::IdentityFirst,
+        "certificates and signatures",
+        "identity keys, which one key generator made for both; the two have never met",
+        "yes",
+    ),
+    (
+        Mode::Identity,
+        "those, and 32 bytes of each side's public key, which the other side keeps",
+        "the same identity keys",
+        "yes",
+    ),
+    (
+        Mode::IdentityBls12381,
+        "certificates and signatures",
+        "identity keys on a curve with pairings, where a name alone gives the public key; the two have never met",
+        "yes",
     ),
 ];
 
