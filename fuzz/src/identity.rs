@@ -9,6 +9,7 @@ use std::sync::{Arc, LazyLock};
 
 use terse_ibc::Generator;
 use terse_ibc::files::{KeyFile, parameters_from_pem, parameters_to_pem};
+use terse_ibc::ristretto255::Blinded;
 use terse_testkit::pki::NOW;
 use terse_testkit::rng::SeededRng;
 use terse_tls::crypto::{EphemeralKey, IdentityKey, IdentityPeer, IdentityRole};
@@ -31,6 +32,7 @@ pub fn run(data: &[u8]) {
         // The content in base 64 is hidden from a fuzzer: here it is plain.
         9 => key_file(&in_pem(KEY_LABEL, bytes)),
         10 => parameters_file(&in_pem(PARAMETERS_LABEL, bytes)),
+        11 => request(bytes),
         _ => {}
     }
 }
@@ -66,7 +68,7 @@ fn generator_file(pem: &str) {
 
 fn generator(bytes: &[u8]) {
     if let Ok(generator) = Generator::from_bytes(bytes) {
-        assert!(generator.parameters().algorithm() == IdentityAlgorithm::Bls12381 || *generator.to_bytes() == bytes);
+        assert_eq!(*generator.to_bytes(), bytes);
         check_generator(&generator);
     }
 }
@@ -143,6 +145,13 @@ fn key(algorithm: IdentityAlgorithm, bytes: &[u8]) {
             drop(terse_ibc::ristretto255::RistrettoKey::new(parameters, identity, public_part, private));
         }
     }
+}
+
+/// The answer to the same request is always the same.
+fn request(bytes: &[u8]) {
+    let Some(blinded) = bytes.first_chunk() else { return };
+    let answer = || KEYS[1].generator.respond(&client(), Blinded(*blinded));
+    assert_eq!(answer(), answer());
 }
 
 /// Real keys of one algorithm.

@@ -24,7 +24,7 @@ pub(super) fn all() -> Vec<Seed> {
     seeds
 }
 
-fn of(keys: &Keys) -> [(&'static str, u8, Vec<u8>); 9] {
+fn of(keys: &Keys) -> [(&'static str, u8, Vec<u8>); 10] {
     let Keys { generator, client: of_client, server: of_server, .. } = keys;
     let (parameters, public_part) = (of_client.parameters(), of_server.public_part());
     let known_peers = if public_part.is_empty() { vec![] } else { vec![(server(), public_part.to_vec())] };
@@ -42,6 +42,7 @@ fn of(keys: &Keys) -> [(&'static str, u8, Vec<u8>); 9] {
         ("known-peers", 6, known.snapshot()),
         ("agreement", 7, [ephemeral.public(), public_part].concat()),
         ("key-content", 9, crate::identity::content(&key_file)),
+        ("request", 11, ephemeral.public().to_vec()),
         ("parameters-content", 10, [&[1], &parameters.encode()[..]].concat()),
     ]
 }
