@@ -10,7 +10,7 @@ use terse_net::OsRng;
 use terse_tls::crypto::IdentityKey;
 use terse_tls::identity::{Identity, IdentityAlgorithm};
 use terse_tls::summary::{AuthenticatedBy, Mode};
-use terse_tls::{ClientIdentity, ProtocolVersion, ServerIdentity, Summary};
+use terse_tls::{ClientIdentity, ServerIdentity, Summary};
 
 use super::{Carrier, Cell, Feature, VERSIONS};
 use crate::case::{Case, clock};
@@ -69,8 +69,7 @@ fn over_datagrams(cell: Cell, case: &Case) {
     assert!(report.is_some(), "our side reports");
 }
 
-/// Both sides have certificates, as both must without an identity of the peer. Ours has TLS 1.3 in any case, which
-/// identities need.
+/// Both sides have certificates, as both must without an identity of the peer.
 fn mutual() -> Case {
     // An identity is offered in TLS 1.3: our side offers both versions, whatever the peer has.
     Case { our_versions: VERSIONS.into(), ..Case::mutual(&terse_aws_lc::PROVIDER) }
