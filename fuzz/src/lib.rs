@@ -6,7 +6,7 @@
 //! - [`datagram_client`], [`datagram_server`], [`endpoint`]: a client and a server over datagrams, and a server for
 //!   many clients
 //! - [`reassembler`], [`replay`]: parts that only datagrams need, alone
-//! - [`cache_file`], [`certificates`], [`identity`]: files, certificates, identity keys, and other input from outside
+//! - [`cache_file`], [`certificates`], [`identity`]: files, certificates, and other input from outside
 //!
 //! The targets with connections use a [`provider`] that protects nothing, fixed certificates ([`pki`]), the [`modes`]
 //! of a handshake, the [`input`] as a list of operations, and the [`machine`], or [`datagram_machine`], to which they

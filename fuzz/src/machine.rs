@@ -69,7 +69,8 @@ impl Machine {
         config.trace(alert_counter.clone());
         let (provider, max_output) =
             (*config.config().common().provider(), config.config().common().max_send_buffer() + MAX_FLIGHT);
-        let must_know_peer = matches!(config.config().client_authentication(), ClientAuthentication::Required(_));
+        let must_know_peer = matches!(config.config().client_authentication(), ClientAuthentication::Required(_))
+            || config.config().identity().is_some();
         let connection =
             Connection::server(Arc::new(config.build().expect("a configuration")), tweaks.now()).expect("a server");
         Self { must_know_peer, ..Self::new(connection, provider, max_output, tweaks, SeededRng::new(2), alert_counter) }
@@ -364,7 +365,10 @@ pub(crate) fn check_connection(connection: &Connection, requires_extended_master
             );
         }
         AuthenticatedBy::Psk => assert!(psk_identity.is_some()),
-        AuthenticatedBy::Identity => assert!(identity_based.is_some() && summary.mode == Mode::Identity),
+        AuthenticatedBy::Identity => {
+            assert!(identity_based.is_some() && identity.is_none());
+            assert!(summary.mode == Mode::Identity && summary.identity_algorithm.is_some());
+        }
         _ => panic!("authenticated in an unknown way"),
     }
     let mut out = [0; 32];

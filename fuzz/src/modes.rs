@@ -3,7 +3,6 @@
 
 use std::sync::{Arc, LazyLock, OnceLock};
 
-use terse_testkit::identity::IdentityKeys;
 use terse_testkit::pair::{Side, at};
 use terse_testkit::setup::Setup;
 use terse_tls::cache::{
@@ -20,8 +19,9 @@ use terse_tls::{
     MaxFragmentLength, Now, ProtocolVersion, ServerConfig, ServerIdentity, Trust,
 };
 
+use crate::identity;
 use crate::pki::{self, CLIENT, SERVER};
-use crate::provider;
+use crate::provider::{self, PlainIdentityKey};
 
 /// A mode, by name.
 pub struct Mode {
@@ -63,9 +63,8 @@ type Versions = (&'static str, &'static [ProtocolVersion], Option<Datagrams>);
 /// Returns all modes. Inputs name a mode by its number, so that new ones must go to the end.
 fn of_all(provider: &CryptoProvider, all: [Versions; 3]) -> Vec<Mode> {
     let of_first = all.iter().flat_map(|versions| in_versions(provider, *versions));
-    let of_compact = all.iter().flat_map(|versions| with_compact(provider, *versions));
-    let of_identity = all.iter().flat_map(|versions| with_identity(provider, *versions));
-    of_first.chain(of_compact).chain(of_identity).collect()
+    let of_first = of_first.chain(all.iter().flat_map(|versions| with_compact(provider, *versions)));
+    of_first.chain(all.iter().flat_map(|versions| with_identities(provider, *versions))).collect()
 }
 
 fn limited(mut setup: Setup, versions: &[ProtocolVersion], datagrams: Option<Datagrams>) -> Setup {
@@ -91,26 +90,66 @@ fn with_compact(provider: &CryptoProvider, (suffix, versions, datagrams): Versio
     ]
 }
 
-/// Identity keys, alone and beside certificates. What is learned about peers is not kept: a mode does not change.
-fn with_identity(provider: &CryptoProvider, (suffix, versions, datagrams): Versions) -> Vec<Mode> {
+/// Returns the modes of clients and servers of which at least one has an identity key, in TLS 1.3.
+fn with_identities(provider: &CryptoProvider, (suffix, versions, datagrams): Versions) -> Vec<Mode> {
     if !versions.contains(&ProtocolVersion::TLS_1_3) {
         return Vec::new();
     }
-    let keys = IdentityKeys::shared(IdentityAlgorithm::Ristretto255);
-    let of_nobody = || Arc::new(KnownPeers::new(0));
-    let mode = |name, mut setup: Setup| {
+    let (bls12381, ristretto255) = (IdentityAlgorithm::Bls12381, IdentityAlgorithm::Ristretto255);
+    let mode = |name, setup| Mode { name: format!("{name}-{suffix}"), setup: limited(setup, versions, datagrams) };
+    let alone = |algorithm, known| {
+        let mut setup = identified(mutual(provider), algorithm, known);
+        setup.client.trust(Trust::nobody()).credentials(Vec::new());
+        setup.server.credentials(Vec::new()).client_authentication(ClientAuthentication::None);
         setup
-            .client
-            .identity(ClientIdentity::new(keys.client.clone()).known_peers(of_nobody()).accept_without_clock(true));
-        setup
-            .server
-            .identity(ServerIdentity::new([keys.server.clone()]).known_peers(of_nobody()).accept_without_clock(true));
-        Mode { name: format!("{name}-{suffix}"), setup: limited(setup, versions, datagrams) }
     };
-    let mut alone = plain(provider);
-    alone.client.trust(Trust::nobody()).credentials(vec![]);
-    alone.server.credentials(vec![]);
-    vec![mode("identity", alone), mode("identity-or-certificate", mutual(provider))]
+    let or_certificate = || identified(mutual(provider), ristretto255, [false; 2]);
+    let (mut declined, mut missing, mut hedged) = (or_certificate(), or_certificate(), or_certificate());
+    declined.server.identity(None);
+    missing.client.identity(None);
+    let identity = hedged.client.config().identity().cloned().expect("it has one");
+    hedged.client.identity(identity.hedge(true));
+    hedged.server.identity(None);
+    vec![
+        mode("identity", alone(bls12381, [false; 2])),
+        mode("identity-parts", alone(ristretto255, [false; 2])),
+        mode("identity-known", alone(ristretto255, [true; 2])),
+        mode("identity-forgotten", alone(ristretto255, [true, false])),
+        mode("identity-or-certificate", with_psks_on_server(or_certificate())),
+        mode("identity-declined", declined),
+        mode("identity-hedged", hedged),
+        mode("identity-missing", missing),
+    ]
+}
+
+/// Gives both sides identity keys. `known` says whether the client and the server have confirmed the public parts of
+/// both keys before.
+fn identified(mut setup: Setup, algorithm: IdentityAlgorithm, known: [bool; 2]) -> Setup {
+    let [client, server] = [identity::client(), identity::server()]
+        .map(|identity| PlainIdentityKey::shared(algorithm, identity, identity::NOT_AFTER));
+    setup.client.identity(ClientIdentity::new(client));
+    setup.server.identity(ServerIdentity::new([server]));
+    if known != [false; 2] {
+        // Everything is kept in the stores of this one.
+        setup.pair(0).handshake().expect("a handshake");
+        let (client, server) = (setup.client.config().identity().cloned(), setup.server.config().identity().cloned());
+        let forget = || Arc::new(KnownPeers::new(KNOWN));
+        if let Some(client) = client.filter(|_| !known[0]) {
+            setup.client.identity(client.known_peers(forget()));
+        }
+        if let Some(server) = server.filter(|_| !known[1]) {
+            setup.server.identity(server.known_peers(forget()));
+        }
+    }
+    setup
+}
+
+/// The most peers of a store.
+const KNOWN: usize = 4;
+
+/// Returns a copy, which a connection may change.
+fn copy(known: &KnownPeers) -> Arc<KnownPeers> {
+    Arc::new(KnownPeers::from_snapshot(KNOWN, &known.snapshot()).expect("its own snapshot"))
 }
 
 fn in_versions(provider: &CryptoProvider, (suffix, versions, datagrams): Versions) -> Vec<Mode> {
@@ -212,6 +251,11 @@ fn with_psks(mut setup: Setup) -> Setup {
     setup
 }
 
+fn with_psks_on_server(mut setup: Setup) -> Setup {
+    setup.server.psks(Arc::new(MemoryPskStore::new([key()])));
+    setup
+}
+
 /// Lets every handshake resume one session, which the server finds in a store.
 fn stored(mut setup: Setup) -> Setup {
     let store = Arc::new(OneRecord::default());
@@ -305,6 +349,10 @@ impl Tweaks {
         if let Some(resumption) = config.config().resumption().cloned() {
             config.resumption(resumption.offers_cached_objects(self.has(12)));
         }
+        if let Some(identity) = config.config().identity().cloned() {
+            let known_peers = copy(identity.store());
+            config.identity(identity.known_peers(known_peers).accept_without_clock(self.has(8)));
+        }
         config
     }
 
@@ -321,6 +369,10 @@ impl Tweaks {
             // The store is not shared: its content ends with the connection.
             let store = Arc::new(OneRecord::default());
             config.resumption(Some(ServerResumption::Stateful { store, lifetime_seconds: 60 }));
+        }
+        if let Some(identity) = config.config().identity().cloned() {
+            let known_peers = copy(identity.store());
+            config.identity(identity.known_peers(known_peers).accept_without_clock(self.has(9)));
         }
         config
     }

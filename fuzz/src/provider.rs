@@ -23,10 +23,12 @@ use terse_tls::{CipherSuite, NamedGroup, SignatureScheme};
 
 mod aead;
 mod hash;
+mod identity;
 
 use aead::Plain;
 pub use aead::TAG;
 use hash::Mix;
+pub use identity::PlainIdentityKey;
 
 /// Returns the provider whose records, MACs and Finished are always authentic.
 pub const fn transparent() -> CryptoProvider {

@@ -5,12 +5,8 @@
 
 use std::collections::BTreeSet;
 
-use terse_ibc::files::{KeyFile, parameters_to_pem};
 use terse_testkit::forge;
-use terse_testkit::identity::IdentityKeys;
-use terse_testkit::rng::SeededRng;
 use terse_tls::cache::{MemoryClientStore, MemoryServerStore, snapshot};
-use terse_tls::identity::{IdentityAlgorithm, KnownPeers};
 use terse_tls::{ContentType, LearnedIssuers, ProtocolVersion};
 
 use crate::input::{Input, Operation, Shape};
@@ -19,6 +15,7 @@ use crate::modes::{Mode, TRANSPARENT, Tweaks};
 use crate::{pki, records};
 
 mod datagrams;
+mod identity;
 mod staples;
 
 /// A name and an input.
@@ -36,7 +33,7 @@ pub fn all() -> Vec<(&'static str, Vec<Seed>)> {
         ("records", streams(&recordings)),
         ("cache_file", files()),
         ("certificates", certificates()),
-        ("identity", identities()),
+        ("identity", identity::all()),
     ]
     .into_iter()
     .chain(datagrams::all())
@@ -196,7 +193,9 @@ fn parts(messages: &[Seed]) -> Vec<Seed> {
         for start in 1..message.len().saturating_sub(4) {
             let len = usize::from(u16::from_be_bytes([message[start + 2], message[start + 3]]));
             // These bytes look like an extension of a known type.
-            let Some(body) = message.get(start + 4..start + 4 + len).filter(|_| message[start] == 0 && len < 300)
+            let Some(body) = message
+                .get(start + 4..start + 4 + len)
+                .filter(|_| matches!(message[start..], [0, ..] | [0xff, 0x49, ..]) && len < 300)
             else {
                 continue;
             };
@@ -284,33 +283,6 @@ fn files() -> Vec<Seed> {
         ("issuers", [&[5], &with_issuer[..]].concat()),
     ];
     seeds.extend(changes.map(|(name, change)| (format!("journal-{name}"), [&[22], &change[..]].concat())));
-    seeds
-}
-
-/// Returns public values of valid keys, and files.
-fn identities() -> Vec<Seed> {
-    let mut seeds = Vec::new();
-    for algorithm in IdentityAlgorithm::ALL {
-        let keys = IdentityKeys::shared(algorithm);
-        let what = 4 * (algorithm.code() - 1);
-        for (name, key) in [("server", &keys.server), ("client", &keys.client)] {
-            let ephemeral = key.ephemeral(&mut SeededRng::new(7)).expect("an ephemeral key");
-            let encoded = key.identity().encoded();
-            let peer = [&[what, encoded.len() as u8], encoded, ephemeral.public(), key.public_part()].concat();
-            seeds.push((format!("terms-{name}-{algorithm}"), peer));
-            let file = KeyFile { key: keys.generator.extract(key.identity()).expect("a key"), known_peers: Vec::new() };
-            seeds.push((format!("key-{name}-{algorithm}"), [&[1], file.to_pem().as_bytes()].concat()));
-        }
-        let parameters = keys.generator.parameters();
-        seeds.push((format!("generator-{algorithm}"), [&[1], &keys.generator.to_bytes()[..]].concat()));
-        seeds.push((format!("parameters-{algorithm}"), [&[1], parameters_to_pem(parameters).as_bytes()].concat()));
-        seeds.push((format!("encoded-{algorithm}"), [&[2], &parameters.encode()[..]].concat()));
-        let known = KnownPeers::new(8);
-        known.provide(parameters.authority(), keys.server.identity(), keys.server.public_part());
-        seeds.push((format!("peers-{algorithm}"), [&[2], &known.snapshot()[..]].concat()));
-        let request = keys.server.ephemeral(&mut SeededRng::new(8)).expect("an ephemeral key");
-        seeds.push((format!("request-{algorithm}"), [&[3], request.public()].concat()));
-    }
     seeds
 }
 

@@ -4,6 +4,7 @@ use alloc::sync::Arc;
 use core::time::Duration;
 
 use pki_types::UnixTime;
+use terse_tls::identity::KnownPeers;
 use terse_tls::{ClientConfig, Connection, Error, Event, Instant, Now, ServerAddress, ServerConfig};
 
 use crate::late::LateStore;
@@ -47,6 +48,8 @@ pub struct Pair {
     pub early_data: Vec<u8>,
     /// The stores of both sides, if the setup has them.
     pub stores: Option<Stores>,
+    /// What the client and the server know about peers with identity keys, if both have one.
+    pub known_peers: Option<[Arc<KnownPeers>; 2]>,
     /// The server's store, if it answers later.
     pub late: Option<Arc<LateStore>>,
     client_rng: SeededRng,
@@ -83,6 +86,10 @@ impl Pair {
             stretch: usize::MAX,
             early_data: Vec::new(),
             stores: None,
+            known_peers: client
+                .identity()
+                .zip(server.identity())
+                .map(|(of_client, of_server)| [of_client.store().clone(), of_server.store().clone()]),
             late: None,
             client_rng,
             server_rng,

@@ -60,6 +60,7 @@ const FEATURES: &[&str] = &[
     "mutual_rustcrypto",
     "mutual_aws_lc",
     "ca_names_in_certificate_request",
+    "fall_back_from_identity",
     "TLS_AES_128_GCM_SHA256",
     "TLS_AES_256_GCM_SHA384",
     "TLS_CHACHA20_POLY1305_SHA256",

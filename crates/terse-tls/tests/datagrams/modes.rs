@@ -116,19 +116,26 @@ fn of_tls13() -> Vec<Case> {
     let early = || setup().with_frozen_stateful_session(EARLY_DATA);
     let mut refused = early();
     refused.server.early_data(None);
-    let mut hybrid = setup();
-    for side in Side::BOTH {
-        hybrid.common(side).set_groups(vec![NamedGroup::X25519MLKEM768]);
-    }
+    let hybrid = |mut setup: Setup| {
+        for side in Side::BOTH {
+            setup.common(side).set_groups(vec![NamedGroup::X25519MLKEM768]);
+        }
+        setup
+    };
+    let mut hybrid_identity = hybrid(identified(RISTRETTO255));
+    let (client, ..) = hybrid_identity.identities.as_mut().expect("identities");
+    *client = client.clone().hybrid(true);
     vec![
         ("psk".into(), Mode::Psk, setup().with_psk()),
         ("identity".into(), Mode::Identity, identified(RISTRETTO255)),
         ("identity, known".into(), Mode::Identity, identified(RISTRETTO255).with_known_peers()),
         ("identity, forgotten".into(), Mode::Identity, identified(RISTRETTO255).with_forgetful_server()),
         ("identity, bls12381".into(), Mode::Identity, identified(IdentityAlgorithm::Bls12381)),
+        ("identity, with a fall-back".into(), Mode::Identity, setup().with_identities(RISTRETTO255, true)),
+        ("identity, hybrid".into(), Mode::Identity, hybrid_identity),
         ("hello retry".into(), Mode::Full, setup().with_hello_retry(true)),
         ("hello retry, psk".into(), Mode::Psk, setup().with_psk().with_hello_retry(true)),
-        ("hybrid".into(), Mode::Full, hybrid),
+        ("hybrid".into(), Mode::Full, hybrid(setup())),
         ("early data".into(), Mode::Resumed, early()),
         ("early data, refused".into(), Mode::Full, refused),
         ("early data, refused with a retry".into(), Mode::Resumed, early().with_hello_retry(true)),
@@ -153,6 +160,7 @@ impl Scenario {
         }
         let early_data = if setup.early_data.is_empty() || refuses { vec![] } else { vec![setup.early_data.clone()] };
         assert_eq!(pair.early_data, early_data, "{name}");
+        assert!(!name.contains("forgotten") || pair.client.summary().round_trips == 2, "{name}: no HelloRetryRequest");
         assert!(pair.sent.iter().all(|datagram| datagram.bytes.len() <= max_datagram));
         // In DTLS 1.3 that is the acknowledgement of the client's Finished.
         let is_tls13 = version == ProtocolVersion::TLS_1_3;

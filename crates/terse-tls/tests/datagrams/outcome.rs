@@ -12,6 +12,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use terse_testkit::datagrams::{Datagram, DatagramPair, Fate};
 use terse_testkit::pair::Side;
 use terse_tls::FallbackReason;
+use terse_tls::identity::IdentityAlgorithm;
 use terse_tls::summary::{AuthenticatedBy, CachedObject, EarlyDataStatus, Mode};
 use terse_tls::{CipherSuite, Error, Event, NamedGroup, ProtocolVersion, SignatureScheme};
 
@@ -29,6 +30,7 @@ pub(crate) struct Facts {
     mode: Mode,
     cached: Vec<CachedObject>,
     peer: Option<String>,
+    identity_algorithm: Option<IdentityAlgorithm>,
     authenticated_by: AuthenticatedBy,
     signature_scheme: Option<SignatureScheme>,
     signatures: (u32, u32),
@@ -46,6 +48,7 @@ pub(crate) fn facts(pair: &mut DatagramPair, side: Side) -> Facts {
         mode: summary.mode,
         cached: summary.cached,
         peer: summary.peer.name(),
+        identity_algorithm: summary.identity_algorithm,
         authenticated_by: summary.peer.authenticated_by,
         signature_scheme: summary.peer.signature_scheme,
         signatures: (summary.signatures_verified, summary.signatures_saved),

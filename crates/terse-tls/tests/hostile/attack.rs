@@ -99,7 +99,7 @@ pub(crate) fn run(setup: &Setup, victim: Side, drive: impl FnOnce(&mut Pair)) ->
     if connected {
         check_identity(&mut pair, victim);
     } else {
-        check_kept_nothing(&mut pair, victim, error.as_ref());
+        check_kept_nothing(&setup, &mut pair, victim, error.as_ref());
     }
     Verdict { connected, error, alert, attacker }
 }
@@ -174,7 +174,7 @@ fn check_identity(pair: &mut Pair, victim: Side) {
 
 /// Checks that the victim keeps nothing of a connection that failed before the peer's Finished, except that a client
 /// notes the failure. Surplus messages after Finished make the connection fail as well, but the peer is proven then.
-fn check_kept_nothing(pair: &mut Pair, victim: Side, error: Option<&Error>) {
+fn check_kept_nothing(setup: &Setup, pair: &mut Pair, victim: Side, error: Option<&Error>) {
     static NOTHING: LazyLock<[(usize, usize); 2]> = LazyLock::new(|| {
         let mut pair = Setup::new(&terse_aws_lc::PROVIDER, &terse_aws_lc::PROVIDER, CHAIN).keeping().pair(SEED);
         pair.client.give_up(at(0));
@@ -189,8 +189,17 @@ fn check_kept_nothing(pair: &mut Pair, victim: Side, error: Option<&Error>) {
             PeerMisbehaved::MessageCrossesKeyChange | PeerMisbehaved::UnexpectedHandshakeMessage(_)
         ))
     );
-    if let Some(stores) = pair.stores.as_ref().filter(|_| !(has_finished && is_too_much)) {
+    if has_finished && is_too_much {
+        return;
+    }
+    if let Some(stores) = &pair.stores {
         assert_eq!(stores.size(victim), NOTHING[victim as usize], "{victim:?} kept something");
+    }
+    if let Some((known, (.., before))) = pair.known_peers.as_ref().zip(setup.identities.as_ref()) {
+        let (known, before) = (&known[victim as usize], &before[victim as usize]);
+        assert_eq!(known.len(), before.len(), "{victim:?} keeps a peer that has proven nothing");
+        // A client notes the doubt.
+        assert!(victim == Side::Client || known.snapshot() == before.snapshot(), "the server keeps a public part");
     }
 }
 

@@ -4,6 +4,7 @@
 //! The shapes here say where lengths are in the messages that our own sides make; a shape that does not cover its
 //! message to the last byte fails the test.
 
+use terse_tls::crypto::CryptoError;
 use terse_tls::{
     AlertDescription as Alert, Error, ExtensionType as Ext, HandshakeType as H, InvalidMessage, NamedGroup,
     PeerMisbehaved,
@@ -162,13 +163,17 @@ fn lies() {
                     );
                     let error = verdict.refused().unwrap_or_else(|| panic!("{context}"));
                     let is_parsing = matches!(error, Error::InvalidMessage(_));
-                    assert!(is_parsing || KEYS_AS_EXTENSIONS.contains(error), "{context}");
+                    // After an identity that claims to be longer, one key in 256 has the right length for the rest.
+                    let is_shorter_key = scenario.is_tls12_psk()
+                        && sent.kind == H::CLIENT_KEY_EXCHANGE
+                        && *error == CryptoError::InvalidKeyShare.into();
+                    assert!(is_parsing || is_shorter_key || KEYS_AS_EXTENSIONS.contains(error), "{context}");
                     let alert = match error {
                         Error::InvalidMessage(InvalidMessage::IllegalValue | InvalidMessage::DuplicateExtension) => {
                             Alert::ILLEGAL_PARAMETER
                         }
                         Error::InvalidMessage(_) => Alert::DECODE_ERROR,
-                        error => error.alert().expect("one of the two exceptions"),
+                        error => error.alert().expect("one of the exceptions"),
                     };
                     assert_eq!(verdict.alert, Some(alert), "{context}");
                     count += 1;

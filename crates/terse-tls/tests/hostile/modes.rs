@@ -101,8 +101,10 @@ fn of_version(version: ProtocolVersion) -> impl Iterator<Item = Scenario> {
     .map(move |(name, mode, setup)| Scenario::new(name, version, mode, setup))
 }
 
-fn of_tls13() -> [Scenario; 6] {
+fn of_tls13() -> [Scenario; 8] {
     let setup = || mutual_setup(TLS13);
+    let known = setup().with_identities(RISTRETTO255, false).with_known_peers();
+    let falls_back = setup().with_identities(RISTRETTO255, true);
     let retried = setup().with_identities(RISTRETTO255, false).with_forgetful_server();
     [
         Scenario::new("HelloRetryRequest", TLS13, Mode::Full, setup().with_hello_retry(true)),
@@ -110,6 +112,8 @@ fn of_tls13() -> [Scenario; 6] {
         Scenario::new("pre-shared key", TLS13, Mode::Psk, setup().with_psk()),
         Scenario::new("identity", TLS13, Mode::Identity, setup().with_identities(RISTRETTO255, false)),
         Scenario::new(IDENTITY_RETRIED, TLS13, Mode::Identity, retried),
+        Scenario::new("identity, known peers", TLS13, Mode::Identity, known),
+        Scenario::new("identity, with a fall-back", TLS13, Mode::Identity, falls_back),
         Scenario::new("identity, bls12381", TLS13, Mode::Identity, setup().with_identities(BLS12381, false)),
     ]
 }
@@ -163,6 +167,11 @@ impl Scenario {
     /// Without certificates and signatures.
     pub(crate) fn is_tls12_psk(&self) -> bool {
         self.version == TLS12 && self.setup.client.config().has_psks()
+    }
+
+    /// Whether both sides prove who they are with identity keys.
+    pub(crate) const fn has_identities(&self) -> bool {
+        self.setup.identities.is_some()
     }
 
     /// Whether both sides prove themselves with keys that have no certificates.
