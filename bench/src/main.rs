@@ -10,6 +10,7 @@ use terse_bench::stack::{Mode, Profile, Setting, Side, Stack, Version};
 use terse_bench::{cache_entries, endpoint_sizes, stacks, store_sizes, table};
 
 mod caching;
+mod identity;
 mod simulated;
 
 const EXAMPLE: &str = "Examples:
@@ -92,6 +93,8 @@ enum Command {
         #[arg(long, value_name = "CHAIN")]
         server_chain: Option<String>,
     },
+    /// Identity keys beside certificates, `compact` and pre-shared keys: handshakes a second, heap and stack
+    Identity(identity::Arguments),
     /// What handshake caching saves: bytes, instructions and heap, by the length of chains (BiTHaC, V)
     Caching(caching::Arguments),
 }
@@ -121,6 +124,7 @@ fn main() -> ExitCode {
         Some(Command::EndpointSizes { sizes }) => endpoint_sizes::measure(sizes).map(|text| print!("{text}")),
         Some(Command::Lossy(arguments)) => simulated::run(arguments),
         Some(Command::Caching(arguments)) => caching::run(arguments),
+        Some(Command::Identity(arguments)) => identity::run(arguments),
         Some(Command::One { stack, version, profile, mode, client_chain, server_chain }) => {
             let mut setting = Setting::new(*version, *profile, *mode);
             for (to, chain) in [(&mut setting.chains.client, client_chain), (&mut setting.chains.server, server_chain)]

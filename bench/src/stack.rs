@@ -67,6 +67,12 @@ pub enum Mode {
     Bithac,
     /// They leave out these and the request, by one ticket
     Compact,
+    /// They have a pre-shared key
+    Psk,
+    /// They have identity keys of id3dh-ristretto255, and know the public part of the other's
+    Identity,
+    /// They have identity keys of id3dh-bls12381
+    IdentityBls12381,
 }
 
 /// The setting of a world.
@@ -199,8 +205,17 @@ impl Profile {
 }
 
 impl Mode {
-    /// All modes.
+    /// The modes with certificates, which peers are compared in.
     pub const ALL: [Self; 6] = [Self::Full, Self::Resumed, Self::Kept, Self::Rfc7924, Self::Bithac, Self::Compact];
+
+    /// Returns the mode that the handshake of a first connection reports.
+    #[must_use]
+    pub const fn first(self) -> Self {
+        match self {
+            Self::Psk | Self::Identity | Self::IdentityBls12381 => self,
+            _ => Self::Full,
+        }
+    }
 
     /// Returns the mode that the handshake of a later connection reports.
     #[must_use]
@@ -255,6 +270,9 @@ impl fmt::Display for Mode {
             Self::Rfc7924 => "rfc7924",
             Self::Bithac => "bithac",
             Self::Compact => "compact",
+            Self::Psk => "psk",
+            Self::Identity => "identity",
+            Self::IdentityBls12381 => "identity-bls12381",
         })
     }
 }

@@ -187,7 +187,7 @@ impl Warm {
         warm.pair.connect(warm.world.as_ref(), &mut Unwatched)?;
         let first = warm.pair.mode();
         warm.end(&mut Unwatched)?;
-        if first != Some(Mode::Full) {
+        if first != Some(setting.mode.first()) {
             return Err(format!("the first handshake was {first:?}"));
         }
         warm.handshake(&mut Unwatched)?;

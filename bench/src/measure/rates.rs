@@ -22,6 +22,7 @@ pub fn measure(
         Mode::Rfc7924 => Metric::RateRfc7924,
         Mode::Bithac => Metric::RateBithac,
         Mode::Compact => Metric::RateCompact,
+        Mode::Psk | Mode::Identity | Mode::IdentityBls12381 => return Vec::new(), // see `terse-bench identity`
     };
     let setting = field.with(mode);
     let has = stacks.iter().copied().filter(|stack| stack.has(setting));
@@ -32,7 +33,8 @@ pub fn measure(
         .collect()
 }
 
-fn rate(warm: &mut Warm, seconds: f64) -> Result<f64, String> {
+/// Returns the handshakes per CPU second, of at least so many seconds.
+pub fn rate(warm: &mut Warm, seconds: f64) -> Result<f64, String> {
     let start = cpu_seconds();
     let mut count = 0;
     loop {

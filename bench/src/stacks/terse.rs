@@ -4,15 +4,17 @@
 use core::hint::black_box;
 use std::sync::Arc;
 
-use terse_interop::case::{Case, Sessions};
+use terse_ibc::Generator;
+use terse_interop::case::{Asks, Case, Means, Sessions};
 use terse_net::OsRng;
 use terse_tls::cache::Scheme;
 use terse_tls::cache::{ClientCache, MemoryClientStore, MemoryServerStore, Schemes, ServerCache, ServerStore};
 use terse_tls::crypto::CryptoProvider;
+use terse_tls::identity::IdentityAlgorithm;
 use terse_tls::summary::Transport;
 use terse_tls::{
-    CipherSuite, ClientConfig, Connection, Datagrams, Event, Instant, NamedGroup, ProtocolVersion, ServerAddress,
-    ServerConfig, SignatureScheme, summary,
+    CipherSuite, ClientAuthentication, ClientConfig, ClientIdentity, Connection, Datagrams, Event, Instant, NamedGroup,
+    ProtocolVersion, ServerAddress, ServerConfig, ServerIdentity, SignatureScheme, Trust, summary,
 };
 
 use crate::clock;
@@ -53,7 +55,8 @@ impl Stack for Terse {
     }
 
     fn has(&self, setting: Setting) -> bool {
-        let is_there = setting.mode != Mode::Kept || setting.version.is_13();
+        let is_13 = matches!(setting.mode, Mode::Kept | Mode::Identity | Mode::IdentityBls12381);
+        let is_there = !is_13 || setting.version.is_13();
         is_there && (self.acknowledges || (setting.version, setting.mode) == (Version::Dtls13, Mode::Full))
     }
 
@@ -134,7 +137,19 @@ fn case(provider: &'static CryptoProvider, setting: Setting) -> Case {
         Mode::Rfc7924 => cached(Schemes::RFC7924),
         Mode::Bithac => cached(Schemes::BITHAC),
         Mode::Compact => cached(Schemes::COMPACT),
+        Mode::Psk => Case { means: Means::PreSharedKey, asks: Asks::No, ..case },
+        Mode::Identity => identified(case, IdentityAlgorithm::Ristretto255),
+        Mode::IdentityBls12381 => identified(case, IdentityAlgorithm::Bls12381),
     }
+}
+
+/// Returns the case with identity keys, from a generator of its own.
+fn identified(case: Case, algorithm: IdentityAlgorithm) -> Case {
+    let generator = Generator::new(algorithm, 1, u64::MAX, &mut OsRng).expect("a generator");
+    let issue = |identity: &str| generator.issue(&identity.parse().expect("an identity")).expect("a key");
+    let server = issue("device:broker01");
+    let client = ClientIdentity::new(issue("eui64:0200000000000011")).server(server.identity().clone());
+    Case { client_identity: Some(client), server_identity: Some(ServerIdentity::new([server])), ..case }
 }
 
 /// Returns the configurations of both sides, where the server's certificates may be another CA's.
@@ -145,6 +160,14 @@ fn configs(case: &Case, chains: Chains) -> (Arc<ClientConfig>, Arc<ServerConfig>
         let (mut of_client, mut of_server) = (client.to_builder(), server.to_builder());
         of_client.trust(other.client_config().trust().clone());
         of_server.credentials(other.server_config().credentials());
+        client = Arc::new(of_client.build().expect("a valid configuration"));
+        server = Arc::new(of_server.build().expect("a valid configuration"));
+    }
+    if case.client_identity.is_some() {
+        // Nobody has certificates, and there is nothing to fall back on.
+        let (mut of_client, mut of_server) = (client.to_builder(), server.to_builder());
+        of_client.trust(Trust::nobody()).credentials(Vec::new());
+        of_server.credentials(Vec::new()).client_authentication(ClientAuthentication::None);
         client = Arc::new(of_client.build().expect("a valid configuration"));
         server = Arc::new(of_server.build().expect("a valid configuration"));
     }
@@ -271,6 +294,11 @@ fn mode(connection: &Connection) -> Mode {
         summary::Mode::Cached(Scheme::Rfc7924) => Mode::Rfc7924,
         summary::Mode::Cached(Scheme::Bithac) => Mode::Bithac,
         summary::Mode::Cached(Scheme::Compact) => Mode::Compact,
+        summary::Mode::Psk => Mode::Psk,
+        summary::Mode::Identity => match connection.summary().identity_algorithm {
+            Some(IdentityAlgorithm::Bls12381) => Mode::IdentityBls12381,
+            _ => Mode::Identity,
+        },
         _ => Mode::Full,
     }
 }
