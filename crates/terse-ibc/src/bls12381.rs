@@ -64,6 +64,11 @@ impl Authority {
     }
 }
 
+/// Whether the authority's key in parameters of this algorithm is a point of G1.
+pub(crate) fn is_valid(parameters: &IdentityParameters) -> bool {
+    Authority::new(parameters).is_some()
+}
+
 fn term(bytes: &[u8]) -> SharedSecret {
     SharedSecret::new(bytes.to_vec())
 }

@@ -98,6 +98,17 @@ fn public_key(
     (!public.is_identity()).then_some(public)
 }
 
+/// Whether the authority's key in parameters of this algorithm is a point.
+pub(crate) fn is_valid(parameters: &IdentityParameters) -> bool {
+    point(parameters.authority_key()).is_some()
+}
+
+/// Whether `public_part` gives `identity` a valid public key.
+pub(crate) fn is_public_part(parameters: &IdentityParameters, identity: &Identity, public_part: &[u8]) -> bool {
+    let authority = point(parameters.authority_key());
+    authority.and_then(|authority| public_key(parameters, &authority, identity, public_part)).is_some()
+}
+
 /// Encodes a term, which must not be the identity element.
 fn term(point: RistrettoPoint) -> Result<SharedSecret, CryptoError> {
     let point = Zeroizing::new(point);

@@ -187,7 +187,8 @@ impl Extract {
             Some(out) => out,
             None => default_name(&self.identity),
         };
-        write_file(&out, file.to_pem().as_bytes(), true, self.force).map_err(failed)?;
+        let pem = file.to_pem().map_err(|error| in_file(&out, error))?;
+        write_file(&out, pem.as_bytes(), true, self.force).map_err(failed)?;
         report(generator.parameters(), &[(out, "identity key")], json)
     }
 }
