@@ -101,7 +101,7 @@ fn every_input_changes_the_terms() {
     // The static term of a server is made of other hashes.
     changed(&[0, 1, 2], terms_of(&*key_c, IdentityRole::Server, &X, peer(&server(), &ek_s)));
     let mut next = generator.clone();
-    next.rotate(NOT_AFTER);
+    next.rotate(NOT_AFTER).expect("another epoch");
     let next_c = next.issue(&client()).expect("a key");
     changed(&[0, 1, 2], terms_of(&*next_c, IdentityRole::Client, &X, peer(&server(), &ek_s)));
     next.rekey(NOT_AFTER, &mut TestRng(3)).expect("a secret");

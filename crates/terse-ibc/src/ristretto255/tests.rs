@@ -74,7 +74,7 @@ fn every_input_changes_the_terms() {
     changed(&[2, 3], terms_of(&*key_c, IdentityRole::Client, &X, peer(&*key_s, &public(&X))));
     changed(&[1, 2], terms_of(&*key_c, IdentityRole::Server, &X, peer(&*key_s, &ek_s)));
     let mut next = generator.clone();
-    next.rotate(NOT_AFTER);
+    next.rotate(NOT_AFTER).expect("another epoch");
     let next_c = next.issue(&client()).expect("a key");
     changed(&[0, 1, 2], terms_of(&*next_c, IdentityRole::Client, &X, peer(&*key_s, &ek_s)));
 }
