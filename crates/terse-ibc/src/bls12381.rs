@@ -193,5 +193,17 @@ pub(crate) fn public_of(private: &[u8; 32]) -> alloc::vec::Vec<u8> {
     G1::mul_generator(&Scalar::decode(private).expect("below the order")).encode().into()
 }
 
+/// Returns H1 of an identity, encoded.
+#[cfg(test)]
+pub(crate) fn h1_of(parameters: &IdentityParameters, identity: &Identity) -> [u8; G1_LEN] {
+    Authority::new(parameters).expect("valid parameters").h1(identity, parameters.epoch()).encode()
+}
+
+/// Returns H2 of an identity, encoded.
+#[cfg(test)]
+pub(crate) fn h2_of(parameters: &IdentityParameters, identity: &Identity) -> [u8; G2_LEN] {
+    Authority::new(parameters).expect("valid parameters").h2(identity, parameters.epoch()).encode()
+}
+
 #[cfg(test)]
 mod tests;

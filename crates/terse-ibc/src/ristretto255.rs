@@ -320,5 +320,14 @@ pub(crate) fn public_of(private: &[u8; LEN]) -> Vec<u8> {
     RistrettoPoint::mul_base(&private).compress().to_bytes().into()
 }
 
+/// Returns the encoded public key of a key.
+#[cfg(all(test, feature = "bls12381"))]
+pub(crate) fn public_key_of(key: &dyn IdentityKey) -> Vec<u8> {
+    let parameters = key.parameters();
+    let authority = point(parameters.authority_key()).expect("a point");
+    let public = public_key(parameters, &authority, key.identity(), key.public_part()).expect("a valid key");
+    public.compress().to_bytes().into()
+}
+
 #[cfg(all(test, feature = "bls12381"))]
 mod tests;
