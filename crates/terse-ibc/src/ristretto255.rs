@@ -68,12 +68,12 @@ fn point(bytes: &[u8]) -> Option<RistrettoPoint> {
     (!point.is_identity()).then_some(point)
 }
 
-/// Decodes a scalar below the order.
+/// Decodes a scalar below the order, and not zero.
 pub(crate) fn scalar(bytes: &[u8]) -> Option<Zeroizing<Scalar>> {
     let mut bytes: [u8; LEN] = bytes.try_into().ok()?;
     let scalar = Option::from(Scalar::from_canonical_bytes(bytes)).map(Zeroizing::new);
     bytes.zeroize();
-    scalar
+    scalar.filter(|scalar| **scalar != Scalar::ZERO)
 }
 
 /// `H(ID, r)`

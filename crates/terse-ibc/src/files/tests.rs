@@ -135,6 +135,22 @@ fn a_secret_that_does_not_fit_its_parameters_is_refused() {
     }
 }
 
+/// The authority's key of a zero secret is the identity element: the two belong together, and no key can be made with them.
+#[test]
+fn a_generator_with_a_zero_secret_is_refused() {
+    for algorithm in IdentityAlgorithm::ALL {
+        let mut content = generator(algorithm).to_bytes();
+        let secret = content.len() - 64;
+        content[secret..secret + 32].fill(0);
+        let authority_key = &mut content[2..2 + algorithm.authority_key_len()];
+        authority_key.fill(0);
+        if algorithm == IdentityAlgorithm::Bls12381 {
+            authority_key[0] = 0xc0;
+        }
+        assert_eq!(Generator::from_bytes(&content).err(), Some(FileError::Malformed), "{algorithm}");
+    }
+}
+
 #[test]
 fn secrets_are_not_printed() {
     let generator = generator(IdentityAlgorithm::Ristretto255);
