@@ -1,7 +1,6 @@
 //! `id3dh-bls12381` (docs/identity-format.md, 2 to 5): the public key of a peer follows from its identity alone, and the
 //! two sides meet in pairings.
 
-use alloc::vec::Vec;
 use core::fmt;
 
 use sha2::{Digest, Sha256};
@@ -64,6 +63,11 @@ impl Authority {
     }
 }
 
+/// Whether the authority's key in parameters of this algorithm is a point of G1.
+pub(crate) fn is_valid(parameters: &IdentityParameters) -> bool {
+    Authority::new(parameters).is_some()
+}
+
 fn term(bytes: &[u8]) -> SharedSecret {
     SharedSecret::new(bytes.to_vec())
 }
@@ -77,8 +81,7 @@ impl BlsKey {
         let (sk, tk) = (G2::decode(sk)?, G1::decode(tk)?);
         let epoch = parameters.epoch();
         let (h1, h2) = (authority.h1(&identity, epoch), authority.h2(&identity, epoch));
-        let one = Scalar::decode(&[&[0; 31][..], &[1]].concat())?;
-        let is_sk = pairing(&authority.point, &h2)[..].ct_eq(&pairing(&G1::mul_generator(&one), &sk)[..]);
+        let is_sk = pairing(&authority.point, &h2)[..].ct_eq(&pairing(&G1::generator(), &sk)[..]);
         let is_tk = pairing(&tk, &h2)[..].ct_eq(&pairing(&h1, &sk)[..]);
         bool::from(is_sk & is_tk).then_some(Self { parameters, authority, identity, sk, tk })
     }
@@ -135,7 +138,7 @@ impl IdentityKey for BlsKey {
         let h2 = self.authority.h2(peer.identity, epoch);
         let ephemeral_with_static = term(&pairing(&self.authority.point.mul(&own), &h2)[..]);
         let static_with_ephemeral = term(&pairing(&theirs, &self.sk)[..]);
-        let k3 = SharedSecret::new(Vec::from(theirs.mul(&own).encode()));
+        let k3 = term(&Zeroizing::new(theirs.mul(&own).encode())[..]);
         Ok(match role {
             IdentityRole::Client => {
                 let k0 = term(&pairing(&self.tk, &h2)[..]);
@@ -186,8 +189,20 @@ impl Secret {
 
 /// Returns the public half of a private key, of a generator or an ephemeral one.
 #[cfg(test)]
-pub(crate) fn public_of(private: &[u8; 32]) -> Vec<u8> {
+pub(crate) fn public_of(private: &[u8; 32]) -> alloc::vec::Vec<u8> {
     G1::mul_generator(&Scalar::decode(private).expect("below the order")).encode().into()
+}
+
+/// Returns H1 of an identity, encoded.
+#[cfg(test)]
+pub(crate) fn h1_of(parameters: &IdentityParameters, identity: &Identity) -> [u8; G1_LEN] {
+    Authority::new(parameters).expect("valid parameters").h1(identity, parameters.epoch()).encode()
+}
+
+/// Returns H2 of an identity, encoded.
+#[cfg(test)]
+pub(crate) fn h2_of(parameters: &IdentityParameters, identity: &Identity) -> [u8; G2_LEN] {
+    Authority::new(parameters).expect("valid parameters").h2(identity, parameters.epoch()).encode()
 }
 
 #[cfg(test)]

@@ -26,6 +26,9 @@ const VERSION: u8 = 1;
 /// The longest file that is read, in bytes.
 pub const MAX_FILE: usize = 0x2_0000;
 
+/// More bytes than a key takes without its peers: four fields of at most 255 bytes, with their lengths.
+const MAX_KEY: usize = 1_100;
+
 /// Why a file is not read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -42,6 +45,10 @@ pub enum FileError {
     WrongKey,
     /// The program was compiled without the algorithm.
     UnsupportedAlgorithm,
+    /// The public part of a peer's key is invalid.
+    KnownPeer,
+    /// The peers take more than 65,535 bytes.
+    TooManyPeers,
 }
 
 /// The content of a key file.
@@ -113,34 +120,37 @@ impl AnyKey {
 }
 
 impl KeyFile<AnyKey> {
-    /// Writes the file. It contains the private key.
-    pub fn to_pem(&self) -> Zeroizing<String> {
-        let mut content = Zeroizing::new(Vec::with_capacity(1024)); // grows for many peers, after the private key
+    /// Writes the file. It contains the private key. Fails if a peer has an invalid public part, or if there are too many
+    /// peers for one file.
+    pub fn to_pem(&self) -> Result<Zeroizing<String>, FileError> {
         let key = self.key.as_key();
+        let mut peers = Vec::new();
+        for (identity, public_part) in &self.known_peers {
+            check_peer(key.parameters(), identity, public_part)?;
+            push(&mut peers, identity.encoded());
+            push(&mut peers, public_part);
+        }
+        let len = u16::try_from(peers.len()).map_err(|_| FileError::TooManyPeers)?;
+        // Large enough: a vector that grows leaves a copy of the private key behind.
+        let mut content = Zeroizing::new(Vec::with_capacity(MAX_KEY + peers.len()));
         content.push(VERSION);
         push(&mut content, &key.parameters().encode());
         push(&mut content, key.identity().encoded());
         push(&mut content, key.public_part());
         push(&mut content, &self.key.private());
-        let mut peers = Vec::new();
-        for (identity, public_part) in &self.known_peers {
-            push(&mut peers, identity.encoded());
-            push(&mut peers, public_part);
-        }
-        let len = u16::try_from(peers.len()).unwrap_or(u16::MAX);
-        content.reserve_exact(2 + usize::from(len));
         content.extend_from_slice(&len.to_be_bytes());
-        content.extend_from_slice(&peers[..len.into()]);
-        Zeroizing::new(encode(KEY, &content))
+        content.extend_from_slice(&peers);
+        Ok(Zeroizing::new(encode(KEY, &content)))
     }
 
     /// Reads a file, and checks that the private key belongs to the identity and the parameters.
     pub fn from_pem(pem: &str) -> Result<Self, FileError> {
-        let content = Zeroizing::new(decode(KEY, pem)?);
+        let content = decode(KEY, pem)?;
         let mut rest = &content[1..];
         let parameters = IdentityParameters::decode(field(&mut rest)?).ok_or(FileError::Malformed)?;
         let identity = Identity::decode(field(&mut rest)?).map_err(|_| FileError::Malformed)?;
         let (public_part, private) = (field(&mut rest)?, field(&mut rest)?);
+        let key = AnyKey::new(parameters, identity, public_part, private)?;
         let (len, mut peers) = rest.split_first_chunk().ok_or(FileError::Malformed)?;
         if usize::from(u16::from_be_bytes(*len)) != peers.len() {
             return Err(FileError::Malformed);
@@ -149,12 +159,10 @@ impl KeyFile<AnyKey> {
         while !peers.is_empty() {
             let identity = Identity::decode(field(&mut peers)?).map_err(|_| FileError::Malformed)?;
             let public_part = field(&mut peers)?;
-            if public_part.len() != parameters.algorithm().public_part_len() || public_part.is_empty() {
-                return Err(FileError::Malformed);
-            }
+            check_peer(key.as_key().parameters(), &identity, public_part)?;
             known_peers.push((identity, public_part.into()));
         }
-        Ok(Self { key: AnyKey::new(parameters, identity, public_part, private)?, known_peers })
+        Ok(Self { key, known_peers })
     }
 
     /// Returns the content for a configuration.
@@ -174,10 +182,24 @@ pub fn parameters_to_pem(parameters: &IdentityParameters) -> String {
     encode(PARAMETERS, &[&[VERSION], &parameters.encode()[..]].concat())
 }
 
-/// Reads parameters. Whether the authority's key is a point is checked when it is used.
+/// Reads parameters, and checks that the authority's key is a point.
 pub fn parameters_from_pem(pem: &str) -> Result<IdentityParameters, FileError> {
     let content = decode(PARAMETERS, pem)?;
-    IdentityParameters::decode(&content[1..]).ok_or(FileError::Malformed)
+    let parameters = IdentityParameters::decode(&content[1..]).ok_or(FileError::Malformed)?;
+    let is_valid = match parameters.algorithm() {
+        #[cfg(feature = "bls12381")]
+        IdentityAlgorithm::Bls12381 => bls12381::is_valid(&parameters),
+        IdentityAlgorithm::Ristretto255 => ristretto255::is_valid(&parameters),
+        _ => return Err(FileError::UnsupportedAlgorithm),
+    };
+    is_valid.then_some(parameters).ok_or(FileError::Malformed)
+}
+
+/// Checks that a public part gives a peer a valid public key. With id3dh-bls12381 there are none.
+fn check_peer(parameters: &IdentityParameters, identity: &Identity, public_part: &[u8]) -> Result<(), FileError> {
+    let is_ristretto = parameters.algorithm() == IdentityAlgorithm::Ristretto255;
+    let is_valid = is_ristretto && ristretto255::is_public_part(parameters, identity, public_part);
+    is_valid.then_some(()).ok_or(FileError::KnownPeer)
 }
 
 impl Generator {
@@ -244,7 +266,7 @@ impl Generator {
 
     /// Reads the file of a generator.
     pub fn from_pem(pem: &str) -> Result<Self, FileError> {
-        Self::from_bytes(&Zeroizing::new(decode(SECRET, pem)?))
+        Self::from_bytes(&decode(SECRET, pem)?)
     }
 }
 
@@ -266,11 +288,12 @@ fn encode(label: &str, content: &[u8]) -> String {
 }
 
 /// Returns the content of a block with at least its version.
-fn decode(label: &'static str, pem: &str) -> Result<Vec<u8>, FileError> {
+fn decode(label: &'static str, pem: &str) -> Result<Zeroizing<Vec<u8>>, FileError> {
     if pem.len() > MAX_FILE {
         return Err(FileError::Pem);
     }
     let (found, content) = pem_rfc7468::decode_vec(pem.as_bytes()).map_err(|_| FileError::Pem)?;
+    let content = Zeroizing::new(content); // also if it is the secret of another file
     if found != label {
         return Err(FileError::Label(label));
     }
@@ -288,6 +311,8 @@ impl fmt::Display for FileError {
             Self::Malformed => "its content is damaged: make it again",
             Self::WrongKey => "the private key does not belong to the identity and the parameters in it",
             Self::UnsupportedAlgorithm => "this program was compiled without its algorithm",
+            Self::KnownPeer => "the public part of a peer's key is invalid: extract that key again",
+            Self::TooManyPeers => "the public parts of peers take more than 65,535 bytes: leave some of them out",
         })
     }
 }

@@ -38,6 +38,8 @@ pub enum IssueError {
     NotBlinded,
     /// The request is for other parameters than those of this epoch.
     OtherParameters,
+    /// The epoch has the highest number that there is.
+    LastEpoch,
     /// The source of randomness failed, or this program was compiled without the algorithm.
     Crypto(CryptoError),
 }
@@ -80,15 +82,20 @@ impl Generator {
     }
 
     /// Begins the next epoch with the same secret. Keys of the old epoch do not work with those of the new one.
-    pub fn rotate(&mut self, not_after: u64) {
-        self.parameters = self.secrets.parameters(self.parameters.epoch().wrapping_add(1), not_after);
+    pub fn rotate(&mut self, not_after: u64) -> Result<(), IssueError> {
+        self.parameters = self.secrets.parameters(self.next_epoch()?, not_after);
+        Ok(())
     }
 
     /// Begins the next epoch with a new secret, for when the old one may be known to somebody.
     pub fn rekey(&mut self, not_after: u64, rng: &mut dyn Rng) -> Result<(), IssueError> {
-        self.secrets = Secrets::generate(self.parameters.algorithm(), rng)?;
-        self.rotate(not_after);
+        *self = Self::new(self.parameters.algorithm(), self.next_epoch()?, not_after, rng)?;
         Ok(())
+    }
+
+    /// An epoch never comes again: with the same secret, its old keys would be valid once more.
+    fn next_epoch(&self) -> Result<u32, IssueError> {
+        self.parameters.epoch().checked_add(1).ok_or(IssueError::LastEpoch)
     }
 }
 
@@ -137,9 +144,13 @@ impl fmt::Display for IssueError {
             Self::OtherParameters => {
                 "the request is for other parameters: make it with those that the generator has now"
             }
+            Self::LastEpoch => "the generator has had all epochs that there are: make a new generator",
             Self::Crypto(error) => return write!(f, "{error}"),
         })
     }
 }
 
 impl core::error::Error for IssueError {}
+
+#[cfg(all(test, feature = "bls12381"))]
+mod tests;

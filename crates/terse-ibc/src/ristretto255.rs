@@ -68,12 +68,12 @@ fn point(bytes: &[u8]) -> Option<RistrettoPoint> {
     (!point.is_identity()).then_some(point)
 }
 
-/// Decodes a scalar below the order.
+/// Decodes a scalar below the order, and not zero.
 pub(crate) fn scalar(bytes: &[u8]) -> Option<Zeroizing<Scalar>> {
     let mut bytes: [u8; LEN] = bytes.try_into().ok()?;
     let scalar = Option::from(Scalar::from_canonical_bytes(bytes)).map(Zeroizing::new);
     bytes.zeroize();
-    scalar
+    scalar.filter(|scalar| **scalar != Scalar::ZERO)
 }
 
 /// `H(ID, r)`
@@ -96,6 +96,17 @@ fn public_key(
 ) -> Option<RistrettoPoint> {
     let public = point(public_part)? + hash(parameters, identity, public_part) * authority;
     (!public.is_identity()).then_some(public)
+}
+
+/// Whether the authority's key in parameters of this algorithm is a point.
+pub(crate) fn is_valid(parameters: &IdentityParameters) -> bool {
+    point(parameters.authority_key()).is_some()
+}
+
+/// Whether `public_part` gives `identity` a valid public key.
+pub(crate) fn is_public_part(parameters: &IdentityParameters, identity: &Identity, public_part: &[u8]) -> bool {
+    let authority = point(parameters.authority_key());
+    authority.and_then(|authority| public_key(parameters, &authority, identity, public_part)).is_some()
 }
 
 /// Encodes a term, which must not be the identity element.
@@ -307,6 +318,15 @@ impl Secrets {
 pub(crate) fn public_of(private: &[u8; LEN]) -> Vec<u8> {
     let private = scalar(private).expect("below the order");
     RistrettoPoint::mul_base(&private).compress().to_bytes().into()
+}
+
+/// Returns the encoded public key of a key.
+#[cfg(all(test, feature = "bls12381"))]
+pub(crate) fn public_key_of(key: &dyn IdentityKey) -> Vec<u8> {
+    let parameters = key.parameters();
+    let authority = point(parameters.authority_key()).expect("a point");
+    let public = public_key(parameters, &authority, key.identity(), key.public_part()).expect("a valid key");
+    public.compress().to_bytes().into()
 }
 
 #[cfg(all(test, feature = "bls12381"))]

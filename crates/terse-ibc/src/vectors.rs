@@ -11,6 +11,7 @@ use terse_tls::identity::{Identity, IdentityAlgorithm};
 
 use crate::Generator;
 use crate::files::AnyKey;
+use crate::ristretto255::Request;
 
 /// A generator of bytes that are different and can be repeated.
 pub(crate) struct TestRng(pub(crate) u8);
@@ -30,6 +31,7 @@ pub(crate) const SECRET: [u8; 32] = [0x0b; 32];
 pub(crate) const PRF_KEY: [u8; 32] = [0x22; 32];
 pub(crate) const X: [u8; 32] = [0x0c; 32];
 pub(crate) const Y: [u8; 32] = [0x0d; 32];
+pub(crate) const U: [u8; 32] = [0x0e; 32];
 pub(crate) const EPOCH: u32 = 7;
 pub(crate) const NOT_AFTER: u64 = 4_102_444_800;
 
@@ -56,6 +58,20 @@ pub(crate) fn generator(algorithm: IdentityAlgorithm) -> Generator {
     };
     secrets[2..2 + public.len()].copy_from_slice(&public);
     Generator::from_bytes(&secrets).expect("a secret that fits its parameters")
+}
+
+/// The client's request with the secret [`U`].
+pub(crate) fn request(generator: &Generator) -> Request {
+    struct Fixed;
+    impl Rng for Fixed {
+        /// The number is 64 bytes long, least significant first, and is reduced.
+        fn fill(&mut self, out: &mut [u8]) -> Result<(), CryptoError> {
+            out.fill(0);
+            out[..U.len()].copy_from_slice(&U);
+            Ok(())
+        }
+    }
+    Request::new(generator.parameters().clone(), client(), &mut Fixed).expect("a request")
 }
 
 /// The ephemeral key of a private one.
@@ -98,9 +114,14 @@ fn lines(algorithm: IdentityAlgorithm) -> Vec<String> {
         format!("parameters     {}", hex(&parameters.encode())),
         format!("authority      {}", parameters.authority()),
     ]);
-    if !key_c.public_part().is_empty() {
+    if key_c.public_part().is_empty() {
+        lines.push(format!("H1(C)          {}", hex(&crate::bls12381::h1_of(parameters, &client()))));
+        lines.push(format!("H2(S)          {}", hex(&crate::bls12381::h2_of(parameters, &server()))));
+    } else {
         lines.push(format!("r_C            {}", hex(key_c.public_part())));
         lines.push(format!("r_S            {}", hex(key_s.public_part())));
+        lines.push(format!("pub(C)         {}", hex(&crate::ristretto255::public_key_of(&*key_c))));
+        lines.push(format!("pub(S)         {}", hex(&crate::ristretto255::public_key_of(&*key_s))));
     }
     lines.push(format!("private key C  {}", short(&private[0])));
     lines.push(format!("private key S  {}", short(&private[1])));
@@ -112,6 +133,21 @@ fn lines(algorithm: IdentityAlgorithm) -> Vec<String> {
     lines
 }
 
+/// The lines of the vector of a key that the generator does not know.
+fn issuing_lines() -> Vec<String> {
+    let generator = generator(IdentityAlgorithm::Ristretto255);
+    let request = request(&generator);
+    let blinded = request.blinded();
+    let response = generator.respond(&client(), blinded).expect("a response");
+    let key = request.finish(&response).expect("a key");
+    Vec::from([
+        format!("U              {}", hex(&blinded.0)),
+        format!("r              {}", hex(&response.public_part)),
+        format!("partial        {}", hex(&response.partial)),
+        format!("private key    {}", hex(key.private())),
+    ])
+}
+
 #[test]
 fn the_page_has_the_vectors() {
     let page =
@@ -120,4 +156,6 @@ fn the_page_has_the_vectors() {
         let expected = lines(algorithm).join("\n");
         assert!(page.contains(&expected), "{algorithm}:\n{expected}");
     }
+    let expected = issuing_lines().join("\n");
+    assert!(page.contains(&expected), "issuing:\n{expected}");
 }

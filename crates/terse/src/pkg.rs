@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use clap::{Args, Subcommand};
-use terse_ibc::Generator;
 use terse_ibc::files::{KeyFile, parameters_to_pem};
+use terse_ibc::{Generator, IssueError};
 use terse_net::OsRng;
 use terse_net::files::read_passphrase;
 use terse_pki::write_file;
@@ -142,13 +142,8 @@ pub(crate) fn run(command: PkgCommand, json: bool) -> Result<(), Failure> {
         PkgCommand::Init(init) => init.run(json),
         PkgCommand::Public(Public { pkg }) => report(pkg.load()?.0.parameters(), &[], json),
         PkgCommand::Extract(extract) => extract.run(json),
-        PkgCommand::Rotate(renew) => renew.run(json, |generator, not_after| {
-            generator.rotate(not_after);
-            Ok(())
-        }),
-        PkgCommand::Rekey(renew) => {
-            renew.run(json, |generator, not_after| generator.rekey(not_after, &mut OsRng).map_err(failed))
-        }
+        PkgCommand::Rotate(renew) => renew.run(json, Generator::rotate),
+        PkgCommand::Rekey(renew) => renew.run(json, |generator, not_after| generator.rekey(not_after, &mut OsRng)),
         PkgCommand::Deny(deny) => deny.run(json),
     }
 }
@@ -187,7 +182,8 @@ impl Extract {
             Some(out) => out,
             None => default_name(&self.identity),
         };
-        write_file(&out, file.to_pem().as_bytes(), true, self.force).map_err(failed)?;
+        let pem = file.to_pem().map_err(|error| in_file(&out, error))?;
+        write_file(&out, pem.as_bytes(), true, self.force).map_err(failed)?;
         report(generator.parameters(), &[(out, "identity key")], json)
     }
 }
@@ -210,9 +206,9 @@ fn public_part(generator: &Generator, peer: &str) -> Result<(Identity, Vec<u8>),
 }
 
 impl Renew {
-    fn run(self, json: bool, renew: impl FnOnce(&mut Generator, u64) -> Result<(), Failure>) -> Result<(), Failure> {
+    fn run(self, json: bool, renew: impl FnOnce(&mut Generator, u64) -> Result<(), IssueError>) -> Result<(), Failure> {
         let (mut generator, passphrase) = self.pkg.load()?;
-        renew(&mut generator, end_of_epoch(self.days)?)?;
+        renew(&mut generator, end_of_epoch(self.days)?).map_err(failed)?;
         let written = save(&self.pkg.pkg, &generator, passphrase.as_ref(), true)?;
         report(generator.parameters(), &written, json)
     }

@@ -179,6 +179,23 @@ fn a_secret_can_be_encrypted() {
     assert_ne!(after["authority"], before["authority"]);
 }
 
+/// A file cannot make its reader work for minutes.
+#[test]
+fn a_secret_with_too_many_iterations_is_refused() {
+    let pki = Pki::with_chain("ed25519x2");
+    pki.write("good", "correct horse\n");
+    pkg(&pki, "init --out @pkg --passphrase-file @good").object();
+    let text = fs::read(pki.path("pkg/pkg.pem")).unwrap();
+    let (label, mut der) = pem_rfc7468::decode_vec(&text).unwrap();
+    // INTEGER 600,000, and 8,388,607 in its place.
+    let (iterations, more) = ([2, 3, 0x09, 0x27, 0xc0], [2, 3, 0x7f, 0xff, 0xff]);
+    let place = der.windows(5).position(|window| window == iterations).unwrap();
+    der[place..place + 5].copy_from_slice(&more);
+    let text = pem_rfc7468::encode_string(label, pem_rfc7468::LineEnding::LF, &der).unwrap();
+    pki.write("pkg/pkg.pem", &text);
+    pkg(&pki, "public --pkg @pkg --passphrase-file @good").refused(1, &["5,000,000 iterations"]);
+}
+
 #[cfg(unix)]
 #[test]
 fn secrets_are_for_their_owner() {

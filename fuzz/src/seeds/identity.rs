@@ -29,7 +29,7 @@ fn of(keys: &Keys) -> [(&'static str, u8, Vec<u8>); 10] {
     let (parameters, public_part) = (of_client.parameters(), of_server.public_part());
     let known_peers = if public_part.is_empty() { vec![] } else { vec![(server(), public_part.to_vec())] };
     let key = generator.extract(&client()).expect("a key");
-    let key_file = KeyFile { key, known_peers }.to_pem();
+    let key_file = KeyFile { key, known_peers }.to_pem().expect("valid peers");
     let ephemeral = of_server.ephemeral(&mut SeededRng::new(8)).expect("random bytes");
     let known = KnownPeers::new(4);
     known.provide(parameters.authority(), &server(), public_part);

@@ -10,11 +10,11 @@ use core::ops::{Deref, DerefMut};
 
 use blst::{
     BLST_ERROR, blst_bendian_from_fp12, blst_bendian_from_scalar, blst_final_exp, blst_fp12, blst_hash_to_g1,
-    blst_hash_to_g2, blst_miller_loop, blst_p1, blst_p1_affine, blst_p1_affine_compress, blst_p1_affine_in_g1,
-    blst_p1_affine_is_inf, blst_p1_from_affine, blst_p1_generator, blst_p1_mult, blst_p1_to_affine, blst_p1_uncompress,
-    blst_p2, blst_p2_affine, blst_p2_affine_compress, blst_p2_affine_in_g2, blst_p2_affine_is_inf, blst_p2_from_affine,
-    blst_p2_mult, blst_p2_to_affine, blst_p2_uncompress, blst_scalar, blst_scalar_from_be_bytes,
-    blst_scalar_from_bendian, blst_sk_check,
+    blst_hash_to_g2, blst_miller_loop, blst_p1, blst_p1_affine, blst_p1_affine_compress, blst_p1_affine_generator,
+    blst_p1_affine_in_g1, blst_p1_affine_is_inf, blst_p1_from_affine, blst_p1_generator, blst_p1_mult,
+    blst_p1_to_affine, blst_p1_uncompress, blst_p2, blst_p2_affine, blst_p2_affine_compress, blst_p2_affine_in_g2,
+    blst_p2_affine_is_inf, blst_p2_from_affine, blst_p2_mult, blst_p2_to_affine, blst_p2_uncompress, blst_scalar,
+    blst_scalar_from_be_bytes, blst_scalar_from_bendian, blst_sk_check,
 };
 use zeroize::Zeroizing;
 
@@ -29,16 +29,35 @@ pub(crate) const GT_LEN: usize = 576;
 /// The number of bits of a scalar.
 const SCALAR_BITS: usize = 255;
 
-/// A value of the C library that is wiped on drop.
-struct Wiped<T: Default>(T);
+/// A struct of the C library that can be overwritten with zeros.
+///
+/// # Safety
+///
+/// The type is an array of integers: it owns nothing, and zeros are a value of it.
+unsafe trait Flat: Default {}
 
-impl<T: Default> Wiped<T> {
+// SAFETY: each is an array of `u64`.
+unsafe impl Flat for blst_p1 {}
+// SAFETY: as above.
+unsafe impl Flat for blst_p2 {}
+// SAFETY: as above.
+unsafe impl Flat for blst_p1_affine {}
+// SAFETY: as above.
+unsafe impl Flat for blst_p2_affine {}
+// SAFETY: as above.
+unsafe impl Flat for blst_fp12 {}
+
+/// A value of the C library that is wiped on drop.
+#[derive(Clone)]
+struct Wiped<T: Flat>(T);
+
+impl<T: Flat> Wiped<T> {
     fn new() -> Self {
         Self(T::default())
     }
 }
 
-impl<T: Default> Deref for Wiped<T> {
+impl<T: Flat> Deref for Wiped<T> {
     type Target = T;
 
     fn deref(&self) -> &T {
@@ -46,16 +65,15 @@ impl<T: Default> Deref for Wiped<T> {
     }
 }
 
-impl<T: Default> DerefMut for Wiped<T> {
+impl<T: Flat> DerefMut for Wiped<T> {
     fn deref_mut(&mut self) -> &mut T {
         &mut self.0
     }
 }
 
-impl<T: Default> Drop for Wiped<T> {
+impl<T: Flat> Drop for Wiped<T> {
     fn drop(&mut self) {
-        // SAFETY: `T` is one of the structs of the C library, which are arrays of integers: they own nothing, and zeros are
-        // a value of each.
+        // SAFETY: this is what `Flat` promises.
         unsafe { zeroize::zeroize_flat_type(&mut self.0) }
     }
 }
@@ -96,24 +114,26 @@ impl Scalar {
     }
 }
 
-/// A point of G1 in the subgroup of prime order, and not the identity element.
-#[derive(Clone, Default)]
-pub(crate) struct G1(blst_p1_affine);
+/// A point of G1 in the subgroup of prime order, and not the identity element. It is wiped on drop: those of a private key
+/// are secret.
+#[derive(Clone)]
+pub(crate) struct G1(Wiped<blst_p1_affine>);
 
-/// A point of G2 in the subgroup of prime order, and not the identity element.
-#[derive(Clone, Default)]
-pub(crate) struct G2(blst_p2_affine);
+/// A point of G2 in the subgroup of prime order, and not the identity element. It is wiped on drop: those of a private key
+/// are secret.
+#[derive(Clone)]
+pub(crate) struct G2(Wiped<blst_p2_affine>);
 
 impl G1 {
     /// Decodes a point: canonical, on the curve, in the subgroup, and not the identity element.
     pub(crate) fn decode(bytes: &[u8]) -> Option<Self> {
         let bytes: &[u8; G1_LEN] = bytes.try_into().ok()?;
-        let mut point = blst_p1_affine::default();
+        let mut point = Wiped::<blst_p1_affine>::new();
         // SAFETY: the input has the 48 bytes that are read; the point is on the curve if there is no error.
         let is_valid = unsafe {
-            blst_p1_uncompress(&mut point, bytes.as_ptr()) == BLST_ERROR::BLST_SUCCESS
-                && blst_p1_affine_in_g1(&point)
-                && !blst_p1_affine_is_inf(&point)
+            blst_p1_uncompress(&mut *point, bytes.as_ptr()) == BLST_ERROR::BLST_SUCCESS
+                && blst_p1_affine_in_g1(&*point)
+                && !blst_p1_affine_is_inf(&*point)
         };
         is_valid.then_some(Self(point))
     }
@@ -121,8 +141,14 @@ impl G1 {
     pub(crate) fn encode(&self) -> [u8; G1_LEN] {
         let mut bytes = [0; G1_LEN];
         // SAFETY: the output has the 48 bytes that are written.
-        unsafe { blst_p1_affine_compress(bytes.as_mut_ptr(), &self.0) };
+        unsafe { blst_p1_affine_compress(bytes.as_mut_ptr(), &*self.0) };
         bytes
+    }
+
+    /// Returns the generator.
+    pub(crate) fn generator() -> Self {
+        // SAFETY: the function returns a pointer to a constant of the library.
+        Self(Wiped(unsafe { *blst_p1_affine_generator() }))
     }
 
     /// Returns `scalar` times the generator.
@@ -135,28 +161,28 @@ impl G1 {
     pub(crate) fn mul(&self, scalar: &Scalar) -> Self {
         let mut projective = Wiped::<blst_p1>::new();
         // SAFETY: both are values of this program.
-        unsafe { blst_p1_from_affine(&mut *projective, &self.0) };
+        unsafe { blst_p1_from_affine(&mut *projective, &*self.0) };
         Self::mul_projective(&projective, scalar)
     }
 
     fn mul_projective(point: &blst_p1, scalar: &Scalar) -> Self {
-        let (mut product, mut affine) = (Wiped::<blst_p1>::new(), blst_p1_affine::default());
+        let (mut product, mut affine) = (Wiped::<blst_p1>::new(), Wiped::<blst_p1_affine>::new());
         // SAFETY: a scalar has 32 bytes, of which 255 bits are read.
         unsafe {
             blst_p1_mult(&mut *product, point, scalar.as_ptr(), SCALAR_BITS);
-            blst_p1_to_affine(&mut affine, &*product);
+            blst_p1_to_affine(&mut *affine, &*product);
         }
         Self(affine) // of prime order, and the scalar is neither zero nor the order
     }
 
     /// `hash_to_curve` of RFC 9380, which never gives the identity element in practice.
     pub(crate) fn hash(message: &[u8], dst: &[u8]) -> Self {
-        let (mut point, mut affine) = (blst_p1::default(), blst_p1_affine::default());
+        let (mut point, mut affine) = (blst_p1::default(), Wiped::<blst_p1_affine>::new());
         // SAFETY: the lengths are those of the slices; there is no augmentation, whose pointer is not read then.
         unsafe {
             let nothing = core::ptr::null();
             blst_hash_to_g1(&mut point, message.as_ptr(), message.len(), dst.as_ptr(), dst.len(), nothing, 0);
-            blst_p1_to_affine(&mut affine, &point);
+            blst_p1_to_affine(&mut *affine, &point);
         }
         Self(affine)
     }
@@ -166,12 +192,12 @@ impl G2 {
     /// Decodes a point: canonical, on the curve, in the subgroup, and not the identity element.
     pub(crate) fn decode(bytes: &[u8]) -> Option<Self> {
         let bytes: &[u8; G2_LEN] = bytes.try_into().ok()?;
-        let mut point = blst_p2_affine::default();
+        let mut point = Wiped::<blst_p2_affine>::new();
         // SAFETY: the input has the 96 bytes that are read; the point is on the curve if there is no error.
         let is_valid = unsafe {
-            blst_p2_uncompress(&mut point, bytes.as_ptr()) == BLST_ERROR::BLST_SUCCESS
-                && blst_p2_affine_in_g2(&point)
-                && !blst_p2_affine_is_inf(&point)
+            blst_p2_uncompress(&mut *point, bytes.as_ptr()) == BLST_ERROR::BLST_SUCCESS
+                && blst_p2_affine_in_g2(&*point)
+                && !blst_p2_affine_is_inf(&*point)
         };
         is_valid.then_some(Self(point))
     }
@@ -179,49 +205,33 @@ impl G2 {
     pub(crate) fn encode(&self) -> [u8; G2_LEN] {
         let mut bytes = [0; G2_LEN];
         // SAFETY: the output has the 96 bytes that are written.
-        unsafe { blst_p2_affine_compress(bytes.as_mut_ptr(), &self.0) };
+        unsafe { blst_p2_affine_compress(bytes.as_mut_ptr(), &*self.0) };
         bytes
     }
 
     /// Returns `scalar` times this point, which takes the same time for each scalar.
     pub(crate) fn mul(&self, scalar: &Scalar) -> Self {
         let (mut point, mut product) = (Wiped::<blst_p2>::new(), Wiped::<blst_p2>::new());
-        let mut affine = blst_p2_affine::default();
+        let mut affine = Wiped::<blst_p2_affine>::new();
         // SAFETY: all are values of this program, and a scalar has 32 bytes, of which 255 bits are read.
         unsafe {
-            blst_p2_from_affine(&mut *point, &self.0);
+            blst_p2_from_affine(&mut *point, &*self.0);
             blst_p2_mult(&mut *product, &*point, scalar.as_ptr(), SCALAR_BITS);
-            blst_p2_to_affine(&mut affine, &*product);
+            blst_p2_to_affine(&mut *affine, &*product);
         }
         Self(affine)
     }
 
     /// `hash_to_curve` of RFC 9380, which never gives the identity element in practice.
     pub(crate) fn hash(message: &[u8], dst: &[u8]) -> Self {
-        let (mut point, mut affine) = (blst_p2::default(), blst_p2_affine::default());
+        let (mut point, mut affine) = (blst_p2::default(), Wiped::<blst_p2_affine>::new());
         // SAFETY: the lengths are those of the slices; there is no augmentation, whose pointer is not read then.
         unsafe {
             let nothing = core::ptr::null();
             blst_hash_to_g2(&mut point, message.as_ptr(), message.len(), dst.as_ptr(), dst.len(), nothing, 0);
-            blst_p2_to_affine(&mut affine, &point);
+            blst_p2_to_affine(&mut *affine, &point);
         }
         Self(affine)
-    }
-}
-
-/// Points of a private key are secret.
-impl Drop for G1 {
-    fn drop(&mut self) {
-        // SAFETY: the struct is an array of integers, of which zeros are a value.
-        unsafe { zeroize::zeroize_flat_type(&mut self.0) }
-    }
-}
-
-/// Points of a private key are secret.
-impl Drop for G2 {
-    fn drop(&mut self) {
-        // SAFETY: the struct is an array of integers, of which zeros are a value.
-        unsafe { zeroize::zeroize_flat_type(&mut self.0) }
     }
 }
 
@@ -231,7 +241,7 @@ pub(crate) fn pairing(p: &G1, q: &G2) -> Zeroizing<[u8; GT_LEN]> {
     let mut bytes = Zeroizing::new([0; GT_LEN]);
     // SAFETY: all are values of this program, and the output has the 576 bytes that are written.
     unsafe {
-        blst_miller_loop(&mut *product, &q.0, &p.0);
+        blst_miller_loop(&mut *product, &*q.0, &*p.0);
         blst_final_exp(&mut *element, &*product);
         blst_bendian_from_fp12(bytes.as_mut_ptr(), &*element);
     }

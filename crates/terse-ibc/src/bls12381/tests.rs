@@ -62,6 +62,8 @@ fn everything_agrees_with_another_implementation() {
     let affine2 = |point: G2Projective| G2Affine::from(point);
     let generator = generator(ALGORITHM);
     assert_eq!(generator.parameters().authority_key(), authority);
+    assert_eq!(h1_of(generator.parameters(), &client()), affine1(h1(&id_c, &authority)).to_compressed());
+    assert_eq!(h2_of(generator.parameters(), &server()), affine2(h2(&id_s, &authority)).to_compressed());
     // The private keys.
     let (sk_c, sk_s) = (affine2(h2(&id_c, &authority) * s), affine2(h2(&id_s, &authority) * s));
     let tk_c = affine1(h1(&id_c, &authority) * s);
@@ -101,7 +103,7 @@ fn every_input_changes_the_terms() {
     // The static term of a server is made of other hashes.
     changed(&[0, 1, 2], terms_of(&*key_c, IdentityRole::Server, &X, peer(&server(), &ek_s)));
     let mut next = generator.clone();
-    next.rotate(NOT_AFTER);
+    next.rotate(NOT_AFTER).expect("another epoch");
     let next_c = next.issue(&client()).expect("a key");
     changed(&[0, 1, 2], terms_of(&*next_c, IdentityRole::Client, &X, peer(&server(), &ek_s)));
     next.rekey(NOT_AFTER, &mut TestRng(3)).expect("a secret");
@@ -118,6 +120,20 @@ fn outside_of_g1() -> [u8; 48] {
     });
     let is_outside = |bytes: &[u8; 48]| {
         let point = Option::<G1Affine>::from(G1Affine::from_compressed_unchecked(bytes));
+        point.is_some_and(|point| bool::from(point.is_on_curve()) && !bool::from(point.is_torsion_free()))
+    };
+    candidates.into_iter().find(is_outside).expect("nearly all points are outside")
+}
+
+/// The same in G2, with the first coefficient of x.
+fn outside_of_g2() -> [u8; 96] {
+    let candidates = (0..=255_u8).map(|byte| {
+        let mut bytes = [0; 96];
+        (bytes[0], bytes[95]) = (0x80, byte);
+        bytes
+    });
+    let is_outside = |bytes: &[u8; 96]| {
+        let point = Option::<G2Affine>::from(G2Affine::from_compressed_unchecked(bytes));
         point.is_some_and(|point| bool::from(point.is_on_curve()) && !bool::from(point.is_torsion_free()))
     };
     candidates.into_iter().find(is_outside).expect("nearly all points are outside")
@@ -173,8 +189,15 @@ fn keys_that_do_not_belong_together_are_refused() {
     assert!(new(&[&of_client[..96], &of_server[96..]].concat()).is_none(), "another tk");
     assert!(new(&[&of_server[..96], &of_client[96..]].concat()).is_none(), "another sk");
     assert!(new(&of_client[..143]).is_none());
-    let outside = [&of_client[..96], &outside_of_g1()].concat();
-    assert!(new(&outside).is_none());
+    assert!(new(&[&of_client[..96], &outside_of_g1()].concat()).is_none());
+    // Each with a reason of its own: outside of the subgroup, the point at infinity, x above the modulus.
+    let (mut infinity, mut not_canonical) = ([0; 96], [0xff; 96]);
+    (infinity[0], not_canonical[0]) = (0xc0, 0x9f);
+    assert!(G2::decode(&of_client[..96]).is_some());
+    for bad in [outside_of_g2(), infinity, not_canonical] {
+        assert!(G2::decode(&bad).is_none(), "{bad:02x?}");
+        assert!(new(&[&bad, &of_client[96..]].concat()).is_none());
+    }
     let other = IdentityParameters::new(IdentityAlgorithm::Ristretto255, &[1; 32], 1, 1).expect("the right length");
     assert!(BlsKey::new(other, client(), &of_client[..]).is_none());
 }

@@ -5,7 +5,9 @@ use proptest::prelude::*;
 use super::*;
 use crate::Generator;
 use crate::files::AnyKey;
-use crate::vectors::{EPOCH, NOT_AFTER, PRF_KEY, SECRET, TestRng, X, Y, client, ephemeral as fixed, generator, server};
+use crate::vectors::{
+    EPOCH, NOT_AFTER, PRF_KEY, SECRET, TestRng, U, X, Y, client, ephemeral as fixed, generator, request, server,
+};
 
 const ALGORITHM: IdentityAlgorithm = IdentityAlgorithm::Ristretto255;
 
@@ -74,19 +76,60 @@ fn every_input_changes_the_terms() {
     changed(&[2, 3], terms_of(&*key_c, IdentityRole::Client, &X, peer(&*key_s, &public(&X))));
     changed(&[1, 2], terms_of(&*key_c, IdentityRole::Server, &X, peer(&*key_s, &ek_s)));
     let mut next = generator.clone();
-    next.rotate(NOT_AFTER);
+    next.rotate(NOT_AFTER).expect("another epoch");
     let next_c = next.issue(&client()).expect("a key");
     changed(&[0, 1, 2], terms_of(&*next_c, IdentityRole::Client, &X, peer(&*key_s, &ek_s)));
 }
 
-/// The first is no square, the second is not canonical, the third is the identity element; then lengths.
+/// From the discrete logarithms, as above: U = u·B, r = (u + k)·B, and sk = u + k + H·s.
+#[test]
+fn issuing_agrees_with_the_discrete_logarithms() {
+    let decode = |bytes| Scalar::from_canonical_bytes(bytes).expect("below the order");
+    let (s, u) = (decode(SECRET), decode(U));
+    let base = |scalar: Scalar| (scalar * curve25519_dalek::constants::RISTRETTO_BASEPOINT_POINT).compress().to_bytes();
+    let (authority, blinded) = (base(s), base(u));
+    let hashed = [&[3, 0, 8, 2, 0, 0, 0, 0, 0, 0, 1][..], &[0, 0, 0, EPOCH as u8]].concat();
+    let mut mac = <Hmac<Sha512> as KeyInit>::new_from_slice(&PRF_KEY).expect("any length");
+    mac.update(&[&[32][..], b"TERSE-ID3DH-V01-RISTRETTO255-PRF", &authority, &hashed, &blinded].concat());
+    let k = Scalar::from_bytes_mod_order_wide(&mac.finalize().into_bytes().into());
+    let r = base(u + k);
+    let h = Sha512::digest([&[30][..], b"TERSE-ID3DH-V01-RISTRETTO255-H", &authority, &hashed, &r].concat());
+    let partial = k + Scalar::from_bytes_mod_order_wide(&h.into()) * s;
+
+    let generator = generator(ALGORITHM);
+    let request = request(&generator);
+    assert_eq!(request.blinded(), Blinded(blinded));
+    let response = generator.respond(&client(), request.blinded()).expect("a response");
+    assert_eq!((response.public_part, response.partial), (r, partial.to_bytes()));
+    let key = request.finish(&response).expect("a key");
+    assert_eq!((key.public_part(), *key.private()), (&r[..], (u + partial).to_bytes()));
+    assert_eq!(public_key_of(&key), base(u + partial));
+}
+
+/// Not below the modulus, negative, and those for which there is no point (as in RFC 9496, A.2); the identity element; then
+/// lengths.
 #[test]
 fn bad_points_are_refused() {
     let generator = generator(ALGORITHM);
     let (key, key_s) = (generator.issue(&client()).expect("a key"), generator.issue(&server()).expect("a key"));
     let good = public(&Y);
     let not_canonical = [&[0xed][..], &[0xff; 30], &[0x7f]].concat();
-    let bad: [&[u8]; 6] = [&[0xff; 32], &not_canonical, &[0; 32], &good[..31], &[&good[..], &[0]].concat(), &[]];
+    let mut negative = [0; 32];
+    negative[0] = 1;
+    let no_point = (0..64_u8).map(|byte| [&[2 * byte][..], &[0; 31]].concat()).find(|bytes| {
+        let bytes: [u8; 32] = bytes[..].try_into().expect("32 bytes");
+        CompressedRistretto(bytes).decompress().is_none()
+    });
+    let bad: [&[u8]; 8] = [
+        &[0xff; 32],
+        &not_canonical,
+        &negative,
+        &no_point.expect("most are none"),
+        &[0; 32],
+        &good[..31],
+        &[&good[..], &[0]].concat(),
+        &[],
+    ];
     for bad in bad {
         let own = fixed(ALGORITHM, &X);
         let ephemeral = peer(&*key_s, bad);

@@ -77,7 +77,7 @@ fn an_unknown_authority() {
 fn another_epoch() {
     let keys = IdentityKeys::new(RISTRETTO255, 5);
     let mut next = keys.generator.clone();
-    next.rotate(identity::NOT_AFTER);
+    next.rotate(identity::NOT_AFTER).expect("another epoch");
     let renewed = next.issue(&identity::client()).expect("a key");
     let old = with(setup(RISTRETTO255), |client, server| {
         *client = ClientIdentity::new(renewed.clone());
