@@ -208,6 +208,9 @@ impl Mode {
     /// The modes with certificates, which peers are compared in.
     pub const ALL: [Self; 6] = [Self::Full, Self::Resumed, Self::Kept, Self::Rfc7924, Self::Bithac, Self::Compact];
 
+    /// The modes without certificates, which `terse-bench identity` compares.
+    pub const WITHOUT_CERTIFICATES: [Self; 3] = [Self::Psk, Self::Identity, Self::IdentityBls12381];
+
     /// Returns the mode that the handshake of a first connection reports.
     #[must_use]
     pub const fn first(self) -> Self {
