@@ -55,7 +55,7 @@ impl Stack for Terse {
     }
 
     fn has(&self, setting: Setting) -> bool {
-        let is_13 = matches!(setting.mode, Mode::Kept | Mode::Identity | Mode::IdentityBls12381);
+        let is_13 = matches!(setting.mode, Mode::Kept | Mode::Psk | Mode::Identity | Mode::IdentityBls12381);
         let is_there = !is_13 || setting.version.is_13();
         is_there && (self.acknowledges || (setting.version, setting.mode) == (Version::Dtls13, Mode::Full))
     }
