@@ -2,13 +2,15 @@
 
 use alloc::sync::Arc;
 use core::net::SocketAddr;
+use core::sync::atomic::{AtomicUsize, Ordering};
 
 use terse_testkit::identity;
 use terse_testkit::pair::{Side, at};
 use terse_testkit::pki::server_address;
 use terse_testkit::rng::SeededRng;
 use terse_testkit::setup::Setup;
-use terse_tls::identity::IdentityAlgorithm;
+use terse_tls::crypto::{CryptoError, EphemeralKey, IdentityKey, IdentityPeer, IdentityRole, IdentityTerms, Rng};
+use terse_tls::identity::{Identity, IdentityAlgorithm, IdentityParameters};
 use terse_tls::{
     ClientIdentity, Connection, Endpoint, EndpointEvent, EndpointLimits, Error, ExtensionType, HandshakeType,
     PeerMisbehaved, ServerIdentity,
@@ -151,3 +153,65 @@ const HELLO_RETRY_REQUEST: [u8; 32] = [
     0xcf, 0x21, 0xad, 0x74, 0xe5, 0x9a, 0x61, 0x11, 0xbe, 0x1d, 0x8c, 0x02, 0x1e, 0x65, 0xb8, 0x91, 0xc2, 0xa2, 0x11,
     0x16, 0x7a, 0xbb, 0x8c, 0x5e, 0x07, 0x9e, 0x09, 0xe2, 0xc8, 0xa8, 0x33, 0x9c,
 ];
+
+/// A key that counts the operations in its group.
+struct Counting {
+    key: Arc<dyn IdentityKey>,
+    operations: Arc<AtomicUsize>,
+}
+
+impl IdentityKey for Counting {
+    fn parameters(&self) -> &IdentityParameters {
+        self.key.parameters()
+    }
+
+    fn identity(&self) -> &Identity {
+        self.key.identity()
+    }
+
+    fn public_part(&self) -> &[u8] {
+        self.key.public_part()
+    }
+
+    fn ephemeral(&self, rng: &mut dyn Rng) -> Result<EphemeralKey, CryptoError> {
+        self.operations.fetch_add(1, Ordering::Relaxed);
+        self.key.ephemeral(rng)
+    }
+
+    fn terms(
+        &self,
+        role: IdentityRole,
+        ephemeral: &EphemeralKey,
+        peer: IdentityPeer<'_>,
+    ) -> Result<IdentityTerms, CryptoError> {
+        self.operations.fetch_add(1, Ordering::Relaxed);
+        self.key.terms(role, ephemeral, peer)
+    }
+}
+
+/// Whoever sends ClientHellos from addresses of others makes the server compute nothing in a group.
+#[test]
+fn a_server_computes_in_no_group_before_the_cookie() {
+    for algorithm in IdentityAlgorithm::ALL {
+        for (limits, expected) in [(EndpointLimits::default(), 0), (EndpointLimits::default().require_cookie(false), 2)]
+        {
+            let setup = in_datagrams(setup(algorithm));
+            let (client, ..) = setup.identities.as_ref().expect("identities");
+            let operations = Arc::new(AtomicUsize::new(0));
+            let key = identity::IdentityKeys::shared(algorithm).server.clone();
+            let counting: Arc<dyn IdentityKey> = Arc::new(Counting { key, operations: operations.clone() });
+            let (mut of_client, mut of_server) = (setup.client.clone(), setup.server.clone());
+            of_client.identity(client.clone());
+            of_server.identity(ServerIdentity::new([counting]));
+            let mut rng = SeededRng::new(1);
+            let mut endpoint = Endpoint::new(Arc::new(of_server.build().unwrap()), limits, &mut rng).unwrap();
+            let of_client = Arc::new(of_client.build().unwrap());
+            let mut client = Connection::client(of_client, server_address(), at(0), &mut rng).unwrap();
+            let mut buffer = [0; 2048];
+            let len = client.poll_transmit(at(0), &mut buffer).expect("a ClientHello");
+            endpoint.handle_datagram(at(0), &mut rng, SocketAddr::from(([192, 0, 2, 1], 4000)), &mut buffer[..len]);
+            assert!(endpoint.poll_transmit(at(0), &mut buffer).is_some(), "the server answers");
+            assert_eq!(operations.load(Ordering::Relaxed), expected, "{algorithm}");
+        }
+    }
+}
