@@ -5,8 +5,8 @@ use std::io::ErrorKind;
 
 use terse_tls::crypto::CryptoError;
 use terse_tls::{
-    AlertDescription, CertificateError, Error, IdentityRefused, InvalidMessage, PeerIncompatible, PeerMisbehaved,
-    StapleError,
+    AlertDescription, ApiMisuse, CertificateError, Error, IdentityRefused, InvalidMessage, PeerIncompatible,
+    PeerMisbehaved, StapleError,
 };
 
 use crate::{NetError, NoAnswer};
@@ -50,6 +50,9 @@ fn advice(error: &NetError) -> Option<&'static str> {
     match error {
         NetError::Tls(Error::Certificate(error)) => certificate_advice(error),
         NetError::Tls(Error::Identity(error)) => identity_advice(*error),
+        NetError::Tls(Error::ApiMisuse(ApiMisuse::NoExpectedIdentity)) => {
+            Some("name it (terse client --peer-identity), or give the server's DNS name (--server-name)")
+        }
         NetError::Tls(Error::AlertReceived(alert)) => alert_advice(*alert),
         NetError::Tls(Error::PeerIncompatible(error)) => incompatible_advice(error),
         NetError::Tls(Error::InvalidMessage(InvalidMessage::UnknownContentType)) => {

@@ -156,7 +156,7 @@ fn the_server_has_the_identity_that_is_expected() {
     client(&pki, &server, "--peer-identity device:other").refused(1, &["identity"]);
     client(&pki, &server, "--peer-identity other").refused(2, &["dns:NAME"]);
     let nameless = format!("client --connect {} --json --identity-key @client.id", server.address);
-    run(pki.command(&nameless, "")).refused(1, &["say which identity"]);
+    run(pki.command(&nameless, "")).refused(1, &["say which identity", "--peer-identity"]);
 }
 
 #[test]
