@@ -20,7 +20,11 @@ pub(super) const LAYERS: [Layer; 5] = [
 pub(super) const PAPER: RGBColor = RGBColor(192, 0, 0);
 
 const BAR: f64 = 0.72;
-const SIZE: (u32, u32) = (1000, 380);
+const SIZE: (u32, u32) = (1000, 420);
+
+/// The most bars whose names fit beside each other; more of them stand upright, in a space of this height.
+const MOST_ACROSS: usize = 10;
+const NAMES: u32 = 88;
 
 type Chart<'a, 'b> = ChartContext<'a, SVGBackend<'b>, Cartesian2d<RangedCoordf64, RangedCoordf64>>;
 type Drawn = Result<String, Box<dyn core::error::Error>>;
@@ -104,10 +108,11 @@ fn draw(
         let area = SVGBackend::with_string(&mut svg, SIZE).into_drawing_area();
         area.fill(&WHITE)?;
         let places = places(rows);
+        let turned = rows.len() > MOST_ACROSS;
         let width = places.last().map_or(1.0, |last| last + 1.3);
         let mut chart = ChartBuilder::on(&area)
             .margin(10)
-            .x_label_area_size(44)
+            .x_label_area_size(if turned { NAMES + 30 } else { 44 })
             .y_label_area_size(70)
             .build_cartesian_2d(-0.3..width, 0.0..highest)?;
         chart
@@ -121,13 +126,16 @@ fn draw(
             .draw()?;
         for (row, left) in rows.iter().zip(&places) {
             bar(&mut chart, row, *left)?;
-            below(&area, &chart, *left + BAR / 2.0, 14, row.mode.name())?;
+            let name = if turned { upwards(13) } else { centred(13) };
+            below(&area, &chart, (*left + BAR / 2.0, 14), row.mode.name(), &name)?;
         }
         for group in rows.iter().zip(&places).collect::<Vec<_>>().chunk_by(|(a, _), (b, _)| a.mtu == b.mtu) {
             if let [(first, from), ..] = group
                 && let Some((_, to)) = group.last()
             {
-                below(&area, &chart, (*from + **to + BAR) / 2.0, 32, &format!("MTU {} B", first.mtu))?;
+                let down = if turned { NAMES as i32 + 18 } else { 32 };
+                let middle = (*from + **to + BAR) / 2.0;
+                below(&area, &chart, (middle, down), &format!("MTU {} B", first.mtu), &centred(13))?;
             }
         }
         area.present()?;
@@ -160,18 +168,25 @@ fn label(chart: &mut Chart<'_, '_>, left: f64, top: f64, text: &str) -> Result<(
 fn below(
     area: &DrawingArea<SVGBackend<'_>, plotters::coord::Shift>,
     chart: &Chart<'_, '_>,
-    x: f64,
-    down: i32,
+    (x, down): (f64, i32),
     text: &str,
+    style: &TextStyle<'_>,
 ) -> Result<(), Box<dyn core::error::Error>> {
     let (x, y) = chart.plotting_area().map_coordinate(&(x, 0.0));
-    area.draw_text(text, &centred(13), (x, y + down - 6))?;
+    area.draw_text(text, style, (x, y + down - 6))?;
     Ok(())
 }
 
 fn centred(size: u32) -> TextStyle<'static> {
     use plotters::style::text_anchor::{HPos, Pos, VPos};
     TextStyle::from(("sans-serif", size).into_font()).color(&BLACK).pos(Pos::new(HPos::Center, VPos::Top))
+}
+
+/// The style of names that stand upright below their bars.
+fn upwards(size: u32) -> TextStyle<'static> {
+    use plotters::style::text_anchor::{HPos, Pos, VPos};
+    let style = TextStyle::from(("sans-serif", size).into_font().transform(FontTransform::Rotate270)).color(&BLACK);
+    style.pos(Pos::new(HPos::Right, VPos::Center))
 }
 
 /// Formats 12345 as `12,345`.
