@@ -9,7 +9,7 @@ use alloc::vec::Vec;
 use pki_types::ServerName;
 
 use crate::cache::{ClientCache, Scope, ServerCache};
-use crate::cert::{Credential, Suited, Trust};
+use crate::cert::{Credential, SuitableCredentials, Trust};
 use crate::crypto::CryptoProvider;
 use crate::error::{ApiMisuse, IdentityRefused};
 use crate::resume::{ClientResumption, ExternalPsk, PskStore, ServerEarlyData, ServerResumption};
@@ -281,7 +281,7 @@ impl Configuration for ServerConfig {
 }
 
 fn check_credentials(credentials: &[Credential]) -> Result<(), ApiMisuse> {
-    if credentials.len() > Suited::MAX { Err(ApiMisuse::TooManyCredentials) } else { Ok(()) }
+    if credentials.len() > SuitableCredentials::MAX { Err(ApiMisuse::TooManyCredentials) } else { Ok(()) }
 }
 
 /// Whether a server asks clients for a certificate.

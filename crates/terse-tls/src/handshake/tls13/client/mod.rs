@@ -274,12 +274,12 @@ impl ExpectCertificate {
         let of_chains = request.extensions.get()?.map(|SignatureAlgorithmsCert(schemes)| schemes);
         let SentClientHello { config, .. } = &self.hello;
         let of_chains = of_chains.as_ref().unwrap_or(&schemes);
-        let suited = credentials::suited(&config.common, &config.credentials, authorities, of_chains);
+        let suitable = credentials::suitable(&config.common, &config.credentials, authorities, of_chains);
         let signature_algorithms = schemes.iter().collect();
         let asks_status = request.extensions.get::<StatusRequested>()?.is_some();
         let fingerprint = output.cache.as_ref().map(|_| Fingerprint::of_request(request));
         let length = u16::try_from(message.bytes.len()).unwrap_or(u16::MAX);
-        Ok(Request { signature_algorithms, asks_status, suited, fingerprint, length })
+        Ok(Request { signature_algorithms, asks_status, suitable, fingerprint, length })
     }
 
     /// Handles Certificate (RFC 9846, 4.5.1). If it is cached, it has one entry with the fingerprint in place of the

@@ -271,8 +271,8 @@ fn select_credential<'a>(config: &ServerConfig, offer: &Offer<'_>) -> Result<Pro
     };
     let authorities = offer.certificate_authorities.as_ref().map(|CertificateAuthorities(names)| *names);
     let of_chains = offer.signature_algorithms_cert.as_ref().map_or(&offered.0, |schemes| &schemes.0);
-    let suited = credentials::suited(&config.common, &config.credentials, authorities, of_chains);
-    let Some((credential, scheme)) = suited.choose(&config.credentials, fit) else {
+    let suitable = credentials::suitable(&config.common, &config.credentials, authorities, of_chains);
+    let Some((credential, scheme)) = suitable.choose(&config.credentials, fit) else {
         return Err(match &config.credentials {
             all if !all.iter().any(&takes) => PeerIncompatible::NoCommonCertificateType,
             all if !all.iter().any(|credential| fit(credential).is_some()) => PeerIncompatible::NoCommonSignatureScheme,
