@@ -1,23 +1,29 @@
 //! Early data (0-RTT; RFC 9846, 2.3) at the interface of a connection.
 
 use super::{Config, Connection, Progress};
+use crate::config::ClientIdentity;
 use crate::error::{ApiMisuse, Error};
 use crate::wire::ContentType;
 
 impl Connection {
-    /// Takes early data (0-RTT) to send, on a client that is configured for it ([`crate::resume::ClientResumption`]).
-    /// Returns how many bytes were taken: none without a session that allows it, fewer than given at the limit of the
+    /// Takes early data (0-RTT) to send, on a client that is configured for it ([`crate::resume::ClientResumption`],
+    /// [`crate::ClientIdentity::early_data`]).
+    /// Returns how many bytes were taken: none without a session or ticket that allows it, fewer than given at the limit of the
     /// session, at [`Common::max_send_buffer`], or once the server does not take them. Over datagrams all are taken or
     /// none.
     ///
     /// [`Summary::early_data`] says whether the server took it. If it did not, nothing is sent again but by the
-    /// application. Early data is not forward secret, and a network may deliver it twice.
+    /// application. A network may deliver early data twice. [`Summary::early_data_protection`] says whether it is forward
+    /// secret: early data of a session is not.
     pub fn send_early_data(&mut self, data: &[u8]) -> Result<usize, Error> {
         if self.closed || self.failure.is_some() {
             return Err(ApiMisuse::Closed.into());
         }
         let wanted = match &self.config {
-            Config::Client(config) => config.resumption.as_ref().is_some_and(|resumption| resumption.early_data),
+            Config::Client(config) => {
+                let of_sessions = config.resumption.as_ref().is_some_and(|resumption| resumption.early_data);
+                of_sessions || config.identity.as_ref().is_some_and(ClientIdentity::may_offer_early_data)
+            }
             Config::Server(_) => false,
         };
         if !wanted {

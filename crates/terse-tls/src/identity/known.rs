@@ -5,14 +5,17 @@
 //! application provides it; a kept public part that may be wrong is used in one handshake, and the next one asks for it
 //! again; there are at most as many peers as the application allows.
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::fmt;
 
 use spin::Mutex;
 
 use super::{Authority, Identity};
+use crate::error::InvalidMessage;
 use crate::lru::Lru;
 use crate::proof::FinishedProof;
+use crate::wire::{Encode, Parse, Reader, Transport, Writer};
 
 /// Public parts of the identity keys of peers, in memory, for any number of connections and configurations. If there is no
 /// room, the peer that was not used for the longest time is forgotten, which costs its next handshake 32 bytes or, on a
@@ -38,6 +41,23 @@ struct KnownPeer {
     is_doubtful: bool,
     /// Until when the peer is asked for certificates, in seconds since 1970.
     certificates_until: u64,
+    ticket: Option<SecretTicket>,
+}
+
+/// An ephemeral secret ticket of a server. None of it is secret: only with the client's identity key it is of use.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct SecretTicket {
+    pub(crate) ticket: Vec<u8>,
+    /// `R`, the server's ephemeral key.
+    pub(crate) key_exchange: Vec<u8>,
+    pub(crate) transport: Transport,
+    pub(crate) application_protocol: Option<Box<[u8]>>,
+    /// How many bytes of early data the server takes.
+    pub(crate) max_size: u32,
+    /// The longest content of a record with its type that the server takes.
+    pub(crate) record_limit: u16,
+    /// When the ticket expires, in seconds since 1970.
+    pub(crate) expires: u64,
 }
 
 /// How a client begins a handshake.
@@ -53,7 +73,7 @@ pub(crate) struct Beginning {
 const CERTIFICATES_SECONDS: u64 = 24 * 60 * 60;
 
 impl KnownPeers {
-    /// Creates an empty store for at most `capacity` peers, of at most about 400 bytes each.
+    /// Creates an empty store for at most `capacity` peers, of at most about 400 bytes each, and up to 1,300 with a ticket.
     pub const fn new(capacity: usize) -> Self {
         Self { inner: Mutex::new(Inner { peers: Lru::new(capacity), changes: 0 }) }
     }
@@ -121,6 +141,26 @@ impl KnownPeers {
         });
     }
 
+    /// Keeps a ticket of `server` in the place of an earlier one.
+    pub(crate) fn keep_ticket(&self, authority: Authority, server: &Identity, ticket: SecretTicket) {
+        self.change(authority, server, |known| known.ticket = Some(ticket));
+    }
+
+    /// Takes the ticket of `server` for a connection over `transport`, if there is one that has not expired at `now`.
+    pub(crate) fn take_ticket(
+        &self,
+        authority: Authority,
+        server: &Identity,
+        transport: Transport,
+        now: u64,
+    ) -> Option<SecretTicket> {
+        let mut inner = self.inner.lock();
+        let known = inner.peers.touch(&(authority, server.clone()))?;
+        let ticket = known.ticket.take_if(|ticket| ticket.transport == transport)?;
+        inner.changes += 1;
+        (now < ticket.expires).then_some(ticket)
+    }
+
     /// Returns whether a client asks `server` for certificates at `now`, since it has used them before.
     pub(crate) fn uses_certificates(&self, authority: Authority, server: &Identity, now: u64) -> bool {
         let mut inner = self.inner.lock();
@@ -165,6 +205,9 @@ impl KnownPeers {
             }
             out.push(known.is_doubtful.into());
             out.extend_from_slice(&known.certificates_until.to_be_bytes());
+            let ticket = known.ticket.as_ref().and_then(|ticket| ticket.to_vec().ok()).unwrap_or_default();
+            out.extend_from_slice(&(ticket.len() as u16).to_be_bytes()); // about 1,100 bytes at most
+            out.extend_from_slice(&ticket);
         }
         out
     }
@@ -188,16 +231,51 @@ impl KnownPeers {
                 _ => return None,
             };
             let certificates_until = u64::from_be_bytes(*take(&mut rest, 8)?.first_chunk()?);
+            let len = u16::from_be_bytes(*take(&mut rest, 2)?.first_chunk()?);
+            let ticket = match take(&mut rest, len.into())? {
+                [] => None,
+                ticket => Some(SecretTicket::parse_all(ticket).ok()?),
+            };
             let (public_part, held_by_peer) = (public_part.into(), held_by_peer.into());
-            let known = KnownPeer { public_part, held_by_peer, is_doubtful, certificates_until };
+            let known = KnownPeer { public_part, held_by_peer, is_doubtful, certificates_until, ticket };
             peers.insert((authority, Identity::decode(identity).ok()?), known);
         }
         Some(Self { inner: Mutex::new(Inner { peers, changes: 0 }) })
     }
 }
 
+impl Encode for SecretTicket {
+    fn encode(&self, writer: &mut Writer<'_>) {
+        writer.vec16(&self.ticket);
+        writer.vec8(&self.key_exchange);
+        writer.u8((self.transport == Transport::Datagram).into());
+        writer.vec8(self.application_protocol.as_deref().unwrap_or_default());
+        writer.u32(self.max_size);
+        writer.u16(self.record_limit);
+        writer.u64(self.expires);
+    }
+}
+
+impl Parse<'_> for SecretTicket {
+    fn parse(reader: &mut Reader<'_>) -> Result<Self, InvalidMessage> {
+        Ok(Self {
+            ticket: reader.vec16()?.into(),
+            key_exchange: reader.vec8()?.into(),
+            transport: match reader.u8()? {
+                0 => Transport::Stream,
+                1 => Transport::Datagram,
+                _ => return Err(InvalidMessage::IllegalValue),
+            },
+            application_protocol: Some(reader.vec8()?).filter(|name| !name.is_empty()).map(Into::into),
+            max_size: reader.u32()?,
+            record_limit: reader.u16()?,
+            expires: reader.u64()?,
+        })
+    }
+}
+
 /// The first byte of a snapshot.
-const SNAPSHOT_VERSION: u8 = 1;
+const SNAPSHOT_VERSION: u8 = 2;
 
 fn take<'a>(rest: &mut &'a [u8], len: usize) -> Option<&'a [u8]> {
     let (taken, left) = rest.split_at_checked(len)?;

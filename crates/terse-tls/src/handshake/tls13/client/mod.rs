@@ -137,8 +137,9 @@ impl State {
             Some(SelectedProof::Psk(SelectedPsk { early_secret, early_data, source })) => {
                 (early_secret, Some(Selected { early_data, proof: Proof::Psk(source) }))
             }
-            Some(SelectedProof::Identity(identity)) => {
-                (without_psk(), Some(Selected { early_data: None, proof: Proof::Identity(identity) }))
+            Some(SelectedProof::Identity(mut identity)) => {
+                let early_data = identity.early_data.take();
+                (without_psk(), Some(Selected { early_data, proof: Proof::Identity(identity) }))
             }
         };
         let handshake = early_secret.handshake_secret(suite, shared_secret)?;

@@ -12,6 +12,7 @@ use crate::crypto::{Digest, Hash, Tls13Suite};
 use crate::error::{Error, PeerIncompatible, PeerMisbehaved};
 use crate::handshake::caching::Offered;
 use crate::handshake::certificate_types::{Choice, client_takes};
+use crate::handshake::identity::server::EarlyDataContext;
 use crate::handshake::negotiated::RecordSizes;
 use crate::handshake::{Output, credentials, negotiated, sessions, signature, stapling};
 use crate::identity::IdentityAlgorithm;
@@ -195,8 +196,18 @@ impl<'a> Negotiated<'a> {
         let binding = sessions::binding(config, ProtocolVersion::TLS_1_3, offer.server_name, alpn);
         let rows = TicketRows::default();
         let refused = match identity {
-            Ok(agreement) => {
+            Ok(mut agreement) => {
                 let proof = Proof::Identity;
+                if let (Some(identity), Some(share)) = (agreement.identity_mut(), &offer.identity_share)
+                    && offer.early_data
+                    && offer.hello.cipher_suites.0.iter().next() == Some(suite.id)
+                {
+                    identity.find_ticket(
+                        config,
+                        share,
+                        &EarlyDataContext { transport, application_protocol: alpn, now },
+                    );
+                }
                 return Ok(Self { suite, agreement, proof, application_protocol, binding: None, fallback: None, rows });
             }
             Err(refused) => refused,
