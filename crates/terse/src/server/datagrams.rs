@@ -49,7 +49,8 @@ impl Server {
         let config = Arc::new(config.build().map_err(failed)?);
         let limits = EndpointLimits::default()
             .require_cookie(!self.args.no_cookie)
-            .tickets_prove_addresses(!self.args.always_cookie);
+            .tickets_prove_addresses(!self.args.always_cookie)
+            .first_contacts_per_second(self.args.first_contacts_per_second.unwrap_or(0));
         let server = DatagramServer::new(config, limits, socket, self.clock);
         let mut server = server.map_err(failed)?.with_idle_timeout(self.args.idle_timeout());
         // Any datagram may begin a connection.

@@ -9,6 +9,7 @@ use crate::schedule::tls13::ResumptionSecret;
 use crate::wire::{CipherSuite, MaxEarlyDataSize, NewSessionTicket};
 
 /// What a client does with tickets.
+#[allow(clippy::large_enum_variant)] // it is in a box
 pub(crate) enum Tickets {
     /// They become sessions.
     Sessions(SessionTickets),
