@@ -266,6 +266,11 @@ impl Request {
         &self.parameters
     }
 
+    /// Returns the same request for other parameters: its secret does not depend on them.
+    pub(crate) fn for_parameters(self, parameters: IdentityParameters) -> Self {
+        Self { parameters, ..self }
+    }
+
     /// Completes the key with the response. Returns `None` if the response is wrong.
     pub fn finish(self, response: &Response) -> Option<RistrettoKey> {
         let partial = scalar(&response.partial)?;
