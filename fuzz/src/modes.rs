@@ -9,7 +9,8 @@ use terse_tls::cache::{
     ClientCache, MemoryClientStore, MemoryServerStore, NotSaved, Schemes, Scope, ServerCache, snapshot,
 };
 use terse_tls::crypto::CryptoProvider;
-use terse_tls::identity::{FirstContactMemory, IdentityAlgorithm, KnownPeers, SecretTickets};
+use terse_tls::identity::{IdentityAlgorithm, KnownPeers};
+use terse_tls::identity_early_data::{FirstContactMemory, SecretTickets};
 use terse_tls::resume::{
     ClientResumption, ClientSessionStore, ExternalPsk, MemoryClientSessions, MemoryPskStore, ServerEarlyData,
     ServerResumption, ServerSessionStore, SessionId, SessionRecord, StoredSession,

@@ -1,4 +1,4 @@
-//! The vectors of docs/identity-format.md, 8, and a test that the page has these values.
+//! The vectors of docs/identity-format.md, 10, and a test that the page has these values.
 
 use alloc::format;
 use alloc::string::String;

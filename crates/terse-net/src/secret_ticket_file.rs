@@ -11,7 +11,7 @@ use core::fmt;
 use std::path::Path;
 
 use terse_tls::cache::{AddressId, NotSaved};
-use terse_tls::identity::{MemorySecretTickets, SecretTicketId, SecretTicketRecord, SecretTicketStore};
+use terse_tls::identity_early_data::{MemorySecretTickets, SecretTicketId, SecretTicketRecord, SecretTicketStore};
 use zeroize::Zeroizing;
 
 use crate::saved_file::{Damage, Format, SavedFile, SavedFileError};

@@ -7,9 +7,10 @@ use terse_tls::Credential;
 use terse_tls::cache::{ClientCache, MemoryClientStore, MemoryServerStore, Schemes, ServerCache};
 #[cfg(feature = "issue")]
 use terse_tls::crypto::CryptoProvider;
-use terse_tls::identity::KnownPeers;
 #[cfg(feature = "identities")]
-use terse_tls::identity::{FirstContactMemory, IdentityAlgorithm, SecretTickets};
+use terse_tls::identity::IdentityAlgorithm;
+use terse_tls::identity::KnownPeers;
+use terse_tls::identity_early_data::{FirstContactMemory, SecretTickets};
 use terse_tls::resume::{
     ClientResumption, ExternalPsk, MemoryClientSessions, MemoryPskStore, ServerEarlyData, ServerResumption, TicketKeys,
 };

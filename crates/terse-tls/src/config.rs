@@ -12,7 +12,7 @@ use crate::cache::{ClientCache, Scope, ServerCache};
 use crate::cert::{Credential, SuitableCredentials, Trust};
 use crate::crypto::CryptoProvider;
 use crate::error::{ApiMisuse, IdentityRefused};
-use crate::identity::SecretTickets;
+use crate::identity_early_data::SecretTickets;
 use crate::resume::{ClientResumption, ExternalPsk, PskStore, ServerEarlyData, ServerResumption};
 use crate::wire::{CipherSuite, MaxFragmentLength, ProtocolVersion};
 

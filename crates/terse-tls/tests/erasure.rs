@@ -13,7 +13,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use terse_testkit::identity::IdentityKeys;
 use terse_testkit::pair::{Pair, at};
 use terse_tls::crypto::{CryptoProvider, IdentityKey};
-use terse_tls::identity::{IdentityAlgorithm, MemorySecretTickets, SecretTickets};
+use terse_tls::identity::IdentityAlgorithm;
+use terse_tls::identity_early_data::{MemorySecretTickets, SecretTickets};
 use terse_tls::resume::ServerEarlyData;
 use terse_tls::{ClientConfig, ClientIdentity, ProtocolVersion, ServerConfig, ServerIdentity};
 

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use terse_net::{Clock, SecretTicketFile, SessionFile};
 use terse_tls::crypto::CryptoProvider;
-use terse_tls::identity::{FirstContactMemory, MemorySecretTickets, SecretTicketKeys, SecretTickets};
+use terse_tls::identity_early_data::{FirstContactMemory, MemorySecretTickets, SecretTicketKeys, SecretTickets};
 use terse_tls::resume::{MemorySessionStore, ServerResumption, TicketKeys};
 
 use crate::credentials::failed;

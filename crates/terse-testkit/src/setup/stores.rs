@@ -9,7 +9,7 @@ use terse_tls::cache::{
     AddressId, ClientStore, Commit, MemoryClientStore, MemoryServerStore, NotSaved, Row, Save, Scope, ScopeRecord,
     ServerStore, Ticket, snapshot,
 };
-use terse_tls::identity::{SecretTicketId, SecretTicketRecord, SecretTicketStore};
+use terse_tls::identity_early_data::{SecretTicketId, SecretTicketRecord, SecretTicketStore};
 use terse_tls::resume::{
     ClientSessionStore, MemoryClientSessions, MemorySessionStore, ServerSessionStore, SessionId, SessionRecord,
     StoredSession,

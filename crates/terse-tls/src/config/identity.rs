@@ -7,7 +7,8 @@ use core::fmt;
 use super::ServerAddress;
 use crate::crypto::IdentityKey;
 use crate::error::{ApiMisuse, IdentityRefused};
-use crate::identity::{DeniedIdentities, FirstContactMemory, Identity, IdentityParameters, KnownPeers, SecretTickets};
+use crate::identity::{DeniedIdentities, Identity, IdentityParameters, KnownPeers};
+use crate::identity_early_data::{FirstContactMemory, SecretTickets};
 use crate::time::Now;
 use pki_types::ServerName;
 

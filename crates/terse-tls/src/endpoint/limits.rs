@@ -22,7 +22,7 @@ pub struct EndpointLimits {
     /// times as many bytes as it has sent.
     pub require_cookie: bool,
     /// Whether a ticket of the cache ([`crate::cache`]), or an ephemeral secret ticket
-    /// ([`crate::identity::SecretTickets::Stateful`]), replaces a required cookie, if the client returns from the IP
+    /// ([`crate::identity_early_data::SecretTickets::Stateful`]), replaces a required cookie, if the client returns from the IP
     /// address that the ticket was made at. A ticket does so once, and not if the client would end another connection.
     /// It saves a round trip and some bytes. A client that has not answered yet is sent at most three times as many
     /// bytes as it has sent.

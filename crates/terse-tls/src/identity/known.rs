@@ -12,10 +12,8 @@ use core::fmt;
 use spin::Mutex;
 
 use super::{Authority, Identity};
-use crate::error::InvalidMessage;
 use crate::lru::Lru;
 use crate::proof::FinishedProof;
-use crate::wire::{Encode, Parse, Reader, Transport, Writer};
 
 /// Public parts of the identity keys of peers, in memory, for any number of connections and configurations. If there is no
 /// room, the peer that was not used for the longest time is forgotten, which costs its next handshake 32 bytes or, on a
@@ -50,7 +48,8 @@ pub(crate) struct SecretTicket {
     pub(crate) ticket: Vec<u8>,
     /// `R`, the server's ephemeral key.
     pub(crate) key_exchange: Vec<u8>,
-    pub(crate) transport: Transport,
+    /// Whether it is for DTLS.
+    pub(crate) is_datagram: bool,
     pub(crate) application_protocol: Option<Box<[u8]>>,
     /// How many bytes of early data the server takes.
     pub(crate) max_size: u32,
@@ -146,17 +145,17 @@ impl KnownPeers {
         self.change(authority, server, |known| known.ticket = Some(ticket));
     }
 
-    /// Takes the ticket of `server` for a connection over `transport`, if there is one that has not expired at `now`.
+    /// Takes the ticket of `server` for a connection over a stream or over datagrams, if there is one that has not expired at `now`.
     pub(crate) fn take_ticket(
         &self,
         authority: Authority,
         server: &Identity,
-        transport: Transport,
+        is_datagram: bool,
         now: u64,
     ) -> Option<SecretTicket> {
         let mut inner = self.inner.lock();
         let known = inner.peers.touch(&(authority, server.clone()))?;
-        let ticket = known.ticket.take_if(|ticket| ticket.transport == transport)?;
+        let ticket = known.ticket.take_if(|ticket| ticket.is_datagram == is_datagram)?;
         inner.changes += 1;
         (now < ticket.expires).then_some(ticket)
     }
@@ -205,7 +204,7 @@ impl KnownPeers {
             }
             out.push(known.is_doubtful.into());
             out.extend_from_slice(&known.certificates_until.to_be_bytes());
-            let ticket = known.ticket.as_ref().and_then(|ticket| ticket.to_vec().ok()).unwrap_or_default();
+            let ticket = known.ticket.as_ref().map(SecretTicket::encode).unwrap_or_default();
             out.extend_from_slice(&(ticket.len() as u16).to_be_bytes()); // about 1,100 bytes at most
             out.extend_from_slice(&ticket);
         }
@@ -234,7 +233,7 @@ impl KnownPeers {
             let len = u16::from_be_bytes(*take(&mut rest, 2)?.first_chunk()?);
             let ticket = match take(&mut rest, len.into())? {
                 [] => None,
-                ticket => Some(SecretTicket::parse_all(ticket).ok()?),
+                ticket => Some(SecretTicket::decode(ticket)?),
             };
             let (public_part, held_by_peer) = (public_part.into(), held_by_peer.into());
             let known = KnownPeer { public_part, held_by_peer, is_doubtful, certificates_until, ticket };
@@ -244,33 +243,43 @@ impl KnownPeers {
     }
 }
 
-impl Encode for SecretTicket {
-    fn encode(&self, writer: &mut Writer<'_>) {
-        writer.vec16(&self.ticket);
-        writer.vec8(&self.key_exchange);
-        writer.u8((self.transport == Transport::Datagram).into());
-        writer.vec8(self.application_protocol.as_deref().unwrap_or_default());
-        writer.u32(self.max_size);
-        writer.u16(self.record_limit);
-        writer.u64(self.expires);
+impl SecretTicket {
+    /// Returns the encoding of docs/identity-format.md, 8.
+    fn encode(&self) -> Vec<u8> {
+        let protocol = self.application_protocol.as_deref().unwrap_or_default();
+        [
+            &(self.ticket.len() as u16).to_be_bytes()[..], // longer ones are not kept
+            &self.ticket,
+            &[self.key_exchange.len() as u8], // one of an algorithm
+            &self.key_exchange,
+            &[self.is_datagram.into(), protocol.len() as u8], // a protocol was negotiated, so that it is not longer
+            protocol,
+            &self.max_size.to_be_bytes(),
+            &self.record_limit.to_be_bytes(),
+            &self.expires.to_be_bytes(),
+        ]
+        .concat()
     }
-}
 
-impl Parse<'_> for SecretTicket {
-    fn parse(reader: &mut Reader<'_>) -> Result<Self, InvalidMessage> {
-        Ok(Self {
-            ticket: reader.vec16()?.into(),
-            key_exchange: reader.vec8()?.into(),
-            transport: match reader.u8()? {
-                0 => Transport::Stream,
-                1 => Transport::Datagram,
-                _ => return Err(InvalidMessage::IllegalValue),
-            },
-            application_protocol: Some(reader.vec8()?).filter(|name| !name.is_empty()).map(Into::into),
-            max_size: reader.u32()?,
-            record_limit: reader.u16()?,
-            expires: reader.u64()?,
-        })
+    /// Reads a ticket. Returns `None` if it is malformed.
+    fn decode(mut rest: &[u8]) -> Option<Self> {
+        let len = u16::from_be_bytes(*take(&mut rest, 2)?.first_chunk()?);
+        let ticket = take(&mut rest, len.into())?.into();
+        let len = *take(&mut rest, 1)?.first()?;
+        let key_exchange = take(&mut rest, len.into())?.into();
+        let is_datagram = match take(&mut rest, 1)? {
+            [0] => false,
+            [1] => true,
+            _ => return None,
+        };
+        let len = *take(&mut rest, 1)?.first()?;
+        let protocol = take(&mut rest, len.into())?;
+        let application_protocol = (!protocol.is_empty()).then(|| protocol.into());
+        let max_size = u32::from_be_bytes(*take(&mut rest, 4)?.first_chunk()?);
+        let record_limit = u16::from_be_bytes(*take(&mut rest, 2)?.first_chunk()?);
+        let expires = u64::from_be_bytes(*take(&mut rest, 8)?.first_chunk()?);
+        let ticket = Self { ticket, key_exchange, is_datagram, application_protocol, max_size, record_limit, expires };
+        rest.is_empty().then_some(ticket)
     }
 }
 

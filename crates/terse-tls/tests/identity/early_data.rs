@@ -16,7 +16,8 @@ use alloc::sync::Arc;
 
 use terse_testkit::identity::IdentityKeys;
 use terse_testkit::pair::{Pair, Side, at};
-use terse_tls::identity::{FirstContactMemory, IdentityAlgorithm, MemorySecretTickets, SecretTickets};
+use terse_tls::identity::IdentityAlgorithm;
+use terse_tls::identity_early_data::{FirstContactMemory, MemorySecretTickets, SecretTickets};
 use terse_tls::resume::ServerEarlyData;
 use terse_tls::summary::{EarlyDataProtection, EarlyDataStatus};
 use terse_tls::{

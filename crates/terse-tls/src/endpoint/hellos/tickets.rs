@@ -11,7 +11,7 @@ use super::proof::AddressProof;
 use crate::cache::{AddressId, CodePoints, ServerCache, first_tickets};
 use crate::config::ServerConfig;
 use crate::endpoint::limits::EndpointLimits;
-use crate::identity::SecretTickets;
+use crate::identity_early_data::SecretTickets;
 use crate::wire::{ClientHello, EarlyData, IdentityShareClientHello};
 
 /// The tickets of a server's cache.

@@ -18,7 +18,7 @@ use crate::summary::EarlyDataProtection;
 use crate::time::Now;
 use crate::wire::{
     EncodeError, ExtensionsBuilder, IdentityShareClientHello, IdentityShareNewSessionTicket, IdentityShareServerHello,
-    MaxEarlyDataSize, NewSessionTicket,
+    MaxEarlyDataSize, NewSessionTicket, Transport,
 };
 
 /// The identity that a client offers, and the one that it expects.
@@ -155,7 +155,10 @@ impl OfferedIdentity {
         let peer = |ephemeral| IdentityPeer { identity: &self.server, public_part, ephemeral };
         let values = |ephemeral| PublicValues { parameters: key.parameters(), client: own, server: peer(ephemeral) };
         let transport = config.common.transport();
-        let take = || self.config.known_peers.take_ticket(authority, &self.server, transport, now);
+        let take = || {
+            let is_datagram = transport == Transport::Datagram;
+            self.config.known_peers.take_ticket(authority, &self.server, is_datagram, now)
+        };
         let ticket = self.config.early_data.then(take).flatten();
         let ticket =
             ticket.filter(|ticket| config.common.offers_application_protocol(ticket.application_protocol.as_deref()));
@@ -322,7 +325,7 @@ impl SecretTickets {
         let ticket = SecretTicket {
             ticket: new.ticket.into(),
             key_exchange: share.key_exchange.into(),
-            transport: output.link.transport(),
+            is_datagram: output.link.transport() == Transport::Datagram,
             application_protocol: output.agreed.application_protocol.as_deref().map(Into::into),
             max_size,
             record_limit: self.record_limit,

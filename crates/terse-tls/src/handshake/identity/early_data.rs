@@ -12,7 +12,7 @@ use zeroize::Zeroizing;
 use super::PublicValues;
 use crate::crypto::{IdentityTerms, SharedSecret, StaticTerms, Tls13Suite};
 use crate::error::{Error, IdentityRefused};
-use crate::identity::{FirstContact, FirstContactMemory, SecretTickets};
+use crate::identity_early_data::{FirstContact, FirstContactMemory, SecretTickets};
 use crate::schedule::tls13::EarlySecret;
 use crate::summary::EarlyDataProtection;
 use crate::wire::Transport;

@@ -1,6 +1,7 @@
 //! Tickets that the client keeps for the server.
 
-use terse_tls::identity::{KnownPeers, SecretTicketKeys};
+use terse_tls::identity::KnownPeers;
+use terse_tls::identity_early_data::SecretTicketKeys;
 use terse_tls::{ApiMisuse, CipherSuite};
 
 use super::*;
@@ -83,6 +84,22 @@ fn a_ticket_lives_one_hour_at_most() {
     let flight = world.early_pair(u64::from(LIFETIME) - 1).transmit(Side::Client);
     let (served, _) = serve(&world.server_config(), &flight, LIFETIME.into());
     assert_eq!(served.status(), EarlyDataStatus::Rejected);
+}
+
+/// docs/identity.md, 7: how long a sealed ticket is, with an identity of 8 bytes.
+#[test]
+fn a_sealed_ticket_has_113_bytes() {
+    let mut world = World::new(RISTRETTO255);
+    let mut lens = Vec::new();
+    for tickets in [None, Some(sealed(LIFETIME, 4))] {
+        if let Some(tickets) = tickets {
+            world.of_server = world.of_server.clone().tickets(tickets);
+        }
+        let mut pair = world.pair(0);
+        pair.handshake().unwrap();
+        lens.push(pair.server.summary().sent.post_handshake_bytes);
+    }
+    assert_eq!((lens[0], lens[1] - lens[0] + 16), (100, 113));
 }
 
 /// A sealed ticket with any bit changed is none, and costs nothing but a rejection.

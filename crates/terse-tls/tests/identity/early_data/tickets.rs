@@ -7,7 +7,8 @@ use terse_testkit::fault;
 use terse_testkit::forge::{Forge, KeyLogLines};
 use terse_testkit::identity;
 use terse_tls::cache::{AddressId, NotSaved};
-use terse_tls::identity::{DeniedIdentities, Identity, SecretTicketId, SecretTicketRecord, SecretTicketStore};
+use terse_tls::identity::{DeniedIdentities, Identity};
+use terse_tls::identity_early_data::{SecretTicketId, SecretTicketRecord, SecretTicketStore};
 use terse_tls::{AlertDescription, ApiMisuse, CipherSuite, ContentType, ExtensionType, HandshakeType};
 
 use super::*;

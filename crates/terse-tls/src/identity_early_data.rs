@@ -1,5 +1,7 @@
-//! Ephemeral secret tickets: a server's promise of an ephemeral key for the early data of a client's next connection
-//! (docs/identity-format.md, 8). The server keeps the private half until the ticket is used, and then forgets it, which
+//! The early data of clients with identities (docs/identity-format.md, 8): under ephemeral secret tickets, and at first
+//! contact ([`FirstContactMemory`]).
+//!
+//! An ephemeral secret ticket is a server's promise of an ephemeral key for the early data of a client's next connection. The server keeps the private half until the ticket is used, and then forgets it, which
 //! makes that early data forward secret.
 //!
 //! What must always hold: nothing is taken before a record under the ticket's keys was authenticated; of all attempts to
@@ -11,16 +13,19 @@ use core::fmt;
 
 use zeroize::Zeroizing;
 
-use super::{Identity, IdentityParameters};
 use crate::cache::{AddressId, NotSaved};
 use crate::crypto::{CryptoError, Hash, HashContext, Rng};
 use crate::error::{ApiMisuse, InvalidMessage};
+use crate::identity::{Identity, IdentityParameters};
 use crate::resume::MAX_LIFETIME;
 use crate::wire::{Encode, Parse, Reader, Transport, Writer};
 
+mod first_contact;
 mod memory;
 mod stateless;
 
+pub(crate) use first_contact::FirstContact;
+pub use first_contact::FirstContactMemory;
 pub use memory::MemorySecretTickets;
 pub use stateless::SecretTicketKeys;
 
@@ -34,7 +39,7 @@ pub enum SecretTickets {
         /// How long a ticket may be used, in seconds, up to seven days.
         lifetime_seconds: u32,
     },
-    /// In the ticket itself, sealed: tickets are about 130 bytes long. Early data is forward secret only once the key
+    /// In the ticket itself, sealed: tickets are about 115 bytes long. Early data is forward secret only once the key
     /// that seals tickets is gone, at most two hours later.
     Stateless(Arc<SecretTicketKeys>),
 }
@@ -273,3 +278,6 @@ fn add(hash: &mut dyn HashContext, part: &[u8]) {
 
 /// The version of the format.
 const VERSION: u8 = 1;
+
+#[cfg(test)]
+mod tests;
