@@ -437,3 +437,58 @@ proptest! {
         }
     }
 }
+
+/// A resumed session lets the client send its request with the first flight, and the server still sends its reply after
+/// the client's Finished. So the reply comes no earlier than in a connection without early data.
+#[test]
+fn early_data_is_sent_with_the_first_flight() {
+    let mut comparison = comparison(&terse_aws_lc::PROVIDER, "p256x3", 1);
+    comparison.parties.limits.require_cookie = false; // a cookie would reject early data over datagrams
+    let link = Link::lossless().with_paths(|path| path.delay = Duration::from_millis(50));
+    for (version, replied) in [(Version::Tls13, 300.0), (Version::Dtls13, 200.0)] {
+        let mut late = setting(version, Mode::Resumed, link.clone());
+        late.tcp.nagle = tcp::Nagle::Off;
+        let early = Setting { exchange: Exchange { early_data: true, ..late.exchange }, ..late.clone() };
+        let [late, early] = [&late, &early].map(|setting| row(&comparison, setting));
+        assert_eq!([late.round_trips, early.round_trips], [1, 0], "{version}");
+        assert_eq!([late.time_ms.replied, early.time_ms.replied], [replied; 2], "{version}");
+    }
+    let mut full = setting(Version::Tls13, Mode::Full, link);
+    full.exchange.early_data = true;
+    let failed = comparison.measure(&full, &mut Unwatched).err();
+    assert!(matches!(failed, Some(Failed::Connection(_))), "a full handshake has no early data: {failed:?}");
+}
+
+/// Exchanges follow each other: a minute has room for as many as its milliseconds over those of one exchange.
+#[test]
+fn exchanges_are_repeated_for_a_minute() {
+    let comparison = comparison(&terse_aws_lc::PROVIDER, "p256x3", 1);
+    let link = Link::lossless().with_paths(|path| path.delay = Duration::from_millis(256));
+    for (mode, early_data) in
+        [(Mode::Full, false), (Mode::Compact, false), (Mode::Resumed, true), (Mode::Identity, false)]
+    {
+        let mut setting = setting(Version::Tls13, mode, link.clone());
+        setting.tcp.nagle = tcp::Nagle::Off;
+        setting.exchange.early_data = early_data;
+        let minute = comparison.repeat(&setting, Duration::from_secs(60), 1000).unwrap();
+        // Three round trips of 512 ms: TCP's, the handshake's, and that of the messages.
+        assert_eq!((minute.exchanges, minute.milliseconds), (39, 39.0 * 1536.0), "{mode}");
+        let three = comparison.repeat(&setting, Duration::from_secs(60), 3).unwrap();
+        assert_eq!(three.exchanges, 3);
+        assert_eq!(three.per_minute(), minute.per_minute());
+    }
+}
+
+/// The server's time begins with the ClientHello, a round trip after the client's, and ends with the client's Finished.
+#[test]
+fn the_server_measures_from_the_client_hello() {
+    let comparison = comparison(&terse_aws_lc::PROVIDER, "p256x3", 1);
+    let link = Link::lossless().with_paths(|path| path.delay = Duration::from_millis(100));
+    for version in [Version::Tls13, Version::Dtls13] {
+        let times = row(&comparison, &setting(version, Mode::Psk, link.clone())).time_ms;
+        let before = if version == Version::Tls13 { 200.0 } else { 0.0 };
+        let cookie = if version == Version::Tls13 { 0.0 } else { 200.0 };
+        assert_eq!(times.connected, before + cookie + 200.0, "{version}");
+        assert_eq!(times.server_connected, cookie + 200.0, "{version}");
+    }
+}

@@ -302,7 +302,7 @@ impl CompareArgs {
                         tcp: tcp.clone(),
                         limits_segments,
                         client: client_number(settings.len()),
-                        exchange: Exchange { request: self.request, reply: self.reply },
+                        exchange: Exchange { request: self.request, reply: self.reply, early_data: false },
                     });
                 }
             }

@@ -98,6 +98,9 @@ pub struct Sides<T> {
 pub struct Times {
     /// The time when the client's handshake was complete.
     pub connected: f64,
+    /// The time that the handshake took on the server: from the arrival of the first bytes of the ClientHello until it was
+    /// complete there.
+    pub server_connected: f64,
     /// The time when the client had the reply.
     pub replied: f64,
     /// The time when the last frame arrived, or was sent if it was lost.

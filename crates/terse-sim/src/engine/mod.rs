@@ -23,12 +23,14 @@ pub struct Exchange {
     pub request: usize,
     /// The size of the server's answer.
     pub reply: usize,
+    /// Whether the client sends its message as early data, with its first flight, if the handshake has that.
+    pub early_data: bool,
 }
 
 impl Default for Exchange {
     /// wolfSSL's example programs send messages of this size; the paper gives none.
     fn default() -> Self {
-        Self { request: 14, reply: 22 }
+        Self { request: 14, reply: 22, early_data: false }
     }
 }
 

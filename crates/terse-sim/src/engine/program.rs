@@ -40,6 +40,8 @@ pub(crate) struct Program<'w, 'a> {
     /// Output that TCP did not take yet.
     unsent: Vec<u8>,
     has_closed: bool,
+    /// The time when the first input arrived.
+    first_input: Option<Time>,
     /// The time when the handshake was complete on this side.
     pub(crate) connected: Option<Time>,
     /// The time when this side had the other side's message.
@@ -58,6 +60,11 @@ pub(crate) struct Clock {
 }
 
 impl Clock {
+    /// Returns this clock when `time` has passed.
+    pub(crate) const fn after(self, time: Duration) -> Self {
+        Self { unix: self.unix + time.as_secs(), monotonic: self.monotonic + time.as_millis() as u64 }
+    }
+
     fn now(self, time: Time) -> Now {
         let milliseconds = time.as_millis();
         let unix = Duration::from_secs(self.unix) + Duration::from_millis(milliseconds);
@@ -95,6 +102,7 @@ impl<'w, 'a> Program<'w, 'a> {
             peer,
             unsent: Vec::new(),
             has_closed: false,
+            first_input: None,
             connected: None,
             answered: None,
             failure: None,
@@ -121,6 +129,11 @@ impl<'w, 'a> Program<'w, 'a> {
     /// Whether this side has said everything, or failed.
     pub(crate) fn is_over(&self) -> bool {
         self.failure.is_some() || self.reached().end
+    }
+
+    /// Returns the time from the first input until the handshake was complete on this side; zero if either is missing.
+    pub(crate) fn handshake_time(&self) -> Duration {
+        self.first_input.zip(self.connected).map(|(first, connected)| connected - first).unwrap_or_default()
     }
 
     fn reached(&self) -> Reached {
@@ -187,6 +200,7 @@ impl<'w, 'a> Program<'w, 'a> {
 
     /// Reads and handles all input of a socket.
     fn receive(&mut self, now: Time, sockets: &mut Sockets<'_>, socket: SocketId) {
+        self.first_input.get_or_insert(now);
         let engine_now = self.clock.now(now);
         if self.tcp.is_some() {
             let mut buffer = [0; 4096];
