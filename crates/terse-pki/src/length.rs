@@ -19,17 +19,21 @@ pub(crate) fn exact(
     let mut certificate = sign(&params)?;
     let Some(length) = length else { return Ok(certificate) };
     let others = params.custom_extensions.clone();
-    let mut filling: Option<usize> = None;
-    for _ in 0..ATTEMPTS {
-        if certificate.len() == length {
-            return Ok(certificate);
+    for oid in OIDS {
+        let mut filling: Option<usize> = None;
+        for _ in 0..ATTEMPTS {
+            if certificate.len() == length {
+                return Ok(certificate);
+            }
+            let others_take = filling.map_or(certificate.len() + EMPTY, |filling| certificate.len() - filling);
+            let len = length.checked_sub(others_take).ok_or(Error::InvalidLength(length))?;
+            params.custom_extensions = others.clone();
+            params.custom_extensions.push(CustomExtension::from_oid_content(&oid, octets(len)));
+            certificate = sign(&params)?;
+            filling = Some(len);
         }
-        let others_take = filling.map_or(certificate.len() + EMPTY, |filling| certificate.len() - filling);
-        let len = length.checked_sub(others_take).ok_or(Error::InvalidLength(length))?;
         params.custom_extensions = others.clone();
-        params.custom_extensions.push(CustomExtension::from_oid_content(&OID, octets(len)));
         certificate = sign(&params)?;
-        filling = Some(len);
     }
     Err(Error::InvalidLength(length))
 }
@@ -46,14 +50,15 @@ fn octets(len: usize) -> Vec<u8> {
     der
 }
 
-/// The object identifier of the extension, in the arc for examples (ITU-T X.660, A.2).
-const OID: [u64; 3] = [2, 999, 1];
+/// Object identifiers of the extension, below the enterprise number for examples (RFC 5612). Where the headers of DER grow with
+/// what is in them, a certificate with the first one skips a length, which it can have with the second, a byte longer.
+const OIDS: [[u64; 8]; 2] = [[1, 3, 6, 1, 4, 1, 32473, 1], [1, 3, 6, 1, 4, 1, 32473, 128]];
 
 /// The length of the extension when it holds an OCTET STRING of no bytes.
-const EMPTY: usize = 11;
+const EMPTY: usize = 17;
 
-/// The most signatures for one certificate. Every second ECDSA signature has the most frequent length.
-const ATTEMPTS: usize = 64;
+/// The most signatures for one certificate and identifier. Every second ECDSA signature has the most frequent length.
+const ATTEMPTS: usize = 40;
 
 #[cfg(test)]
 mod tests;

@@ -1,6 +1,7 @@
 //! Every handshake mode side by side on the same link: what goes over the wire, layer by layer, and when (BiTHaC, V-A).
 
 mod capture;
+pub mod itls;
 mod measure;
 pub mod paper;
 mod parties;
