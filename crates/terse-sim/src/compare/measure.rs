@@ -20,10 +20,11 @@ use super::runs;
 use super::setting::{IpVersion, Setting};
 use super::sums::LayerSums;
 use crate::capture::View;
-use crate::engine::{Clock, Program, Role, Watcher};
+use crate::computing::{Counts, NoTime, Operation};
+use crate::engine::{Clock, Processor, Program, Role, Watcher};
 use crate::host::Host;
 use crate::network::Network;
-use crate::probe::{Probe, Unwatched};
+use crate::probe::{Party, Probe, Unwatched};
 use crate::{Random, Time};
 
 /// A comparison: both sides, and how often they connect.
@@ -51,6 +52,9 @@ pub struct Measured {
     pub row: Row,
     /// The packets, if [`Comparison::captures`] asked for them.
     pub capture: Captured,
+    /// What the sides computed from the first packet to the last of the close, if they did so on
+    /// [devices](Setting::devices).
+    pub computed: Sides<Counts>,
 }
 
 /// One connection of a row.
@@ -80,6 +84,11 @@ pub enum Failed {
     MtuTooSmall,
     /// The configurations of the parties cannot be used in this setting.
     Configuration(ApiMisuse),
+    /// A device has no time for an operation that the connection needs.
+    NoTime(NoTime),
+    /// The parties compute on devices, but with a provider or a key whose operations are
+    /// [not counted](crate::computing::counting).
+    NotCounted,
 }
 
 /// A connection that came to its end.
@@ -97,6 +106,9 @@ pub(super) struct FinishedConnection {
     /// The bytes that the caches hold after the connection.
     cached: Sides<usize>,
     capture: Captured,
+    computed: Sides<Counts>,
+    /// How long that took.
+    computing: Sides<Duration>,
 }
 
 impl Comparison {
@@ -110,7 +122,7 @@ impl Comparison {
             a.bytes.total.cmp(&b.bytes.total).then_with(by_time)
         });
         let median = met.swap_remove((met.len() - 1) / 2);
-        Ok(Measured { row: self.row(setting, &median, runs), capture: median.capture })
+        Ok(Measured { row: self.row(setting, &median, runs), capture: median.capture, computed: median.computed })
     }
 
     /// Measures each connection for itself, in the order of the runs. Connections that did not come to their end are left
@@ -159,6 +171,9 @@ impl Comparison {
     /// Returns the two sides of a setting, which have not met.
     pub(super) fn pair(&self, setting: &Setting) -> Result<Pair, Failed> {
         let max_datagram = setting.max_datagram().ok_or(Failed::MtuTooSmall)?;
+        if setting.devices.is_some() && !self.parties.are_counted() {
+            return Err(Failed::NotCounted);
+        }
         self.parties.pair(setting, max_datagram).map_err(Failed::Configuration)
     }
 
@@ -185,9 +200,10 @@ impl Comparison {
         if !setting.mode.needs_earlier() {
             return Ok(LATER);
         }
-        // The earlier connection uses a link of the same kind without loss: a loss would only repeat this run.
+        // The earlier connection uses a link of the same kind without loss: a loss would only repeat this run. It is not
+        // measured, and computes in no time: devices need times for what is measured only.
         let link = setting.link.clone().with_paths(|path| path.loss = 0.0);
-        let calm = Setting { link, ..setting.clone() };
+        let calm = Setting { link, devices: None, ..setting.clone() };
         let earlier = connect(&calm, pair, !seed, self.clock(), None, &mut Unwatched)?;
         Ok(LATER + Duration::from_secs(earlier.seconds))
     }
@@ -213,6 +229,8 @@ impl Comparison {
             lost: met.lost,
             round_trips: met.client.round_trips,
             transport_round_trips: u32::from(version.transport() == Transport::Stream),
+            device: setting.devices.clone().map(|devices| devices.map(|device| device.name.clone())),
+            computing_ms: setting.devices.is_some().then(|| met.computing.map(|time| time.as_secs_f64() * 1e3)),
             time_ms: met.times,
             signatures_verified: Sides {
                 client: met.client.signatures_verified,
@@ -230,6 +248,9 @@ impl Comparison {
 impl FinishedConnection {
     /// Returns this connection if it was what `setting` says, with the sizes of what `pair` keeps after it.
     pub(super) fn verified(mut self, setting: &Setting, pair: &Pair) -> Result<Self, Failed> {
+        if setting.devices.is_some() && !signatures_are_counted(&self) {
+            return Err(Failed::NotCounted);
+        }
         let (was, wanted) = (self.client.mode, setting.mode.summary());
         if was != wanted {
             return Err(Failed::OtherMode { was: was.name(), because: self.client.fallback.map(FallbackReason::text) });
@@ -262,10 +283,16 @@ pub(super) fn connect(
         remote: SocketAddr::new(server_address, pair.address.port),
     };
     let server = Role::Server { config: pair.server.clone(), limits: pair.limits, port: pair.address.port };
-    let program = |role, stream| Program::new(role, setting.exchange, tcp.clone(), random(stream), clock, &watcher);
+    let program = |role, party, stream| {
+        let device = setting.devices.as_ref().map(|devices| devices.of(party).clone());
+        let processor = Processor::new(party, &watcher, device);
+        Program::new(role, setting.exchange, tcp.clone(), random(stream), clock, processor)
+    };
     let mut network = Network::new(seed);
-    let server_node = network.add(Host::new(server_address, program(server, CHANCE), random(CHANCE + 1)));
-    let client_node = network.add(Host::new(client_address, program(client, CHANCE + 2), random(CHANCE + 3)));
+    let server = program(server, Party::Server, CHANCE);
+    let server_node = network.add(Host::new(server_address, server, random(CHANCE + 1)));
+    let client = program(client, Party::Client, CHANCE + 2);
+    let client_node = network.add(Host::new(client_address, client, random(CHANCE + 3)));
     let link = network.connect(client_node, server_node, setting.link.clone());
     if let Some(keys) = captured {
         keys.clear();
@@ -278,23 +305,13 @@ pub(super) fn connect(
         return Err(Failed::Connection(format!("the simulator lost count: {conservation}")));
     }
 
-    let sides =
-        [("client", client_node), ("server", server_node)].map(|(name, node)| (name, &network.node(node).application));
-    let failures = sides.iter().filter_map(|(name, side)| Some(format!("{name}: {}", side.failure.as_ref()?)));
-    let failures: Vec<String> = failures.collect();
-    if !failures.is_empty() {
-        return Err(Failed::Connection(failures.join("; ")));
-    }
-    if let Some((name, _)) = sides.iter().find(|(_, side)| !side.is_over()) {
-        return Err(Failed::Connection(format!("{name}: it did not come to its end")));
-    }
-    let program = &network.node(client_node).application;
-    let (Some(connected), Some(replied)) = (program.connected, program.answered) else {
-        return Err(Failed::Connection("client: the connection ended before the reply".into()));
-    };
-    let (connected, replied) = (milliseconds(connected), milliseconds(replied));
-    let server_connected = network.node(server_node).application.handshake_time().as_secs_f64() * 1e3;
+    let programs = [client_node, server_node].map(|node| &network.node(node).application);
     let sums = LayerSums::of(network.ledger(link).records());
+    let times = times(programs, sums.closed)?;
+    let [client, server] = programs.map(|program| program.processor.computed.clone());
+    let computed = Sides { client, server };
+    let [client, server] = programs.map(|program| program.processor.time);
+    let computing = Sides { client, server };
     let capture = captured.map(|keys| Captured { capture: network.captured(), key_log: keys.lines() });
 
     let mut summary = |node| {
@@ -320,7 +337,6 @@ pub(super) fn connect(
         link: sums.layers.link,
         total: sums.layers.sum(),
     };
-    let times = Times { connected, server_connected, replied, closed: milliseconds(sums.closed) };
     Ok(FinishedConnection {
         packets: sums.frames,
         pure_acks: sums.pure_acks,
@@ -333,7 +349,48 @@ pub(super) fn connect(
         server,
         bytes,
         times,
+        computed,
+        computing,
     })
+}
+
+/// Returns the times of a connection, or the cause for which it did not come to its end.
+fn times(programs: [&Program<'_, '_>; 2], closed: Time) -> Result<Times, Failed> {
+    if let Some(no_time) = programs.iter().find_map(|program| program.processor.no_time.clone()) {
+        return Err(Failed::NoTime(no_time));
+    }
+    let sides = [("client", programs[0]), ("server", programs[1])];
+    let failures = sides.iter().filter_map(|(name, side)| Some(format!("{name}: {}", side.failure.as_ref()?)));
+    let failures: Vec<String> = failures.collect();
+    if !failures.is_empty() {
+        return Err(Failed::Connection(failures.join("; ")));
+    }
+    if let Some((name, _)) = sides.iter().find(|(_, side)| !side.is_over()) {
+        return Err(Failed::Connection(format!("{name}: it did not come to its end")));
+    }
+    let [client, server] = programs;
+    let (Some(connected), Some(replied)) = (client.connected, client.answered) else {
+        return Err(Failed::Connection("client: the connection ended before the reply".into()));
+    };
+    let (Some(heard), Some(server_connected)) = (server.heard, server.connected) else {
+        return Err(Failed::Connection("server: the connection ended before the handshake was complete".into()));
+    };
+    Ok(Times {
+        connected: milliseconds(connected),
+        replied: milliseconds(replied),
+        closed: milliseconds(closed),
+        server_connected: server_connected.since(heard).as_secs_f64() * 1e3,
+    })
+}
+
+/// Whether the signatures of both sides were counted, of which each side's summary tells the other's.
+fn signatures_are_counted(connection: &FinishedConnection) -> bool {
+    let is_counted = |peer: &Summary, computed: &Counts| {
+        let mut signatures = computed.iter().filter(|(operation, _)| matches!(operation, Operation::Sign(_)));
+        peer.peer.signature_scheme.is_none() || signatures.next().is_some()
+    };
+    let FinishedConnection { client, server, computed, .. } = connection;
+    is_counted(client, &computed.server) && is_counted(server, &computed.client)
 }
 
 fn messages<'s>(sent: impl IntoIterator<Item = &'s Traffic>) -> Messages {
@@ -398,6 +455,11 @@ impl fmt::Display for Failed {
             Self::NoEarlyData(status) => write!(out, "no early data was accepted: its status was {status}"),
             Self::MtuTooSmall => out.write_str("the MTU leaves no room for DTLS; take a larger one"),
             Self::Configuration(error) => error.fmt(out),
+            Self::NoTime(error) => error.fmt(out),
+            Self::NotCounted => out.write_str(
+                "the sides compute on devices, but not all of their operations are counted: make their configurations and \
+                 keys with a counting provider",
+            ),
         }
     }
 }

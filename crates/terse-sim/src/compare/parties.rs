@@ -18,6 +18,7 @@ use terse_tls::{
 
 use super::setting::{Mode, Setting, Version};
 use crate::Exchange;
+use crate::computing::{CountingIdentityKey, is_counting};
 
 /// The two sides, in what all modes share: their certificates, trust anchors and algorithms.
 #[derive(Clone, Debug)]
@@ -86,6 +87,11 @@ impl Pair {
 }
 
 impl Parties {
+    /// Whether the operations of both sides' providers are [counted](crate::computing::counting).
+    pub(super) fn are_counted(&self) -> bool {
+        is_counting(self.client.config().common().provider()) && is_counting(self.server.config().common().provider())
+    }
+
     /// Returns the two sides for a setting's version, mode and messages, with datagrams of at most `max_datagram` bytes.
     ///
     /// Fails if the configurations cannot be used so.
@@ -199,13 +205,14 @@ fn with_identities(
     keys: &IdentityKeys,
 ) -> (Arc<KnownPeers>, Arc<KnownPeers>) {
     let known = (Arc::new(KnownPeers::new(CAPACITY)), Arc::new(KnownPeers::new(CAPACITY)));
-    let of_client = ClientIdentity::new(keys.client.clone()).server(keys.server.identity().clone());
+    let counting = |key: &Arc<dyn IdentityKey>| Arc::new(CountingIdentityKey::new(key.clone()));
+    let of_client = ClientIdentity::new(counting(&keys.client)).server(keys.server.identity().clone());
     client.trust(Trust::nobody());
     client.credentials(Vec::new());
     client.identity(of_client.known_peers(known.0.clone()));
     server.credentials(Vec::new());
     server.client_authentication(ClientAuthentication::None);
-    server.identity(ServerIdentity::new([keys.server.clone()]).known_peers(known.1.clone()));
+    server.identity(ServerIdentity::new([counting(&keys.server) as Arc<dyn IdentityKey>]).known_peers(known.1.clone()));
     known
 }
 

@@ -71,7 +71,9 @@ pub(super) fn run(args: &CompareArgs, json: bool) -> Result<(), Failure> {
     if let Some(path) = &args.html {
         files::check(path)?;
     }
-    let evaluation = Evaluation::new(args.runs.unwrap_or(RUNS).into(), args.seed)?;
+    let provider = args.devices.provider(&provider::PROVIDER)?;
+    let contestants = contestants::made(provider, args.devices.sides()?)?;
+    let evaluation = Evaluation::new(&contestants, args.runs.unwrap_or(RUNS).into(), args.seed)?;
     for failure in &evaluation.failures {
         output::warn(failure);
     }
@@ -88,9 +90,8 @@ pub(super) fn run(args: &CompareArgs, json: bool) -> Result<(), Failure> {
 
 impl Evaluation {
     /// Measures everything.
-    fn new(runs: usize, seed: u64) -> Result<Self, Failure> {
-        let contestants = contestants::made()?;
-        let rows = table_rows(&contestants, seed)?;
+    fn new(contestants: &Contestants, runs: usize, seed: u64) -> Result<Self, Failure> {
+        let rows = table_rows(contestants, seed)?;
         let points: Vec<Point> = Figure::ALL.into_iter().flat_map(Figure::points).collect();
         let mut distinct: Vec<Point> = Vec::new();
         for point in points.iter().map(|point| point.measured_as()) {

@@ -1,10 +1,12 @@
 //! Points and tables are measured: each point for itself, so that their order does not matter.
 
+use alloc::sync::Arc;
 use core::time::Duration;
 
 use super::point::{Figure, Point, setting};
 use super::series::{SecurityLevel, Series};
-use crate::compare::{Comparison, Failed, Parties, Sides};
+use crate::compare::{Comparison, Failed, Parties, Setting, Sides};
+use crate::computing::Device;
 use crate::link::Link;
 
 /// Both sides for all curves. The certificates of a level have the key algorithms and the sizes of the paper.
@@ -18,6 +20,9 @@ pub struct Contestants {
     pub others: Parties,
     /// When connections begin, in UNIX seconds: certificates must be valid then.
     pub begins: u64,
+    /// The devices on which both sides compute; without them computing takes no time. All sides then need [counting
+    /// providers](crate::computing::counting).
+    pub devices: Option<Sides<Arc<Device>>>,
 }
 
 /// Both sides at each security level.
@@ -53,7 +58,7 @@ impl Contestants {
     pub fn measure(&self, point: &Point, runs: usize, seed: u64) -> Result<Value, Failed> {
         let point = point.measured_as();
         let comparison = self.comparison(point.series, point.level, point.runs(runs), seed);
-        let setting = point.setting();
+        let setting = Setting { devices: self.devices.clone(), ..point.setting() };
         if point.figure == Figure::Exchanges {
             let repeated = comparison.repeat(&setting, MINUTE, MOST_EXCHANGES)?;
             return Ok(Value { mean: repeated.per_minute(), standard_error: None });

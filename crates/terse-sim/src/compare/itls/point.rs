@@ -149,6 +149,7 @@ pub(super) fn setting(series: Series, link: Link, sends_early: bool) -> Setting 
         limits_segments: false,
         client: 17,
         exchange: Exchange { early_data: sends_early && series.has_early_data(), ..EXCHANGE },
+        devices: None,
     }
 }
 

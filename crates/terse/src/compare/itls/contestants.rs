@@ -1,13 +1,16 @@
 //! Both sides of the paper's handshakes, with certificates of the paper's sizes.
 //!
-//! The paper's sizes are read as those of PEM files. Each of the four is one that a PEM file can have, as only every fourth
-//! number is, and the sums of its tables fit chains of two certificates of three quarters of that size, and no others.
+//! The paper's sizes are read as those of PEM files. Each of the four is one that a PEM file can have, as every fourth number
+//! is, and the sums of its tables fit chains of two certificates that are a quarter shorter, as their DER is.
 
-use terse_sim::compare::Parties;
+use std::sync::Arc;
+
 use terse_sim::compare::itls::{ByLevel, Contestants};
+use terse_sim::compare::{Parties, Sides};
+use terse_sim::computing::Device;
+use terse_tls::crypto::CryptoProvider;
 use terse_tls::{CipherSuite, NamedGroup};
 
-use super::provider::PROVIDER;
 use crate::compare::certificates::{self, Algorithms, Chains};
 use crate::failure::Failure;
 
@@ -23,18 +26,27 @@ const RSA_128: Certificates = Certificates { chain: "rsa3072x3", pem: 1667 };
 const ECC_112: Certificates = Certificates { chain: "p256x3", pem: 814 };
 const ECC_128: Certificates = Certificates { chain: "p256x3", pem: 839 };
 
-/// Makes both sides of every handshake.
-pub(super) fn made() -> Result<Contestants, Failure> {
+/// Makes both sides of every handshake, which compute on `devices`, with a provider that counts if they need that.
+pub(super) fn made(
+    provider: &'static CryptoProvider,
+    devices: Option<Sides<Arc<Device>>>,
+) -> Result<Contestants, Failure> {
+    let parties = |certificates, group| parties(provider, certificates, group);
     let (p256, x25519) = (NamedGroup::SECP256R1, NamedGroup::X25519);
     Ok(Contestants {
         rsa: ByLevel { bits112: parties(&RSA_112, p256)?, bits128: parties(&RSA_128, p256)? },
         ecc: ByLevel { bits112: parties(&ECC_112, p256)?, bits128: parties(&ECC_128, p256)? },
         others: parties(&ECC_128, x25519)?,
         begins: certificates::NOW,
+        devices,
     })
 }
 
-fn parties(certificates: &Certificates, group: NamedGroup) -> Result<Parties, Failure> {
+fn parties(
+    provider: &'static CryptoProvider,
+    certificates: &Certificates,
+    group: NamedGroup,
+) -> Result<Parties, Failure> {
     let chain = certificates.chain.parse().map_err(|error| Failure::Failed(format!("{error}")))?;
     let algorithms = Algorithms {
         suites: vec![CipherSuite::TLS_AES_128_CCM_SHA256],
@@ -42,7 +54,7 @@ fn parties(certificates: &Certificates, group: NamedGroup) -> Result<Parties, Fa
         signature_schemes: Vec::new(),
     };
     let chains = Chains { client: chain, server: chain, length: der_len(certificates.pem) };
-    let mut parties = certificates::made(&PROVIDER, chains, &algorithms)?;
+    let mut parties = certificates::made(provider, chains, &algorithms)?;
     parties.client.send_server_name(false);
     Ok(parties)
 }

@@ -1,6 +1,8 @@
 //! Comparisons: each mode is what it says, bytes add up, the same seed gives the same result, and what BiTHaC found
 //! is found again.
 
+mod computing;
+
 use core::time::Duration;
 use std::sync::LazyLock;
 
@@ -23,20 +25,35 @@ use terse_tls::{
 
 const NOW: u64 = 1_760_000_000;
 
-fn parties(provider: &CryptoProvider, chain: &str) -> Parties {
-    let validity = Validity::days(NOW - 3600, 30);
-    let authority = Authority::new(&AuthorityOptions::new(chain.parse().unwrap(), validity)).unwrap();
-    let credential = |name: &str| {
-        let issued = authority.issue(&LeafOptions::new(name, validity)).unwrap();
-        let key = provider.load_key(issued.key()).unwrap();
-        Credential::new(issued.chain().to_vec(), key).unwrap()
+/// The certificates of both sides.
+struct Certificates {
+    chain: String,
+    authority: Authority,
+    client: terse_pki::Credential,
+    server: terse_pki::Credential,
+}
+
+impl Certificates {
+    fn new(chain: &str) -> Self {
+        let validity = Validity::days(NOW - 3600, 30);
+        let authority = Authority::new(&AuthorityOptions::new(chain.parse().unwrap(), validity)).unwrap();
+        let issue = |name: &str| authority.issue(&LeafOptions::new(name, validity)).unwrap();
+        let (client, server) = (issue("sensor17.plant.example"), issue("broker.plant.example"));
+        Self { chain: chain.into(), authority, client, server }
+    }
+}
+
+fn parties(provider: &CryptoProvider, certificates: &Certificates) -> Parties {
+    let Certificates { chain, authority, .. } = certificates;
+    let credential = |issued: &terse_pki::Credential| {
+        Credential::new(issued.chain().to_vec(), provider.load_key(issued.key()).unwrap()).unwrap()
     };
     let trust = || Trust::new(core::slice::from_ref(authority.root())).unwrap();
     let mut client = ClientConfig::builder(provider);
     client.trust(trust());
-    client.credentials(vec![credential("sensor17.plant.example")]);
+    client.credentials(vec![credential(&certificates.client)]);
     let mut server = ServerConfig::builder(provider);
-    server.credential(credential("broker.plant.example"));
+    server.credential(credential(&certificates.server));
     server.client_authentication(ClientAuthentication::Required(trust()));
     let is_rsa = chain.starts_with("rsa");
     for common in [client.common_mut(), server.common_mut()] {
@@ -72,7 +89,7 @@ fn identity_keys(algorithm: IdentityAlgorithm) -> IdentityKeys {
 
 fn comparison(provider: &CryptoProvider, chain: &str, runs: usize) -> Comparison {
     Comparison {
-        parties: parties(provider, chain),
+        parties: parties(provider, &Certificates::new(chain)),
         certificates: chain.into(),
         begins: NOW,
         runs,
@@ -91,6 +108,7 @@ fn setting(version: Version, mode: Mode, link: Link) -> Setting {
         limits_segments: false,
         client: 17,
         exchange: Exchange::default(),
+        devices: None,
     }
 }
 
@@ -320,7 +338,7 @@ fn a_failure_says_whose_it_is_and_why() {
 #[test]
 fn a_server_that_refuses_says_why() {
     let mut comparison = comparison(&terse_aws_lc::PROVIDER, "p256x3", 1);
-    let stranger = parties(&terse_aws_lc::PROVIDER, "p256x2").server;
+    let stranger = parties(&terse_aws_lc::PROVIDER, &Certificates::new("p256x2")).server;
     let stranger = stranger.config().client_authentication().clone();
     comparison.parties.server.client_authentication(stranger);
     for version in Version::ALL {
