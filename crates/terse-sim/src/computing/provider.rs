@@ -70,13 +70,13 @@ fn wrap(provider: &'static CryptoProvider, load_key: LoadKey) -> CryptoProvider 
         counting.hash = hash::counting(suite.hash);
         counting.aead = aead::counting(suite.id, suite.aead);
         counting.record_numbers = aead::counting_record_numbers(suite.id, suite.record_numbers);
-        &*leaked(counting)
+        leaked(counting)
     });
     let tls12_suites = provider.tls12_suites.iter().map(|suite| {
         let mut counting: Tls12Suite = **suite;
         counting.hash = hash::counting(suite.hash);
         counting.aead = aead::counting(suite.id, suite.aead);
-        &*leaked(counting)
+        leaked(counting)
     });
     let groups = provider.groups.iter().map(|group| group::counting(*group));
     let all = provider.signatures.all.iter().map(|algorithm| signature::counting(*algorithm));

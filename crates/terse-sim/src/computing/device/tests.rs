@@ -87,6 +87,12 @@ fn the_devices_that_come_along_are_read() {
         assert!(device.time_of(Operation::Pairing) > Some(Duration::from_secs(1)), "{name}");
         assert_eq!(device.time_of(Operation::Aes128Gcm), None, "{name}");
     }
+    for name in ["server", "server-rustcrypto"] {
+        let device = devices.find(name).unwrap_or_else(|| panic!("{name} in {names:?}"));
+        for operation in Operation::ALL {
+            assert!(device.time_of(operation) > Some(Duration::ZERO), "{name}: {operation}");
+        }
+    }
     for device in devices.iter() {
         assert!(!device.source.is_empty() && !device.description.is_empty(), "{}", device.name);
     }
