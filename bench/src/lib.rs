@@ -10,6 +10,7 @@ mod compile;
 pub mod endpoint_sizes;
 pub mod lossy;
 pub mod measure;
+pub mod operations;
 pub mod pair;
 pub mod pipe;
 pub mod probe;

@@ -10,6 +10,7 @@ use terse_bench::stack::{Mode, Profile, Setting, Side, Stack, Version};
 use terse_bench::{cache_entries, endpoint_sizes, stacks, store_sizes, table};
 
 mod caching;
+mod device;
 mod identity;
 mod simulated;
 
@@ -97,6 +98,8 @@ enum Command {
     Identity(identity::Arguments),
     /// What handshake caching saves: bytes, instructions and heap, by the length of chains (BiTHaC, V)
     Caching(caching::Arguments),
+    /// The time of each cryptographic operation, as devices of `terse compare --devices`
+    Operations(device::Arguments),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -125,6 +128,7 @@ fn main() -> ExitCode {
         Some(Command::Lossy(arguments)) => simulated::run(arguments),
         Some(Command::Caching(arguments)) => caching::run(arguments),
         Some(Command::Identity(arguments)) => identity::run(arguments),
+        Some(Command::Operations(arguments)) => device::run(arguments),
         Some(Command::One { stack, version, profile, mode, client_chain, server_chain }) => {
             let mut setting = Setting::new(*version, *profile, *mode);
             for (to, chain) in [(&mut setting.chains.client, client_chain), (&mut setting.chains.server, server_chain)]

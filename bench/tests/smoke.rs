@@ -3,7 +3,8 @@
 use terse_bench::measure::Warm;
 use terse_bench::probe::{HeapProbe, StackProbe, Unwatched};
 use terse_bench::stack::{Mode, Profile, Setting, Side, Stack, Version};
-use terse_bench::{cache_entries, stacks};
+use terse_bench::{cache_entries, operations, stacks};
+use terse_sim::computing::{Devices, Operation};
 
 /// Returns the available stacks. With `TERSE_REQUIRE_ALL=1` all must be available.
 fn present() -> Vec<Box<dyn Stack>> {
@@ -115,5 +116,20 @@ fn entries_of_a_cache_keep_to_their_budget() {
         }
         assert!((40..80).contains(&entries[0].request), "{entries:?}");
         assert!(cache_entries::render(&entries).contains(&format!("| {chain}, server")));
+    }
+}
+
+/// `terse compare --devices` reads what `terse-bench operations` prints, and has a time for everything.
+#[test]
+fn every_operation_of_a_device_is_measured() {
+    for provider in [&terse_aws_lc::PROVIDER, &terse_rustcrypto::PROVIDER] {
+        let times = operations::measure(provider, 1, 0.0).expect("a measurement");
+        let file = operations::render("machine", "\"this\" one", "a test", &times);
+        let devices = Devices::parse(&file).unwrap_or_else(|error| panic!("{error}: {file}"));
+        let machine = devices.find("machine").expect("its name");
+        assert_eq!(machine.description, "\"this\" one");
+        for operation in Operation::ALL {
+            assert!(machine.time_of(operation).is_some(), "{operation} in {file}");
+        }
     }
 }

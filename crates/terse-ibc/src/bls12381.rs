@@ -102,6 +102,8 @@ impl fmt::Debug for BlsKey {
     }
 }
 
+/// `crates/terse-sim/src/computing/identity.rs` counts the multiplications, hashes to points and pairings of `ephemeral` and
+/// `terms`: it changes with them.
 impl IdentityKey for BlsKey {
     fn parameters(&self) -> &IdentityParameters {
         &self.parameters

@@ -146,6 +146,7 @@ impl fmt::Debug for RistrettoKey {
     }
 }
 
+/// `crates/terse-sim/src/computing/identity.rs` counts the multiplications of `ephemeral` and `terms`: it changes with them.
 impl IdentityKey for RistrettoKey {
     fn parameters(&self) -> &IdentityParameters {
         &self.parameters

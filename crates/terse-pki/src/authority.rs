@@ -12,7 +12,7 @@ use time::OffsetDateTime;
 use x509_parser::certificate::X509Certificate;
 use zeroize::Zeroizing;
 
-use crate::{Chain, Credential, Error, KeyAlgorithm, LeafOptions, to_pem};
+use crate::{Chain, Credential, Error, KeyAlgorithm, LeafOptions, length, to_pem};
 
 /// The first and the last second of validity, in UNIX seconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,12 +55,14 @@ pub struct AuthorityOptions {
     pub name: String,
     /// The validity of every CA certificate.
     pub validity: Validity,
+    /// The exact length of every CA certificate in bytes of DER; by default each is as short as it can be.
+    pub length: Option<usize>,
 }
 
 impl AuthorityOptions {
     /// Returns the options of a CA named "Terse CA".
     pub fn new(chain: Chain, validity: Validity) -> Self {
-        Self { chain, name: "Terse CA".into(), validity }
+        Self { chain, name: "Terse CA".into(), validity, length: None }
     }
 }
 
@@ -96,11 +98,11 @@ impl Authority {
                 0 => ca_params(name.into(), options.validity)?,
                 _ => ca_params(format!("{name} {number}"), options.validity)?,
             };
-            let certificate = match levels.last() {
-                None => params.self_signed(&*key)?,
-                Some(parent) => params.signed_by(&*key, &parent.issuer()?)?,
-            };
-            levels.push(Level { certificate: certificate.into(), key });
+            let certificate = length::exact(params, options.length, |params| match levels.last() {
+                None => Ok(params.self_signed(&*key)?.into()),
+                Some(parent) => Ok(params.signed_by(&*key, &parent.issuer()?)?.into()),
+            })?;
+            levels.push(Level { certificate, key });
         }
         Ok(Self { levels })
     }
@@ -133,9 +135,11 @@ impl Authority {
     }
 
     fn certify(&self, key: &KeyPair, options: &LeafOptions) -> Result<Credential, Error> {
-        let leaf = options.params()?.signed_by(key, &self.last().issuer()?)?;
+        let issuer = self.last().issuer()?;
+        let leaf =
+            length::exact(options.params()?, options.length, |params| Ok(params.signed_by(key, &issuer)?.into()))?;
         let intermediates = self.levels.iter().skip(1).rev().map(|level| level.certificate.clone());
-        Ok(Credential::new(core::iter::once(leaf.into()).chain(intermediates).collect(), key))
+        Ok(Credential::new(core::iter::once(leaf).chain(intermediates).collect(), key))
     }
 
     /// Returns the root certificate, which peers must trust.

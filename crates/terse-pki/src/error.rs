@@ -15,6 +15,8 @@ pub enum Error {
     InvalidName(String),
     /// No name was given for the certificate.
     NoName,
+    /// No certificate of these contents has this length in bytes.
+    InvalidLength(usize),
     /// The end is not after the start, or lies beyond the year 9999.
     InvalidValidity,
     /// The certificate or CRL was not issued by this CA.
@@ -60,6 +62,9 @@ impl fmt::Display for Error {
                 )
             }
             Self::NoName => f.write_str("a certificate needs a name; give a DNS name or an IP address"),
+            Self::InvalidLength(length) => {
+                write!(f, "a certificate with these names and keys cannot have {length} bytes; give another length")
+            }
             Self::InvalidValidity => {
                 f.write_str("the certificate would end before it starts, or after the year 9999; give another validity")
             }

@@ -35,12 +35,14 @@ pub struct LeafOptions {
     pub algorithm: Option<KeyAlgorithm>,
     /// The serial number; by default it is random.
     pub serial: Option<u64>,
+    /// The exact length of the certificate in bytes of DER; by default it is as short as it can be.
+    pub length: Option<usize>,
 }
 
 impl LeafOptions {
     /// Returns the options of a leaf with one name, for server and client, with a key like the CA's.
     pub fn new(name: &str, validity: Validity) -> Self {
-        Self { names: vec![name.into()], usage: Usage::Both, validity, algorithm: None, serial: None }
+        Self { names: vec![name.into()], usage: Usage::Both, validity, algorithm: None, serial: None, length: None }
     }
 
     pub(crate) fn params(&self) -> Result<CertificateParams, Error> {

@@ -20,7 +20,8 @@
 //!
 //! Subject and authority key identifiers are left out: names are enough to build these paths, and the two cost some
 //! 64 bytes a certificate. RFC 5280, 4.2.1.1 and 4.2.1.2 require them of CAs; `openssl verify`, GnuTLS and webpki
-//! accept the chains, and only `openssl verify -x509_strict` insists on them.
+//! accept the chains, and only `openssl verify -x509_strict` insists on them. A certificate can be given an exact
+//! length, to compare handshakes with those of others: an extension that says nothing fills it up.
 //!
 //! What must always hold: an [`Authority`] has a root and issues from its last CA; private keys zeroize on drop and
 //! never print; time is an argument, so that a test can issue what has already expired.
@@ -32,6 +33,7 @@ mod crl;
 mod directory;
 mod error;
 mod leaf;
+mod length;
 mod ocsp;
 
 pub use algorithm::{Chain, KeyAlgorithm};

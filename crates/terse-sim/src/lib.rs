@@ -10,6 +10,7 @@ extern crate alloc;
 pub mod capture;
 mod cause;
 pub mod compare;
+pub mod computing;
 mod direction;
 mod engine;
 pub mod host;

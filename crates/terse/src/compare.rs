@@ -10,7 +10,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use clap::{Args, ValueEnum};
 use terse_pki::Chain;
 use terse_sim::Exchange;
-use terse_sim::compare::{Comparison, Mode, Row, Setting, Version};
+use terse_sim::compare::{Comparison, Failed, Mode, Row, Setting, Version};
 use terse_tls::{CipherSuite, NamedGroup, SignatureScheme};
 
 use crate::failure::Failure;
@@ -18,25 +18,70 @@ use crate::options::{self, Crypto};
 use crate::output;
 
 mod certificates;
+mod devices;
 mod files;
+mod itls;
 mod network;
 mod probe;
 mod report;
 mod table;
 
-use certificates::Algorithms;
+use certificates::{Algorithms, Chains};
 
 const EXAMPLE: &str = "Examples:
   terse compare --mtu 1500 --mtu 576 --mtu 127 --html report.html
-  terse compare --link ieee802154 --loss 5 --runs 100 --transport datagram --certificates p256x3";
+  terse compare --link ieee802154 --loss 5 --runs 100 --transport datagram --certificates p256x3
+  terse compare --device cortex-m4,server --tls 1.3 --certificates p256x3 --suite TLS_AES_128_CCM_SHA256
+  terse compare --paper itls --html itls.html";
+
+/// How many connections a row has unless `--runs` says otherwise.
+const RUNS: u16 = 10;
+
+/// The arguments that choose what a paper's evaluation has chosen already.
+const NOT_WITH_PAPER: [&str; 30] = [
+    "certificates",
+    "server_certificates",
+    "tls",
+    "transport",
+    "mode",
+    "suites",
+    "groups",
+    "signature_schemes",
+    "no_sni",
+    "no_cookie",
+    "dtls_timeout",
+    "request",
+    "reply",
+    "crypto",
+    "cert",
+    "links",
+    "mtus",
+    "rate",
+    "delay",
+    "loss",
+    "ip",
+    "tcp",
+    "nagle",
+    "mss",
+    "cpu",
+    "memory",
+    "messages",
+    "csv",
+    "pcapng",
+    "keylog",
+];
 
 /// Full, cached, resumed, pre-shared-key and identity-key handshakes on the same simulated link, side by side.
 ///
 /// Each connection carries one message each way and closes. Modes that need an earlier connection have one, which is not
-/// counted. The engine is the real one; TCP, UDP and the link are simulated, in virtual time, in which computing takes none.
+/// counted. The engine is the real one; TCP, UDP and the link are simulated, in virtual time. Computing takes none of it,
+/// unless --device says on what both sides compute.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLE)]
 pub(crate) struct CompareArgs {
+    /// Repeat the evaluation of a paper instead, and show it beside the paper's numbers: docs/itls-paper.md
+    #[arg(long, value_name = "PAPER", conflicts_with_all = NOT_WITH_PAPER, help_heading = "What is compared")]
+    paper: Option<KnownPaper>,
     /// Certificates of both sides: rsa2048, rsa3072, rsa4096, p256, p384 or ed25519, then x and how many from leaf to root
     /// (2 to 9, the root is not sent)
     #[arg(long, value_name = "CHAIN", default_value = "rsa2048x3", help_heading = "What is compared")]
@@ -88,9 +133,13 @@ pub(crate) struct CompareArgs {
     #[command(flatten)]
     network: network::NetworkOptions,
 
-    /// Connections for each row, each with a seed of its own: the row is the one with the median of bytes
-    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u16).range(1..=10_000), help_heading = "How it is measured")]
-    runs: u16,
+    #[command(flatten)]
+    devices: devices::DeviceOptions,
+
+    /// Connections for each row, each with a seed of its own: the row is the one with the median of bytes [default: 10;
+    /// with --paper, where packets are lost: 200, and the mean]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=10_000), help_heading = "How it is measured")]
+    runs: Option<u16>,
     /// What losses follow from; with --crypto rustcrypto, all randomness of handshakes
     #[arg(long, value_name = "N", default_value_t = 1, help_heading = "How it is measured")]
     seed: u64,
@@ -98,7 +147,7 @@ pub(crate) struct CompareArgs {
     #[arg(long, help_heading = "How it is measured")]
     cpu: bool,
     /// Measure the heap of both sides; needs --crypto rustcrypto, since AWS-LC allocates where it cannot be counted
-    #[arg(long, help_heading = "How it is measured")]
+    #[arg(long, conflicts_with = "device", help_heading = "How it is measured")]
     memory: bool,
 
     /// Print the sizes of handshake messages, too
@@ -116,6 +165,13 @@ pub(crate) struct CompareArgs {
     /// Write the secrets (NSS key log format)
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     keylog: Option<PathBuf>,
+}
+
+/// A paper whose evaluation can be repeated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum KnownPaper {
+    /// Identity-based handshakes: tables I and II, figures 4 to 8
+    Itls,
 }
 
 /// A version, of TLS and of DTLS.
@@ -147,8 +203,14 @@ fn message_len(text: &str) -> Result<usize, String> {
 
 /// Runs the command.
 pub(crate) fn run(args: &CompareArgs, json: bool) -> Result<(), Failure> {
+    if let Some(KnownPaper::Itls) = args.paper {
+        return itls::run(args, json);
+    }
     if args.network.wants_list() {
         return output::line(network::list());
+    }
+    if args.devices.wants_list() {
+        return args.devices.print_list(json);
     }
     let prints_csv = args.csv.as_deref().is_some_and(files::is_standard_output);
     if prints_csv && json {
@@ -168,6 +230,7 @@ pub(crate) fn run(args: &CompareArgs, json: bool) -> Result<(), Failure> {
     let mut rows = Vec::new();
     let mut captures = Vec::new();
     let mut failures = Vec::new();
+    let mut lacks_time = false;
     let mut meter = probe::Meter::new(args.memory);
     let progress = Progress::new(settings.len());
     for (number, setting) in settings.iter().enumerate() {
@@ -178,6 +241,7 @@ pub(crate) fn run(args: &CompareArgs, json: bool) -> Result<(), Failure> {
             Ok(measured) => measured,
             Err(error) => {
                 progress.clear();
+                lacks_time |= matches!(error, Failed::NoTime(_));
                 let Setting { version, mode, link, .. } = setting;
                 let failure = format!("{version} {mode}, {}, MTU {}: {error}", link.name, link.mtu);
                 output::warn(&failure);
@@ -209,10 +273,17 @@ pub(crate) fn run(args: &CompareArgs, json: bool) -> Result<(), Failure> {
         files::write_keys(path, &captures)?;
     }
     if let Some(path) = &args.html {
-        files::write(path, report::render(args, &rows, &failures).as_bytes())?;
+        let devices = settings.first().and_then(|setting| setting.devices.as_ref());
+        files::write(path, report::render(args, &rows, &failures, devices).as_bytes())?;
     }
     match failures.len() {
         0 => Ok(()),
+        missing if lacks_time => Err(Failure::Failed(format!(
+            "{missing} of {} rows could not be measured; see above. A device has no time for what nobody measured on it \
+             (--device list): try other --certificates, --suite, --group or --mode, or add the time in a file for \
+             --devices",
+            settings.len()
+        ))),
         missing => Err(Failure::Failed(format!(
             "{missing} of {} rows could not be measured; see above. If peers stopped answering, the link is too slow or \
              loses too much: try a longer --dtls-timeout, a smaller --mtu or less --loss",
@@ -228,10 +299,13 @@ impl CompareArgs {
             groups: self.groups.clone(),
             signature_schemes: self.signature_schemes.clone(),
         };
-        let provider = self.crypto.provider();
+        let provider = self.devices.provider(self.crypto.provider())?;
         let mut parties = match self.files.are_given() {
             true => self.files.parties(provider, &algorithms)?,
-            false => certificates::made(provider, self.certificates, server, &algorithms)?,
+            false => {
+                let chains = Chains { client: self.certificates, server, length: None };
+                certificates::made(provider, chains, &algorithms)?
+            }
         };
         parties.client.send_server_name(!self.no_sni);
         parties.limits.require_cookie = !self.no_cookie;
@@ -249,7 +323,7 @@ impl CompareArgs {
             parties,
             certificates,
             begins,
-            runs: self.runs.into(),
+            runs: self.runs.unwrap_or(RUNS).into(),
             seed: self.seed,
             captures: self.pcapng.is_some() || self.keylog.is_some(),
         })
@@ -287,6 +361,7 @@ impl CompareArgs {
             };
             versions.contains(&of_tls) && (self.transport.is_empty() || self.transport.contains(&transport))
         };
+        let devices = self.devices.sides()?;
         let mut settings = Vec::new();
         let links = self.network.links()?;
         let (tcp, limits_segments) = self.network.tcp();
@@ -302,7 +377,8 @@ impl CompareArgs {
                         tcp: tcp.clone(),
                         limits_segments,
                         client: client_number(settings.len()),
-                        exchange: Exchange { request: self.request, reply: self.reply },
+                        exchange: Exchange { request: self.request, reply: self.reply, early_data: false },
+                        devices: devices.clone(),
                     });
                 }
             }

@@ -175,7 +175,7 @@ impl Issue {
             _ => Usage::Both,
         };
         let names = core::iter::once(self.name.clone()).chain(self.names).collect();
-        let options = LeafOptions { names, usage, validity, algorithm: self.algorithm, serial: None };
+        let options = LeafOptions { names, usage, validity, algorithm: self.algorithm, serial: None, length: None };
         let credential = authority.issue(&options).map_err(failure)?;
 
         let out = self.out.unwrap_or_default();

@@ -10,7 +10,7 @@ use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use core::time::Duration;
 
 use smoltcp::wire::{IPV4_HEADER_LEN, IPV6_HEADER_LEN, UDP_HEADER_LEN};
-use terse_tls::summary::{Traffic, Transport};
+use terse_tls::summary::{EarlyDataStatus, Traffic, Transport};
 use terse_tls::{ApiMisuse, Datagrams, FallbackReason, Summary};
 
 use super::capture::{Captured, Keys};
@@ -20,10 +20,11 @@ use super::runs;
 use super::setting::{IpVersion, Setting};
 use super::sums::LayerSums;
 use crate::capture::View;
-use crate::engine::{Clock, Program, Role, Watcher};
+use crate::computing::{Counts, NoTime, Operation};
+use crate::engine::{Clock, Processor, Program, Role, Watcher};
 use crate::host::Host;
 use crate::network::Network;
-use crate::probe::{Probe, Unwatched};
+use crate::probe::{Party, Probe, Unwatched};
 use crate::{Random, Time};
 
 /// A comparison: both sides, and how often they connect.
@@ -51,6 +52,18 @@ pub struct Measured {
     pub row: Row,
     /// The packets, if [`Comparison::captures`] asked for them.
     pub capture: Captured,
+    /// What the sides computed from the first packet to the last of the close, if they did so on
+    /// [devices](Setting::devices).
+    pub computed: Sides<Counts>,
+}
+
+/// One connection of a row.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Single {
+    /// Its times.
+    pub times: Times,
+    /// The bytes that each side sent in records until its handshake was complete, without tickets.
+    pub records: Sides<u64>,
 }
 
 /// Why a row could not be measured.
@@ -65,14 +78,21 @@ pub enum Failed {
         /// The reason, if the engine gives one.
         because: Option<&'static str>,
     },
+    /// Early data was asked for, and the server accepted none. The text is what became of it: `none` or `rejected`.
+    NoEarlyData(&'static str),
     /// An IP packet of the link's MTU has no room for a datagram that DTLS can use.
     MtuTooSmall,
     /// The configurations of the parties cannot be used in this setting.
     Configuration(ApiMisuse),
+    /// A device has no time for an operation that the connection needs.
+    NoTime(NoTime),
+    /// The parties compute on devices, but with a provider or a key whose operations are
+    /// [not counted](crate::computing::counting).
+    NotCounted,
 }
 
 /// A connection that came to its end.
-struct FinishedConnection {
+pub(super) struct FinishedConnection {
     client: Summary,
     server: Summary,
     bytes: Bytes,
@@ -80,28 +100,59 @@ struct FinishedConnection {
     pure_acks: usize,
     retransmissions: usize,
     lost: usize,
-    times: Times,
+    pub(super) times: Times,
     /// The virtual time that the connection took, rounded up.
     seconds: u64,
     /// The bytes that the caches hold after the connection.
     cached: Sides<usize>,
     capture: Captured,
+    computed: Sides<Counts>,
+    /// How long that took.
+    computing: Sides<Duration>,
 }
 
 impl Comparison {
     /// Measures a row.
     pub fn measure(&self, setting: &Setting, probe: &mut dyn Probe) -> Result<Measured, Failed> {
+        let (mut met, failed) = self.connections(setting, probe)?;
+        let runs = runs::spread(met.iter().map(|met| (met.bytes.total, met.times.connected)), failed);
+        // The median is taken by bytes; runs with as many bytes are ordered by time.
+        met.sort_by(|a, b| {
+            let by_time = || a.times.connected.total_cmp(&b.times.connected);
+            a.bytes.total.cmp(&b.bytes.total).then_with(by_time)
+        });
+        let median = met.swap_remove((met.len() - 1) / 2);
+        Ok(Measured { row: self.row(setting, &median, runs), capture: median.capture, computed: median.computed })
+    }
+
+    /// Measures each connection for itself, in the order of the runs. Connections that did not come to their end are left
+    /// out.
+    pub fn each(&self, setting: &Setting) -> Result<Vec<Single>, Failed> {
+        let (met, _) = self.connections(setting, &mut Unwatched)?;
+        let records = |met: &FinishedConnection| Sides {
+            client: met.client.sent.record_bytes,
+            server: met.server.sent.record_bytes,
+        };
+        Ok(met.iter().map(|met| Single { times: met.times, records: records(met) }).collect())
+    }
+
+    /// Runs all connections of a row. Returns those that came to their end, one at least, and how many did not.
+    fn connections(
+        &self,
+        setting: &Setting,
+        probe: &mut dyn Probe,
+    ) -> Result<(Vec<FinishedConnection>, usize), Failed> {
         let mut parties = self.parties.clone();
         let keys = Arc::new(Keys::default());
         if self.captures {
             parties.client.key_log(keys.clone());
         }
-        let max_datagram = setting.max_datagram().ok_or(Failed::MtuTooSmall)?;
+        let keyed = Self { parties, ..self.clone() };
         let mut met = Vec::new();
         let (mut failed, mut first_failure) = (0, None);
         for run in 0..self.runs {
             // Each run has its own stores, so that none profits from the one before.
-            let pair = parties.pair(setting.version, setting.mode, max_datagram).map_err(Failed::Configuration)?;
+            let pair = keyed.pair(setting)?;
             match self.one(setting, &pair, run, &keys, probe) {
                 Ok(connection) => met.push(connection),
                 Err(failure @ Failed::Connection(_)) => {
@@ -111,18 +162,19 @@ impl Comparison {
                 Err(other) => return Err(other),
             }
         }
-        let runs = runs::spread(met.iter().map(|met| (met.bytes.total, met.times.connected)), failed);
-        // The median is taken by bytes; runs with as many bytes are ordered by time.
-        met.sort_by(|a, b| {
-            let by_time = || a.times.connected.total_cmp(&b.times.connected);
-            a.bytes.total.cmp(&b.bytes.total).then_with(by_time)
-        });
-        let middle = met.len().saturating_sub(1) / 2;
         if met.is_empty() {
             return Err(first_failure.unwrap_or(Failed::Connection("no connection was asked for".into())));
         }
-        let median = met.swap_remove(middle);
-        Ok(Measured { row: self.row(setting, &median, runs), capture: median.capture })
+        Ok((met, failed))
+    }
+
+    /// Returns the two sides of a setting, which have not met.
+    pub(super) fn pair(&self, setting: &Setting) -> Result<Pair, Failed> {
+        let max_datagram = setting.max_datagram().ok_or(Failed::MtuTooSmall)?;
+        if setting.devices.is_some() && !self.parties.are_counted() {
+            return Err(Failed::NotCounted);
+        }
+        self.parties.pair(setting, max_datagram).map_err(Failed::Configuration)
     }
 
     /// One connection that counts, after one that does not where the mode needs it.
@@ -135,25 +187,30 @@ impl Comparison {
         probe: &mut dyn Probe,
     ) -> Result<FinishedConnection, Failed> {
         let seed = runs::seed(self.seed, run);
-        let clock = Clock { unix: self.begins, monotonic: 0 };
-        let mut after = LATER;
-        if setting.mode.needs_earlier() {
-            // The earlier connection uses a link of the same kind without loss: a loss would only repeat this run.
-            let link = setting.link.clone().with_paths(|path| path.loss = 0.0);
-            let calm = Setting { link, ..setting.clone() };
-            after += connect(&calm, pair, !seed, clock, None, &mut Unwatched)?.seconds;
-        }
-        let later = Clock { unix: self.begins + after, monotonic: after * 1000 };
+        let later = self.clock().after(self.earlier(setting, pair, seed)?);
         probe.begin();
-        let mut met = connect(setting, pair, seed, later, self.captures.then_some(keys), probe)?;
+        let met = connect(setting, pair, seed, later, self.captures.then_some(keys), probe)?;
         probe.end();
-        let (client, server) = pair.cached_bytes();
-        met.cached = Sides { client, server };
-        let (was, wanted) = (met.client.mode, setting.mode.summary());
-        if was != wanted {
-            return Err(Failed::OtherMode { was: was.name(), because: met.client.fallback.map(FallbackReason::text) });
+        met.verified(setting, pair)
+    }
+
+    /// Has the earlier connection that the mode of `setting` needs, if it needs one. Returns after which time the
+    /// connection that counts begins.
+    pub(super) fn earlier(&self, setting: &Setting, pair: &Pair, seed: u64) -> Result<Duration, Failed> {
+        if !setting.mode.needs_earlier() {
+            return Ok(LATER);
         }
-        Ok(met)
+        // The earlier connection uses a link of the same kind without loss: a loss would only repeat this run. It is not
+        // measured, and computes in no time: devices need times for what is measured only.
+        let link = setting.link.clone().with_paths(|path| path.loss = 0.0);
+        let calm = Setting { link, devices: None, ..setting.clone() };
+        let earlier = connect(&calm, pair, !seed, self.clock(), None, &mut Unwatched)?;
+        Ok(LATER + Duration::from_secs(earlier.seconds))
+    }
+
+    /// Returns the clock at the beginning of the first connection of a pair.
+    pub(super) const fn clock(&self) -> Clock {
+        Clock { unix: self.begins, monotonic: 0 }
     }
 
     fn row(&self, setting: &Setting, met: &FinishedConnection, runs: Runs) -> Row {
@@ -172,6 +229,8 @@ impl Comparison {
             lost: met.lost,
             round_trips: met.client.round_trips,
             transport_round_trips: u32::from(version.transport() == Transport::Stream),
+            device: setting.devices.clone().map(|devices| devices.map(|device| device.name.clone())),
+            computing_ms: setting.devices.is_some().then(|| met.computing.map(|time| time.as_secs_f64() * 1e3)),
             time_ms: met.times,
             signatures_verified: Sides {
                 client: met.client.signatures_verified,
@@ -186,8 +245,27 @@ impl Comparison {
     }
 }
 
+impl FinishedConnection {
+    /// Returns this connection if it was what `setting` says, with the sizes of what `pair` keeps after it.
+    pub(super) fn verified(mut self, setting: &Setting, pair: &Pair) -> Result<Self, Failed> {
+        if setting.devices.is_some() && !signatures_are_counted(&self) {
+            return Err(Failed::NotCounted);
+        }
+        let (was, wanted) = (self.client.mode, setting.mode.summary());
+        if was != wanted {
+            return Err(Failed::OtherMode { was: was.name(), because: self.client.fallback.map(FallbackReason::text) });
+        }
+        if setting.exchange.early_data && self.client.early_data != EarlyDataStatus::Accepted {
+            return Err(Failed::NoEarlyData(self.client.early_data.name()));
+        }
+        let (client, server) = pair.cached_bytes();
+        self.cached = Sides { client, server };
+        Ok(self)
+    }
+}
+
 /// Runs one connection from the first packet to the last, and keeps its packets if `keys` collect its secrets.
-fn connect(
+pub(super) fn connect(
     setting: &Setting,
     pair: &Pair,
     seed: u64,
@@ -205,10 +283,16 @@ fn connect(
         remote: SocketAddr::new(server_address, pair.address.port),
     };
     let server = Role::Server { config: pair.server.clone(), limits: pair.limits, port: pair.address.port };
-    let program = |role, stream| Program::new(role, setting.exchange, tcp.clone(), random(stream), clock, &watcher);
+    let program = |role, party, stream| {
+        let device = setting.devices.as_ref().map(|devices| devices.of(party).clone());
+        let processor = Processor::new(party, &watcher, device);
+        Program::new(role, setting.exchange, tcp.clone(), random(stream), clock, processor)
+    };
     let mut network = Network::new(seed);
-    let server_node = network.add(Host::new(server_address, program(server, CHANCE), random(CHANCE + 1)));
-    let client_node = network.add(Host::new(client_address, program(client, CHANCE + 2), random(CHANCE + 3)));
+    let server = program(server, Party::Server, CHANCE);
+    let server_node = network.add(Host::new(server_address, server, random(CHANCE + 1)));
+    let client = program(client, Party::Client, CHANCE + 2);
+    let client_node = network.add(Host::new(client_address, client, random(CHANCE + 3)));
     let link = network.connect(client_node, server_node, setting.link.clone());
     if let Some(keys) = captured {
         keys.clear();
@@ -221,22 +305,13 @@ fn connect(
         return Err(Failed::Connection(format!("the simulator lost count: {conservation}")));
     }
 
-    let sides =
-        [("client", client_node), ("server", server_node)].map(|(name, node)| (name, &network.node(node).application));
-    let failures = sides.iter().filter_map(|(name, side)| Some(format!("{name}: {}", side.failure.as_ref()?)));
-    let failures: Vec<String> = failures.collect();
-    if !failures.is_empty() {
-        return Err(Failed::Connection(failures.join("; ")));
-    }
-    if let Some((name, _)) = sides.iter().find(|(_, side)| !side.is_over()) {
-        return Err(Failed::Connection(format!("{name}: it did not come to its end")));
-    }
-    let program = &network.node(client_node).application;
-    let (Some(connected), Some(replied)) = (program.connected, program.answered) else {
-        return Err(Failed::Connection("client: the connection ended before the reply".into()));
-    };
-    let (connected, replied) = (milliseconds(connected), milliseconds(replied));
+    let programs = [client_node, server_node].map(|node| &network.node(node).application);
     let sums = LayerSums::of(network.ledger(link).records());
+    let times = times(programs, sums.closed)?;
+    let [client, server] = programs.map(|program| program.processor.computed.clone());
+    let computed = Sides { client, server };
+    let [client, server] = programs.map(|program| program.processor.time);
+    let computing = Sides { client, server };
     let capture = captured.map(|keys| Captured { capture: network.captured(), key_log: keys.lines() });
 
     let mut summary = |node| {
@@ -262,7 +337,6 @@ fn connect(
         link: sums.layers.link,
         total: sums.layers.sum(),
     };
-    let times = Times { connected, replied, closed: milliseconds(sums.closed) };
     Ok(FinishedConnection {
         packets: sums.frames,
         pure_acks: sums.pure_acks,
@@ -275,7 +349,48 @@ fn connect(
         server,
         bytes,
         times,
+        computed,
+        computing,
     })
+}
+
+/// Returns the times of a connection, or the cause for which it did not come to its end.
+fn times(programs: [&Program<'_, '_>; 2], closed: Time) -> Result<Times, Failed> {
+    if let Some(no_time) = programs.iter().find_map(|program| program.processor.no_time.clone()) {
+        return Err(Failed::NoTime(no_time));
+    }
+    let sides = [("client", programs[0]), ("server", programs[1])];
+    let failures = sides.iter().filter_map(|(name, side)| Some(format!("{name}: {}", side.failure.as_ref()?)));
+    let failures: Vec<String> = failures.collect();
+    if !failures.is_empty() {
+        return Err(Failed::Connection(failures.join("; ")));
+    }
+    if let Some((name, _)) = sides.iter().find(|(_, side)| !side.is_over()) {
+        return Err(Failed::Connection(format!("{name}: it did not come to its end")));
+    }
+    let [client, server] = programs;
+    let (Some(connected), Some(replied)) = (client.connected, client.answered) else {
+        return Err(Failed::Connection("client: the connection ended before the reply".into()));
+    };
+    let (Some(heard), Some(server_connected)) = (server.heard, server.connected) else {
+        return Err(Failed::Connection("server: the connection ended before the handshake was complete".into()));
+    };
+    Ok(Times {
+        connected: milliseconds(connected),
+        replied: milliseconds(replied),
+        closed: milliseconds(closed),
+        server_connected: server_connected.since(heard).as_secs_f64() * 1e3,
+    })
+}
+
+/// Whether the signatures of both sides were counted, of which each side's summary tells the other's.
+fn signatures_are_counted(connection: &FinishedConnection) -> bool {
+    let is_counted = |peer: &Summary, computed: &Counts| {
+        let mut signatures = computed.iter().filter(|(operation, _)| matches!(operation, Operation::Sign(_)));
+        peer.peer.signature_scheme.is_none() || signatures.next().is_some()
+    };
+    let FinishedConnection { client, server, computed, .. } = connection;
+    is_counted(client, &computed.server) && is_counted(server, &computed.client)
 }
 
 fn messages<'s>(sent: impl IntoIterator<Item = &'s Traffic>) -> Messages {
@@ -337,16 +452,22 @@ impl fmt::Display for Failed {
                 write!(out, "the handshake was {was}")?;
                 because.map_or(Ok(()), |because| write!(out, ": {because}"))
             }
+            Self::NoEarlyData(status) => write!(out, "no early data was accepted: its status was {status}"),
             Self::MtuTooSmall => out.write_str("the MTU leaves no room for DTLS; take a larger one"),
             Self::Configuration(error) => error.fmt(out),
+            Self::NoTime(error) => error.fmt(out),
+            Self::NotCounted => out.write_str(
+                "the sides compute on devices, but not all of their operations are counted: make their configurations and \
+                 keys with a counting provider",
+            ),
         }
     }
 }
 
 impl core::error::Error for Failed {}
 
-/// The time between the end of a connection and the next one of the same pair, in seconds.
-const LATER: u64 = 600;
+/// The time between the end of a connection and the next one of the same pair.
+const LATER: Duration = Duration::from_secs(600);
 
 /// How long a connection may take: a day.
 const PATIENCE: Duration = Duration::from_secs(86_400);

@@ -1,9 +1,11 @@
 //! Every handshake mode side by side on the same link: what goes over the wire, layer by layer, and when (BiTHaC, V-A).
 
 mod capture;
+pub mod itls;
 mod measure;
 pub mod paper;
 mod parties;
+mod repeated;
 mod row;
 mod runs;
 mod setting;
@@ -11,7 +13,8 @@ mod sums;
 
 pub use crate::probe::{Party, Probe, Unwatched};
 pub use capture::Captured;
-pub use measure::{Comparison, Failed, Measured};
+pub use measure::{Comparison, Failed, Measured, Single};
 pub use parties::{IdentityKeys, Pair, Parties};
+pub use repeated::Repeated;
 pub use row::{Bytes, Cpu, Messages, Row, Runs, Sides, Times};
 pub use setting::{IpVersion, Mode, Setting, Version};

@@ -8,7 +8,7 @@ use terse_tls::crypto::IdentityKey;
 use terse_tls::identity::KnownPeers;
 use terse_tls::resume::{
     ClientResumption, ExternalPsk, MAX_LIFETIME, MemoryClientSessions, MemoryPskStore, MemorySessionStore,
-    ServerResumption, TicketKeys,
+    ServerEarlyData, ServerResumption, TicketKeys,
 };
 use terse_tls::summary::Transport;
 use terse_tls::{
@@ -16,7 +16,9 @@ use terse_tls::{
     EndpointLimits, LearnedIssuers, NamedGroup, ProtocolVersion, ServerAddress, ServerConfig, ServerIdentity, Trust,
 };
 
-use super::setting::{Mode, Version};
+use super::setting::{Mode, Setting, Version};
+use crate::Exchange;
+use crate::computing::{CountingIdentityKey, is_counting};
 
 /// The two sides, in what all modes share: their certificates, trust anchors and algorithms.
 #[derive(Clone, Debug)]
@@ -85,10 +87,16 @@ impl Pair {
 }
 
 impl Parties {
-    /// Returns the two sides for `mode` in `version`, with datagrams of at most `max_datagram` bytes.
+    /// Whether the operations of both sides' providers are [counted](crate::computing::counting).
+    pub(super) fn are_counted(&self) -> bool {
+        is_counting(self.client.config().common().provider()) && is_counting(self.server.config().common().provider())
+    }
+
+    /// Returns the two sides for a setting's version, mode and messages, with datagrams of at most `max_datagram` bytes.
     ///
     /// Fails if the configurations cannot be used so.
-    pub fn pair(&self, version: Version, mode: Mode, max_datagram: usize) -> Result<Pair, ApiMisuse> {
+    pub fn pair(&self, setting: &Setting, max_datagram: usize) -> Result<Pair, ApiMisuse> {
+        let Setting { version, mode, exchange, .. } = *setting;
         let (mut client, mut server) = (self.client.clone(), self.server.clone());
         for common in [client.common_mut(), server.common_mut()] {
             common.set_versions(Vec::from([version.protocol_version()]));
@@ -112,7 +120,7 @@ impl Parties {
         let mut known_peers = None;
         match mode {
             Mode::Full | Mode::Rfc7924 | Mode::Bithac | Mode::Compact => {}
-            Mode::Resumed => with_sessions(&mut client, &mut server, version),
+            Mode::Resumed => with_sessions(&mut client, &mut server, version, exchange),
             Mode::Psk => with_key(&mut client, &mut server, version, &self.psk),
             Mode::IdentityFirst | Mode::Identity | Mode::IdentityBls12381 => {
                 let keys = if mode == Mode::IdentityBls12381 { &self.bls12381 } else { &self.ristretto255 };
@@ -142,21 +150,32 @@ fn with_caches(
 }
 
 /// As in BiTHaC, V-A: by session ID in TLS 1.2, by ticket in TLS 1.3.
-fn with_sessions(client: &mut ConfigBuilder<ClientConfig>, server: &mut ConfigBuilder<ServerConfig>, version: Version) {
-    client.resumption(Some(ClientResumption::new(Arc::new(MemoryClientSessions::new(CAPACITY)))));
+fn with_sessions(
+    client: &mut ConfigBuilder<ClientConfig>,
+    server: &mut ConfigBuilder<ServerConfig>,
+    version: Version,
+    exchange: Exchange,
+) {
+    let sessions = ClientResumption::new(Arc::new(MemoryClientSessions::new(CAPACITY)));
+    client.resumption(Some(sessions.early_data(exchange.early_data)));
     let by_id = || {
         let store = Arc::new(MemorySessionStore::new(CAPACITY));
         ServerResumption::Stateful { store, lifetime_seconds: LIFETIME }
     };
+    let recorded_hellos = if exchange.early_data { RECORDED_HELLOS } else { CAPACITY };
     let by_ticket = |common: &Common| {
         let aead = common.provider().tls13_suites.first()?.aead;
-        TicketKeys::new(aead, LIFETIME, CAPACITY).ok().map(|keys| ServerResumption::Stateless(Arc::new(keys)))
+        TicketKeys::new(aead, LIFETIME, recorded_hellos).ok().map(|keys| ServerResumption::Stateless(Arc::new(keys)))
     };
     let resumption = match version {
         Version::Tls13 | Version::Dtls13 => by_ticket(server.config().common()).unwrap_or_else(by_id),
         Version::Tls12 | Version::Dtls12 => by_id(),
     };
     server.resumption(resumption);
+    if exchange.early_data {
+        let size = u32::try_from(exchange.request).unwrap_or(u32::MAX);
+        server.early_data(ServerEarlyData::new(size).window_seconds(EARLY_DATA_WINDOW));
+    }
 }
 
 fn with_key(
@@ -186,13 +205,14 @@ fn with_identities(
     keys: &IdentityKeys,
 ) -> (Arc<KnownPeers>, Arc<KnownPeers>) {
     let known = (Arc::new(KnownPeers::new(CAPACITY)), Arc::new(KnownPeers::new(CAPACITY)));
-    let of_client = ClientIdentity::new(keys.client.clone()).server(keys.server.identity().clone());
+    let counting = |key: &Arc<dyn IdentityKey>| Arc::new(CountingIdentityKey::new(key.clone()));
+    let of_client = ClientIdentity::new(counting(&keys.client)).server(keys.server.identity().clone());
     client.trust(Trust::nobody());
     client.credentials(Vec::new());
     client.identity(of_client.known_peers(known.0.clone()));
     server.credentials(Vec::new());
     server.client_authentication(ClientAuthentication::None);
-    server.identity(ServerIdentity::new([keys.server.clone()]).known_peers(known.1.clone()));
+    server.identity(ServerIdentity::new([counting(&keys.server) as Arc<dyn IdentityKey>]).known_peers(known.1.clone()));
     known
 }
 
@@ -201,3 +221,10 @@ const CAPACITY: usize = 8;
 
 /// The lifetime of sessions in seconds: the longest that is allowed, and longer than any simulated connection.
 const LIFETIME: u32 = MAX_LIFETIME;
+
+/// The window in which a ClientHello with early data counts as fresh, in seconds. It is longer than a handshake takes on
+/// the slowest link.
+const EARLY_DATA_WINDOW: u32 = 600;
+
+/// How many ClientHellos with early data a server remembers: more than a client sends in the window.
+const RECORDED_HELLOS: usize = 65_536;

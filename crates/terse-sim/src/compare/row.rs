@@ -37,6 +37,12 @@ pub struct Row {
     pub round_trips: u32,
     /// Round trips of the transport before the handshake: 1 for TCP's SYN, none for UDP.
     pub transport_round_trips: u32,
+    /// The names of the devices on which the sides computed, if computing took time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub device: Option<Sides<String>>,
+    /// How long the sides computed, from the first packet to the last of the close, in milliseconds of virtual time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub computing_ms: Option<Sides<f64>>,
     /// The times of the connection's milestones.
     pub time_ms: Times,
     /// The number of certificate signatures that were verified.
@@ -93,7 +99,8 @@ pub struct Sides<T> {
     pub server: T,
 }
 
-/// Milliseconds of virtual time since the client's first packet. Computing takes no virtual time.
+/// Milliseconds of virtual time since the client's first packet, unless a field says otherwise. Computing takes virtual time
+/// only on devices: see [`Setting::devices`](super::Setting::devices).
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize)]
 pub struct Times {
     /// The time when the client's handshake was complete.
@@ -102,6 +109,11 @@ pub struct Times {
     pub replied: f64,
     /// The time when the last frame arrived, or was sent if it was lost.
     pub closed: f64,
+    /// How long the server took from the first bytes of the first ClientHello that its program read until its handshake was
+    /// complete. This is the handshake latency of iTLS, V-B: "measured on the server side as the time from receiving the
+    /// ClientHello message until the handshake is considered complete". TCP's handshake and the client's work before its
+    /// first message are no part of it.
+    pub server_connected: f64,
 }
 
 /// The processor time of all calls of the engine, from the first packet to the last of the close: the median of the
@@ -134,7 +146,20 @@ pub struct Runs {
 }
 
 impl<T> Sides<T> {
+    /// Returns what `of` makes of both values.
+    pub fn map<U>(self, of: impl Fn(T) -> U) -> Sides<U> {
+        Sides { client: of(self.client), server: of(self.server) }
+    }
+
     /// Returns the value of `party`.
+    pub const fn of(&self, party: Party) -> &T {
+        match party {
+            Party::Client => &self.client,
+            Party::Server => &self.server,
+        }
+    }
+
+    /// Returns the value of `party`, to be changed.
     pub const fn of_mut(&mut self, party: Party) -> &mut T {
         match party {
             Party::Client => &mut self.client,

@@ -1,5 +1,6 @@
 //! The setting of a row: a protocol version, what handshakes leave out, and the network below.
 
+use alloc::sync::Arc;
 use core::fmt;
 use core::str::FromStr;
 
@@ -7,6 +8,8 @@ use terse_tls::ProtocolVersion;
 use terse_tls::cache::Scheme;
 use terse_tls::summary::{self, Transport};
 
+use super::row::Sides;
+use crate::computing::Device;
 use crate::link::Link;
 use crate::{Exchange, tcp};
 
@@ -76,6 +79,9 @@ pub struct Setting {
     pub client: u8,
     /// The two messages of the application.
     pub exchange: Exchange,
+    /// The devices on which both sides compute; without them computing takes no time. The parties then need [counting
+    /// providers](crate::computing::counting).
+    pub devices: Option<Sides<Arc<Device>>>,
 }
 
 /// The version of IP.

@@ -1,9 +1,9 @@
-//! A client connects, sends its request with its last flight, waits for the reply, and closes. Over datagrams it sends
-//! the request again when no reply comes, as CoAP does.
+//! A client connects, sends its request with its last flight or as early data with its first, waits for the reply, and
+//! closes. Over datagrams it sends the request again when no reply comes, as CoAP does.
 
 use alloc::sync::Arc;
 
-use terse_tls::summary::Transport;
+use terse_tls::summary::{EarlyDataStatus, Transport};
 use terse_tls::{ClientConfig, Connection, Error, Event, Instant, Now, ServerAddress};
 
 use super::{Exchange, Reached, Side, say};
@@ -30,7 +30,11 @@ impl Client {
         now: Now,
         mut rng: Random,
     ) -> Result<Self, Error> {
-        let connection = Connection::client(config, server, now, &mut rng)?;
+        let mut connection = Connection::client(config, server, now, &mut rng)?;
+        if exchange.early_data {
+            // Nothing is taken where no session or ticket allows it. The request then goes with the last flight.
+            connection.send_early_data(&vec![b'?'; exchange.request])?;
+        }
         Ok(Self { connection, exchange, rng, received: 0, reached: Reached::default(), again: None })
     }
 
@@ -39,7 +43,9 @@ impl Client {
             match event {
                 Event::Connected => {
                     self.reached.connected = true;
-                    say(&mut self.connection, b'?', self.exchange.request)?;
+                    if self.connection.summary().early_data != EarlyDataStatus::Accepted {
+                        say(&mut self.connection, b'?', self.exchange.request)?;
+                    }
                     if self.connection.summary().transport == Transport::Datagram {
                         self.again = Some((later(now, ACK_TIMEOUT), ACK_TIMEOUT, MAX_RETRANSMIT));
                     }

@@ -1,7 +1,7 @@
 //! The real engine as the program of a host: what the two sides of an exchange do, whatever carries their bytes.
 //!
 //! What must always hold: the engine runs unmodified, with the time of the simulation and a random stream of its own; a
-//! failure of either side ends the run with its cause.
+//! failure of either side ends the run with its cause; what is computed takes the time of the host's device, if it has one.
 
 use core::net::SocketAddr;
 
@@ -9,11 +9,13 @@ use terse_tls::summary::Traffic;
 use terse_tls::{Connection, Error, Instant, Now};
 
 mod client;
+mod processor;
 mod program;
 mod server;
 
 use client::Client;
-pub(crate) use program::{Clock, Program, Role, Watcher};
+pub(crate) use processor::{Processor, Watcher};
+pub(crate) use program::{Clock, Program, Role};
 use server::{DatagramServer, StreamServer};
 
 /// What is said on a connection: a message each way, then goodbye (BiTHaC, V-A). Sizes in bytes.
@@ -23,12 +25,14 @@ pub struct Exchange {
     pub request: usize,
     /// The size of the server's answer.
     pub reply: usize,
+    /// Whether the client sends its message as early data, with its first flight, if the handshake has that.
+    pub early_data: bool,
 }
 
 impl Default for Exchange {
     /// wolfSSL's example programs send messages of this size; the paper gives none.
     fn default() -> Self {
-        Self { request: 14, reply: 22 }
+        Self { request: 14, reply: 22, early_data: false }
     }
 }
 

@@ -1,7 +1,9 @@
 //! One side of an exchange is the program of a simulated host: it joins TCP or UDP to the engine.
+//!
+//! What must always hold: what a call of the engine made is sent when the call is computed, and the engine's clock has gone
+//! on to that time; nothing is read, and no timer of the engine is asked, before.
 
 use alloc::sync::Arc;
-use core::cell::RefCell;
 use core::net::SocketAddr;
 use core::time::Duration;
 
@@ -9,13 +11,9 @@ use pki_types::UnixTime;
 use terse_tls::summary::Traffic;
 use terse_tls::{ClientConfig, Connection, EndpointLimits, Instant, Now, ServerAddress, ServerConfig};
 
-use super::{Client, DatagramServer, Exchange, Reached, Side, StreamServer};
+use super::{Client, DatagramServer, Exchange, Processor, Reached, Side, StreamServer};
 use crate::host::{Application, SocketEvent, SocketId, Sockets};
-use crate::probe::{Party, Probe};
 use crate::{Random, Time, tcp};
-
-/// The probe that measures the calls of the engine.
-pub(crate) type Watcher<'a> = RefCell<&'a mut dyn Probe>;
 
 /// The role of a host.
 pub(crate) enum Role {
@@ -33,13 +31,16 @@ pub(crate) struct Program<'w, 'a> {
     tcp: Option<tcp::Config>,
     rng: Option<Random>,
     clock: Clock,
-    watcher: &'w Watcher<'a>,
+    /// What the engine's calls run on.
+    pub(crate) processor: Processor<'w, 'a>,
     side: Option<Box<dyn Side>>,
     socket: Option<SocketId>,
     peer: SocketAddr,
     /// Output that TCP did not take yet.
     unsent: Vec<u8>,
     has_closed: bool,
+    /// The time when this side read the other side's first bytes.
+    pub(crate) heard: Option<Time>,
     /// The time when the handshake was complete on this side.
     pub(crate) connected: Option<Time>,
     /// The time when this side had the other side's message.
@@ -58,6 +59,11 @@ pub(crate) struct Clock {
 }
 
 impl Clock {
+    /// Returns this clock when `time` has passed.
+    pub(crate) const fn after(self, time: Duration) -> Self {
+        Self { unix: self.unix + time.as_secs(), monotonic: self.monotonic + time.as_millis() as u64 }
+    }
+
     fn now(self, time: Time) -> Now {
         let milliseconds = time.as_millis();
         let unix = Duration::from_secs(self.unix) + Duration::from_millis(milliseconds);
@@ -77,7 +83,7 @@ impl<'w, 'a> Program<'w, 'a> {
         tcp: Option<tcp::Config>,
         rng: Random,
         clock: Clock,
-        watcher: &'w Watcher<'a>,
+        processor: Processor<'w, 'a>,
     ) -> Self {
         let peer = match &role {
             Role::Client { remote, .. } => *remote,
@@ -89,22 +95,16 @@ impl<'w, 'a> Program<'w, 'a> {
             tcp,
             rng: Some(rng),
             clock,
-            watcher,
+            processor,
             side: None,
             socket: None,
             peer,
             unsent: Vec::new(),
             has_closed: false,
+            heard: None,
             connected: None,
             answered: None,
             failure: None,
-        }
-    }
-
-    const fn party(&self) -> Party {
-        match self.role {
-            Role::Client { .. } => Party::Client,
-            Role::Server { .. } => Party::Server,
         }
     }
 
@@ -128,12 +128,12 @@ impl<'w, 'a> Program<'w, 'a> {
     }
 
     /// Creates the engine's side. The first flight of a client is then ready to be sent.
-    fn begin(&mut self, now: Time) {
+    fn begin(&mut self, sockets: &mut Sockets<'_>) {
         let Some(rng) = self.rng.take() else { return };
-        let (now, exchange) = (self.clock.now(now), self.exchange);
+        let (now, exchange) = (self.clock.now(sockets.idle_at()), self.exchange);
         let mut rng = Some(rng);
         let mut made: Option<Result<Box<dyn Side>, terse_tls::Error>> = None;
-        let mut make = || {
+        self.processor.run(sockets, &mut || {
             let Some(rng) = rng.take() else { return };
             made = Some(match &self.role {
                 Role::Client { config, server, .. } => {
@@ -146,36 +146,49 @@ impl<'w, 'a> Program<'w, 'a> {
                     DatagramServer::new(config.clone(), *limits, exchange, rng).map(boxed)
                 }
             });
-        };
-        self.watcher.borrow_mut().call(self.party(), &mut make);
+        });
         match made {
             Some(Ok(side)) => self.side = Some(side),
             Some(Err(error)) => self.fail(&error),
             None => {}
         }
+        self.check_time();
     }
 
     fn fail(&mut self, error: &dyn core::fmt::Display) {
         self.failure.get_or_insert_with(|| error.to_string());
     }
 
-    /// Runs a piece of the engine's work, under the probe.
-    fn with(&mut self, run: impl FnOnce(&mut dyn Side) -> Result<(), terse_tls::Error>) {
-        let party = self.party();
+    /// A device that has no time for what was computed ends the run.
+    fn check_time(&mut self) {
+        if let Some(no_time) = self.processor.no_time.clone() {
+            self.fail(&no_time);
+        }
+    }
+
+    /// Runs a piece of the engine's work, which begins when all work before it is done.
+    fn with(
+        &mut self,
+        sockets: &mut Sockets<'_>,
+        run: impl FnOnce(&mut dyn Side, Now) -> Result<(), terse_tls::Error>,
+    ) {
+        let now = self.clock.now(sockets.idle_at());
         let Some(side) = self.side.as_deref_mut() else { return };
         let (mut run, mut result) = (Some(run), Ok(()));
-        self.watcher.borrow_mut().call(party, &mut || {
+        self.processor.run(sockets, &mut || {
             if let Some(run) = run.take() {
-                result = run(side);
+                result = run(side, now);
             }
         });
         if let Err(error) = result {
             self.fail(&error);
         }
+        self.check_time();
     }
 
-    /// Records how far this side has come.
-    fn note(&mut self, now: Time) {
+    /// Records how far this side has come with all work that was begun.
+    fn note(&mut self, sockets: &Sockets<'_>) {
+        let now = sockets.idle_at();
         let reached = self.reached();
         if reached.connected {
             self.connected.get_or_insert(now);
@@ -187,42 +200,42 @@ impl<'w, 'a> Program<'w, 'a> {
 
     /// Reads and handles all input of a socket.
     fn receive(&mut self, now: Time, sockets: &mut Sockets<'_>, socket: SocketId) {
-        let engine_now = self.clock.now(now);
         if self.tcp.is_some() {
             let mut buffer = [0; 4096];
             loop {
                 let len = sockets.recv(socket, &mut buffer);
                 let Some(bytes) = buffer.get_mut(..len).filter(|bytes| !bytes.is_empty()) else { break };
+                self.heard.get_or_insert(now);
                 let from = self.peer;
-                self.with(|side| side.input(engine_now, from, bytes));
+                self.with(sockets, |side, engine_now| side.input(engine_now, from, bytes));
             }
         } else {
             while let Some((from, mut datagram)) = sockets.recv_from(socket) {
-                self.with(|side| side.input(engine_now, from, &mut datagram));
-                self.flush(now, sockets); // the answer to one datagram is sent before the next one is taken
+                self.heard.get_or_insert(now);
+                self.with(sockets, |side, engine_now| side.input(engine_now, from, &mut datagram));
+                self.flush(sockets); // the answer to one datagram is sent before the next one is taken
             }
         }
-        self.send(now, sockets);
+        self.send(sockets);
     }
 
     /// Sends what is ready, and then the application's answer.
-    fn send(&mut self, now: Time, sockets: &mut Sockets<'_>) {
-        self.flush(now, sockets);
+    fn send(&mut self, sockets: &mut Sockets<'_>) {
+        self.flush(sockets);
         if self.failure.is_none() {
-            self.with(|side| side.answer());
-            self.flush(now, sockets);
+            self.with(sockets, |side, _| side.answer());
+            self.flush(sockets);
         }
     }
 
     /// Sends what is ready, including the alert of a side that failed.
-    fn flush(&mut self, now: Time, sockets: &mut Sockets<'_>) {
-        self.note(now);
+    fn flush(&mut self, sockets: &mut Sockets<'_>) {
+        self.note(sockets);
         let Some(socket) = self.socket else { return };
-        let engine_now = self.clock.now(now);
         let mut buffer = vec![0; 0x1_0000];
         loop {
             let mut next = None;
-            self.with(|side| {
+            self.with(sockets, |side, engine_now| {
                 next = side.output(engine_now, &mut buffer);
                 Ok(())
             });
@@ -255,7 +268,7 @@ fn boxed(side: impl Side + 'static) -> Box<dyn Side> {
 }
 
 impl Application for Program<'_, '_> {
-    fn start(&mut self, now: Time, sockets: &mut Sockets<'_>) {
+    fn start(&mut self, _now: Time, sockets: &mut Sockets<'_>) {
         let remote = self.peer;
         self.socket = match (&self.role, &self.tcp) {
             (Role::Client { .. }, Some(config)) => sockets.connect(remote, config.clone()),
@@ -267,27 +280,26 @@ impl Application for Program<'_, '_> {
             return self.fail(&"no socket");
         }
         if self.tcp.is_none() {
-            self.begin(now);
-            self.send(now, sockets);
+            self.begin(sockets);
+            self.send(sockets);
         }
     }
 
     fn handle_event(&mut self, now: Time, event: SocketEvent, sockets: &mut Sockets<'_>) {
         match event {
             SocketEvent::Connected(_) => {
-                self.begin(now);
-                self.send(now, sockets);
+                self.begin(sockets);
+                self.send(sockets);
             }
             SocketEvent::Accepted { socket, remote, .. } => {
                 (self.socket, self.peer) = (Some(socket), remote);
-                self.begin(now);
+                self.begin(sockets);
             }
             SocketEvent::Readable(socket) => self.receive(now, sockets, socket),
-            SocketEvent::Writable(_) => self.send(now, sockets),
+            SocketEvent::Writable(_) => self.send(sockets),
             SocketEvent::PeerFinished(_) => {
-                let engine_now = self.clock.now(now);
-                self.with(|side| side.end_of_input(engine_now));
-                self.send(now, sockets);
+                self.with(sockets, |side, engine_now| side.end_of_input(engine_now));
+                self.send(sockets);
             }
             SocketEvent::Failed(_, failure) if !self.is_over() => self.fail(&format!("TCP: {failure}")),
             SocketEvent::Closed(_) | SocketEvent::Failed(..) => {}
@@ -301,9 +313,8 @@ impl Application for Program<'_, '_> {
         self.side.as_ref().and_then(|side| side.deadline()).map(|instant| self.clock.time(instant))
     }
 
-    fn handle_timeout(&mut self, now: Time, sockets: &mut Sockets<'_>) {
-        let engine_now = self.clock.now(now);
-        self.with(|side| side.expire(engine_now));
-        self.send(now, sockets);
+    fn handle_timeout(&mut self, _now: Time, sockets: &mut Sockets<'_>) {
+        self.with(sockets, |side, engine_now| side.expire(engine_now));
+        self.send(sockets);
     }
 }

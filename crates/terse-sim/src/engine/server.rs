@@ -82,7 +82,10 @@ impl StreamServer {
         let mut buffer = [0; 1024];
         loop {
             match self.connection.recv(&mut buffer) {
-                0 => break,
+                0 => match self.connection.recv_early_data(&mut buffer) {
+                    0 => break,
+                    len => self.progress.received += len,
+                },
                 len => self.progress.received += len,
             }
         }
@@ -169,7 +172,7 @@ impl DatagramServer {
             self.handle = Some(handle);
             match event {
                 EndpointEvent::Connected => self.progress.reached.connected = true,
-                EndpointEvent::Data(data) => self.progress.received += data.len(),
+                EndpointEvent::Data(data) | EndpointEvent::EarlyData(data) => self.progress.received += data.len(),
                 EndpointEvent::PeerClosed => self.progress.peer_closed = true,
                 EndpointEvent::Failed(error) => return Err(error),
                 _ => {}

@@ -55,6 +55,11 @@ impl<'a> Sockets<'a> {
         self.stack.busy_until = self.stack.busy_until.max(self.now) + duration;
     }
 
+    /// Returns when the program will have done all work that it has begun: now, unless it is [busy](Self::busy).
+    pub fn idle_at(&self) -> Time {
+        self.stack.busy_until.max(self.now)
+    }
+
     /// Opens a UDP socket at this port, or at a free one for 0. Returns `None` if the port is taken.
     pub fn bind(&mut self, port: u16) -> Option<SocketId> {
         self.stack.bind(port)

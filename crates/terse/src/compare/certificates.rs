@@ -38,6 +38,15 @@ pub(crate) struct Algorithms {
     pub(crate) signature_schemes: Vec<SignatureScheme>,
 }
 
+/// The certificates to make.
+#[derive(Clone, Copy)]
+pub(crate) struct Chains {
+    pub(crate) client: Chain,
+    pub(crate) server: Chain,
+    /// The length of each certificate in bytes of DER; `None` makes them as short as they can be.
+    pub(crate) length: Option<usize>,
+}
+
 /// The certificate files of both sides.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Own certificates")]
@@ -80,23 +89,23 @@ struct Certified {
     curve: Option<NamedGroup>,
 }
 
-/// Makes both sides, with a new chain of `server` and one of `client`.
+/// Makes both sides, each with a new chain.
 pub(crate) fn made(
     provider: &'static CryptoProvider,
-    client: Chain,
-    server: Chain,
+    chains: Chains,
     algorithms: &Algorithms,
 ) -> Result<Parties, Failure> {
-    let server_ca = authority("Plant CA", server)?;
-    let client_ca = if client == server { None } else { Some(authority("Sensor CA", client)?) };
+    let Chains { client, server, length } = chains;
+    let server_ca = authority("Plant CA", server, length)?;
+    let client_ca = if client == server { None } else { Some(authority("Sensor CA", client, length)?) };
     let client_ca = client_ca.as_ref().unwrap_or(&server_ca);
     let mut schemes = schemes(server.algorithm());
     let of_client = self::schemes(client.algorithm()).into_iter();
     let missing: Vec<_> = of_client.filter(|scheme| !schemes.contains(scheme)).collect();
     schemes.extend(missing);
     let certified = Certified {
-        server: credential(provider, &server_ca, server, SERVER)?,
-        client: credential(provider, client_ca, client, CLIENT)?,
+        server: credential(provider, &server_ca, server, length, SERVER)?,
+        client: credential(provider, client_ca, client, length, CLIENT)?,
         trust: trust(&server_ca)?,
         client_trust: trust(client_ca)?,
         name: SERVER.into(),
@@ -244,8 +253,8 @@ fn validity() -> Validity {
     Validity::days(NOT_BEFORE, 365)
 }
 
-fn authority(name: &str, chain: Chain) -> Result<Authority, Failure> {
-    let options = AuthorityOptions { name: name.into(), ..AuthorityOptions::new(chain, validity()) };
+fn authority(name: &str, chain: Chain, length: Option<usize>) -> Result<Authority, Failure> {
+    let options = AuthorityOptions { name: name.into(), length, ..AuthorityOptions::new(chain, validity()) };
     loop {
         let authority = Authority::new(&options).map_err(failed)?;
         if are_typical(chain, authority.certificates().skip(1))? {
@@ -258,10 +267,12 @@ fn credential(
     provider: &CryptoProvider,
     authority: &Authority,
     chain: Chain,
+    length: Option<usize>,
     name: &str,
 ) -> Result<Credential, Failure> {
+    let options = LeafOptions { length, ..LeafOptions::new(name, validity()) };
     let issued = loop {
-        let issued = authority.issue(&LeafOptions::new(name, validity())).map_err(failed)?;
+        let issued = authority.issue(&options).map_err(failed)?;
         if are_typical(chain, issued.chain().iter().take(1))? {
             break issued;
         }

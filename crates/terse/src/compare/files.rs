@@ -59,6 +59,7 @@ struct Line<'a> {
     connected_ms: f64,
     replied_ms: f64,
     closed_ms: f64,
+    server_connected_ms: f64,
     median_connected_ms: f64,
     p95_connected_ms: f64,
     client_signatures_verified: u32,
@@ -71,6 +72,10 @@ struct Line<'a> {
     server_peak_heap_bytes: Option<u64>,
     runs: usize,
     failed_runs: usize,
+    client_device: Option<&'a str>,
+    server_device: Option<&'a str>,
+    client_computing_ms: Option<f64>,
+    server_computing_ms: Option<f64>,
 }
 
 /// Writes all rows as comma-separated values (RFC 4180), with a header; `-` is standard output.
@@ -111,6 +116,7 @@ fn line(row: &Row) -> Line<'_> {
         connected_ms: row.time_ms.connected,
         replied_ms: row.time_ms.replied,
         closed_ms: row.time_ms.closed,
+        server_connected_ms: row.time_ms.server_connected,
         median_connected_ms: row.runs.median_connected_ms,
         p95_connected_ms: row.runs.p95_connected_ms,
         client_signatures_verified: row.signatures_verified.client,
@@ -123,6 +129,10 @@ fn line(row: &Row) -> Line<'_> {
         server_peak_heap_bytes: row.peak_heap.map(|heap| heap.server),
         runs: row.runs.count,
         failed_runs: row.runs.failed,
+        client_device: row.device.as_ref().map(|device| &*device.client),
+        server_device: row.device.as_ref().map(|device| &*device.server),
+        client_computing_ms: row.computing_ms.map(|computing| computing.client),
+        server_computing_ms: row.computing_ms.map(|computing| computing.server),
     }
 }
 

@@ -1,7 +1,10 @@
 //! The report of `terse compare`: one HTML file that explains itself to somebody who has not read the paper.
 
+use std::sync::Arc;
+
 use maud::{DOCTYPE, Markup, PreEscaped, html};
-use terse_sim::compare::{Mode, Row, paper};
+use terse_sim::compare::{Mode, Row, Sides, paper};
+use terse_sim::computing::Device;
 use terse_tls::summary::Transport;
 
 use super::CompareArgs;
@@ -11,8 +14,13 @@ mod figure;
 
 use figure::{LAYERS, PAPER, thousands};
 
-/// Returns the report as HTML.
-pub(super) fn render(args: &CompareArgs, rows: &[Row], failures: &[String]) -> String {
+/// Returns the report as HTML. With `devices` computing took time.
+pub(super) fn render(
+    args: &CompareArgs,
+    rows: &[Row],
+    failures: &[String],
+    devices: Option<&Sides<Arc<Device>>>,
+) -> String {
     let has_paper = rows.iter().any(|row| paper_value(row).is_some());
     let page = html! {
         (DOCTYPE)
@@ -31,7 +39,7 @@ pub(super) fn render(args: &CompareArgs, rows: &[Row], failures: &[String]) -> S
                 @for sheet in sheets(rows) {
                     (section(&sheet, has_paper))
                 }
-                (method(args, rows, has_paper))
+                (method(args, rows, has_paper, devices))
             }
         }
     };
@@ -60,7 +68,8 @@ fn missing(failures: &[String]) -> Markup {
             h2 { "What could not be measured" }
             p {
                 "These connections never came to their end, however often they were tried; they are in no figure. A peer \
-                 that stopped answering means that the link is too slow or loses too much for this way to connect."
+                 that stopped answering means that the link is too slow or loses too much for this way to connect. A device \
+                 that has no time for an operation means that nobody measured the operation on it."
             }
             ul { @for failure in failures { li { (failure) } } }
         }
@@ -210,7 +219,14 @@ fn section(sheet: &[&Row], has_paper: bool) -> Markup {
                 (drawn(figure::times(sheet)))
                 figcaption {
                     "Time until the client may send its message: median of all runs, and the line up to where 95 % of them \
-                     were. Computing takes no time here: this is the network alone."
+                     were. "
+                    @match &first.device {
+                        Some(device) => {
+                            "It is that of the network, and of computing on " (device.client) " (client) and " (device.server)
+                            " (server)."
+                        }
+                        None => "Computing takes no time here: this is the network alone.",
+                    }
                 }
             }
         }
@@ -236,13 +252,14 @@ fn numbers(group: &[&Row]) -> Markup {
     let is_stream = first.transport == Transport::Stream;
     let carrier = if is_stream { "TCP" } else { "UDP" };
     let lossy = group.iter().any(|row| row.lost > 0 || row.runs.failed > 0);
+    let computes = first.computing_ms.is_some();
     html! {
         details open[first.mtu >= 576] {
             summary { "Numbers, MTU " (first.mtu) " B, " (first.certificates) }
             table class="numbers" {
                 tr {
                     th { "mode" } th { "bytes" } th { "less" } th { "handshake" } th { "data" } th { (carrier) } th { "IP" } th { "link" }
-                    th { "packets" } @if is_stream { th { "ACKs" } } th { "round trips" } th { "ms" } @if lossy { th { "ms of 95 %" } } th { "verified" } th { "cached B" }
+                    th { "packets" } @if is_stream { th { "ACKs" } } th { "round trips" } th { "ms" } @if lossy { th { "ms of 95 %" } } @if computes { th { "computing ms" } } th { "verified" } th { "cached B" }
                     @if lossy { th { "lost" } th { "failed runs" } }
                     @if measured { th { "CPU ms" } }
                     @if heap { th { "heap B" } }
@@ -263,6 +280,9 @@ fn numbers(group: &[&Row]) -> Markup {
                         td { (row.round_trips + row.transport_round_trips) }
                         td { (format!("{:.1}", row.runs.median_connected_ms)) }
                         @if lossy { td { (format!("{:.1}", row.runs.p95_connected_ms)) } }
+                        @if let Some(computing) = row.computing_ms {
+                            td { (format!("{:.1} + {:.1}", computing.client, computing.server)) }
+                        }
                         td { (row.signatures_verified.client) " + " (row.signatures_verified.server) }
                         td { (row.cache_entry_bytes.client) " + " (row.cache_entry_bytes.server) }
                         @if lossy { td { (row.lost) } td { (row.runs.failed) " of " (row.runs.count) } }
@@ -284,6 +304,9 @@ fn numbers(group: &[&Row]) -> Markup {
                  round trips, ms: until the client may send its message, median of all runs. "
                 @if lossy {
                     "ms of 95 %: so many of the runs that did not fail were connected after this time. "
+                }
+                @if computes {
+                    "computing: how long the sides computed, from the first packet to the last. "
                 }
                 @if is_stream { "ACKs: segments that do nothing but acknowledge. " }
                 "verified: signatures in certificate chains; cached B: what is kept about the other side. Where two numbers \
@@ -336,7 +359,7 @@ fn paper_text(value: &paper::PaperValue) -> String {
 }
 
 /// Describes the measurement, and how to repeat it.
-fn method(args: &CompareArgs, rows: &[Row], has_paper: bool) -> Markup {
+fn method(args: &CompareArgs, rows: &[Row], has_paper: bool, devices: Option<&Sides<Arc<Device>>>) -> Markup {
     let runs = rows.iter().map(|row| row.runs.count).max().unwrap_or(0);
     html! {
         h2 { "How this was measured" }
@@ -361,6 +384,14 @@ fn method(args: &CompareArgs, rows: &[Row], has_paper: bool) -> Markup {
                 "The client sends " (args.request) " bytes and the server " (args.reply) "; each row is the connection with the \
                  median of bytes among " (runs) " (seed " (args.seed) ")."
             }
+            @if let Some(Sides { client, server }) = devices {
+                li { "The client computes on " (of_device(client)) }
+                li { "The server computes on " (of_device(server)) }
+                li {
+                    "Each operation that the engine really asked for takes the device's time for it. A flight is computed \
+                     as a whole before its first byte leaves; TCP goes on meanwhile."
+                }
+            }
             li { "Round trips are those before the client may send its message, with that of TCP's SYN." }
             @if has_paper {
                 li {
@@ -373,6 +404,11 @@ fn method(args: &CompareArgs, rows: &[Row], has_paper: bool) -> Markup {
         p { "To do it again: " code { (command_line()) } }
         p { "To see the packets: the same command with " code { "--pcapng FILE" } " writes them for Wireshark, with the secrets that decrypt them." }
     }
+}
+
+/// Says what a device is, and where its times come from.
+fn of_device(device: &Device) -> Markup {
+    html! { b { (device.name) } ": " (device.description) ". Its times: " (device.source) }
 }
 
 /// Returns the command that made the report.

@@ -17,7 +17,11 @@ pub(super) fn layers(group: &[Row]) -> String {
         _ => ("TCP", true),
     };
     let mut text =
-        format!("{} over {carrier}; {}, MTU {} B; {}\n", first.version, first.link, first.mtu, first.certificates);
+        format!("{} over {carrier}; {}, MTU {} B; {}", first.version, first.link, first.mtu, first.certificates);
+    if let Some(device) = &first.device {
+        text += &format!("; computing on {} (client) and {} (server)", device.client, device.server);
+    }
+    text.push('\n');
     let has_cpu = group.iter().any(|row| row.cpu.is_some());
     let has_heap = group.iter().any(|row| row.peak_heap.is_some());
     let has_loss = group.iter().any(|row| row.lost > 0 || row.runs.failed > 0);
@@ -28,6 +32,7 @@ pub(super) fn layers(group: &[Row]) -> String {
     }
     header.extend(["round trips", "ms"]);
     header.extend(has_loss.then_some("ms of 95 %"));
+    header.extend(first.computing_ms.map(|_| "computing ms"));
     header.push("verified");
     header.extend(has_loss.then_some("lost"));
     header.extend(has_loss.then_some("failed"));
@@ -49,6 +54,7 @@ pub(super) fn layers(group: &[Row]) -> String {
             format!("{:.1}", row.runs.median_connected_ms),
         ]);
         line.extend(has_loss.then(|| format!("{:.1}", row.runs.p95_connected_ms)));
+        line.extend(row.computing_ms.map(|computing| format!("{:.1} + {:.1}", computing.client, computing.server)));
         line.push(format!("{} + {}", verified.client, verified.server));
         if has_loss {
             line.extend([row.lost.to_string(), format!("{}/{}", row.runs.failed, row.runs.count)]);
@@ -127,7 +133,7 @@ fn dash() -> String {
 }
 
 /// Pads columns to the width of their longest value: the first to the left, the others to the right.
-fn lay_out(lines: &[Vec<String>]) -> String {
+pub(super) fn lay_out(lines: &[Vec<String>]) -> String {
     let columns = lines.iter().map(Vec::len).max().unwrap_or(0);
     let width = |column| {
         lines.iter().filter_map(|line| line.get(column)).map(|cell: &String| cell.chars().count()).max().unwrap_or(0)

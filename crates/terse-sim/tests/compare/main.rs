@@ -1,6 +1,8 @@
 //! Comparisons: each mode is what it says, bytes add up, the same seed gives the same result, and what BiTHaC found
 //! is found again.
 
+mod computing;
+
 use core::time::Duration;
 use std::sync::LazyLock;
 
@@ -23,20 +25,35 @@ use terse_tls::{
 
 const NOW: u64 = 1_760_000_000;
 
-fn parties(provider: &CryptoProvider, chain: &str) -> Parties {
-    let validity = Validity::days(NOW - 3600, 30);
-    let authority = Authority::new(&AuthorityOptions::new(chain.parse().unwrap(), validity)).unwrap();
-    let credential = |name: &str| {
-        let issued = authority.issue(&LeafOptions::new(name, validity)).unwrap();
-        let key = provider.load_key(issued.key()).unwrap();
-        Credential::new(issued.chain().to_vec(), key).unwrap()
+/// The certificates of both sides.
+struct Certificates {
+    chain: String,
+    authority: Authority,
+    client: terse_pki::Credential,
+    server: terse_pki::Credential,
+}
+
+impl Certificates {
+    fn new(chain: &str) -> Self {
+        let validity = Validity::days(NOW - 3600, 30);
+        let authority = Authority::new(&AuthorityOptions::new(chain.parse().unwrap(), validity)).unwrap();
+        let issue = |name: &str| authority.issue(&LeafOptions::new(name, validity)).unwrap();
+        let (client, server) = (issue("sensor17.plant.example"), issue("broker.plant.example"));
+        Self { chain: chain.into(), authority, client, server }
+    }
+}
+
+fn parties(provider: &CryptoProvider, certificates: &Certificates) -> Parties {
+    let Certificates { chain, authority, .. } = certificates;
+    let credential = |issued: &terse_pki::Credential| {
+        Credential::new(issued.chain().to_vec(), provider.load_key(issued.key()).unwrap()).unwrap()
     };
     let trust = || Trust::new(core::slice::from_ref(authority.root())).unwrap();
     let mut client = ClientConfig::builder(provider);
     client.trust(trust());
-    client.credentials(vec![credential("sensor17.plant.example")]);
+    client.credentials(vec![credential(&certificates.client)]);
     let mut server = ServerConfig::builder(provider);
-    server.credential(credential("broker.plant.example"));
+    server.credential(credential(&certificates.server));
     server.client_authentication(ClientAuthentication::Required(trust()));
     let is_rsa = chain.starts_with("rsa");
     for common in [client.common_mut(), server.common_mut()] {
@@ -72,7 +89,7 @@ fn identity_keys(algorithm: IdentityAlgorithm) -> IdentityKeys {
 
 fn comparison(provider: &CryptoProvider, chain: &str, runs: usize) -> Comparison {
     Comparison {
-        parties: parties(provider, chain),
+        parties: parties(provider, &Certificates::new(chain)),
         certificates: chain.into(),
         begins: NOW,
         runs,
@@ -91,6 +108,7 @@ fn setting(version: Version, mode: Mode, link: Link) -> Setting {
         limits_segments: false,
         client: 17,
         exchange: Exchange::default(),
+        devices: None,
     }
 }
 
@@ -320,7 +338,7 @@ fn a_failure_says_whose_it_is_and_why() {
 #[test]
 fn a_server_that_refuses_says_why() {
     let mut comparison = comparison(&terse_aws_lc::PROVIDER, "p256x3", 1);
-    let stranger = parties(&terse_aws_lc::PROVIDER, "p256x2").server;
+    let stranger = parties(&terse_aws_lc::PROVIDER, &Certificates::new("p256x2")).server;
     let stranger = stranger.config().client_authentication().clone();
     comparison.parties.server.client_authentication(stranger);
     for version in Version::ALL {
@@ -435,5 +453,60 @@ proptest! {
             }
             Err(failed) => prop_assert!(!failed.to_string().is_empty() && !failed.to_string().contains("lost count"), "{}", failed),
         }
+    }
+}
+
+/// A resumed session lets the client send its request with the first flight, and the server still sends its reply after
+/// the client's Finished. So the reply comes no earlier than in a connection without early data.
+#[test]
+fn early_data_is_sent_with_the_first_flight() {
+    let mut comparison = comparison(&terse_aws_lc::PROVIDER, "p256x3", 1);
+    comparison.parties.limits.require_cookie = false; // a cookie would reject early data over datagrams
+    let link = Link::lossless().with_paths(|path| path.delay = Duration::from_millis(50));
+    for (version, replied) in [(Version::Tls13, 300.0), (Version::Dtls13, 200.0)] {
+        let mut late = setting(version, Mode::Resumed, link.clone());
+        late.tcp.nagle = tcp::Nagle::Off;
+        let early = Setting { exchange: Exchange { early_data: true, ..late.exchange }, ..late.clone() };
+        let [late, early] = [&late, &early].map(|setting| row(&comparison, setting));
+        assert_eq!([late.round_trips, early.round_trips], [1, 0], "{version}");
+        assert_eq!([late.time_ms.replied, early.time_ms.replied], [replied; 2], "{version}");
+    }
+    let mut full = setting(Version::Tls13, Mode::Full, link);
+    full.exchange.early_data = true;
+    let failed = comparison.measure(&full, &mut Unwatched).err();
+    assert!(matches!(failed, Some(Failed::Connection(_))), "a full handshake has no early data: {failed:?}");
+}
+
+/// Exchanges follow each other: a minute has room for as many as its milliseconds over those of one exchange.
+#[test]
+fn exchanges_are_repeated_for_a_minute() {
+    let comparison = comparison(&terse_aws_lc::PROVIDER, "p256x3", 1);
+    let link = Link::lossless().with_paths(|path| path.delay = Duration::from_millis(256));
+    for (mode, early_data) in
+        [(Mode::Full, false), (Mode::Compact, false), (Mode::Resumed, true), (Mode::Identity, false)]
+    {
+        let mut setting = setting(Version::Tls13, mode, link.clone());
+        setting.tcp.nagle = tcp::Nagle::Off;
+        setting.exchange.early_data = early_data;
+        let minute = comparison.repeat(&setting, Duration::from_secs(60), 1000).unwrap();
+        // Three round trips of 512 ms: TCP's, the handshake's, and that of the messages.
+        assert_eq!((minute.exchanges, minute.milliseconds), (39, 39.0 * 1536.0), "{mode}");
+        let three = comparison.repeat(&setting, Duration::from_secs(60), 3).unwrap();
+        assert_eq!(three.exchanges, 3);
+        assert_eq!(three.per_minute(), minute.per_minute());
+    }
+}
+
+/// The server's time begins with the ClientHello, a round trip after the client's, and ends with the client's Finished.
+#[test]
+fn the_server_measures_from_the_client_hello() {
+    let comparison = comparison(&terse_aws_lc::PROVIDER, "p256x3", 1);
+    let link = Link::lossless().with_paths(|path| path.delay = Duration::from_millis(100));
+    for version in [Version::Tls13, Version::Dtls13] {
+        let times = row(&comparison, &setting(version, Mode::Psk, link.clone())).time_ms;
+        let before = if version == Version::Tls13 { 200.0 } else { 0.0 };
+        let cookie = if version == Version::Tls13 { 0.0 } else { 200.0 };
+        assert_eq!(times.connected, before + cookie + 200.0, "{version}");
+        assert_eq!(times.server_connected, cookie + 200.0, "{version}");
     }
 }

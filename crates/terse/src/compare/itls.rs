@@ -1,0 +1,168 @@
+//! `terse compare --paper itls` repeats the evaluation of the paper on iTLS, and shows it beside the paper's numbers.
+//!
+//! What must always hold: a value does not depend on how many threads measured, nor on the order of the points.
+
+use std::io::IsTerminal;
+use std::num::NonZeroUsize;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+use terse_sim::compare::itls::{Contestants, Figure, Paper, Point, SecurityLevel, Series, Value};
+use terse_sim::compare::{Failed, Sides};
+
+use super::{CompareArgs, files};
+use crate::failure::Failure;
+use crate::output;
+
+mod contestants;
+mod json;
+mod provider;
+mod ratio;
+mod table;
+
+/// How often a point under loss is measured unless `--runs` says otherwise.
+pub(super) const RUNS: u16 = 200;
+
+/// The rows of tables I and II.
+const ROWS: [Series; 7] = [
+    Series::Rsa,
+    Series::Ecc,
+    Series::Compact,
+    Series::Psk,
+    Series::IdentityFirst,
+    Series::Identity,
+    Series::IdentityBls12381,
+];
+
+/// A row of table I or II.
+struct TableRow {
+    level: SecurityLevel,
+    series: Series,
+    bytes: Sides<u64>,
+    paper: Option<[u64; 2]>,
+}
+
+impl TableRow {
+    /// Returns the number of the table.
+    const fn table(&self) -> u8 {
+        match self.level {
+            SecurityLevel::Bits112 => 1,
+            SecurityLevel::Bits128 => 2,
+        }
+    }
+}
+
+/// A point, and its value here and in the paper.
+struct Measured {
+    point: Point,
+    value: Value,
+    paper: Option<f64>,
+}
+
+/// Everything that was measured.
+struct Evaluation {
+    rows: Vec<TableRow>,
+    points: Vec<Measured>,
+    failures: Vec<String>,
+}
+
+/// Runs the command.
+pub(super) fn run(args: &CompareArgs, json: bool) -> Result<(), Failure> {
+    if let Some(path) = &args.html {
+        files::check(path)?;
+    }
+    let provider = args.devices.provider(&provider::PROVIDER)?;
+    let contestants = contestants::made(provider, args.devices.sides()?)?;
+    let evaluation = Evaluation::new(&contestants, args.runs.unwrap_or(RUNS).into(), args.seed)?;
+    for failure in &evaluation.failures {
+        output::warn(failure);
+    }
+    if json {
+        evaluation.print_json()?;
+    } else {
+        output::line(table::all(&evaluation).trim_end())?;
+    }
+    match evaluation.failures.len() {
+        0 => Ok(()),
+        missing => Err(Failure::Failed(format!("{missing} values could not be measured; see above"))),
+    }
+}
+
+impl Evaluation {
+    /// Measures everything.
+    fn new(contestants: &Contestants, runs: usize, seed: u64) -> Result<Self, Failure> {
+        let rows = table_rows(contestants, seed)?;
+        let points: Vec<Point> = Figure::ALL.into_iter().flat_map(Figure::points).collect();
+        let mut distinct: Vec<Point> = Vec::new();
+        for point in points.iter().map(|point| point.measured_as()) {
+            if !distinct.contains(&point) {
+                distinct.push(point);
+            }
+        }
+        let values = in_parallel(&distinct, |point| contestants.measure(point, runs, seed));
+        let mut evaluation = Self { rows, points: Vec::new(), failures: Vec::new() };
+        for point in points {
+            let place = distinct.iter().position(|distinct| *distinct == point.measured_as());
+            match place.and_then(|place| values.get(place)) {
+                Some(Ok(value)) => evaluation.points.push(Measured { point, value: *value, paper: of_paper(&point) }),
+                Some(Err(error)) => evaluation.failures.push(failure(&point, error)),
+                None => {}
+            }
+        }
+        Ok(evaluation)
+    }
+
+    /// Returns the value of a point.
+    fn value(&self, wanted: &Point) -> Option<&Measured> {
+        self.points.iter().find(|measured| measured.point == *wanted)
+    }
+}
+
+fn failure(point: &Point, error: &Failed) -> String {
+    let Point { figure, level, mtu, x, series } = point;
+    let (number, unit, bits) = (figure.number(), figure.x_unit(), level.bits());
+    format!("figure {number}, {series}, {bits} bit, MTU {mtu}, {x} {unit}: {error}")
+}
+
+fn of_paper(point: &Point) -> Option<f64> {
+    let Point { figure, level, mtu, x, series } = *point;
+    Paper::get().milliseconds(figure.number(), level, mtu, x, series)
+}
+
+fn table_rows(contestants: &Contestants, seed: u64) -> Result<Vec<TableRow>, Failure> {
+    let cells = SecurityLevel::ALL.into_iter().flat_map(|level| ROWS.map(|series| (level, series)));
+    let row = |(level, series)| {
+        let bytes = contestants.traffic(series, level, seed);
+        let bytes = bytes.map_err(|error| Failure::Failed(format!("{series} could not be measured: {error}")))?;
+        Ok(TableRow { level, series, bytes, paper: Paper::get().bytes(level, series) })
+    };
+    cells.map(row).collect()
+}
+
+/// Does `work` for each of `jobs` on all processors, and returns the results in the order of the jobs.
+fn in_parallel<T: Sync, R: Send>(jobs: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
+    let next = AtomicUsize::new(0);
+    let threads = thread::available_parallelism().map_or(1, NonZeroUsize::get).min(jobs.len().max(1));
+    let progress = std::io::stderr().is_terminal();
+    let work = || {
+        let mut done = Vec::new();
+        loop {
+            let number = next.fetch_add(1, Ordering::Relaxed);
+            let Some(job) = jobs.get(number) else { return done };
+            if progress {
+                eprint!("\r\x1b[2K{} of {}", number + 1, jobs.len());
+            }
+            done.push((number, work(job)));
+        }
+    };
+    let mut results: Vec<(usize, R)> = thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        let joined = workers.into_iter().map(|worker| worker.join());
+        joined.flat_map(|done| done.unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
+    });
+    if progress {
+        eprint!("\r\x1b[2K");
+    }
+    results.sort_by_key(|(number, _)| *number);
+    results.into_iter().map(|(_, result)| result).collect()
+}
