@@ -115,7 +115,8 @@ impl Comparison {
     /// Measures a row.
     pub fn measure(&self, setting: &Setting, probe: &mut dyn Probe) -> Result<Measured, Failed> {
         let (mut met, failed) = self.connections(setting, probe)?;
-        let runs = runs::spread(met.iter().map(|met| (met.bytes.total, met.times.connected)), failed);
+        let runs =
+            runs::spread(met.iter().map(|met| (met.bytes.total, met.times.connected, met.times.requested)), failed);
         // The median is taken by bytes; runs with as many bytes are ordered by time.
         met.sort_by(|a, b| {
             let by_time = || a.times.connected.total_cmp(&b.times.connected);
@@ -232,6 +233,7 @@ impl Comparison {
             device: setting.devices.clone().map(|devices| devices.map(|device| device.name.clone())),
             computing_ms: setting.devices.is_some().then(|| met.computing.map(|time| time.as_secs_f64() * 1e3)),
             time_ms: met.times,
+            early_data: setting.exchange.early_data,
             signatures_verified: Sides {
                 client: met.client.signatures_verified,
                 server: met.server.signatures_verified,
@@ -308,6 +310,9 @@ pub(super) fn connect(
     let programs = [client_node, server_node].map(|node| &network.node(node).application);
     let sums = LayerSums::of(network.ledger(link).records());
     let times = times(programs, sums.closed)?;
+    let requested = programs[1].requested;
+    let records = network.ledger(link).records().iter();
+    let before_request: Vec<_> = records.filter(|record| Some(record.at) <= requested).copied().collect();
     let [client, server] = programs.map(|program| program.processor.computed.clone());
     let computed = Sides { client, server };
     let [client, server] = programs.map(|program| program.processor.time);
@@ -336,6 +341,7 @@ pub(super) fn connect(
         network: sums.layers.network,
         link: sums.layers.link,
         total: sums.layers.sum(),
+        until_request: LayerSums::of(&before_request).layers.sum(),
     };
     Ok(FinishedConnection {
         packets: sums.frames,
@@ -375,10 +381,14 @@ fn times(programs: [&Program<'_, '_>; 2], closed: Time) -> Result<Times, Failed>
     let (Some(heard), Some(server_connected)) = (server.heard, server.connected) else {
         return Err(Failed::Connection("server: the connection ended before the handshake was complete".into()));
     };
+    let Some(requested) = server.requested else {
+        return Err(Failed::Connection("server: the connection ended before the request".into()));
+    };
     Ok(Times {
         connected: milliseconds(connected),
         replied: milliseconds(replied),
         closed: milliseconds(closed),
+        requested: milliseconds(requested),
         server_connected: server_connected.since(heard).as_secs_f64() * 1e3,
     })
 }

@@ -50,6 +50,12 @@ impl Progress {
         Self { exchange, received: 0, reached: Reached::default(), peer_closed: false }
     }
 
+    /// Counts `len` bytes of the request.
+    const fn receive(&mut self, len: usize) {
+        self.received += len;
+        self.reached.requested |= self.received >= self.exchange.request;
+    }
+
     /// Sends the answer if a request has arrived, and answers a close_notify.
     fn answer(&mut self, connection: &mut Connection) -> Result<(), Error> {
         if self.reached.connected && self.received >= self.exchange.request {
@@ -84,9 +90,9 @@ impl StreamServer {
             match self.connection.recv(&mut buffer) {
                 0 => match self.connection.recv_early_data(&mut buffer) {
                     0 => break,
-                    len => self.progress.received += len,
+                    len => self.progress.receive(len),
                 },
-                len => self.progress.received += len,
+                len => self.progress.receive(len),
             }
         }
     }
@@ -172,7 +178,7 @@ impl DatagramServer {
             self.handle = Some(handle);
             match event {
                 EndpointEvent::Connected => self.progress.reached.connected = true,
-                EndpointEvent::Data(data) | EndpointEvent::EarlyData(data) => self.progress.received += data.len(),
+                EndpointEvent::Data(data) | EndpointEvent::EarlyData(data) => self.progress.receive(data.len()),
                 EndpointEvent::PeerClosed => self.progress.peer_closed = true,
                 EndpointEvent::Failed(error) => return Err(error),
                 _ => {}
