@@ -477,6 +477,29 @@ fn early_data_is_sent_with_the_first_flight() {
     assert!(matches!(failed, Some(Failed::Connection(_))), "a full handshake has no early data: {failed:?}");
 }
 
+/// The server's application has the request when the first flight has arrived: one way after the client has begun, over
+/// TCP after its handshake. All bytes of the first flight, and none of the answer, are on the link by then.
+#[test]
+fn early_data_is_with_the_server_after_one_way() {
+    let comparison = comparison(&terse_aws_lc::PROVIDER, "p256x3", 1);
+    let link = Link::lossless().with_paths(|path| path.delay = Duration::from_millis(100));
+    for (version, of_transport) in [(Version::Tls13, 200.0), (Version::Dtls13, 0.0)] {
+        for mode in [Mode::Identity, Mode::IdentityFirst, Mode::IdentityBls12381] {
+            let late = setting(version, mode, link.clone());
+            let exchange = Exchange { early_data: true, ..late.exchange };
+            let early = row(&comparison, &Setting { exchange, ..late.clone() });
+            let late = row(&comparison, &late);
+            let times = [early.time_ms.requested, early.time_ms.connected].map(f64::round);
+            assert_eq!(times, [of_transport + 100.0, of_transport + 200.0], "{version} {mode}");
+            // A cookie costs DTLS a round trip where no ticket stands for it.
+            let cookie = if version == Version::Dtls13 { 200.0 } else { 0.0 };
+            assert_eq!(late.time_ms.requested.round(), of_transport + cookie + 300.0, "{version} {mode}");
+            assert!(early.bytes.until_request < late.bytes.until_request, "{version} {mode}");
+            assert!(early.bytes.until_request < early.bytes.total, "{version} {mode}");
+        }
+    }
+}
+
 /// Exchanges follow each other: a minute has room for as many as its milliseconds over those of one exchange.
 #[test]
 fn exchanges_are_repeated_for_a_minute() {
