@@ -226,16 +226,37 @@ impl Connection {
         None
     }
 
-    /// Takes application data to send. Returns how many bytes were taken: fewer than given while more than
+    /// Returns whether [`Self::send`] takes data: once the handshake is complete, and on a server also from the first early
+    /// data on. The answer to early data need not wait for the client's Finished (RFC 9846, 4.5.3); only the client can read
+    /// it. But there is no proof yet that the client is there now: what is answered may be a replay that the server did not
+    /// recognize.
+    pub fn may_send(&self) -> bool {
+        let answers_early_data = match &self.handshake {
+            Some(Handshake::Tls13Server(state)) => state.has_early_data(),
+            _ => false,
+        };
+        self.is_connected() || answers_early_data
+    }
+
+    /// Takes application data to send, if [`Self::may_send`]. Returns how many bytes were taken: fewer than given while more than
     /// [`Common::max_send_buffer`] bytes wait in [`Connection::poll_transmit`]. Over datagrams it makes one datagram of
     /// them, of at most [`Self::max_message`] bytes, and takes all or none.
     pub fn send(&mut self, data: &[u8]) -> Result<usize, Error> {
         if self.closed || self.failure.is_some() {
             return Err(ApiMisuse::Closed.into());
         }
-        if !self.is_connected() {
+        if !self.may_send() {
             return Err(ApiMisuse::HandshakeNotFinished.into());
         }
+        let produced = self.link.sender().produced();
+        let taken = self.send_records(data)?;
+        if !self.is_connected() {
+            self.summary.sent.early_data_bytes += self.link.sender().produced() - produced;
+        }
+        Ok(taken)
+    }
+
+    fn send_records(&mut self, data: &[u8]) -> Result<usize, Error> {
         let max_fragment = self.link.sender().max_fragment();
         if self.is_datagram() && data.len() > max_fragment {
             return Err(ApiMisuse::MessageTooLong.into());

@@ -337,6 +337,8 @@ pub struct Traffic {
     /// All bytes on the transport until the handshake was complete on both sides: record headers, tags and
     /// ChangeCipherSpec included.
     pub record_bytes: u64,
+    /// The part of `record_bytes` that is application data: early data of a client, and what a server has answered to it.
+    pub early_data_bytes: u64,
     /// Bytes of handshake messages (tickets, key updates) after that, in their records.
     pub post_handshake_bytes: u64,
     /// Datagrams until the handshake was complete; 0 on a stream.

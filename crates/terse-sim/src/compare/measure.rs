@@ -326,7 +326,7 @@ pub(super) fn connect(
     let (client, server) = (summary(client_node), summary(server_node));
     let replies = network.node(server_node).application.sent_without_connection();
     let handshake = [&client.sent, &replies, &server.sent];
-    let records: u64 = handshake.iter().map(|sent| sent.record_bytes).sum();
+    let records: u64 = handshake.iter().map(|sent| sent.record_bytes - sent.early_data_bytes).sum();
     // A link that gives up a fragment does not send the rest of its packet, which the engine counted. Both messages of the
     // application arrived, so their bytes were on the link, and were not of the handshake.
     let messages_of_application = setting.exchange.request + setting.exchange.reply;

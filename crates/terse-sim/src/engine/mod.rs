@@ -51,7 +51,7 @@ pub(crate) struct Reached {
     pub(crate) connected: bool,
     /// Whether the application of a server has the request, which may be early data.
     pub(crate) requested: bool,
-    /// Whether it has the message of the other side, and its handshake is complete.
+    /// Whether it has the message of the other side, and a server has answered it.
     pub(crate) answered: bool,
     /// Whether it has nothing more to say once its output is sent: a stream may then be closed.
     pub(crate) end: bool,

@@ -56,9 +56,10 @@ impl Progress {
         self.reached.requested |= self.received >= self.exchange.request;
     }
 
-    /// Sends the answer if a request has arrived, and answers a close_notify.
+    /// Sends the answer if a request has arrived, which for early data is before the handshake is complete, and answers a
+    /// close_notify.
     fn answer(&mut self, connection: &mut Connection) -> Result<(), Error> {
-        if self.reached.connected && self.received >= self.exchange.request {
+        if connection.may_send() && self.received >= self.exchange.request {
             self.reached.answered = true;
             self.received = 0;
             say(connection, b'!', self.exchange.reply)?;
@@ -217,7 +218,8 @@ impl Side for DatagramServer {
             self.progress.answer(connection)?;
         }
         // The client's close_notify may be lost: nothing more is due once the request was answered.
-        self.progress.reached.end |= self.progress.reached.answered || peer_closed;
+        let Reached { connected, answered, .. } = self.progress.reached;
+        self.progress.reached.end |= (connected && answered) || peer_closed;
         Ok(())
     }
 

@@ -32,6 +32,7 @@ impl Connection {
         if self.is_datagram() && data.len() > self.link.sender().max_fragment() {
             return Err(ApiMisuse::MessageTooLong.into());
         }
+        let produced = self.link.sender().produced();
         let mut taken = 0;
         for fragment in data.chunks(self.link.sender().max_fragment().max(1)) {
             let left = usize::try_from(self.agreed.early_data).unwrap_or(usize::MAX);
@@ -46,6 +47,7 @@ impl Connection {
             self.agreed.early_data -= fragment.len() as u32; // at most what is left
             taken += fragment.len();
         }
+        self.summary.sent.early_data_bytes += self.link.sender().produced() - produced;
         Ok(taken)
     }
 

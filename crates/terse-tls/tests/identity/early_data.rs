@@ -2,10 +2,12 @@
 //!
 //! - [`tickets`]: early data under an ephemeral secret ticket, which is delivered once
 //! - [`first_contact`]: early data without a ticket, within its window
+//! - [`answers`] to early data, before the handshake is complete
 //! - [`datagrams`]: over DTLS, with loss, and where a ticket proves the address
 //! - [`schedule`]: the keys, derived once more
 //! - [`stateless`]: tickets that the client keeps for the server
 
+mod answers;
 mod datagrams;
 mod first_contact;
 mod schedule;

@@ -230,6 +230,11 @@ impl ExpectCertificateVerify {
 }
 
 impl ExpectFinished {
+    /// Returns whether early data has come.
+    pub(super) fn has_early_data(&self) -> bool {
+        self.early_data.as_ref().is_some_and(ExpectedEarlyData::has_come)
+    }
+
     /// Counts `len` bytes of early data.
     pub(super) fn early_data(&mut self, len: usize) -> Result<(), Error> {
         self.early_data.as_mut().ok_or_else(super::early_data::unexpected)?.receive(len)

@@ -28,6 +28,7 @@ pub(super) struct AcceptedEarlyData {
 pub(super) struct ExpectedEarlyData {
     /// How many bytes may still come; `None` after EndOfEarlyData.
     left: Option<u32>,
+    has_come: bool,
     claim: Option<Box<EarlyDataClaim>>,
 }
 
@@ -81,7 +82,7 @@ impl AcceptedEarlyData {
         let protection = claim.as_ref().map_or(EarlyDataProtection::Session, EarlyDataClaim::protection);
         output.summary.early_data_protection = Some(protection);
         output.summary.round_trips = 0;
-        ExpectedEarlyData { left: Some(max_size), claim: claim.map(Box::new) }
+        ExpectedEarlyData { left: Some(max_size), has_come: false, claim: claim.map(Box::new) }
     }
 }
 
@@ -92,7 +93,13 @@ impl ExpectedEarlyData {
         self.take()?;
         let left = u32::try_from(len).ok().and_then(|len| left.checked_sub(len));
         self.left = Some(left.ok_or(PeerMisbehaved::TooMuchEarlyData)?);
+        self.has_come = true;
         Ok(())
+    }
+
+    /// Returns whether a record has come, which the client has authenticated.
+    pub(super) const fn has_come(&self) -> bool {
+        self.has_come
     }
 
     /// Takes the ticket, if no record did.

@@ -103,6 +103,15 @@ impl State {
         }
     }
 
+    /// Returns whether early data has come, which may be answered.
+    pub(crate) fn has_early_data(&self) -> bool {
+        match self {
+            Self::EndOfEarlyData(state) => state.finished.has_early_data(),
+            Self::Finished(state) => state.has_early_data(),
+            _ => false,
+        }
+    }
+
     pub(crate) fn signature_request(&self) -> Option<&SignatureRequest> {
         match self {
             Self::Signature(state) => Some(&state.request),
