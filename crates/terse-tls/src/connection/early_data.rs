@@ -9,11 +9,11 @@ impl Connection {
     /// Takes early data (0-RTT) to send, on a client that is configured for it ([`crate::resume::ClientResumption`],
     /// [`crate::ClientIdentity::early_data`]).
     /// Returns how many bytes were taken: none without a session or ticket that allows it, fewer than given at the limit of the
-    /// session, at [`Common::max_send_buffer`], or once the server does not take them. Over datagrams all are taken or
+    /// session, at [`crate::Common::max_send_buffer`], or once the server does not take them. Over datagrams all are taken or
     /// none.
     ///
-    /// [`Summary::early_data`] says whether the server took it. If it did not, nothing is sent again but by the
-    /// application. A network may deliver early data twice. [`Summary::early_data_protection`] says whether it is forward
+    /// [`crate::Summary::early_data`] says whether the server took it. If it did not, nothing is sent again but by the
+    /// application. A network may deliver early data twice. [`crate::Summary::early_data_protection`] says whether it is forward
     /// secret: early data of a session is not.
     pub fn send_early_data(&mut self, data: &[u8]) -> Result<usize, Error> {
         if self.closed || self.failure.is_some() {

@@ -5,11 +5,11 @@ use core::net::SocketAddr;
 
 use crate::error::Error;
 
-/// The handle of a connection of an [`Endpoint`]. Handles are not reused.
+/// The handle of a connection of an [`crate::Endpoint`]. Handles are not reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ConnectionHandle(pub(super) u64);
 
-/// An event of a connection, which [`Endpoint::poll_event`] returns.
+/// An event of a connection, which [`crate::Endpoint::poll_event`] returns.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum EndpointEvent {
@@ -17,18 +17,18 @@ pub enum EndpointEvent {
     Connected,
     /// The application data of one datagram came.
     Data(Vec<u8>),
-    /// The early data of one datagram came, which may be a replay ([`Connection::recv_early_data`]). A request for a
-    /// cookie rejects early data (RFC 9846, 4.3.10), so it only comes without [`EndpointLimits::require_cookie`], or if
+    /// The early data of one datagram came, which may be a replay ([`crate::Connection::recv_early_data`]). A request for a
+    /// cookie rejects early data (RFC 9846, 4.3.10), so it only comes without [`crate::EndpointLimits::require_cookie`], or if
     /// a ticket replaced the cookie.
     EarlyData(Vec<u8>),
-    /// The private key returned [`crate::crypto::Signing::Pending`]: see [`Connection::signature_request`].
+    /// The private key returned [`crate::crypto::Signing::Pending`]: see [`crate::Connection::signature_request`].
     NeedSignature,
-    /// The store returned [`core::task::Poll::Pending`]: see [`Connection::store_request`] and
-    /// [`Endpoint::provide_store_answer`].
+    /// The store returned [`core::task::Poll::Pending`]: see [`crate::Connection::store_request`] and
+    /// [`crate::Endpoint::provide_store_answer`].
     NeedStore,
     /// The peer sent close_notify: it sends nothing more.
     PeerClosed,
-    /// The peer has another address now (RFC 9146, 6): see [`AddressChange`].
+    /// The peer has another address now (RFC 9146, 6): see [`crate::AddressChange`].
     AddressChanged {
         /// The old address.
         from: SocketAddr,
