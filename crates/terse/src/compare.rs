@@ -137,7 +137,7 @@ pub(crate) struct CompareArgs {
     devices: devices::DeviceOptions,
 
     /// Connections for each row, each with a seed of its own: the row is the one with the median of bytes [default: 10;
-    /// with --paper, where packets are lost: 200, and the mean]
+    /// with --paper, where packets are lost: 500, and the mean]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=10_000), help_heading = "How it is measured")]
     runs: Option<u16>,
     /// What losses follow from; with --crypto rustcrypto, all randomness of handshakes
