@@ -70,6 +70,8 @@ impl Timed {
 
 /// Measures all operations with `provider`, in microseconds each, or for 1,000 bytes: the fastest of the rounds, in which
 /// the machine was disturbed least. A round goes over all operations, each for at least `seconds` of CPU time.
+///
+/// Fails if the rounds were too few, or the machine too disturbed, to tell a difference.
 pub fn measure(provider: &'static CryptoProvider, rounds: u16, seconds: f64) -> Result<Vec<(Operation, f64)>, String> {
     let mut timed = provider::operations(provider)?;
     timed.extend(curves::operations()?);
@@ -79,18 +81,20 @@ pub fn measure(provider: &'static CryptoProvider, rounds: u16, seconds: f64) -> 
             *least = timed.round(seconds)?.min(*least);
         }
     }
-    let times: Vec<_> = timed.iter().map(|timed| timed.operation).zip(least).collect();
-    Ok(without_x25519(times))
+    let mut times: Vec<_> = timed.iter().map(|timed| timed.operation).zip(least).collect();
+    take_x25519_off(&mut times);
+    match times.iter().find(|(_, time)| *time <= 0.0) {
+        Some((operation, _)) => Err(format!("{operation} disappears in the noise; take more rounds")),
+        None => Ok(times),
+    }
 }
 
 /// ML-KEM-768 is measured as X25519MLKEM768: this takes the part of x25519 off.
-fn without_x25519(mut times: Vec<(Operation, f64)>) -> Vec<(Operation, f64)> {
-    let time_of = |times: &[(Operation, f64)], operation| {
-        times.iter().find(|(timed, _)| *timed == operation).map_or(0.0, |(_, time)| *time)
-    };
-    let generate = time_of(&times, Operation::Generate(NamedGroup::X25519));
-    let agree = time_of(&times, Operation::Agree(NamedGroup::X25519));
-    for (operation, time) in &mut times {
+fn take_x25519_off(times: &mut [(Operation, f64)]) {
+    let time_of = |operation| times.iter().find(|(timed, _)| *timed == operation).map_or(0.0, |(_, time)| *time);
+    let generate = time_of(Operation::Generate(NamedGroup::X25519));
+    let agree = time_of(Operation::Agree(NamedGroup::X25519));
+    for (operation, time) in times {
         *time -= match operation {
             Operation::MlKem768Generate => generate,
             Operation::MlKem768Encapsulate => generate + agree,
@@ -98,7 +102,6 @@ fn without_x25519(mut times: Vec<(Operation, f64)>) -> Vec<(Operation, f64)> {
             _ => 0.0,
         };
     }
-    times
 }
 
 /// Returns a device as a table of a device file. The times are rounded to four digits.

@@ -110,6 +110,11 @@ fn wrong_use_is_told_what_to_do() {
         ("--json --csv -", 2, "standard output"),
         ("--link lorawan-sf9 --rate 5", 2, "spreading factor"),
         ("--delay -1", 2, "from 0 on"),
+        ("--device cortex-m5", 2, "cortex-m4"),
+        ("--device server,", 2, "there is no device"),
+        ("--devices a.toml", 2, "--device"),
+        ("--device server --devices /nowhere/a.toml", 1, "/nowhere/a.toml"),
+        ("--device server --memory --crypto rustcrypto", 2, "cannot be used with"),
     ] {
         let output = compare(options);
         assert_eq!(output.status.code(), Some(code), "{options}: {}", text(&output.stderr));
@@ -117,6 +122,69 @@ fn wrong_use_is_told_what_to_do() {
     }
     let links = compare("--link list");
     assert!(links.status.success() && text(&links.stdout).contains("lorawan"), "{}", text(&links.stdout));
+}
+
+/// With a device, a connection takes its time, and all outputs say so.
+#[test]
+fn devices_compute() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let path = |name: &str| dir.path().join(name).display().to_string();
+    let [csv, html, devices] = ["a.csv", "a.html", "a.toml"].map(path);
+    std::fs::write(
+        &devices,
+        "[slow]\ndescription = \"a slow sensor\"\nsource = \"a guess\"\n[slow.microseconds]\nx25519-generate = 1e6\n\
+         x25519-agree = 2e6\nsha-256-per-kb = 0\naes-128-gcm-per-kb = 0\n[slow.notes]\nx25519-agree = \"a bold guess\"\n",
+    )
+    .expect("a file");
+    let common = format!("--devices {devices} --certificates p256x3 --tls 1.3 --transport stream --runs 1");
+    let output = compare(&format!("--device slow,server {common} --mode psk --json --csv {csv} --html {html}"));
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let row: serde_json::Value = serde_json::from_slice(&output.stdout).expect("an object");
+    assert_eq!(row["device"], serde_json::json!({ "client": "slow", "server": "server" }));
+    assert_eq!(row["computing_ms"]["client"], 3000.0, "{row}");
+    assert!(row["computing_ms"]["server"].as_f64().is_some_and(|ms| ms > 0.02 && ms < 1.0), "{row}");
+    let times = &row["time_ms"];
+    assert!(times["connected"].as_f64().is_some_and(|ms| ms > 3000.0 && ms < 3001.0), "{row}");
+    // From the ClientHello, which the client computed a second for, to its Finished.
+    assert!(times["server_connected"].as_f64().is_some_and(|ms| ms > 2000.0 && ms < 2001.0), "{row}");
+    let lines = text(&std::fs::read(&csv).expect("the file is there"));
+    assert!(lines.contains("server_connected_ms") && lines.contains(",slow,server,3000.0,"), "{lines}");
+    let page = text(&std::fs::read(&html).expect("the file is there"));
+    for words in ["a slow sensor", "a guess", "computing ms", "computing on slow (client) and server (server)"] {
+        assert!(page.contains(words), "{words} in {page}");
+    }
+    assert!(!page.contains("the network alone"), "{page}");
+
+    let output = compare(&format!("--device slow {common} --mode psk --mode full"));
+    assert_eq!(output.status.code(), Some(1));
+    let (table, errors) = (text(&output.stdout), text(&output.stderr));
+    assert!(table.contains("computing on slow (client) and slow (server)"), "{table}");
+    assert!(table.contains("computing ms") && table.contains("3000.0 + 3000.0"), "{table}");
+    assert!(errors.contains("TLS 1.3 full") && errors.contains("slow has no time for ecdsa-p256-sign"), "{errors}");
+    assert!(errors.contains("--device list"), "{errors}");
+
+    let without = compare(&format!("{} --mode psk --json", common.replace(&format!("--devices {devices} "), "")));
+    let row: serde_json::Value = serde_json::from_slice(&without.stdout).expect("an object");
+    assert!(row.get("device").is_none() && row.get("computing_ms").is_none(), "{row}");
+    assert!(row["time_ms"]["server_connected"].as_f64().is_some_and(|ms| ms > 0.0 && ms < 1.0), "{row}");
+}
+
+#[test]
+fn devices_are_listed_with_their_operations_and_sources() {
+    let list = compare("--device list");
+    assert!(list.status.success(), "{}", text(&list.stderr));
+    let list = text(&list.stdout);
+    for words in ["cortex-m4: Cortex-M4 at 64 MHz", "server: ", "QEMU", "terse-bench operations", "bls12381-pairing"] {
+        assert!(list.contains(words), "{words} in {list}");
+    }
+    let line = list.lines().find(|line| line.contains("ecdsa-p256-sign") && line.contains("125 ms"));
+    assert!(line.is_some(), "a signature of a Cortex-M4 in {list}");
+    let output = compare("--device list --json");
+    let devices: Vec<serde_json::Value> =
+        text(&output.stdout).lines().map(|line| serde_json::from_str(line).expect("an object")).collect();
+    let m4 = devices.iter().find(|device| device["device"] == "cortex-m4").expect("a Cortex-M4");
+    assert_eq!(m4["microseconds"]["ecdsa-p256-sign"], 125_000.0);
+    assert!(m4["notes"]["x25519-generate"].is_string() && m4["source"].is_string(), "{m4}");
 }
 
 #[test]

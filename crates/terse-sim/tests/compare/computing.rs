@@ -284,3 +284,53 @@ fn parties_that_are_not_counted_are_refused() {
         }
     }
 }
+
+/// docs/simulator.md, its table of a Cortex-M4 and a server, and what is said about it.
+#[test]
+fn a_cortex_m4_takes_the_times_of_the_page() {
+    let devices = Devices::built_in();
+    let device = |name| devices.find(name).unwrap().clone();
+    let devices = Some(Sides { client: device("cortex-m4"), server: device("server") });
+    let mut comparison = p256().clone();
+    for common in [comparison.parties.client.common_mut(), comparison.parties.server.common_mut()] {
+        common.set_suites([CipherSuite::TLS_AES_128_CCM_SHA256]);
+    }
+    for (mode, connected, of_client, of_server) in [
+        (Mode::Full, 639.0, 639.0, 0.2),
+        (Mode::Rfc7924, 340.0, 339.0, 0.2),
+        (Mode::Bithac, 332.0, 332.0, 0.1),
+        (Mode::Compact, 331.0, 331.0, 0.1),
+        (Mode::Resumed, 59.0, 60.0, 0.0),
+        (Mode::Psk, 59.0, 59.0, 0.0),
+        (Mode::Identity, 174.0, 174.0, 0.2),
+        (Mode::IdentityBls12381, 4_890.0, 4_888.0, 1.8),
+    ] {
+        let on = |version, devices| Setting { devices, ..setting(version, mode, Link::ethernet(1500)) };
+        let row = measure(&comparison, &on(Version::Tls13, devices.clone())).row;
+        let (times, computing) = (row.time_ms, row.computing_ms.unwrap());
+        // Names and signatures differ in length, by some bytes.
+        let is_near = |value: f64, page: f64, by: f64| (value - page).abs() < by;
+        assert!(is_near(times.connected, connected, 1.0), "{mode}: {times:?}");
+        assert!(is_near(computing.client, of_client, 1.0), "{mode}: {computing:?}");
+        assert!(is_near(computing.server, of_server, 0.06), "{mode}: {computing:?}");
+        // A peer that waits too long repeats its flight.
+        let packets = |devices| measure(&comparison, &on(Version::Dtls13, devices)).row.packets;
+        let more = if mode == Mode::IdentityBls12381 { 2 } else { 0 };
+        assert_eq!(packets(devices.clone()), packets(None) + more, "{mode}");
+    }
+}
+
+/// docs/simulator.md: what nobody measured on a Cortex-M.
+#[test]
+fn a_cortex_m_has_no_time_for_what_nobody_measured() {
+    let devices = Devices::built_in();
+    for name in ["cortex-m3", "cortex-m4"] {
+        let device = devices.find(name).unwrap();
+        let has = |operation: &Operation| device.time_of(*operation).is_some();
+        let missing = Operation::ALL.iter().filter(|operation| !has(operation)).map(Operation::to_string);
+        let known = ["rsa-", "ecdsa-p384", "secp384r1", "gcm", "ml-kem", "hash-to-g1", "sha-384", "chacha20"];
+        for operation in missing {
+            assert!(known.iter().any(|name| operation.contains(name)), "{name}: {operation}");
+        }
+    }
+}
