@@ -24,6 +24,40 @@ mod ratio;
 mod report;
 mod table;
 
+/// The arguments of `terse compare` that choose what the paper's evaluation has chosen already.
+pub(super) const NOT_WITH_PAPER: [&str; 30] = [
+    "certificates",
+    "server_certificates",
+    "tls",
+    "transport",
+    "mode",
+    "suites",
+    "groups",
+    "signature_schemes",
+    "no_sni",
+    "no_cookie",
+    "dtls_timeout",
+    "request",
+    "reply",
+    "crypto",
+    "cert",
+    "links",
+    "mtus",
+    "rate",
+    "delay",
+    "loss",
+    "ip",
+    "tcp",
+    "nagle",
+    "mss",
+    "cpu",
+    "memory",
+    "messages",
+    "csv",
+    "pcapng",
+    "keylog",
+];
+
 /// How often a point under loss is measured unless `--runs` says otherwise: as often as in the paper.
 const RUNS: u16 = 500;
 
