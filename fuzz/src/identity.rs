@@ -127,7 +127,7 @@ fn agreement(algorithm: IdentityAlgorithm, bytes: &[u8]) {
         let (of_peer, public_part) = bytes.split_at(ephemeral_len.min(bytes.len()));
         let peer = if role == IdentityRole::Client { server } else { client };
         let peer = IdentityPeer { identity: peer.identity(), public_part, ephemeral: of_peer };
-        if let Ok(terms) = key.terms(role, ephemeral, peer) {
+        if let Ok(terms) = key.terms(role, ephemeral, peer, None) {
             assert_eq!((of_peer.len(), public_part.len()), (algorithm.ephemeral_len(), algorithm.public_part_len()));
             let all = [&terms.k0, &terms.k1, &terms.k2, &terms.k3].map(AsRef::<[u8]>::as_ref);
             assert!(all.iter().all(|term| term.iter().any(|byte| *byte != 0)), "{role:?}: the identity element");

@@ -4,12 +4,13 @@
 use std::sync::{Arc, LazyLock, OnceLock};
 
 use terse_testkit::pair::{Side, at};
-use terse_testkit::setup::Setup;
+use terse_testkit::setup::{FirstSecretTicket, Setup};
 use terse_tls::cache::{
     ClientCache, MemoryClientStore, MemoryServerStore, NotSaved, Schemes, Scope, ServerCache, snapshot,
 };
 use terse_tls::crypto::CryptoProvider;
 use terse_tls::identity::{IdentityAlgorithm, KnownPeers};
+use terse_tls::identity_early_data::{FirstContactMemory, SecretTickets};
 use terse_tls::resume::{
     ClientResumption, ClientSessionStore, ExternalPsk, MemoryClientSessions, MemoryPskStore, ServerEarlyData,
     ServerResumption, ServerSessionStore, SessionId, SessionRecord, StoredSession,
@@ -64,7 +65,8 @@ type Versions = (&'static str, &'static [ProtocolVersion], Option<Datagrams>);
 fn of_all(provider: &CryptoProvider, all: [Versions; 3]) -> Vec<Mode> {
     let of_first = all.iter().flat_map(|versions| in_versions(provider, *versions));
     let of_first = of_first.chain(all.iter().flat_map(|versions| with_compact(provider, *versions)));
-    of_first.chain(all.iter().flat_map(|versions| with_identities(provider, *versions))).collect()
+    let of_first = of_first.chain(all.iter().flat_map(|versions| with_identities(provider, *versions)));
+    of_first.chain(all.iter().flat_map(|versions| with_identity_early_data(provider, *versions))).collect()
 }
 
 fn limited(mut setup: Setup, versions: &[ProtocolVersion], datagrams: Option<Datagrams>) -> Setup {
@@ -120,6 +122,42 @@ fn with_identities(provider: &CryptoProvider, (suffix, versions, datagrams): Ver
         mode("identity-hedged", hedged),
         mode("identity-missing", missing),
     ]
+}
+
+/// Returns the modes with early data of an identity, under a ticket and at first contact, in TLS 1.3 alone.
+fn with_identity_early_data(provider: &CryptoProvider, (suffix, versions, datagrams): Versions) -> Vec<Mode> {
+    if versions != ONLY_13 {
+        return Vec::new();
+    }
+    let mut setup =
+        identified(limited(mutual(provider), versions, datagrams), IdentityAlgorithm::Ristretto255, [true; 2]);
+    setup.client.trust(Trust::nobody()).credentials(Vec::new());
+    setup.server.credentials(Vec::new()).client_authentication(ClientAuthentication::None);
+    setup.server.early_data(ServerEarlyData::new(0x400));
+    let client = setup.client.config().identity().cloned().expect("it has one");
+    let server = setup.server.config().identity().cloned().expect("it has one");
+    let (mut ticket, mut first_contact) = (setup.clone(), setup);
+    let store = Arc::new(FirstSecretTicket::default());
+    ticket.client.identity(client.clone().early_data(true));
+    ticket.server.identity(server.tickets(SecretTickets::Stateful { store, lifetime_seconds: 60 }));
+    // The ticket is kept in the stores of this one.
+    match datagrams {
+        None => ticket.pair(0).handshake().expect("a handshake"),
+        Some(_) => ticket.datagram_pair(0).run_well().expect("a handshake"),
+    }
+    first_contact.client.identity(client.first_contact(0x400));
+    first_contact.server.identity(meets_first(first_contact.server.config()));
+    let mode = |name, setup| Mode { name: format!("{name}-{suffix}"), setup };
+    vec![mode("identity-early-data", ticket), mode(FIRST_CONTACT, first_contact)]
+}
+
+/// The name of the mode with early data at first contact.
+const FIRST_CONTACT: &str = "identity-first-contact";
+
+/// Returns the identity of a server with a new memory for early data at first contact.
+fn meets_first(server: &ServerConfig) -> ServerIdentity {
+    let identity = server.identity().cloned().expect("it has one");
+    identity.first_contact(Arc::new(FirstContactMemory::new(2, 0)))
 }
 
 /// Gives both sides identity keys. `known` says whether the client and the server have confirmed the public parts of
@@ -187,6 +225,7 @@ fn plain(provider: &CryptoProvider) -> Setup {
         early_data: Vec::new(),
         keeps: false,
         identities: None,
+        meets_first: false,
     };
     setup.client.trust(pki::trust()).credential(pki::credential(CLIENT, false));
     setup.server.credential(pki::credential(SERVER, false));
@@ -373,6 +412,10 @@ impl Tweaks {
         if let Some(identity) = config.config().identity().cloned() {
             let known_peers = copy(identity.store());
             config.identity(identity.known_peers(known_peers).accept_without_clock(self.has(9)));
+        }
+        if mode.name.starts_with(FIRST_CONTACT) {
+            let identity = meets_first(config.config());
+            config.identity(identity);
         }
         config
     }

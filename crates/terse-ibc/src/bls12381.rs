@@ -6,7 +6,7 @@ use core::fmt;
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 use terse_tls::crypto::{
-    CryptoError, EphemeralKey, IdentityKey, IdentityPeer, IdentityRole, IdentityTerms, Rng, SharedSecret,
+    CryptoError, EphemeralKey, IdentityKey, IdentityPeer, IdentityRole, IdentityTerms, Rng, SharedSecret, StaticTerms,
 };
 use terse_tls::identity::{Identity, IdentityAlgorithm, IdentityParameters};
 use zeroize::Zeroizing;
@@ -124,34 +124,69 @@ impl IdentityKey for BlsKey {
         Ok(EphemeralKey::new(SharedSecret::new(private.encode().to_vec()), public))
     }
 
+    fn ephemeral_from(&self, secret: &[u8]) -> Result<EphemeralKey, CryptoError> {
+        let private = Scalar::decode(secret).ok_or(CryptoError::InvalidLength)?;
+        let public = G1::mul_generator(&private).encode().into();
+        Ok(EphemeralKey::new(SharedSecret::new(private.encode().to_vec()), public))
+    }
+
+    fn static_terms(
+        &self,
+        role: IdentityRole,
+        ephemeral: Option<&EphemeralKey>,
+        peer: IdentityPeer<'_>,
+    ) -> Result<StaticTerms, CryptoError> {
+        self.check(peer)?;
+        let epoch = self.parameters.epoch();
+        Ok(match role {
+            IdentityRole::Client => {
+                let own = private_ephemeral(ephemeral)?;
+                let h2 = self.authority.h2(peer.identity, epoch);
+                let k1 = term(&pairing(&self.authority.point.mul(&own), &h2)[..]);
+                StaticTerms::new(term(&pairing(&self.tk, &h2)[..]), k1)
+            }
+            IdentityRole::Server => {
+                let theirs = G1::decode(peer.ephemeral).ok_or(CryptoError::InvalidKeyShare)?;
+                let k0 = term(&pairing(&self.authority.h1(peer.identity, epoch), &self.sk)[..]);
+                StaticTerms::new(k0, term(&pairing(&theirs, &self.sk)[..]))
+            }
+        })
+    }
+
     fn terms(
         &self,
         role: IdentityRole,
         ephemeral: &EphemeralKey,
         peer: IdentityPeer<'_>,
+        known: Option<StaticTerms>,
     ) -> Result<IdentityTerms, CryptoError> {
-        let invalid = CryptoError::InvalidKeyShare;
-        if *peer.identity == self.identity || !peer.public_part.is_empty() {
-            return Err(invalid);
-        }
-        let own = Scalar::decode(ephemeral.secret()).ok_or(CryptoError::InvalidLength)?;
-        let theirs = G1::decode(peer.ephemeral).ok_or(invalid)?;
-        let epoch = self.parameters.epoch();
-        let h2 = self.authority.h2(peer.identity, epoch);
-        let ephemeral_with_static = term(&pairing(&self.authority.point.mul(&own), &h2)[..]);
-        let static_with_ephemeral = term(&pairing(&theirs, &self.sk)[..]);
-        let k3 = term(&Zeroizing::new(theirs.mul(&own).encode())[..]);
-        Ok(match role {
-            IdentityRole::Client => {
-                let k0 = term(&pairing(&self.tk, &h2)[..]);
-                IdentityTerms::new([k0, ephemeral_with_static, static_with_ephemeral, k3])
-            }
+        self.check(peer)?;
+        let own = private_ephemeral(Some(ephemeral))?;
+        let theirs = G1::decode(peer.ephemeral).ok_or(CryptoError::InvalidKeyShare)?;
+        let known = known.map_or_else(|| self.static_terms(role, Some(ephemeral), peer), Ok)?;
+        let k2 = match role {
+            IdentityRole::Client => pairing(&theirs, &self.sk),
             IdentityRole::Server => {
-                let k0 = term(&pairing(&self.authority.h1(peer.identity, epoch), &self.sk)[..]);
-                IdentityTerms::new([k0, static_with_ephemeral, ephemeral_with_static, k3])
+                let h2 = self.authority.h2(peer.identity, self.parameters.epoch());
+                pairing(&self.authority.point.mul(&own), &h2)
             }
-        })
+        };
+        let k3 = term(&Zeroizing::new(theirs.mul(&own).encode())[..]);
+        Ok(IdentityTerms::new([known.k0, known.k1, term(&k2[..]), k3]))
     }
+}
+
+impl BlsKey {
+    /// Checks that the peer is not the owner of this key, and has no public part.
+    fn check(&self, peer: IdentityPeer<'_>) -> Result<(), CryptoError> {
+        let is_valid = *peer.identity != self.identity && peer.public_part.is_empty();
+        if is_valid { Ok(()) } else { Err(CryptoError::InvalidKeyShare) }
+    }
+}
+
+/// Returns the private half of an ephemeral key of this side.
+fn private_ephemeral(ephemeral: Option<&EphemeralKey>) -> Result<Scalar, CryptoError> {
+    ephemeral.and_then(|ephemeral| Scalar::decode(ephemeral.secret())).ok_or(CryptoError::InvalidLength)
 }
 
 /// The secret of a PKG.

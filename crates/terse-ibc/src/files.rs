@@ -72,7 +72,7 @@ pub enum AnyKey {
 
 impl AnyKey {
     /// Creates the key of its parts, and checks that they belong together.
-    fn new(
+    pub(crate) fn new(
         parameters: IdentityParameters,
         identity: Identity,
         public_part: &[u8],
@@ -93,7 +93,8 @@ impl AnyKey {
         key.ok_or(FileError::WrongKey)
     }
 
-    fn as_key(&self) -> &dyn IdentityKey {
+    /// Returns the key.
+    pub fn as_key(&self) -> &dyn IdentityKey {
         match self {
             #[cfg(feature = "bls12381")]
             Self::Bls12381(key) => key,

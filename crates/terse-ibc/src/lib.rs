@@ -49,6 +49,7 @@ pub mod bls12381;
 mod ephemeral;
 pub mod files;
 mod generator;
+pub mod renewal;
 pub mod ristretto255;
 #[cfg(all(test, feature = "bls12381"))]
 mod vectors;

@@ -10,7 +10,7 @@ use curve25519_dalek::traits::IsIdentity;
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::{Digest, Sha512};
 use terse_tls::crypto::{
-    CryptoError, EphemeralKey, IdentityKey, IdentityPeer, IdentityRole, IdentityTerms, Rng, SharedSecret,
+    CryptoError, EphemeralKey, IdentityKey, IdentityPeer, IdentityRole, IdentityTerms, Rng, SharedSecret, StaticTerms,
 };
 use terse_tls::identity::{Identity, IdentityAlgorithm, IdentityParameters};
 use zeroize::{Zeroize, Zeroizing};
@@ -171,27 +171,73 @@ impl IdentityKey for RistrettoKey {
         Ok(EphemeralKey::new(SharedSecret::new(private.as_bytes().to_vec()), public))
     }
 
+    fn ephemeral_from(&self, secret: &[u8]) -> Result<EphemeralKey, CryptoError> {
+        let private = scalar(secret).ok_or(CryptoError::InvalidLength)?;
+        let public = RistrettoPoint::mul_base(&private).compress().to_bytes().into();
+        Ok(EphemeralKey::new(SharedSecret::new(private.as_bytes().to_vec()), public))
+    }
+
+    fn static_terms(
+        &self,
+        role: IdentityRole,
+        ephemeral: Option<&EphemeralKey>,
+        peer: IdentityPeer<'_>,
+    ) -> Result<StaticTerms, CryptoError> {
+        self.static_terms_with(role, ephemeral, peer, &self.key_of(peer)?)
+    }
+
     fn terms(
         &self,
         role: IdentityRole,
         ephemeral: &EphemeralKey,
         peer: IdentityPeer<'_>,
+        known: Option<StaticTerms>,
     ) -> Result<IdentityTerms, CryptoError> {
-        let invalid = CryptoError::InvalidKeyShare;
-        if *peer.identity == self.identity {
-            return Err(invalid);
-        }
-        let own = scalar(ephemeral.secret()).ok_or(CryptoError::InvalidLength)?;
-        let theirs = point(peer.ephemeral).ok_or(invalid)?;
-        let public = public_key(&self.parameters, &self.authority, peer.identity, peer.public_part).ok_or(invalid)?;
-        let ephemeral_with_static = term(*own * public)?;
-        let static_with_ephemeral = term(*self.private * theirs)?;
-        let (k1, k2) = match role {
-            IdentityRole::Client => (ephemeral_with_static, static_with_ephemeral),
-            IdentityRole::Server => (static_with_ephemeral, ephemeral_with_static),
+        let own = private_ephemeral(Some(ephemeral))?;
+        let theirs = point(peer.ephemeral).ok_or(CryptoError::InvalidKeyShare)?;
+        let (known, k2) = match (role, known) {
+            (IdentityRole::Client, Some(known)) => (known, term(*self.private * theirs)?),
+            (IdentityRole::Client, None) => {
+                let known = self.static_terms_with(role, Some(ephemeral), peer, &self.key_of(peer)?)?;
+                (known, term(*self.private * theirs)?)
+            }
+            (IdentityRole::Server, known) => {
+                let public = self.key_of(peer)?;
+                let known = known.map_or_else(|| self.static_terms_with(role, None, peer, &public), Ok)?;
+                (known, term(*own * public)?)
+            }
         };
-        Ok(IdentityTerms::new([term(*self.private * public)?, k1, k2, term(*own * theirs)?]))
+        Ok(IdentityTerms::new([known.k0, known.k1, k2, term(*own * theirs)?]))
     }
+}
+
+impl RistrettoKey {
+    /// Returns the public key of a peer, which must not be the owner of this key.
+    fn key_of(&self, peer: IdentityPeer<'_>) -> Result<RistrettoPoint, CryptoError> {
+        let is_other = *peer.identity != self.identity;
+        let public = public_key(&self.parameters, &self.authority, peer.identity, peer.public_part);
+        public.filter(|_| is_other).ok_or(CryptoError::InvalidKeyShare)
+    }
+
+    /// Returns the terms with the server's static key, given the public key of the peer.
+    fn static_terms_with(
+        &self,
+        role: IdentityRole,
+        ephemeral: Option<&EphemeralKey>,
+        peer: IdentityPeer<'_>,
+        public: &RistrettoPoint,
+    ) -> Result<StaticTerms, CryptoError> {
+        let k1 = match role {
+            IdentityRole::Client => *private_ephemeral(ephemeral)? * public,
+            IdentityRole::Server => *self.private * point(peer.ephemeral).ok_or(CryptoError::InvalidKeyShare)?,
+        };
+        Ok(StaticTerms::new(term(*self.private * public)?, term(k1)?))
+    }
+}
+
+/// Returns the private half of an ephemeral key of this side.
+fn private_ephemeral(ephemeral: Option<&EphemeralKey>) -> Result<Zeroizing<Scalar>, CryptoError> {
+    ephemeral.and_then(|ephemeral| scalar(ephemeral.secret())).ok_or(CryptoError::InvalidLength)
 }
 
 impl Request {
@@ -219,6 +265,11 @@ impl Request {
     /// Returns the parameters of the PKG.
     pub const fn parameters(&self) -> &IdentityParameters {
         &self.parameters
+    }
+
+    /// Returns the same request for other parameters: its secret does not depend on them.
+    pub(crate) fn for_parameters(self, parameters: IdentityParameters) -> Self {
+        Self { parameters, ..self }
     }
 
     /// Completes the key with the response. Returns `None` if the response is wrong.

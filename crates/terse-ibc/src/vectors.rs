@@ -1,4 +1,4 @@
-//! The vectors of docs/identity-format.md, 8, and a test that the page has these values.
+//! The vectors of docs/identity-format.md, 10, and a test that the page has these values.
 
 use alloc::format;
 use alloc::string::String;
@@ -99,8 +99,8 @@ fn lines(algorithm: IdentityAlgorithm) -> Vec<String> {
     let [x, y] = [X, Y].map(|private| ephemeral(algorithm, &private));
     let of_c = IdentityPeer { identity: key_c.identity(), public_part: key_c.public_part(), ephemeral: x.public() };
     let of_s = IdentityPeer { identity: key_s.identity(), public_part: key_s.public_part(), ephemeral: y.public() };
-    let terms = key_c.terms(IdentityRole::Client, &x, of_s).expect("valid keys");
-    let other = key_s.terms(IdentityRole::Server, &y, of_c).expect("valid keys");
+    let terms = key_c.terms(IdentityRole::Client, &x, of_s, None).expect("valid keys");
+    let other = key_s.terms(IdentityRole::Server, &y, of_c, None).expect("valid keys");
     for (ours, theirs) in
         [(&terms.k0, &other.k0), (&terms.k1, &other.k1), (&terms.k2, &other.k2), (&terms.k3, &other.k3)]
     {

@@ -1,6 +1,8 @@
-//! An identity file holds the public parts of the identity keys of peers, so that they are not sent again after a restart.
+//! An identity file holds the public parts of the identity keys of peers, and the ephemeral secret tickets that servers have
+//! sent, so that nothing is sent again, and early data goes on, after a restart.
 //!
-//! What must always hold: nothing in it is secret, and a wrong public part costs one handshake.
+//! What must always hold: nothing in it is secret, and a wrong public part costs one handshake. (A ticket is of use only
+//! with the identity key of its client.)
 
 use alloc::sync::Arc;
 use core::fmt;
@@ -21,7 +23,7 @@ pub struct IdentityFile {
     saved: Mutex<u64>,
 }
 
-static FORMAT: Format = Format { name: "identity file", magic: *b"terse$i\n", version: 1, secret: false };
+static FORMAT: Format = Format { name: "identity file", magic: *b"terse$i\n", version: 2, secret: false };
 
 impl IdentityFile {
     /// Opens the file, or prepares to create it, for at most `capacity` peers.

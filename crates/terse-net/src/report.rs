@@ -1,9 +1,9 @@
 //! A connection's summary is printed by `terse client` and `terse server` as a JSON object with these fields, in this
-//! order: it is the contract of the command line. `dropped` is there over datagrams alone, and the peer's `staple`
-//! where there was one.
+//! order: it is the contract of the command line. `dropped` is there over datagrams alone, the peer's `staple`
+//! where there was one, and `early_data_protection` where early data was accepted.
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
-use terse_tls::summary::{self, CachedObject, Staple, Summary, Traffic, Transport};
+use terse_tls::summary::{self, CachedObject, EarlyDataProtection, Staple, Summary, Traffic, Transport};
 use terse_tls::{FallbackReason, HandshakeType};
 
 /// A [`Summary`] that serializes as the JSON object of the command line.
@@ -20,6 +20,8 @@ pub struct Report<'a> {
     signatures_saved: u32,
     round_trips: u32,
     early_data: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    early_data_protection: Option<&'static str>,
     fallback: Option<&'static str>,
     sent: Direction<'a>,
     received: Direction<'a>,
@@ -74,6 +76,7 @@ impl<'a> Report<'a> {
             signatures_saved: summary.signatures_saved,
             round_trips: summary.round_trips,
             early_data: summary.early_data.name(),
+            early_data_protection: summary.early_data_protection.map(EarlyDataProtection::name),
             fallback: summary.fallback.map(FallbackReason::text),
             sent: Direction::new(&summary.sent),
             received: Direction::new(&summary.received),

@@ -54,11 +54,14 @@ pub(crate) struct SavedFile {
     trouble: Mutex<WriteFailure>,
 }
 
+/// A change, encoded. It may hold a secret.
+type Entry = Zeroizing<Vec<u8>>;
+
 #[derive(Debug, Default)]
 struct Pending {
     /// The number of changes that were made.
     changes: u64,
-    entries: Vec<Vec<u8>>,
+    entries: Vec<Entry>,
 }
 
 /// The state of the file.
@@ -143,7 +146,7 @@ impl SavedFile {
         let (result, entry) = change();
         if let Some(entry) = entry {
             pending.changes += 1;
-            pending.entries.push(entry);
+            pending.entries.push(Zeroizing::new(entry));
         }
         (result, pending.changes)
     }
@@ -197,7 +200,7 @@ impl SavedFile {
 
     /// Takes the number of changes and those that are not in the file yet, together with the result of `contents`,
     /// which has the same changes: a later change has a later entry.
-    fn take_pending<C>(&self, contents: impl FnOnce() -> C) -> ((u64, Vec<Vec<u8>>), C) {
+    fn take_pending<C>(&self, contents: impl FnOnce() -> C) -> ((u64, Vec<Entry>), C) {
         let mut pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
         ((pending.changes, core::mem::take(&mut pending.entries)), contents())
     }

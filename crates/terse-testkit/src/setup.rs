@@ -10,6 +10,7 @@ use terse_tls::crypto::CryptoProvider;
 #[cfg(feature = "identities")]
 use terse_tls::identity::IdentityAlgorithm;
 use terse_tls::identity::KnownPeers;
+use terse_tls::identity_early_data::{FirstContactMemory, SecretTickets};
 use terse_tls::resume::{
     ClientResumption, ExternalPsk, MemoryClientSessions, MemoryPskStore, ServerEarlyData, ServerResumption, TicketKeys,
 };
@@ -29,7 +30,7 @@ use crate::pki::Pki;
 
 mod stores;
 
-pub use stores::Stores;
+pub use stores::{FirstSecretTicket, Stores};
 use stores::{FirstSession, FirstSessionOfServer, Frozen};
 
 /// The identity of the key in [`Setup::with_psk`].
@@ -51,6 +52,8 @@ pub struct Setup {
     pub keeps: bool,
     /// The identities of both sides, if they have any: each pair has copies of their stores.
     pub identities: Option<(ClientIdentity, ServerIdentity, [Arc<KnownPeers>; 2])>,
+    /// Whether the server of each pair has a new memory for early data at first contact.
+    pub meets_first: bool,
 }
 
 #[cfg(feature = "issue")]
@@ -65,6 +68,7 @@ impl Setup {
             early_data: Vec::new(),
             keeps: false,
             identities: None,
+            meets_first: false,
         };
         setup.client.trust(pki.trust());
         setup.server.credential(pki.server(server));
@@ -215,6 +219,33 @@ impl Setup {
         self
     }
 
+    /// Runs a handshake for a ticket. Every later handshake uses it for `early_data`.
+    #[cfg(feature = "identities")]
+    pub fn with_frozen_secret_ticket(mut self, early_data: &[u8]) -> Self {
+        self.server.early_data(ServerEarlyData::new(0x1000));
+        if let Some((client, server, _)) = &mut self.identities {
+            let store = Arc::new(FirstSecretTicket::default());
+            *client = client.clone().early_data(true);
+            *server = server.clone().tickets(SecretTickets::Stateful { store, lifetime_seconds: LIFETIME });
+        }
+        let mut setup = self.with_known_peers();
+        setup.early_data = early_data.to_vec();
+        setup
+    }
+
+    /// Lets every handshake have `early_data` at first contact. Each pair has a new memory of its server.
+    #[cfg(feature = "identities")]
+    pub fn with_first_contact(self, early_data: &[u8]) -> Self {
+        let mut setup = self.with_known_peers();
+        setup.server.early_data(ServerEarlyData::new(0x1000));
+        if let Some((client, ..)) = &mut setup.identities {
+            *client = client.clone().first_contact(0x1000);
+        }
+        setup.early_data = early_data.to_vec();
+        setup.meets_first = true;
+        setup
+    }
+
     /// Lets the server forget what it knew, so that it sends a HelloRetryRequest to a client that relies on it.
     #[cfg(feature = "identities")]
     pub fn with_forgetful_server(self) -> Self {
@@ -279,7 +310,11 @@ impl Setup {
         #[cfg(feature = "identities")]
         if let Some((of_client, of_server, known)) = &self.identities {
             client.identity(of_client.clone().known_peers(identity::copy(&known[0])));
-            server.identity(of_server.clone().known_peers(identity::copy(&known[1])));
+            let mut of_server = of_server.clone().known_peers(identity::copy(&known[1]));
+            if self.meets_first {
+                of_server = of_server.first_contact(Arc::new(FirstContactMemory::new(4, crate::pki::NOW - 1000)));
+            }
+            server.identity(of_server);
         }
         let (client, server) = (client.build(), server.build());
         (Arc::new(client.expect("a valid configuration")), Arc::new(server.expect("a valid configuration")), stores)

@@ -9,9 +9,10 @@ use alloc::vec::Vec;
 use pki_types::ServerName;
 
 use crate::cache::{ClientCache, Scope, ServerCache};
-use crate::cert::{Credential, Suited, Trust};
+use crate::cert::{Credential, SuitableCredentials, Trust};
 use crate::crypto::CryptoProvider;
 use crate::error::{ApiMisuse, IdentityRefused};
+use crate::identity_early_data::SecretTickets;
 use crate::resume::{ClientResumption, ExternalPsk, PskStore, ServerEarlyData, ServerResumption};
 use crate::wire::{CipherSuite, MaxFragmentLength, ProtocolVersion};
 
@@ -150,6 +151,10 @@ impl Configuration for ClientConfig {
         if self.psks.is_empty() && self.trust.certificate_types().is_empty() && self.identity.is_none() {
             return Err(ApiMisuse::EmptyConfiguration("trust anchor, trusted public key, pre-shared key or identity"));
         }
+        let first_contact = self.identity.as_ref().is_some_and(|identity| identity.first_contact > 0);
+        if first_contact && self.trusts_certificates() && self.common.enables(ProtocolVersion::TLS_1_2) {
+            return Err(ApiMisuse::FirstContactWithTls12);
+        }
         if self.identity.is_some() && (!self.psks.is_empty() || !self.common.enables(ProtocolVersion::TLS_1_3)) {
             return Err(ApiMisuse::IdentityConfiguration);
         }
@@ -265,7 +270,11 @@ impl Configuration for ServerConfig {
         if self.identity.is_some() && !self.common.enables(ProtocolVersion::TLS_1_3) {
             return Err(ApiMisuse::IdentityConfiguration);
         }
-        if self.early_data.is_some() && self.resumption.is_none() {
+        let tickets = self.identity.as_ref().and_then(|identity| identity.tickets.as_ref());
+        tickets.map_or(Ok(()), SecretTickets::check)?;
+        let at_first_contact = self.identity.as_ref().is_some_and(|identity| identity.first_contact.is_some());
+        let has_tickets = self.resumption.is_some() || tickets.is_some() || at_first_contact;
+        if self.early_data.is_some() && !has_tickets {
             return Err(ApiMisuse::EarlyDataWithoutResumption);
         }
         let trust = self.client_authentication.trust();
@@ -281,7 +290,7 @@ impl Configuration for ServerConfig {
 }
 
 fn check_credentials(credentials: &[Credential]) -> Result<(), ApiMisuse> {
-    if credentials.len() > Suited::MAX { Err(ApiMisuse::TooManyCredentials) } else { Ok(()) }
+    if credentials.len() > SuitableCredentials::MAX { Err(ApiMisuse::TooManyCredentials) } else { Ok(()) }
 }
 
 /// Whether a server asks clients for a certificate.

@@ -25,6 +25,7 @@ use paths::Paths;
 
 mod datagram;
 mod drive;
+mod early_data;
 mod ids;
 mod paths;
 
@@ -225,16 +226,37 @@ impl Connection {
         None
     }
 
-    /// Takes application data to send. Returns how many bytes were taken: fewer than given while more than
+    /// Returns whether [`Self::send`] takes data: once the handshake is complete, and on a server also from the first early
+    /// data on. The answer to early data need not wait for the client's Finished (RFC 9846, 4.5.3); only the client can read
+    /// it. But there is no proof yet that the client is there now: what is answered may be a replay that the server did not
+    /// recognize.
+    pub fn may_send(&self) -> bool {
+        let answers_early_data = match &self.handshake {
+            Some(Handshake::Tls13Server(state)) => state.has_early_data(),
+            _ => false,
+        };
+        self.is_connected() || answers_early_data
+    }
+
+    /// Takes application data to send, if [`Self::may_send`]. Returns how many bytes were taken: fewer than given while more than
     /// [`Common::max_send_buffer`] bytes wait in [`Connection::poll_transmit`]. Over datagrams it makes one datagram of
     /// them, of at most [`Self::max_message`] bytes, and takes all or none.
     pub fn send(&mut self, data: &[u8]) -> Result<usize, Error> {
         if self.closed || self.failure.is_some() {
             return Err(ApiMisuse::Closed.into());
         }
-        if !self.is_connected() {
+        if !self.may_send() {
             return Err(ApiMisuse::HandshakeNotFinished.into());
         }
+        let produced = self.link.sender().produced();
+        let taken = self.send_records(data)?;
+        if !self.is_connected() {
+            self.summary.sent.early_data_bytes += self.link.sender().produced() - produced;
+        }
+        Ok(taken)
+    }
+
+    fn send_records(&mut self, data: &[u8]) -> Result<usize, Error> {
         let max_fragment = self.link.sender().max_fragment();
         if self.is_datagram() && data.len() > max_fragment {
             return Err(ApiMisuse::MessageTooLong.into());
@@ -269,59 +291,6 @@ impl Connection {
     /// datagrams they are of one datagram; of one that is longer than `out`, the next call gives more.
     pub fn recv(&mut self, out: &mut [u8]) -> usize {
         if self.early_data == Progress::Due { self.link.receiver_mut().plaintext_mut().read(out) } else { 0 }
-    }
-
-    /// Takes early data (0-RTT) to send, on a client that is configured for it ([`crate::resume::ClientResumption`]).
-    /// Returns how many bytes were taken: none without a session that allows it, fewer than given at the limit of the
-    /// session, at [`Common::max_send_buffer`], or once the server does not take them. Over datagrams all are taken or
-    /// none.
-    ///
-    /// [`Summary::early_data`] says whether the server took it. If it did not, nothing is sent again but by the
-    /// application. Early data is not forward secret, and a network may deliver it twice.
-    pub fn send_early_data(&mut self, data: &[u8]) -> Result<usize, Error> {
-        if self.closed || self.failure.is_some() {
-            return Err(ApiMisuse::Closed.into());
-        }
-        let wanted = match &self.config {
-            Config::Client(config) => config.resumption.as_ref().is_some_and(|resumption| resumption.early_data),
-            Config::Server(_) => false,
-        };
-        if !wanted {
-            return Err(ApiMisuse::NoEarlyData.into());
-        }
-        if self.is_datagram() && data.len() > self.link.sender().max_fragment() {
-            return Err(ApiMisuse::MessageTooLong.into());
-        }
-        let mut taken = 0;
-        for fragment in data.chunks(self.link.sender().max_fragment().max(1)) {
-            let left = usize::try_from(self.agreed.early_data).unwrap_or(usize::MAX);
-            if self.is_datagram() && fragment.len() > left {
-                break;
-            }
-            let fragment = &fragment[..fragment.len().min(left)];
-            if fragment.is_empty() || self.link.sender().pending() >= self.config.common().max_send_buffer {
-                break;
-            }
-            self.link.sender_mut().record(ContentType::APPLICATION_DATA, fragment)?;
-            self.agreed.early_data -= fragment.len() as u32; // at most what is left
-            taken += fragment.len();
-        }
-        Ok(taken)
-    }
-
-    /// Moves early data that was received to `out`. Returns how many bytes; 0 when there are none.
-    ///
-    /// Somebody who has the session sent it, but maybe not now, and maybe not for the first time: act on it only as far
-    /// as the application protocol allows that (RFC 9846, F.5).
-    pub fn recv_early_data(&mut self, out: &mut [u8]) -> usize {
-        if self.early_data == Progress::Due {
-            return 0;
-        }
-        let len = self.link.receiver_mut().plaintext_mut().read(out);
-        if self.link.receiver().plaintext().is_empty() {
-            self.early_data = Progress::Due;
-        }
-        len
     }
 
     /// Closes this side: `close_notify` waits in [`Connection::poll_transmit`], or `user_canceled` if the handshake is not

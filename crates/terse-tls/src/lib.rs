@@ -132,6 +132,7 @@ mod fallback_reason;
 pub mod fuzzing;
 mod handshake;
 pub mod identity;
+pub mod identity_early_data;
 mod link;
 mod lru;
 mod memory;

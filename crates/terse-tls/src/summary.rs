@@ -41,6 +41,8 @@ pub struct Summary {
     pub round_trips: u32,
     /// What became of early data.
     pub early_data: EarlyDataStatus,
+    /// How early data that the server takes is protected; `None` if there is none.
+    pub early_data_protection: Option<EarlyDataProtection>,
     /// Why a better mode was not used.
     pub fallback: Option<FallbackReason>,
     /// What this side sent.
@@ -300,6 +302,30 @@ impl EarlyDataStatus {
     }
 }
 
+/// How early data is protected. None of it is protected against a server that accepts it twice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum EarlyDataProtection {
+    /// By the secret of a session (RFC 9846, 2.3): whoever learns this secret, or the server's ticket keys, can read it.
+    Session,
+    /// By an ephemeral secret ticket (docs/identity.md): it is forward secret as soon as the server has taken the ticket.
+    Ticket,
+    /// By the static keys of both sides at first contact (docs/identity.md): whoever learns the server's key can read it,
+    /// and can make such early data in the name of any client.
+    FirstContact,
+}
+
+impl EarlyDataProtection {
+    /// Returns the name for reports: `session`, `ticket` or `first_contact`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Session => "session",
+            Self::Ticket => "ticket",
+            Self::FirstContact => "first_contact",
+        }
+    }
+}
+
 /// Bytes in one direction.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
@@ -311,6 +337,8 @@ pub struct Traffic {
     /// All bytes on the transport until the handshake was complete on both sides: record headers, tags and
     /// ChangeCipherSpec included.
     pub record_bytes: u64,
+    /// The part of `record_bytes` that is application data: early data of a client, and what a server has answered to it.
+    pub early_data_bytes: u64,
     /// Bytes of handshake messages (tickets, key updates) after that, in their records.
     pub post_handshake_bytes: u64,
     /// Datagrams until the handshake was complete; 0 on a stream.

@@ -73,9 +73,14 @@ pub(crate) struct ClientArgs {
     /// Keep sessions in this file (mode 0600), and resume them: no certificates, no signatures
     #[arg(long, value_name = "FILE", help_heading = "Resumption")]
     resume_file: Option<PathBuf>,
-    /// Send this text in the first flight if a session allows it (0-RTT; it can be replayed), else after the handshake
-    #[arg(long, value_name = "TEXT", requires = "resume_file", help_heading = "Resumption")]
+    /// Send this text in the first flight if a session (--resume-file) or a ticket (--identity-file) allows it, else after
+    /// the handshake. It is 0-RTT data, and can be replayed
+    #[arg(long, value_name = "TEXT", help_heading = "Resumption")]
     early_data: Option<String>,
+    /// With --identity-key and --early-data: send it also to a server that this client has no ticket of, but knows from
+    /// its key file (terse pkg extract --with) or from before. It is not forward secret then
+    #[arg(long, requires_all = ["identity_keys", "early_data"], help_heading = "Identity")]
+    first_contact: bool,
     /// The identity that the server must have, such as device:broker or eui64:0200000000000001 [default: its DNS name]
     #[arg(long, value_name = "ID", requires = "identity_keys", help_heading = "Identity")]
     peer_identity: Option<Identity>,
@@ -107,6 +112,9 @@ fn server_name(name: &str) -> Result<ServerName<'static>, String> {
 const CLOSING_TIME: Duration = Duration::from_secs(2);
 
 /// Runs the command.
+/// The most bytes of early data that a client sends at first contact, where no server has said how many it takes.
+const FIRST_CONTACT_SIZE: u32 = 0x4000;
+
 pub(crate) fn run(args: ClientArgs, json: bool) -> Result<(), Failure> {
     let client = Client::new(args, json)?;
     for number in 1..=client.args.repeat {
@@ -144,6 +152,10 @@ impl Client {
             let advice = "give --ca, or --peer-key, or --psk-identity with --psk-file, or --identity-key";
             return Err(Failure::Usage(format!("there is nothing to know the server by; {advice}")));
         }
+        if args.early_data.is_some() && args.resume_file.is_none() && !shared.identity.is_given() {
+            let advice = "give --resume-file, or --identity-key with --identity-file";
+            return Err(Failure::Usage(format!("--early-data needs what an earlier connection has left; {advice}")));
+        }
         if args.hedge && !has_trust {
             return Err(Failure::Usage("--hedge is for servers with certificates; give --ca, or leave it out".into()));
         }
@@ -157,7 +169,8 @@ impl Client {
         if let Some(identities) = &identities {
             let is_hybrid = shared.groups.contains(&NamedGroup::X25519MLKEM768);
             let identity = identities.client()?.server(args.peer_identity.clone()).hedge(args.hedge).hybrid(is_hybrid);
-            config.identity(identity);
+            let first_contact = if args.first_contact { FIRST_CONTACT_SIZE } else { 0 };
+            config.identity(identity.early_data(args.early_data.is_some()).first_contact(first_contact));
         }
         let session_file = args.resume_file.as_deref().map(sessions::open_file).transpose()?;
         let has_early_data = args.early_data.is_some();

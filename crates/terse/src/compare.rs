@@ -83,6 +83,10 @@ pub(crate) struct CompareArgs {
     /// How long DTLS waits before it sends a flight again, at least; a slow link wants more
     #[arg(long, value_name = "MS", default_value_t = 1_000, value_parser = clap::value_parser!(u32).range(10..=600_000), help_heading = "What is compared")]
     dtls_timeout: u32,
+    /// Send the client's message with its first flight where the mode has early data: resumed, identity (under a ticket),
+    /// identity-first and identity-bls12381 (at first contact). The columns about the request show what it gains
+    #[arg(long)]
+    early_data: bool,
     /// Bytes of the client's message
     #[arg(long, value_name = "N", default_value_t = Exchange::default().request, value_parser = message_len, help_heading = "What is compared")]
     request: usize,
@@ -343,13 +347,29 @@ impl CompareArgs {
                         tcp: tcp.clone(),
                         limits_segments,
                         client: client_number(settings.len()),
-                        exchange: Exchange { request: self.request, reply: self.reply, early_data: false },
+                        exchange: Exchange {
+                            request: self.request,
+                            reply: self.reply,
+                            early_data: self.early_data && self.may_send_early(mode, version),
+                        },
                         devices: devices.clone(),
                     });
                 }
             }
         }
         Ok(settings)
+    }
+
+    /// Returns whether a client of this mode can send its message early. A cookie rejects early data, unless a ticket of an
+    /// identity stands for it.
+    fn may_send_early(&self, mode: Mode, version: Version) -> bool {
+        match (mode, version) {
+            (Mode::Identity | Mode::IdentityFirst | Mode::IdentityBls12381, _) | (Mode::Resumed, Version::Tls13) => {
+                true
+            }
+            (Mode::Resumed, Version::Dtls13) => self.no_cookie,
+            _ => false,
+        }
     }
 
     fn print(&self, rows: &[Row]) -> Result<(), Failure> {

@@ -8,7 +8,7 @@ use std::io::{self, Write};
 
 use terse_net::Report;
 use terse_tls::Connection;
-use terse_tls::summary::{EarlyDataStatus, Summary, Traffic, Transport};
+use terse_tls::summary::{EarlyDataProtection, EarlyDataStatus, Summary, Traffic, Transport};
 
 use crate::failure::Failure;
 
@@ -111,7 +111,13 @@ impl<'a> Ended<'a> {
             ("mode", mode(summary)),
         ];
         if summary.early_data != EarlyDataStatus::None {
-            rows.push(("early data", summary.early_data.name().to_owned()));
+            let protection = summary.early_data_protection.map(|protection| match protection {
+                EarlyDataProtection::Session => ", under a session",
+                EarlyDataProtection::Ticket => ", under a ticket",
+                EarlyDataProtection::FirstContact => ", at first contact",
+                _ => "",
+            });
+            rows.push(("early data", format!("{}{}", summary.early_data.name(), protection.unwrap_or_default())));
         }
         rows.extend(summary.fallback.map(|reason| ("fallback", reason.to_string())));
         rows.extend([

@@ -20,7 +20,7 @@ use crate::failure::Failure;
 use crate::identities::Identities;
 use crate::options::{HostPort, Shared};
 use crate::output::{self, Ended};
-use crate::sessions;
+use crate::sessions::{self, SecretTicketsAt};
 use crate::staples::Staples;
 
 mod datagrams;
@@ -36,6 +36,7 @@ With
   --stateful-tickets --early-data-size 0                     short tickets, and no early data
   --psk-identity sensor-17 --psk-file sensor-17.psk          also or only for a client with a pre-shared key
   --identity-key broker.id --deny denied.txt                 also or only for clients with identity keys (terse pkg)
+  --identity-key broker.id --secret-tickets broker.tickets   ... whose early data is taken also after a restart
   --key broker.key --peer-key device.pub                     without --cert: raw public keys";
 
 /// A server for any TLS or DTLS client.
@@ -64,13 +65,27 @@ pub(crate) struct ServerArgs {
     /// With --identity-key: also serve clients that prove no identity at all
     #[arg(long, requires = "identity_keys", help_heading = "Identity")]
     allow_anonymous: bool,
+    /// Where to keep the ephemeral secret tickets of clients with identity keys, for early data: memory, sealed (in the
+    /// tickets themselves), or a file (mode 0600; what was used may stay on the disk in blocks that are free)
+    #[arg(
+        long,
+        value_name = "memory|sealed|FILE",
+        default_value = "memory",
+        requires = "identity_keys",
+        help_heading = "Identity"
+    )]
+    secret_tickets: SecretTicketsAt,
+    /// Take early data from clients with identity keys that have no ticket. It is not forward secret, and whoever learns this
+    /// server's key can forge it
+    #[arg(long, requires = "identity_keys", help_heading = "Identity")]
+    first_contact: bool,
     /// Send no session tickets: nothing can be resumed
     #[arg(long, help_heading = "Resumption")]
     no_tickets: bool,
     /// Keep sessions in memory; a ticket is then a handle of 16 bytes
     #[arg(long, conflicts_with = "no_tickets", help_heading = "Resumption")]
     stateful_tickets: bool,
-    /// Take N bytes of early data (0-RTT) from clients that resume; 0 takes none [default: 16384]
+    /// Take N bytes of early data (0-RTT) from clients that come back; 0 takes none [default: 16384]
     #[arg(long, value_name = "N", help_heading = "Resumption")]
     early_data_size: Option<u32>,
     /// Send a cookie in HelloRetryRequest
@@ -80,6 +95,10 @@ pub(crate) struct ServerArgs {
     /// anybody can have up to three times what it sends be sent to others, and handshakes begun
     #[arg(long, requires = "dtls", help_heading = "Datagrams")]
     no_cookie: bool,
+    /// With --first-contact: let so many clients in every second without a cookie, which would cost them their early data.
+    /// Each costs a key agreement, whoever it is
+    #[arg(long, value_name = "N", requires_all = ["dtls", "first_contact"], conflicts_with_all = ["no_cookie", "always_cookie"], help_heading = "Datagrams")]
+    first_contacts_per_second: Option<u32>,
     /// Make all clients over datagrams show with a cookie that they are where they say, also those that come back from the
     /// same IP address with a ticket of the cache
     #[arg(long, requires = "dtls", conflicts_with = "no_cookie", help_heading = "Datagrams")]
@@ -134,9 +153,14 @@ impl Server {
         let shared = &args.shared;
         shared.check_datagrams(&[
             (
-                args.early_data_size.is_some_and(|size| size > 0) && !args.no_cookie,
+                args.early_data_size.is_some_and(|size| size > 0) && !args.no_cookie && !shared.identity.is_given(),
                 "--early-data-size",
                 "would never be used, as a cookie costs a client its early data; add --no-cookie, or leave it out",
+            ),
+            (
+                args.first_contact && !args.no_cookie && args.first_contacts_per_second.is_none(),
+                "--first-contact",
+                "would never be used, as a cookie costs a client its early data; add --first-contacts-per-second",
             ),
             (
                 args.hello_retry_cookie,
@@ -144,6 +168,9 @@ impl Server {
                 "is for streams; every client over datagrams gets a cookie; leave it out",
             ),
         ])?;
+        if args.first_contact && args.early_data_size == Some(0) {
+            return Err(Failure::Usage("--first-contact takes early data, and --early-data-size 0 takes none".into()));
+        }
         let provider = shared.crypto.provider();
         let credentials = shared.credentials(&args.certs, &args.keys)?;
         let psks = shared.psk.load()?.map(|psk| -> Arc<dyn PskStore> { Arc::new(MemoryPskStore::new([psk])) });
@@ -158,15 +185,24 @@ impl Server {
         let mut config = ServerConfig::builder(provider);
         config.credentials(credentials);
         if let Some(identities) = &identities {
-            config.identity(identities.server().anonymous_clients(args.allow_anonymous));
+            let mut identity = identities.server().anonymous_clients(args.allow_anonymous);
+            if !args.no_tickets {
+                identity = identity.tickets(args.secret_tickets.open(provider)?);
+            }
+            if args.first_contact {
+                identity = identity.first_contact(Arc::new(sessions::first_contact_memory(&shared.clock())));
+            }
+            config.identity(identity);
         }
         if let Some(psks) = psks {
             config.psks(psks);
         }
         if !args.no_tickets {
             config.resumption(Some(sessions::server_resumption(provider, args.stateful_tickets)?));
-            // A server that sends cookies takes no early data.
-            let is_possible = !shared.datagrams.is_given() || args.no_cookie;
+        }
+        if !args.no_tickets || args.first_contact {
+            // A server that sends cookies takes no early data but that of clients whose tickets stand for the cookie.
+            let is_possible = !shared.datagrams.is_given() || args.no_cookie || identities.is_some();
             let early_data = args.early_data_size.unwrap_or(if is_possible { DEFAULT_EARLY_DATA } else { 0 });
             config.early_data((early_data > 0).then(|| ServerEarlyData::new(early_data)));
         }

@@ -1,10 +1,13 @@
-//! Sessions for resumption are a client's in a file, and a server's in its tickets or in its memory.
+//! What one connection leaves for the next: sessions for resumption, a client's in a file, and a server's in its tickets or in
+//! its memory; and a server's ephemeral secret tickets.
 
 use alloc::sync::Arc;
-use std::path::Path;
+use core::str::FromStr;
+use std::path::{Path, PathBuf};
 
-use terse_net::SessionFile;
+use terse_net::{Clock, SecretTicketFile, SessionFile};
 use terse_tls::crypto::CryptoProvider;
+use terse_tls::identity_early_data::{FirstContactMemory, MemorySecretTickets, SecretTicketKeys, SecretTickets};
 use terse_tls::resume::{MemorySessionStore, ServerResumption, TicketKeys};
 
 use crate::credentials::failed;
@@ -20,6 +23,12 @@ const LIFETIME_SECONDS: u32 = 24 * 60 * 60;
 
 /// The number of connections with early data in any twenty seconds; further early data is refused.
 const EARLY_DATA_CONNECTIONS: usize = 0x1_0000;
+
+/// The lifetime of an ephemeral secret ticket. Its key protects nothing but the early data of one connection.
+const SECRET_LIFETIME_SECONDS: u32 = 24 * 60 * 60;
+
+/// The lifetime of a sealed one, whose key protects the early data of all clients: as long as is allowed.
+const SEALED_LIFETIME_SECONDS: u32 = 60 * 60;
 
 /// Opens a client's session file. A damaged file causes a warning, not a failure: it costs one full handshake with each
 /// server.
@@ -39,4 +48,54 @@ pub(crate) fn server_resumption(provider: &CryptoProvider, stateful: bool) -> Re
     }
     let keys = TicketKeys::new(provider.tls13_suites[0].aead, LIFETIME_SECONDS, EARLY_DATA_CONNECTIONS);
     Ok(ServerResumption::Stateless(Arc::new(keys.map_err(failed)?)))
+}
+
+/// Where a server keeps its ephemeral secret tickets.
+#[derive(Clone, Debug)]
+pub(crate) enum SecretTicketsAt {
+    Memory,
+    Sealed,
+    File(PathBuf),
+}
+
+impl FromStr for SecretTicketsAt {
+    type Err = core::convert::Infallible;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Ok(match text {
+            "memory" => Self::Memory,
+            "sealed" => Self::Sealed,
+            path => Self::File(path.into()),
+        })
+    }
+}
+
+impl SecretTicketsAt {
+    /// Returns the tickets. A damaged file causes a warning, not a failure: it costs each client its early data once.
+    pub(crate) fn open(&self, provider: &CryptoProvider) -> Result<SecretTickets, Failure> {
+        let lifetime_seconds = SECRET_LIFETIME_SECONDS;
+        Ok(match self {
+            Self::Memory => {
+                SecretTickets::Stateful { store: Arc::new(MemorySecretTickets::new(CAPACITY)), lifetime_seconds }
+            }
+            Self::Sealed => {
+                let aead = provider.tls13_suites[0].aead;
+                let keys = SecretTicketKeys::new(aead, SEALED_LIFETIME_SECONDS, EARLY_DATA_CONNECTIONS);
+                SecretTickets::Stateless(Arc::new(keys.map_err(failed)?))
+            }
+            Self::File(path) => {
+                let (file, damage) = SecretTicketFile::open(path, CAPACITY).map_err(failed)?;
+                if let Some(damage) = damage {
+                    output::warn(&damage);
+                }
+                SecretTickets::Stateful { store: Arc::new(file), lifetime_seconds }
+            }
+        })
+    }
+}
+
+/// Returns the memory of a server that begins now.
+pub(crate) fn first_contact_memory(clock: &Clock) -> FirstContactMemory {
+    let started = clock.now().unix.map_or(0, |time| time.as_secs());
+    FirstContactMemory::new(EARLY_DATA_CONNECTIONS, started)
 }

@@ -187,6 +187,29 @@ fn devices_are_listed_with_their_operations_and_sources() {
     assert!(m4["notes"]["x25519-generate"].is_string() && m4["source"].is_string(), "{m4}");
 }
 
+/// Modes without early data send the request with their last flight.
+#[test]
+fn early_data_is_sent_where_a_mode_has_it() {
+    let common = "--early-data --tls 1.3 --runs 1 --certificates p256x3 --delay 50";
+    let output = compare(&format!("{common} --json"));
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let rows: Vec<serde_json::Value> =
+        text(&output.stdout).lines().map(|line| serde_json::from_str(line).expect("an object")).collect();
+    for row in &rows {
+        let mode = row["mode"].as_str().expect("a mode");
+        let is_stream = row["transport"] == "stream";
+        let expected = mode.starts_with("identity") || (mode == "resumed" && is_stream);
+        assert_eq!(row["early_data"], expected, "{row}");
+        let requested = row["time_ms"]["requested"].as_f64().expect("a time");
+        let one_way = if is_stream { 150.0 } else { 50.0 };
+        assert_eq!(requested < one_way + 10.0, expected, "{mode} {requested}");
+        assert!(row["bytes"]["until_request"].as_u64() < row["bytes"]["total"].as_u64(), "{row}");
+    }
+    let output = compare(common);
+    assert!(text(&output.stdout).contains("request B  request ms") && text(&output.stdout).contains("early 150."));
+    assert!(!text(&compare("--tls 1.3 --mode psk --runs 1").stdout).contains("request ms"));
+}
+
 #[test]
 fn comma_separated_values_instead_of_the_table() {
     let output = compare(

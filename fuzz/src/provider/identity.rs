@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use terse_tls::crypto::{
-    CryptoError, EphemeralKey, IdentityKey, IdentityPeer, IdentityRole, IdentityTerms, Rng, SharedSecret,
+    CryptoError, EphemeralKey, IdentityKey, IdentityPeer, IdentityRole, IdentityTerms, Rng, SharedSecret, StaticTerms,
 };
 use terse_tls::identity::{Identity, IdentityAlgorithm, IdentityParameters};
 
@@ -52,11 +52,36 @@ impl IdentityKey for PlainIdentityKey {
         Ok(EphemeralKey::new(SharedSecret::new(public.clone()), public))
     }
 
+    fn ephemeral_from(&self, secret: &[u8]) -> Result<EphemeralKey, CryptoError> {
+        Self::check(secret, self.parameters.algorithm().ephemeral_len())?;
+        Ok(EphemeralKey::new(SharedSecret::new(secret.to_vec()), secret.to_vec()))
+    }
+
+    fn static_terms(
+        &self,
+        role: IdentityRole,
+        ephemeral: Option<&EphemeralKey>,
+        peer: IdentityPeer<'_>,
+    ) -> Result<StaticTerms, CryptoError> {
+        let algorithm = self.parameters.algorithm();
+        Self::check(peer.public_part, algorithm.public_part_len())?;
+        let own = [self.identity.encoded(), &self.public_part].concat();
+        let of_peer = [peer.identity.encoded(), peer.public_part].concat();
+        let ([client, server], ephemeral) = match role {
+            IdentityRole::Client => ([own, of_peer], ephemeral.map_or(&[][..], |own| own.public())),
+            IdentityRole::Server => ([of_peer, own], peer.ephemeral),
+        };
+        Self::check(ephemeral, algorithm.ephemeral_len())?;
+        let term = |of_client: &[u8]| SharedSecret::new([of_client, &server].concat());
+        Ok(StaticTerms::new(term(&client), term(ephemeral)))
+    }
+
     fn terms(
         &self,
         role: IdentityRole,
         ephemeral: &EphemeralKey,
         peer: IdentityPeer<'_>,
+        _: Option<StaticTerms>,
     ) -> Result<IdentityTerms, CryptoError> {
         let algorithm = self.parameters.algorithm();
         Self::check(peer.ephemeral, algorithm.ephemeral_len())?;

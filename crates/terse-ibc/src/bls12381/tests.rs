@@ -44,7 +44,7 @@ fn encode(element: &Gt) -> Vec<u8> {
 }
 
 fn terms_of(key: &dyn IdentityKey, role: IdentityRole, own: &[u8; 32], peer: IdentityPeer<'_>) -> [Vec<u8>; 4] {
-    let IdentityTerms { k0, k1, k2, k3, .. } = key.terms(role, &fixed(ALGORITHM, own), peer).expect("valid keys");
+    let IdentityTerms { k0, k1, k2, k3, .. } = key.terms(role, &fixed(ALGORITHM, own), peer, None).expect("valid keys");
     [k0, k1, k2, k3].map(|term| term.as_ref().to_vec())
 }
 
@@ -81,6 +81,44 @@ fn everything_agrees_with_another_implementation() {
     let key_s = generator.issue(&server()).expect("a key");
     assert_eq!(terms_of(&key_c, IdentityRole::Client, &X, peer(&server(), &ek_s)), expected);
     assert_eq!(terms_of(&*key_s, IdentityRole::Server, &Y, peer(&client(), &ek_c)), expected);
+}
+
+/// Early data uses a part of the terms, and the handshake need not compute them again.
+#[test]
+fn static_terms_are_a_part_of_all_terms() {
+    let generator = generator(ALGORITHM);
+    let [key_c, key_s] = [client(), server()].map(|identity| generator.issue(&identity).expect("a key"));
+    let (x, y) = (fixed(ALGORITHM, &X), fixed(ALGORITHM, &Y));
+    let sides = [
+        (&key_c, IdentityRole::Client, &x, Some(&x), peer(key_s.identity(), y.public())),
+        (&key_s, IdentityRole::Server, &y, None, peer(key_c.identity(), x.public())),
+    ];
+    for (key, role, own, of_client, peer) in sides {
+        let known = key.static_terms(role, of_client, peer).expect("valid keys");
+        let all = key.terms(role, own, peer, None).expect("valid keys");
+        assert_eq!((known.k0.as_ref(), known.k1.as_ref()), (all.k0.as_ref(), all.k1.as_ref()));
+        let again = key.terms(role, own, peer, Some(known)).expect("valid keys");
+        let bytes =
+            |terms: &IdentityTerms| [&terms.k0, &terms.k1, &terms.k2, &terms.k3].map(|term| term.as_ref().to_vec());
+        assert_eq!(bytes(&again), bytes(&all));
+    }
+    assert!(key_c.static_terms(IdentityRole::Client, None, peer(key_s.identity(), &[])).is_err());
+    assert!(key_s.static_terms(IdentityRole::Server, None, peer(key_c.identity(), &[])).is_err());
+    assert!(
+        key_c.static_terms(IdentityRole::Client, Some(&x), peer(key_c.identity(), &[])).is_err(),
+        "its own identity"
+    );
+}
+
+#[test]
+fn an_ephemeral_key_comes_back_from_its_private_half() {
+    let key = generator(ALGORITHM).issue(&client()).expect("a key");
+    let fixed = fixed(ALGORITHM, &X);
+    let again = key.ephemeral_from(fixed.secret()).expect("a private key");
+    assert_eq!((again.secret(), again.public()), (fixed.secret(), fixed.public()));
+    for bad in [&[][..], &[0; 32], &[0xff; 32], &[1; 31]] {
+        assert!(key.ephemeral_from(bad).is_err(), "{bad:?}");
+    }
 }
 
 #[test]
@@ -164,14 +202,14 @@ fn bad_points_are_refused() {
         &[],
     ];
     for bad in bad {
-        let result = key.terms(IdentityRole::Client, &fixed(ALGORITHM, &X), peer(&server(), bad));
+        let result = key.terms(IdentityRole::Client, &fixed(ALGORITHM, &X), peer(&server(), bad), None);
         assert_eq!(result.err(), Some(CryptoError::InvalidKeyShare), "{bad:02x?}");
     }
-    let own = key.terms(IdentityRole::Client, &fixed(ALGORITHM, &X), peer(&client(), &good));
+    let own = key.terms(IdentityRole::Client, &fixed(ALGORITHM, &X), peer(&client(), &good), None);
     assert_eq!(own.err(), Some(CryptoError::InvalidKeyShare), "the own identity");
     let server = server();
     let with_part = IdentityPeer { public_part: &[1; 32], ..peer(&server, &good) };
-    let with_part = key.terms(IdentityRole::Client, &fixed(ALGORITHM, &X), with_part);
+    let with_part = key.terms(IdentityRole::Client, &fixed(ALGORITHM, &X), with_part, None);
     assert_eq!(with_part.err(), Some(CryptoError::InvalidKeyShare), "a public part");
 }
 
@@ -217,6 +255,6 @@ proptest! {
         let mut ephemeral = bytes.concat();
         ephemeral[0] = ephemeral[0] & 0x1f | flags << 5;
         let server = server();
-        let _ = key.terms(IdentityRole::Client, &fixed(ALGORITHM, &X), peer(&server, &ephemeral));
+        let _ = key.terms(IdentityRole::Client, &fixed(ALGORITHM, &X), peer(&server, &ephemeral), None);
     }
 }

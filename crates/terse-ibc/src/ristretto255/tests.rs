@@ -13,7 +13,7 @@ const ALGORITHM: IdentityAlgorithm = IdentityAlgorithm::Ristretto255;
 
 /// The four terms, encoded.
 fn terms_of(key: &dyn IdentityKey, role: IdentityRole, own: &[u8; 32], peer: IdentityPeer<'_>) -> [Vec<u8>; 4] {
-    let IdentityTerms { k0, k1, k2, k3, .. } = key.terms(role, &fixed(ALGORITHM, own), peer).expect("valid keys");
+    let IdentityTerms { k0, k1, k2, k3, .. } = key.terms(role, &fixed(ALGORITHM, own), peer, None).expect("valid keys");
     [k0, k1, k2, k3].map(|term| term.as_ref().to_vec())
 }
 
@@ -51,6 +51,41 @@ fn terms_agree_with_the_discrete_logarithms() {
     let [key_c, key_s] = [client(), server()].map(|identity| generator.issue(&identity).expect("a key"));
     assert_eq!(terms_of(&*key_c, IdentityRole::Client, &X, peer(&*key_s, &public(&Y))), expected);
     assert_eq!(terms_of(&*key_s, IdentityRole::Server, &Y, peer(&*key_c, &public(&X))), expected);
+}
+
+/// Early data uses a part of the terms, and the handshake need not compute them again.
+#[test]
+fn static_terms_are_a_part_of_all_terms() {
+    let generator = generator(ALGORITHM);
+    let [key_c, key_s] = [client(), server()].map(|identity| generator.issue(&identity).expect("a key"));
+    let (x, y) = (fixed(ALGORITHM, &X), fixed(ALGORITHM, &Y));
+    let sides = [
+        (&key_c, IdentityRole::Client, &x, Some(&x), peer(&*key_s, y.public())),
+        (&key_s, IdentityRole::Server, &y, None, peer(&*key_c, x.public())),
+    ];
+    for (key, role, own, of_client, peer) in sides {
+        let known = key.static_terms(role, of_client, peer).expect("valid keys");
+        let all = key.terms(role, own, peer, None).expect("valid keys");
+        assert_eq!((known.k0.as_ref(), known.k1.as_ref()), (all.k0.as_ref(), all.k1.as_ref()));
+        let again = key.terms(role, own, peer, Some(known)).expect("valid keys");
+        let bytes =
+            |terms: &IdentityTerms| [&terms.k0, &terms.k1, &terms.k2, &terms.k3].map(|term| term.as_ref().to_vec());
+        assert_eq!(bytes(&again), bytes(&all));
+    }
+    assert!(key_c.static_terms(IdentityRole::Client, None, peer(&*key_s, &[])).is_err());
+    assert!(key_s.static_terms(IdentityRole::Server, None, peer(&*key_c, &[])).is_err());
+    assert!(key_c.static_terms(IdentityRole::Client, Some(&x), peer(&*key_c, &[])).is_err(), "its own identity");
+}
+
+#[test]
+fn an_ephemeral_key_comes_back_from_its_private_half() {
+    let key = generator(ALGORITHM).issue(&client()).expect("a key");
+    let fixed = fixed(ALGORITHM, &X);
+    let again = key.ephemeral_from(fixed.secret()).expect("a private key");
+    assert_eq!((again.secret(), again.public()), (fixed.secret(), fixed.public()));
+    for bad in [&[][..], &[0; 32], &[0xff; 32], &[1; 31]] {
+        assert!(key.ephemeral_from(bad).is_err(), "{bad:?}");
+    }
 }
 
 #[test]
@@ -135,11 +170,11 @@ fn bad_points_are_refused() {
         let ephemeral = peer(&*key_s, bad);
         let part = IdentityPeer { public_part: bad, ..peer(&*key_s, &good) };
         for peer in [ephemeral, part] {
-            let result = key.terms(IdentityRole::Client, &own, peer);
+            let result = key.terms(IdentityRole::Client, &own, peer, None);
             assert_eq!(result.err(), Some(CryptoError::InvalidKeyShare), "{bad:?}");
         }
     }
-    let own = key.terms(IdentityRole::Client, &fixed(ALGORITHM, &X), peer(&*key, &good));
+    let own = key.terms(IdentityRole::Client, &fixed(ALGORITHM, &X), peer(&*key, &good), None);
     assert_eq!(own.err(), Some(CryptoError::InvalidKeyShare), "the own identity");
 }
 
@@ -176,8 +211,8 @@ fn a_device_gets_a_key_that_the_generator_does_not_know() {
     let key_s = generator.issue(&server()).expect("a key");
     let [own, theirs] =
         [&key as &dyn IdentityKey, &*key_s].map(|key| key.ephemeral(&mut rng).expect("an ephemeral key"));
-    let ours = key.terms(IdentityRole::Client, &own, peer(&*key_s, theirs.public())).expect("valid keys");
-    let other = key_s.terms(IdentityRole::Server, &theirs, peer(&key, own.public())).expect("valid keys");
+    let ours = key.terms(IdentityRole::Client, &own, peer(&*key_s, theirs.public()), None).expect("valid keys");
+    let other = key_s.terms(IdentityRole::Server, &theirs, peer(&key, own.public()), None).expect("valid keys");
     assert_eq!((ours.k0.as_ref(), ours.k3.as_ref()), (other.k0.as_ref(), other.k3.as_ref()));
     // A response for another identity, request or generator does not fit.
     let for_server = generator.respond(&server(), request().blinded()).expect("a response");
@@ -245,6 +280,6 @@ proptest! {
         let key = generator(ALGORITHM).issue(&client()).expect("a key");
         let server = server();
         let peer = IdentityPeer { identity: &server, public_part: &part, ephemeral: &ephemeral };
-        let _ = key.terms(IdentityRole::Client, &fixed(ALGORITHM, &X), peer);
+        let _ = key.terms(IdentityRole::Client, &fixed(ALGORITHM, &X), peer, None);
     }
 }

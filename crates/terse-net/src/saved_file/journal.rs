@@ -10,6 +10,7 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use sha2::{Digest, Sha256};
+use zeroize::Zeroizing;
 
 use super::{BODY_AT, MAX_LEN, atomic};
 
@@ -57,8 +58,10 @@ fn sum(seal: [u8; 32], at: usize, entry: &[u8]) -> [u8; 8] {
 
 impl Tail {
     /// Returns the new end and the bytes of `entries`, or `None` if the journal would become too long.
-    pub(super) fn with(self, entries: &[Vec<u8>]) -> Option<(Self, Vec<u8>)> {
-        let mut bytes = Vec::new();
+    pub(super) fn with(self, entries: &[Zeroizing<Vec<u8>>]) -> Option<(Self, Zeroizing<Vec<u8>>)> {
+        // With room for all, nothing is moved, and so no copy of a secret stays behind.
+        let len = entries.iter().map(|entry| HEADER_LEN + entry.len()).sum();
+        let mut bytes = Zeroizing::new(Vec::with_capacity(len));
         for entry in entries {
             let at = usize::try_from(self.len).ok()? + bytes.len();
             bytes.extend_from_slice(&u32::try_from(entry.len()).ok()?.to_be_bytes());

@@ -108,6 +108,9 @@ pub(super) fn connect(
     let programs = [client_node, server_node].map(|node| &network.node(node).application);
     let sums = LayerSums::of(network.ledger(link).records());
     let times = times(programs, sums.closed)?;
+    let requested = programs[1].requested;
+    let records = network.ledger(link).records().iter();
+    let before_request: Vec<_> = records.filter(|record| Some(record.at) <= requested).copied().collect();
     let [client, server] = programs.map(|program| program.processor.computed.clone());
     let computed = Sides { client, server };
     let [client, server] = programs.map(|program| program.processor.time);
@@ -121,7 +124,7 @@ pub(super) fn connect(
     let (client, server) = (summary(client_node), summary(server_node));
     let replies = network.node(server_node).application.sent_without_connection();
     let handshake = [&client.sent, &replies, &server.sent];
-    let records: u64 = handshake.iter().map(|sent| sent.record_bytes).sum();
+    let records: u64 = handshake.iter().map(|sent| sent.record_bytes - sent.early_data_bytes).sum();
     // A link that gives up a fragment does not send the rest of its packet, which the engine counted. Both messages of the
     // application arrived, so their bytes were on the link, and were not of the handshake.
     let messages_of_application = setting.exchange.request + setting.exchange.reply;
@@ -136,6 +139,7 @@ pub(super) fn connect(
         network: sums.layers.network,
         link: sums.layers.link,
         total: sums.layers.sum(),
+        until_request: LayerSums::of(&before_request).layers.sum(),
     };
     Ok(FinishedConnection {
         packets: sums.frames,
@@ -175,10 +179,14 @@ fn times(programs: [&Program<'_, '_>; 2], closed: Time) -> Result<Times, Failed>
     let (Some(heard), Some(server_connected)) = (server.heard, server.connected) else {
         return Err(Failed::Connection("server: the connection ended before the handshake was complete".into()));
     };
+    let Some(requested) = server.requested else {
+        return Err(Failed::Connection("server: the connection ended before the request".into()));
+    };
     Ok(Times {
         connected: milliseconds(connected),
         replied: milliseconds(replied),
         closed: milliseconds(closed),
+        requested: milliseconds(requested),
         server_connected: server_connected.since(heard).as_secs_f64() * 1e3,
     })
 }

@@ -61,7 +61,8 @@ impl Comparison {
     /// Measures a row.
     pub fn measure(&self, setting: &Setting, probe: &mut dyn Probe) -> Result<Measured, Failed> {
         let (mut met, failed) = self.connections(setting, probe)?;
-        let runs = runs::spread(met.iter().map(|met| (met.bytes.total, met.times.connected)), failed);
+        let runs =
+            runs::spread(met.iter().map(|met| (met.bytes.total, met.times.connected, met.times.requested)), failed);
         // The median is taken by bytes; runs with as many bytes are ordered by time.
         met.sort_by(|a, b| {
             let by_time = || a.times.connected.total_cmp(&b.times.connected);
@@ -178,6 +179,7 @@ impl Comparison {
             device: setting.devices.clone().map(|devices| devices.map(|device| device.name.clone())),
             computing_ms: setting.devices.is_some().then(|| met.computing.map(|time| time.as_secs_f64() * 1e3)),
             time_ms: met.times,
+            early_data: setting.exchange.early_data,
             signatures_verified: Sides {
                 client: met.client.signatures_verified,
                 server: met.server.signatures_verified,

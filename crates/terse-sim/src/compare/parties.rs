@@ -6,6 +6,7 @@ use core::fmt;
 use terse_tls::cache::{ClientCache, MemoryClientStore, MemoryServerStore, Schemes, ServerCache, snapshot};
 use terse_tls::crypto::IdentityKey;
 use terse_tls::identity::KnownPeers;
+use terse_tls::identity_early_data::{FirstContactMemory, MemorySecretTickets, SecretTickets};
 use terse_tls::resume::{
     ClientResumption, ExternalPsk, MAX_LIFETIME, MemoryClientSessions, MemoryPskStore, MemorySessionStore,
     ServerEarlyData, ServerResumption, TicketKeys,
@@ -124,14 +125,19 @@ impl Parties {
             Mode::Psk => with_key(&mut client, &mut server, version, &self.psk),
             Mode::IdentityFirst | Mode::Identity | Mode::IdentityBls12381 => {
                 let keys = if mode == Mode::IdentityBls12381 { &self.bls12381 } else { &self.ristretto255 };
-                known_peers = Some(with_identities(&mut client, &mut server, keys));
+                let known = with_identities(&mut client, &mut server, keys, setting);
+                known_peers = Some(known);
             }
         }
         Ok(Pair {
             client: Arc::new(client.build()?),
             server: Arc::new(server.build()?),
             address: self.address.clone(),
-            limits: self.limits,
+            limits: match exchange.early_data {
+                // A cookie would cost a client at first contact its early data.
+                true => self.limits.first_contacts_per_second(u32::MAX),
+                false => self.limits,
+            },
             caches,
             known_peers,
         })
@@ -203,16 +209,36 @@ fn with_identities(
     client: &mut ConfigBuilder<ClientConfig>,
     server: &mut ConfigBuilder<ServerConfig>,
     keys: &IdentityKeys,
+    setting: &Setting,
 ) -> (Arc<KnownPeers>, Arc<KnownPeers>) {
     let known = (Arc::new(KnownPeers::new(CAPACITY)), Arc::new(KnownPeers::new(CAPACITY)));
     let counting = |key: &Arc<dyn IdentityKey>| Arc::new(CountingIdentityKey::new(key.clone()));
-    let of_client = ClientIdentity::new(counting(&keys.client)).server(keys.server.identity().clone());
+    let mut of_client = ClientIdentity::new(counting(&keys.client)).server(keys.server.identity().clone());
+    let mut of_server = ServerIdentity::new([counting(&keys.server) as Arc<dyn IdentityKey>]);
+    let Exchange { request, early_data, .. } = setting.exchange;
+    if early_data {
+        let size = u32::try_from(request).unwrap_or(u32::MAX);
+        server.early_data(ServerEarlyData::new(size).window_seconds(EARLY_DATA_WINDOW));
+        if setting.mode.needs_earlier() {
+            let store = Arc::new(MemorySecretTickets::new(CAPACITY));
+            of_server = of_server.tickets(SecretTickets::Stateful { store, lifetime_seconds: LIFETIME });
+            of_client = of_client.early_data(true);
+        } else {
+            // At first contact the client has the public part of the server's key in its own file.
+            let (authority, of_key) = (keys.server.parameters().authority(), keys.server.public_part());
+            if !of_key.is_empty() {
+                known.0.provide(authority, keys.server.identity(), of_key);
+            }
+            of_server = of_server.first_contact(Arc::new(FirstContactMemory::new(RECORDED_HELLOS, 0)));
+            of_client = of_client.first_contact(size);
+        }
+    }
     client.trust(Trust::nobody());
     client.credentials(Vec::new());
     client.identity(of_client.known_peers(known.0.clone()));
     server.credentials(Vec::new());
     server.client_authentication(ClientAuthentication::None);
-    server.identity(ServerIdentity::new([counting(&keys.server) as Arc<dyn IdentityKey>]).known_peers(known.1.clone()));
+    server.identity(of_server.known_peers(known.1.clone()));
     known
 }
 

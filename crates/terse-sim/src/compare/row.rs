@@ -45,6 +45,8 @@ pub struct Row {
     pub computing_ms: Option<Sides<f64>>,
     /// The times of the connection's milestones.
     pub time_ms: Times,
+    /// Whether the request went as early data, with the client's first flight.
+    pub early_data: bool,
     /// The number of certificate signatures that were verified.
     pub signatures_verified: Sides<u32>,
     /// The number of certificate signatures that were not verified, because the chain had been verified before.
@@ -84,6 +86,8 @@ pub struct Bytes {
     pub link: usize,
     /// The sum of all layers.
     pub total: usize,
+    /// The part of `total` that was sent before the server's application had the request.
+    pub until_request: usize,
 }
 
 /// Handshake messages in the order in which they were first seen, and their bytes.
@@ -109,6 +113,8 @@ pub struct Times {
     pub replied: f64,
     /// The time when the last frame arrived, or was sent if it was lost.
     pub closed: f64,
+    /// The time when the server's application had the request.
+    pub requested: f64,
     /// How long the server took from the first bytes of the first ClientHello that its program read until its handshake was
     /// complete. This is the handshake latency of iTLS, V-B: "measured on the server side as the time from receiving the
     /// ClientHello message until the handshake is considered complete". TCP's handshake and the client's work before its
@@ -139,6 +145,8 @@ pub struct Runs {
     pub min_total: usize,
     /// The greatest total of bytes.
     pub max_total: usize,
+    /// The median of the time when the server's application had the request, over the runs that did not fail.
+    pub median_requested_ms: f64,
     /// The median time until the client was connected, in milliseconds.
     pub median_connected_ms: f64,
     /// The time within which nineteen of twenty clients were connected, in milliseconds.

@@ -49,7 +49,9 @@ fn say(connection: &mut Connection, letter: u8, len: usize) -> Result<(), Error>
 pub(crate) struct Reached {
     /// Whether its handshake is complete.
     pub(crate) connected: bool,
-    /// Whether it has the message of the other side.
+    /// Whether the application of a server has the request, which may be early data.
+    pub(crate) requested: bool,
+    /// Whether it has the message of the other side, and a server has answered it.
     pub(crate) answered: bool,
     /// Whether it has nothing more to say once its output is sent: a stream may then be closed.
     pub(crate) end: bool,

@@ -43,6 +43,8 @@ pub(crate) struct Program<'w, 'a> {
     pub(crate) heard: Option<Time>,
     /// The time when the handshake was complete on this side.
     pub(crate) connected: Option<Time>,
+    /// The time when the application of a server had the request.
+    pub(crate) requested: Option<Time>,
     /// The time when this side had the other side's message.
     pub(crate) answered: Option<Time>,
     /// The cause of this side's failure, if it failed.
@@ -103,6 +105,7 @@ impl<'w, 'a> Program<'w, 'a> {
             has_closed: false,
             heard: None,
             connected: None,
+            requested: None,
             answered: None,
             failure: None,
         }
@@ -192,6 +195,9 @@ impl<'w, 'a> Program<'w, 'a> {
         let reached = self.reached();
         if reached.connected {
             self.connected.get_or_insert(now);
+        }
+        if reached.requested {
+            self.requested.get_or_insert(now);
         }
         if reached.answered {
             self.answered.get_or_insert(now);

@@ -50,9 +50,16 @@ impl Progress {
         Self { exchange, received: 0, reached: Reached::default(), peer_closed: false }
     }
 
-    /// Sends the answer if a request has arrived, and answers a close_notify.
+    /// Counts `len` bytes of the request.
+    const fn receive(&mut self, len: usize) {
+        self.received += len;
+        self.reached.requested |= self.received >= self.exchange.request;
+    }
+
+    /// Sends the answer if a request has arrived, which for early data is before the handshake is complete, and answers a
+    /// close_notify.
     fn answer(&mut self, connection: &mut Connection) -> Result<(), Error> {
-        if self.reached.connected && self.received >= self.exchange.request {
+        if connection.may_send() && self.received >= self.exchange.request {
             self.reached.answered = true;
             self.received = 0;
             say(connection, b'!', self.exchange.reply)?;
@@ -84,9 +91,9 @@ impl StreamServer {
             match self.connection.recv(&mut buffer) {
                 0 => match self.connection.recv_early_data(&mut buffer) {
                     0 => break,
-                    len => self.progress.received += len,
+                    len => self.progress.receive(len),
                 },
-                len => self.progress.received += len,
+                len => self.progress.receive(len),
             }
         }
     }
@@ -172,7 +179,7 @@ impl DatagramServer {
             self.handle = Some(handle);
             match event {
                 EndpointEvent::Connected => self.progress.reached.connected = true,
-                EndpointEvent::Data(data) | EndpointEvent::EarlyData(data) => self.progress.received += data.len(),
+                EndpointEvent::Data(data) | EndpointEvent::EarlyData(data) => self.progress.receive(data.len()),
                 EndpointEvent::PeerClosed => self.progress.peer_closed = true,
                 EndpointEvent::Failed(error) => return Err(error),
                 _ => {}
@@ -211,7 +218,8 @@ impl Side for DatagramServer {
             self.progress.answer(connection)?;
         }
         // The client's close_notify may be lost: nothing more is due once the request was answered.
-        self.progress.reached.end |= self.progress.reached.answered || peer_closed;
+        let Reached { connected, answered, .. } = self.progress.reached;
+        self.progress.reached.end |= (connected && answered) || peer_closed;
         Ok(())
     }
 

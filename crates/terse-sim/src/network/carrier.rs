@@ -1,7 +1,7 @@
 //! The state of a link: queues, the air, frames in flight, and the balances of packets and frames.
 //!
 //! A packet waits in its direction's queue, and is made into frames. Each frame goes on the air, is then lost or in
-//! flight, may be sent again (all this is in [`air`]), and is decoded. A packet is *under way* until a node took it, or
+//! flight, may be sent again (all this is in [`air`]), and is decoded. A packet is *in transit* until a node took it, or
 //! until nothing is left of it.
 
 mod air;
@@ -22,7 +22,7 @@ pub(crate) struct Carrier {
     pub(crate) ledger: Ledger,
     taps: Vec<Tap>,
     ends: [End; 2],
-    ways: [Way; 2],
+    directions: [DirectionState; 2],
     transit: BTreeMap<u64, Transit>,
     next_number: u64,
     packets: Balance,
@@ -46,7 +46,7 @@ pub(crate) enum LinkEvent {
 
 /// The state of one direction.
 #[derive(Debug)]
-struct Way {
+struct DirectionState {
     codec: Codec,
     classifier: Classifier,
     queue: VecDeque<(u64, Packet)>,
@@ -78,13 +78,13 @@ struct Frame {
     entries: Vec<usize>,
 }
 
-impl Way {
+impl DirectionState {
     const fn is_sending(&self) -> bool {
         self.on_air.is_some() || self.waiting.is_some()
     }
 }
 
-/// A packet under way.
+/// A packet in transit.
 #[derive(Debug)]
 struct Transit {
     len: usize,
@@ -97,10 +97,10 @@ struct Transit {
 
 impl Carrier {
     pub(crate) fn new(link: Link, ends: [End; 2], stations: [Station; 2], seed: u64, id: LinkId) -> Self {
-        let way = |direction: Direction, from, to| {
+        let state = |direction: Direction, from, to| {
             // Each random decision has its own stream; those of the nodes begin far above.
             let stream = |chance| Random::new(seed, u64::from(id.0) * 8 + direction.index() as u64 * 4 + chance);
-            Way {
+            DirectionState {
                 codec: Codec::new(&link.framing, direction, from, to),
                 classifier: Classifier::default(),
                 queue: VecDeque::new(),
@@ -119,13 +119,13 @@ impl Carrier {
             }
         };
         let [first, second] = stations;
-        let ways = [way(Direction::Up, first, second), way(Direction::Down, second, first)];
+        let directions = [state(Direction::Up, first, second), state(Direction::Down, second, first)];
         Self {
             link,
             ledger: Ledger::new(),
             taps: Vec::new(),
             ends,
-            ways,
+            directions,
             transit: BTreeMap::new(),
             next_number: 0,
             packets: Balance::default(),
@@ -151,17 +151,17 @@ impl Carrier {
     /// Takes a packet from the node at the beginning of this direction.
     pub(crate) fn send(&mut self, now: Time, direction: Direction, mut packet: Packet, schedule: &mut Schedule<'_>) {
         self.packets.sent.add(packet.len());
-        let way = &mut self.ways[direction.index()];
+        let state = &mut self.directions[direction.index()];
         let path = self.link.path(direction);
         let refused = if packet.len() > self.link.mtu {
             Some(Cause::TooLong)
         } else {
-            (way.queue.len() >= path.queue).then_some(Cause::QueueFull)
+            (state.queue.len() >= path.queue).then_some(Cause::QueueFull)
         };
         if let Some(cause) = refused {
             return self.packets.drop_one(cause, packet.len());
         }
-        if path.mark_at.is_some_and(|share| way.queue.len() as f64 >= share * path.queue as f64) {
+        if path.mark_at.is_some_and(|share| state.queue.len() as f64 >= share * path.queue as f64) {
             packet.mark_congestion();
         }
         let number = self.next_number;
@@ -169,7 +169,7 @@ impl Carrier {
         let transit =
             Transit { len: packet.len(), frames: 1, in_reassembly: false, arrived: false, cause: Cause::Lost };
         self.transit.insert(number, transit);
-        way.queue.push_back((number, packet));
+        state.queue.push_back((number, packet));
         self.advance(now, direction, schedule);
     }
 
@@ -182,7 +182,7 @@ impl Carrier {
     ) -> Option<(Direction, u64, Packet)> {
         match event {
             LinkEvent::Ready(direction) => {
-                self.ways[direction.index()].ready_at = None;
+                self.directions[direction.index()].ready_at = None;
                 self.advance(now, direction, schedule);
                 None
             }
@@ -199,7 +199,7 @@ impl Carrier {
                 arrived.map(|(number, packet)| (direction, number, packet))
             }
             LinkEvent::Reassembly(direction) => {
-                self.ways[direction.index()].reassembly_at = None;
+                self.directions[direction.index()].reassembly_at = None;
                 self.reassembly(now, direction, schedule);
                 None
             }
@@ -218,19 +218,21 @@ impl Carrier {
             Verdict::Forwarded => self.packets.forwarded.add(transit.len),
             Verdict::Dropped(cause) => self.packets.drop_one(cause, transit.len),
         }
-        self.settle(number);
+        self.close_balance(number);
     }
 
-    /// Returns the balances, with everything under way counted where it is.
+    /// Returns the balances, with everything in transit counted where it is.
     pub(crate) fn conservation(&self) -> Conservation {
         let mut all = Conservation { packets: self.packets.clone(), frames: self.frames.clone() };
         let mut present = BTreeSet::new();
-        for way in &self.ways {
-            present.extend(way.queue.iter().map(|(number, _)| *number));
-            present.extend(way.frames.iter().chain(&way.on_air).chain(way.flying.values()).map(|frame| frame.packet));
-            present.extend(way.waiting.iter().map(|(frame, _)| frame.packet));
-            present.extend(way.codec.held());
-            for frame in way.on_air.iter().chain(way.flying.values()) {
+        for state in &self.directions {
+            present.extend(state.queue.iter().map(|(number, _)| *number));
+            present.extend(
+                state.frames.iter().chain(&state.on_air).chain(state.flying.values()).map(|frame| frame.packet),
+            );
+            present.extend(state.waiting.iter().map(|(frame, _)| frame.packet));
+            present.extend(state.codec.held());
+            for frame in state.on_air.iter().chain(state.flying.values()) {
                 all.frames.queued.add(frame.coded.bytes.len());
             }
         }
@@ -250,14 +252,14 @@ impl Carrier {
         flight: u64,
         schedule: &mut Schedule<'_>,
     ) -> Option<(u64, Packet)> {
-        let frame = self.ways[direction.index()].flying.remove(&flight)?;
+        let frame = self.directions[direction.index()].flying.remove(&flight)?;
         self.frames.delivered.add(frame.coded.bytes.len());
         self.decide(now, &frame, Fate::Delivered);
-        let way = &mut self.ways[direction.index()];
+        let state = &mut self.directions[direction.index()];
         if let Some(transit) = self.transit.get_mut(&frame.packet) {
             transit.frames -= 1;
         }
-        let decoded = way.codec.decode(now, &frame.coded.bytes, frame.packet);
+        let decoded = state.codec.decode(now, &frame.coded.bytes, frame.packet);
         let whole = match decoded {
             Decoded::Packet(packet, number) => {
                 if let Some(transit) = self.transit.get_mut(&number) {
@@ -283,19 +285,19 @@ impl Carrier {
         self.reassembly(now, direction, schedule);
         // A complete packet is settled by the verdict of the node.
         if whole.as_ref().is_none_or(|(number, _)| *number != frame.packet) {
-            self.settle(frame.packet);
+            self.close_balance(frame.packet);
         }
         whole
     }
 
     /// Takes from the decoder the packets that it gave up, and schedules the next timeout.
     fn reassembly(&mut self, now: Time, direction: Direction, schedule: &mut Schedule<'_>) {
-        let way = &mut self.ways[direction.index()];
-        let abandoned = way.codec.abandoned(now);
-        if let Some(at) = way.codec.poll_timeout()
-            && way.reassembly_at.is_none_or(|set| at < set)
+        let state = &mut self.directions[direction.index()];
+        let abandoned = state.codec.abandoned(now);
+        if let Some(at) = state.codec.poll_timeout()
+            && state.reassembly_at.is_none_or(|set| at < set)
         {
-            way.reassembly_at = Some(at);
+            state.reassembly_at = Some(at);
             schedule.push(at, LinkEvent::Reassembly(direction));
         }
         for (number, cause) in abandoned {
@@ -303,7 +305,7 @@ impl Carrier {
                 transit.in_reassembly = false;
                 transit.cause = cause;
             }
-            self.settle(number);
+            self.close_balance(number);
         }
     }
 
@@ -317,7 +319,7 @@ impl Carrier {
     }
 
     /// Closes the balance of a packet if nothing is left of it.
-    fn settle(&mut self, number: u64) {
+    fn close_balance(&mut self, number: u64) {
         let Some(transit) = self.transit.get(&number) else { return };
         if transit.frames > 0 || (transit.in_reassembly && !transit.arrived) {
             return;

@@ -180,7 +180,7 @@ impl<N: Node> Network<N> {
 
     /// Returns when the next event is.
     pub fn next_time(&mut self) -> Option<Time> {
-        self.settle();
+        self.serve_touched();
         self.events.next_time()
     }
 
@@ -190,7 +190,7 @@ impl<N: Node> Network<N> {
     ///
     /// Panics if a node asks a million times for a timer that has passed: time would stand still for ever.
     pub fn step(&mut self) -> bool {
-        self.settle();
+        self.serve_touched();
         let Some((at, event)) = self.events.pop() else { return false };
         self.standing_still = if at > self.now { 0 } else { self.standing_still + 1 };
         assert!(self.standing_still < EVENTS_AT_ONCE, "time stands still at {at:?}: {event:?}");
@@ -252,7 +252,7 @@ impl<N: Node> Network<N> {
     }
 
     /// Serves the nodes that the user may have changed.
-    fn settle(&mut self) {
+    fn serve_touched(&mut self) {
         while let Some(id) = self.touched.pop() {
             self.serve(id);
         }

@@ -92,6 +92,33 @@ fn the_operations_of_each_mode_are_counted() {
     }
 }
 
+/// Early data of an identity: the terms under a ticket are computed for it, and only two or three more for the handshake.
+#[test]
+fn the_operations_of_early_data_are_counted() {
+    let ristretto255 =
+        |multiply, base| vec![(Operation::Ristretto255Multiply, multiply), (Operation::Ristretto255MultiplyBase, base)];
+    let bls = |g1, hash_to_g1: &[(Operation, u64)], hash_to_g2| {
+        let rest = [(Operation::Bls12381HashToG2, hash_to_g2), (Operation::Pairing, 3)];
+        [&[(Operation::Bls12381G1Multiply, g1)], hash_to_g1, &rest].concat()
+    };
+    for (mode, of_client, of_server) in [
+        // Five for all terms with the ticket, and two or three with the new ephemeral key; the server restores one key, makes
+        // one, and makes one for the next ticket.
+        (Mode::Identity, ristretto255(5 + 2, 1), ristretto255(5 + 3, 3)),
+        (Mode::IdentityFirst, ristretto255(3 + 2, 1), ristretto255(3 + 3, 1)),
+        (Mode::IdentityBls12381, bls(3, &[], 1), bls(3, &[(Operation::Bls12381HashToG1, 1)], 1)),
+    ] {
+        for version in [Version::Tls13, Version::Dtls13] {
+            let exchange = Exchange { early_data: true, ..Exchange::default() };
+            let setting = Setting { devices: both(device(&[])), exchange, ..setting(version, mode, Link::lossless()) };
+            let Measured { computed: Sides { client, server }, row, .. } = measure(p256(), &setting);
+            assert!(row.early_data, "{version} {mode}");
+            assert_eq!(operations(&client), of_client, "{version} {mode}: the client");
+            assert_eq!(operations(&server), of_server, "{version} {mode}: the server");
+        }
+    }
+}
+
 /// Counting, and a device that takes no time for anything, change nothing: not a byte, and not a nanosecond.
 #[test]
 fn without_time_for_computing_nothing_changes() {

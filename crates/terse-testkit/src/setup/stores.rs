@@ -9,6 +9,7 @@ use terse_tls::cache::{
     AddressId, ClientStore, Commit, MemoryClientStore, MemoryServerStore, NotSaved, Row, Save, Scope, ScopeRecord,
     ServerStore, Ticket, snapshot,
 };
+use terse_tls::identity_early_data::{SecretTicketId, SecretTicketRecord, SecretTicketStore};
 use terse_tls::resume::{
     ClientSessionStore, MemoryClientSessions, MemorySessionStore, ServerSessionStore, SessionId, SessionRecord,
     StoredSession,
@@ -86,6 +87,29 @@ impl ServerSessionStore for FirstSessionOfServer {
 
     fn take(&self, id: &SessionId) -> Option<SessionRecord> {
         self.find(id)
+    }
+}
+
+/// A store of ephemeral secret tickets that keeps the first one, however often it is taken.
+#[derive(Default)]
+pub struct FirstSecretTicket(OnceLock<(SecretTicketId, SecretTicketRecord)>);
+
+impl SecretTicketStore for FirstSecretTicket {
+    fn put(&self, id: SecretTicketId, record: SecretTicketRecord, _: u64) -> Result<(), NotSaved> {
+        self.0.get_or_init(|| (id, record));
+        Ok(())
+    }
+
+    fn find(&self, id: &SecretTicketId) -> Option<SecretTicketRecord> {
+        self.0.get().filter(|(kept, _)| kept == id).map(|(_, record)| record.clone())
+    }
+
+    fn take(&self, id: &SecretTicketId) -> bool {
+        self.find(id).is_some()
+    }
+
+    fn spend(&self, _: &SecretTicketId, _: AddressId) -> bool {
+        false
     }
 }
 

@@ -9,7 +9,7 @@ use alloc::vec::Vec;
 use super::shared::Value;
 use super::{FallbackReason, Fingerprint, ServerId, TrustId};
 use crate::cache::Defences;
-use crate::cert::Suited;
+use crate::cert::SuitableCredentials;
 use crate::cert::{RevocationCheck, VerifiedPeer};
 use crate::error::{CertificateError, InvalidMessage};
 use crate::time::Now;
@@ -172,7 +172,7 @@ pub(crate) struct RequestEntry {
     /// Whether the request asks for a stapled OCSP response, in TLS 1.3.
     pub(crate) asks_status: bool,
     /// How this side's credentials, which are those of the scope, suit the request.
-    pub(crate) suited: Suited,
+    pub(crate) suitable: SuitableCredentials,
     /// The length of the message in full, header included.
     pub(crate) length: u16,
 }
@@ -254,12 +254,12 @@ impl Parse<'_> for RequestEntry {
         if flags & !(Self::ASKS_STATUS | Self::SUITED) != 0 {
             return Err(InvalidMessage::IllegalValue);
         }
-        let suited = match flags & Self::SUITED {
-            0 => Suited::default(),
-            _ => Suited { issuers: reader.u16()?, chains: reader.u16()? },
+        let suitable = match flags & Self::SUITED {
+            0 => SuitableCredentials::default(),
+            _ => SuitableCredentials { issuers: reader.u16()?, chains: reader.u16()? },
         };
         let asks_status = flags & Self::ASKS_STATUS != 0;
-        Ok(Self { version, fingerprint, signature_algorithms, asks_status, suited, length })
+        Ok(Self { version, fingerprint, signature_algorithms, asks_status, suitable, length })
     }
 }
 
@@ -269,8 +269,8 @@ impl Encode for RequestEntry {
         self.fingerprint.encode(writer);
         writer.vec::<2>(|writer| self.signature_algorithms.iter().for_each(|scheme| writer.u16(scheme.0)));
         writer.u16(self.length);
-        let Suited { issuers, chains } = self.suited;
-        let has_suited = self.suited != Suited::default(); // where there are several to choose from
+        let SuitableCredentials { issuers, chains } = self.suitable;
+        let has_suited = self.suitable != SuitableCredentials::default(); // where there are several to choose from
         let flag = |set, flag| if set { flag } else { 0 };
         writer.u8(flag(self.asks_status, Self::ASKS_STATUS) | flag(has_suited, Self::SUITED));
         if has_suited {

@@ -11,7 +11,7 @@ use pki_types::{ServerName, UnixTime};
 
 use super::*;
 use crate::cache::Defences;
-use crate::cert::Suited;
+use crate::cert::SuitableCredentials;
 use crate::cert::{CertificateIdentity, Validity, VerifiedPeer};
 use crate::summary::Transport;
 use crate::time::{Instant, Now};
@@ -83,7 +83,7 @@ pub(super) fn entry(fingerprint: Fingerprint) -> PeerEntry {
 pub(super) fn request(length: u16) -> RequestEntry {
     RequestEntry {
         asks_status: false,
-        suited: Suited::default(),
+        suitable: SuitableCredentials::default(),
         version: ProtocolVersion::TLS_1_3,
         fingerprint: REQUEST,
         signature_algorithms: vec![SignatureScheme(0x0403), SignatureScheme(0x0807)],

@@ -15,7 +15,7 @@ mod raw_public_keys;
 mod revocation;
 mod sha256;
 mod signatures;
-mod suited;
+mod suitable;
 mod trust;
 mod webpki_error;
 
@@ -34,6 +34,6 @@ pub(crate) use ocsp::can_staple;
 pub use peer::{CertificateIdentity, PeerIdentity, Validity, VerifiedPeer};
 pub use revocation::Revocation;
 pub(crate) use revocation::{RevocationCheck, Unchecked};
-pub(crate) use suited::Suited;
+pub(crate) use suitable::SuitableCredentials;
 pub(crate) use trust::PeerRole;
 pub use trust::Trust;

@@ -103,6 +103,11 @@ impl Common {
 }
 
 impl Common {
+    /// Returns whether a ClientHello offers this application protocol, or none at all if it is `None`.
+    pub(crate) fn offers_application_protocol(&self, protocol: Option<&[u8]>) -> bool {
+        protocol.is_none_or(|protocol| self.alpn_protocols.iter().any(|ours| ours == protocol))
+    }
+
     /// What this side's caching is defended by.
     pub(crate) const fn defences(&self) -> Defences {
         Defences {

@@ -8,6 +8,7 @@ use super::ServerAddress;
 use crate::crypto::IdentityKey;
 use crate::error::{ApiMisuse, IdentityRefused};
 use crate::identity::{DeniedIdentities, Identity, IdentityParameters, KnownPeers};
+use crate::identity_early_data::{FirstContactMemory, SecretTickets};
 use crate::time::Now;
 use pki_types::ServerName;
 
@@ -25,6 +26,9 @@ pub struct ClientIdentity {
     pub(crate) hedge: bool,
     pub(crate) hybrid: bool,
     pub(crate) without_clock: bool,
+    pub(crate) early_data: bool,
+    /// How many bytes of early data may be sent at first contact.
+    pub(crate) first_contact: u32,
 }
 
 impl ClientIdentity {
@@ -33,11 +37,21 @@ impl ClientIdentity {
     /// # Defaults
     ///
     /// The server is expected to have its DNS name as identity. Public parts of the keys of 64 servers are kept in
-    /// memory. Nobody is denied. There is no hedge, no hybrid key agreement, and a client that does not know the time
-    /// does not connect.
+    /// memory. Nobody is denied. There is no hedge, no hybrid key agreement, no early data, and a client that does not
+    /// know the time does not connect.
     pub fn new(key: Arc<dyn IdentityKey>) -> Self {
         let known_peers = Arc::new(KnownPeers::new(DEFAULT_KNOWN_PEERS));
-        Self { key, server: None, known_peers, denied: None, hedge: false, hybrid: false, without_clock: false }
+        Self {
+            key,
+            server: None,
+            known_peers,
+            denied: None,
+            hedge: false,
+            hybrid: false,
+            without_clock: false,
+            early_data: false,
+            first_contact: 0,
+        }
     }
 
     /// Sets the identity that the server must have, in place of its DNS name.
@@ -85,6 +99,29 @@ impl ClientIdentity {
         Self { without_clock, ..self }
     }
 
+    /// Sets whether the client asks servers for ephemeral secret tickets, and uses one on the next connection for early data
+    /// ([`crate::Connection::send_early_data`]). Such early data is forward secret. A network may deliver it twice, and then
+    /// the server takes one at most; but the client may also send it again after a rejection.
+    #[must_use]
+    pub fn early_data(self, early_data: bool) -> Self {
+        Self { early_data, ..self }
+    }
+
+    /// Sets how many bytes of early data may be sent to a server without a ticket of it, of which only the name is known
+    /// (and, with `id3dh-ristretto255`, the public part of its key). Such early data is **not forward secret**: whoever
+    /// learns the server's identity key can read it. The client must know the time, and must not offer TLS 1.2.
+    ///
+    /// Default: 0, which is none.
+    #[must_use]
+    pub fn first_contact(self, max_size: u32) -> Self {
+        Self { first_contact: max_size, ..self }
+    }
+
+    /// Returns whether early data may be offered.
+    pub(crate) const fn may_offer_early_data(&self) -> bool {
+        self.early_data || self.first_contact > 0
+    }
+
     /// Returns the identity that the server at `address` must have.
     pub fn expected(&self, address: &ServerAddress) -> Result<Identity, ApiMisuse> {
         match (&self.server, &address.name) {
@@ -103,6 +140,8 @@ pub struct ServerIdentity {
     pub(crate) denied: Option<Arc<DeniedIdentities>>,
     pub(crate) anonymous_clients: bool,
     pub(crate) without_clock: bool,
+    pub(crate) tickets: Option<SecretTickets>,
+    pub(crate) first_contact: Option<Arc<FirstContactMemory>>,
 }
 
 impl ServerIdentity {
@@ -114,6 +153,7 @@ impl ServerIdentity {
     ///
     /// Public parts of the keys of 64 clients are kept in memory. Nobody is denied. Clients that offer no identity are
     /// refused, unless they must have a certificate. A server that does not know the time refuses identities.
+    /// There are no tickets, and no early data at first contact.
     pub fn new(keys: impl IntoIterator<Item = Arc<dyn IdentityKey>>) -> Self {
         Self {
             keys: keys.into_iter().collect(),
@@ -121,6 +161,8 @@ impl ServerIdentity {
             denied: None,
             anonymous_clients: false,
             without_clock: false,
+            tickets: None,
+            first_contact: None,
         }
     }
 
@@ -152,6 +194,21 @@ impl ServerIdentity {
     #[must_use]
     pub fn accept_without_clock(self, without_clock: bool) -> Self {
         Self { without_clock, ..self }
+    }
+
+    /// Sets where ephemeral secret tickets are kept, which clients use for early data on their next connection. How much
+    /// early data is accepted is set by [`super::ConfigBuilder::early_data`], without which there is none.
+    #[must_use]
+    pub fn tickets(self, tickets: SecretTickets) -> Self {
+        Self { tickets: Some(tickets), ..self }
+    }
+
+    /// Accepts early data from clients without a ticket, within the window of [`super::ConfigBuilder::early_data`]. It is
+    /// **not forward secret**, and whoever learns this server's identity key can make it in the name of any client. The
+    /// server must know the time. Each ClientHello with such early data costs a key agreement.
+    #[must_use]
+    pub fn first_contact(self, memory: Arc<FirstContactMemory>) -> Self {
+        Self { first_contact: Some(memory), ..self }
     }
 }
 

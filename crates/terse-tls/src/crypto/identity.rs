@@ -24,13 +24,28 @@ pub trait IdentityKey: Send + Sync {
     /// (RFC 8937), so that a weak generator alone does not give the ephemeral away.
     fn ephemeral(&self, rng: &mut dyn Rng) -> Result<EphemeralKey, CryptoError>;
 
+    /// Restores an ephemeral key pair from its private half, [`EphemeralKey::secret`], which a ticket has kept. Fails if
+    /// this is no private key of the algorithm.
+    fn ephemeral_from(&self, secret: &[u8]) -> Result<EphemeralKey, CryptoError>;
+
+    /// Returns the terms with the server's static key, which early data can use before there is an ephemeral key of the
+    /// server. A client passes its own ephemeral key, and `peer.ephemeral` is not used; a server passes `None`.
+    fn static_terms(
+        &self,
+        role: IdentityRole,
+        ephemeral: Option<&EphemeralKey>,
+        peer: IdentityPeer<'_>,
+    ) -> Result<StaticTerms, CryptoError>;
+
     /// Returns the terms of the key agreement with `peer`. This side has `role`, and has sent the public half of
-    /// `ephemeral`.
+    /// `ephemeral`. If `known` is given, it is the result of [`Self::static_terms`] for the same keys, which is not
+    /// computed again.
     fn terms(
         &self,
         role: IdentityRole,
         ephemeral: &EphemeralKey,
         peer: IdentityPeer<'_>,
+        known: Option<StaticTerms>,
     ) -> Result<IdentityTerms, CryptoError>;
 }
 
@@ -78,6 +93,23 @@ impl EphemeralKey {
     }
 }
 
+/// The terms with the server's static key, which are a part of [`IdentityTerms`].
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct StaticTerms {
+    /// `static_C` with `static_S`.
+    pub k0: SharedSecret,
+    /// `ephemeral_C` with `static_S`.
+    pub k1: SharedSecret,
+}
+
+impl StaticTerms {
+    /// Creates the terms.
+    pub const fn new(k0: SharedSecret, k1: SharedSecret) -> Self {
+        Self { k0, k1 }
+    }
+}
+
 /// The terms of ID-3DH (docs/identity-format.md, 3). Each is hashed into the key schedule for itself: a product or sum
 /// of terms would be another scheme, which is broken.
 #[derive(Debug)]
@@ -97,5 +129,10 @@ impl IdentityTerms {
     /// Creates the terms, in the order of their numbers.
     pub fn new([k0, k1, k2, k3]: [SharedSecret; 4]) -> Self {
         Self { k0, k1, k2, k3 }
+    }
+
+    /// Returns the terms with the server's static key.
+    pub fn into_static(self) -> StaticTerms {
+        StaticTerms { k0: self.k0, k1: self.k1 }
     }
 }

@@ -18,7 +18,7 @@ use crate::wire::{CipherSuite, NamedGroup, SignatureScheme};
 mod identity;
 mod secret;
 mod tables;
-pub use identity::{EphemeralKey, IdentityKey, IdentityPeer, IdentityRole, IdentityTerms};
+pub use identity::{EphemeralKey, IdentityKey, IdentityPeer, IdentityRole, IdentityTerms, StaticTerms};
 pub use secret::{Digest, MAX_HASH_LEN, Secret, SharedSecret};
 
 /// The algorithms that connections can use: cipher suites, groups, signature algorithms, in order of preference.

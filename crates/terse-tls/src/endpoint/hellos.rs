@@ -24,10 +24,12 @@ use crate::time::Instant;
 use crate::wire::{ContentType, HandshakeType};
 
 mod cookies;
+mod first_contact;
 mod proof;
 mod tickets;
 
 pub(super) use cookies::{AddressEvidence, Verdict};
+use first_contact::FirstContacts;
 use proof::AddressProof;
 
 /// The longest ClientHello that is accepted, in bytes: enough for a hybrid key share and a large ticket.
@@ -47,6 +49,7 @@ pub(super) struct Hellos {
     limits: EndpointLimits,
     /// What may stand for a cookie.
     proofs: Vec<Box<dyn AddressProof>>,
+    first_contacts: FirstContacts,
     max_message: usize,
     /// After so many milliseconds without a fragment, the client is another one.
     fragment_timeout: u64,
@@ -90,6 +93,7 @@ impl Hellos {
             secrets: CookieSecrets::new(rng)?,
             limits: *limits,
             proofs: proof::kinds(&config, limits),
+            first_contacts: FirstContacts::new(limits.first_contacts_per_second),
             max_message: common.max_handshake_message.min(MAX_HELLO),
             fragment_timeout: settings.initial_timeout.saturating_mul(FRAGMENT_TIMEOUTS),
             partial: BTreeMap::new(),

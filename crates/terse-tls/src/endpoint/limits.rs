@@ -21,11 +21,17 @@ pub struct EndpointLimits {
     /// Otherwise a handshake takes a round trip less, and a client that has not answered yet is sent at most three
     /// times as many bytes as it has sent.
     pub require_cookie: bool,
-    /// Whether a ticket of the cache ([`crate::cache`]) replaces a required cookie, if the client returns from the IP
+    /// Whether a ticket of the cache ([`crate::cache`]), or an ephemeral secret ticket
+    /// ([`crate::identity_early_data::SecretTickets::Stateful`]), replaces a required cookie, if the client returns from the IP
     /// address that the ticket was made at. A ticket does so once, and not if the client would end another connection.
     /// It saves a round trip and some bytes. A client that has not answered yet is sent at most three times as many
     /// bytes as it has sent.
     pub tickets_prove_addresses: bool,
+    /// How many ClientHellos with early data at first contact
+    /// ([`crate::ServerIdentity::first_contact`]) are answered without a required cookie in each second; others get a
+    /// cookie, which rejects their early data. Each costs the key agreement of an identity-based handshake, also if
+    /// somebody has made it up, so this should be a small part of what the machine can do.
+    pub first_contacts_per_second: u32,
     /// What happens when a connection's records come from another address.
     pub address_change: AddressChange,
     /// The defences that are left out, for tests that show their need.
@@ -61,6 +67,7 @@ impl Default for EndpointLimits {
             max_received: 0x10_0000,
             require_cookie: true,
             tickets_prove_addresses: true,
+            first_contacts_per_second: 0,
             address_change: AddressChange::default(),
             #[cfg(terse_testing)]
             undefended: Undefended::default(),
@@ -110,6 +117,12 @@ impl EndpointLimits {
     #[must_use]
     pub const fn tickets_prove_addresses(self, tickets_prove_addresses: bool) -> Self {
         Self { tickets_prove_addresses, ..self }
+    }
+
+    /// Returns these settings with another [`first_contacts_per_second`](field@Self::first_contacts_per_second).
+    #[must_use]
+    pub const fn first_contacts_per_second(self, first_contacts_per_second: u32) -> Self {
+        Self { first_contacts_per_second, ..self }
     }
 
     /// Returns these settings with another [`address_change`](field@Self::address_change).

@@ -185,7 +185,7 @@ impl Endpoint {
                 if origin.has_new_id {
                     entry.connection.path_changed();
                 }
-                self.settle(handle, origin.from);
+                self.change_address(handle, origin.from);
             }
         }
     }
@@ -306,7 +306,7 @@ impl Endpoint {
             Outcome::Moved => {
                 entry.budget = None;
                 let address = entry.address;
-                self.settle(handle, address);
+                self.change_address(handle, address);
             }
             Outcome::Stays => {
                 self.counters.paths_kept += 1;
@@ -323,7 +323,7 @@ impl Endpoint {
     }
 
     /// Changes the address of the peer to `to`.
-    pub(super) fn settle(&mut self, handle: ConnectionHandle, to: SocketAddr) {
+    pub(super) fn change_address(&mut self, handle: ConnectionHandle, to: SocketAddr) {
         let Some(entry) = self.connections.get_mut(&handle) else { return };
         let from = entry.proven_address();
         entry.address = to;

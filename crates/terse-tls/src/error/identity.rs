@@ -27,6 +27,8 @@ pub enum IdentityRefused {
     WithPreSharedKey,
     /// The client proves no identity, and this server admits no anonymous clients.
     Missing,
+    /// The ticket of the early data was used on another connection in the meantime, or its ClientHello came twice.
+    EarlyDataTaken,
     /// The server wants no identity, and the client has no trust in certificates.
     NotSelected,
 }
@@ -38,9 +40,11 @@ impl IdentityRefused {
             Self::Expired => AlertDescription::CERTIFICATE_EXPIRED,
             Self::ClockUnknown => AlertDescription::CERTIFICATE_UNKNOWN,
             Self::Denied => AlertDescription::ACCESS_DENIED,
-            Self::OwnIdentity | Self::OtherIdentity | Self::IllegalLength | Self::WithPreSharedKey => {
-                AlertDescription::ILLEGAL_PARAMETER
-            }
+            Self::OwnIdentity
+            | Self::OtherIdentity
+            | Self::IllegalLength
+            | Self::WithPreSharedKey
+            | Self::EarlyDataTaken => AlertDescription::ILLEGAL_PARAMETER,
             Self::Missing | Self::NotSelected => AlertDescription::MISSING_EXTENSION,
         }
     }
@@ -58,6 +62,7 @@ impl fmt::Display for IdentityRefused {
             Self::IllegalLength => "a field of identity_share has a length that does not fit the algorithm",
             Self::WithPreSharedKey => "identity_share comes with pre_shared_key",
             Self::Missing => "the client proves no identity, and anonymous clients are not admitted",
+            Self::EarlyDataTaken => "the early data, or its ticket, came on another connection as well",
             Self::NotSelected => "the server did not answer the identity, and certificates are not trusted",
         })
     }

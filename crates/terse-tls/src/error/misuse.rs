@@ -59,6 +59,8 @@ pub enum ApiMisuse {
     NoExpectedIdentity,
     /// An identity is configured beside pre-shared keys, or without TLS 1.3.
     IdentityConfiguration,
+    /// A client with early data at first contact falls back to TLS 1.2, which cannot refuse early data.
+    FirstContactWithTls12,
     /// A signature was provided that was not requested.
     NoSignatureDue,
     /// A store's answer was provided that was not requested.
@@ -170,6 +172,9 @@ impl fmt::Display for ApiMisuse {
             Self::IdentityConfiguration => {
                 f.write_str("an identity key needs TLS 1.3, and goes with no pre-shared key")
             }
+            Self::FirstContactWithTls12 => f.write_str(
+                "a server of TLS 1.2 cannot refuse early data: enable TLS 1.3 only, or no early data at first contact",
+            ),
             Self::NoSignatureDue => f.write_str("no signature is waited for"),
             Self::NoStoreAnswerDue => f.write_str("no such answer of a store is waited for"),
             Self::ReservedLabel => f.write_str("the label is one that the protocol uses itself"),

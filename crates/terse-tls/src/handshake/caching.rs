@@ -12,7 +12,7 @@ use crate::cache::{
     self, ClientOffer, ClientSession, ExpectedReply, FallbackReason, Fingerprint, OwnObjects, RequestEntry,
     RequestedCertificate, Schemes, Selected, Selection, ServerContext, TicketRows, TrustId,
 };
-use crate::cert::Suited;
+use crate::cert::SuitableCredentials;
 use crate::cert::{Credential, PeerRole, RevocationCheck, VerifiedPeer};
 use crate::config::{ClientConfig, ServerConfig};
 use crate::error::{Error, PeerMisbehaved};
@@ -92,7 +92,7 @@ pub(super) struct Request {
     pub(super) signature_algorithms: Vec<SignatureScheme>,
     /// Whether the server requests a stapled OCSP response.
     pub(super) asks_status: bool,
-    pub(super) suited: Suited,
+    pub(super) suitable: SuitableCredentials,
     /// The fingerprint of the request, if there is a cache.
     pub(super) fingerprint: Option<Fingerprint>,
     /// The length of the message in full, with its header.
@@ -105,14 +105,14 @@ impl Request {
         let session = output.cache.as_deref().ok_or(PeerMisbehaved::IllegalCachingReply)?;
         let cached = session.certificate_request().cloned().ok_or(PeerMisbehaved::IllegalCachingReply)?;
         output.left_out(CachedObject::CertificateRequest);
-        let RequestEntry { fingerprint, signature_algorithms, asks_status, suited, length, .. } = cached;
-        Ok((fingerprint, Self { signature_algorithms, asks_status, suited, fingerprint: Some(fingerprint), length }))
+        let RequestEntry { fingerprint, signature_algorithms, asks_status, suitable, length, .. } = cached;
+        Ok((fingerprint, Self { signature_algorithms, asks_status, suitable, fingerprint: Some(fingerprint), length }))
     }
 
     /// Returns the cache entry of the request.
     pub(super) fn entry(self, version: ProtocolVersion) -> Option<RequestEntry> {
-        let Self { signature_algorithms, asks_status, suited, fingerprint, length } = self;
-        Some(RequestEntry { version, fingerprint: fingerprint?, signature_algorithms, asks_status, suited, length })
+        let Self { signature_algorithms, asks_status, suitable, fingerprint, length } = self;
+        Some(RequestEntry { version, fingerprint: fingerprint?, signature_algorithms, asks_status, suitable, length })
     }
 
     /// Returns the credential that the client answers with, or `None` for an empty Certificate. If the server has
@@ -125,8 +125,8 @@ impl Request {
         selection: Selection,
         output: &mut Output<'_>,
     ) -> Result<Option<(Credential, SignatureScheme)>, Error> {
-        let Self { signature_algorithms, suited, .. } = self;
-        let asked = credentials::CertificateCriteria { version, signature_algorithms, suited: *suited };
+        let Self { signature_algorithms, suitable, .. } = self;
+        let asked = credentials::CertificateCriteria { version, signature_algorithms, suitable: *suitable };
         let session = output.cache.as_deref().filter(|_| selection.client_certificate);
         let answer = match session.and_then(ClientSession::named_own_certificate) {
             Some(subject) => asked.answer_with(config, kind, subject),

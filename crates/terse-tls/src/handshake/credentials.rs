@@ -6,7 +6,7 @@
 use alloc::vec::Vec;
 
 use crate::cache::{Fingerprint, RequestEntry};
-use crate::cert::{Credential, Suited};
+use crate::cert::{Credential, SuitableCredentials};
 use crate::config::{ClientConfig, Common};
 use crate::handshake::signature;
 use crate::wire::{CertificateType, DistinguishedName, List, ProtocolVersion, SignatureScheme};
@@ -14,26 +14,26 @@ use crate::wire::{CertificateType, DistinguishedName, List, ProtocolVersion, Sig
 /// Returns how `credentials` suit the peer. `authorities` is the peer's `certificate_authorities`, and `schemes` its
 /// `signature_algorithms_cert` or else `signature_algorithms`. Nothing is computed if there is no choice.
 #[inline(never)]
-pub(super) fn suited(
+pub(super) fn suitable(
     common: &Common,
     credentials: &[Credential],
     authorities: Option<List<'_, DistinguishedName<'_>>>,
     schemes: &List<'_, SignatureScheme>,
-) -> Suited {
+) -> SuitableCredentials {
     if credentials.len() < 2 && !credentials.iter().any(Credential::is_only_for_named_authorities) {
-        return Suited::default();
+        return SuitableCredentials::default();
     }
     let known = common.provider.signatures.by_scheme.iter().map(|(scheme, _)| *scheme);
     let known: Vec<_> = known.filter(|known| schemes.iter().any(|scheme| scheme == *known)).collect();
     let algorithms = signature::algorithms(common, &known);
     let is_accepted = |id: &[u8]| algorithms.iter().any(|algorithm| algorithm.signature_alg_id().as_ref() == id);
     let names = || authorities.iter().flat_map(|names| names.iter()).map(|DistinguishedName(name)| name);
-    let mut suited = Suited::default();
-    for (nth, credential) in credentials.iter().enumerate().take(Suited::MAX) {
-        suited.issuers |= u16::from(credential.is_issued_by(names())) << nth;
-        suited.chains |= u16::from(credential.is_signed_with(is_accepted)) << nth;
+    let mut suitable = SuitableCredentials::default();
+    for (nth, credential) in credentials.iter().enumerate().take(SuitableCredentials::MAX) {
+        suitable.issuers |= u16::from(credential.is_issued_by(names())) << nth;
+        suitable.chains |= u16::from(credential.is_signed_with(is_accepted)) << nth;
     }
-    suited
+    suitable
 }
 
 /// The criteria of a CertificateRequest, cached or not.
@@ -41,13 +41,13 @@ pub(super) fn suited(
 pub(super) struct CertificateCriteria<'a> {
     pub(super) version: ProtocolVersion,
     pub(super) signature_algorithms: &'a [SignatureScheme],
-    pub(super) suited: Suited,
+    pub(super) suitable: SuitableCredentials,
 }
 
 impl<'a> From<&'a RequestEntry> for CertificateCriteria<'a> {
     fn from(request: &'a RequestEntry) -> Self {
-        let RequestEntry { version, signature_algorithms, suited, .. } = request;
-        Self { version: *version, signature_algorithms, suited: *suited }
+        let RequestEntry { version, signature_algorithms, suitable, .. } = request;
+        Self { version: *version, signature_algorithms, suitable: *suitable }
     }
 }
 
@@ -55,7 +55,7 @@ impl CertificateCriteria<'_> {
     /// Returns the credential and scheme that a client answers with, if its certificate type is `kind`; `None` for an
     /// empty Certificate.
     pub(super) fn answer(self, config: &ClientConfig, kind: CertificateType) -> Option<(&Credential, SignatureScheme)> {
-        self.suited.choose(&config.credentials, |own| self.scheme(own, kind))
+        self.suitable.choose(&config.credentials, |own| self.scheme(own, kind))
     }
 
     /// Returns the credential with the fingerprint that the server has selected, and its scheme; `None` if it does not

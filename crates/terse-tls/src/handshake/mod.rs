@@ -16,7 +16,8 @@ use crate::schedule::{EpochKeys, Transcript};
 use crate::summary::{CachedObject, Summary};
 use crate::time::Now;
 use crate::wire::{
-    ClientHello, ConnectionIdUsage, Encode, HandshakeType, Parse, ProtocolVersion, ServerHello, Transport,
+    ClientHello, ConnectionIdUsage, Encode, HandshakeType, NewSessionTicket, Parse, ProtocolVersion, ServerHello,
+    Transport,
 };
 
 pub(crate) mod caching;
@@ -333,6 +334,18 @@ impl Output<'_> {
     /// Returns the part that is needed to send a message.
     pub(crate) fn sending(&mut self) -> Sending<'_> {
         Sending { link: self.link, summary: self.summary, trace: self.trace }
+    }
+
+    /// Sends a ticket after the handshake, in a flight of its own.
+    pub(crate) fn push_ticket(&mut self, ticket: &NewSessionTicket<'_>) -> Result<(), Error> {
+        let before = self.link.pending();
+        let len = self.push(HandshakeType::NEW_SESSION_TICKET, ticket)?.len();
+        self.link.end_of_flight()?;
+        // A flight that waited to be sent again is dropped now, since the client has answered it, so `pending` may have
+        // become less.
+        let added = self.link.pending().saturating_sub(before).max(len);
+        self.summary.sent.post_handshake_bytes += added as u64;
+        Ok(())
     }
 
     /// Sends EndOfEarlyData, if the link has this message.

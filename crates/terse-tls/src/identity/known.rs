@@ -5,6 +5,7 @@
 //! application provides it; a kept public part that may be wrong is used in one handshake, and the next one asks for it
 //! again; there are at most as many peers as the application allows.
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::fmt;
 
@@ -38,6 +39,24 @@ struct KnownPeer {
     is_doubtful: bool,
     /// Until when the peer is asked for certificates, in seconds since 1970.
     certificates_until: u64,
+    ticket: Option<SecretTicket>,
+}
+
+/// An ephemeral secret ticket of a server. None of it is secret: only with the client's identity key it is of use.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct SecretTicket {
+    pub(crate) ticket: Vec<u8>,
+    /// `R`, the server's ephemeral key.
+    pub(crate) key_exchange: Vec<u8>,
+    /// Whether it is for DTLS.
+    pub(crate) is_datagram: bool,
+    pub(crate) application_protocol: Option<Box<[u8]>>,
+    /// How many bytes of early data the server takes.
+    pub(crate) max_size: u32,
+    /// The longest content of a record with its type that the server takes.
+    pub(crate) record_limit: u16,
+    /// When the ticket expires, in seconds since 1970.
+    pub(crate) expires: u64,
 }
 
 /// How a client begins a handshake.
@@ -53,7 +72,7 @@ pub(crate) struct Beginning {
 const CERTIFICATES_SECONDS: u64 = 24 * 60 * 60;
 
 impl KnownPeers {
-    /// Creates an empty store for at most `capacity` peers, of at most about 400 bytes each.
+    /// Creates an empty store for at most `capacity` peers, of at most about 400 bytes each, and up to 1,300 with a ticket.
     pub const fn new(capacity: usize) -> Self {
         Self { inner: Mutex::new(Inner { peers: Lru::new(capacity), changes: 0 }) }
     }
@@ -121,6 +140,26 @@ impl KnownPeers {
         });
     }
 
+    /// Keeps a ticket of `server` in the place of an earlier one.
+    pub(crate) fn keep_ticket(&self, authority: Authority, server: &Identity, ticket: SecretTicket) {
+        self.change(authority, server, |known| known.ticket = Some(ticket));
+    }
+
+    /// Takes the ticket of `server` for a connection over a stream or over datagrams, if there is one that has not expired at `now`.
+    pub(crate) fn take_ticket(
+        &self,
+        authority: Authority,
+        server: &Identity,
+        is_datagram: bool,
+        now: u64,
+    ) -> Option<SecretTicket> {
+        let mut inner = self.inner.lock();
+        let known = inner.peers.touch(&(authority, server.clone()))?;
+        let ticket = known.ticket.take_if(|ticket| ticket.is_datagram == is_datagram)?;
+        inner.changes += 1;
+        (now < ticket.expires).then_some(ticket)
+    }
+
     /// Returns whether a client asks `server` for certificates at `now`, since it has used them before.
     pub(crate) fn uses_certificates(&self, authority: Authority, server: &Identity, now: u64) -> bool {
         let mut inner = self.inner.lock();
@@ -165,6 +204,9 @@ impl KnownPeers {
             }
             out.push(known.is_doubtful.into());
             out.extend_from_slice(&known.certificates_until.to_be_bytes());
+            let ticket = known.ticket.as_ref().map(SecretTicket::encode).unwrap_or_default();
+            out.extend_from_slice(&(ticket.len() as u16).to_be_bytes()); // about 1,100 bytes at most
+            out.extend_from_slice(&ticket);
         }
         out
     }
@@ -188,16 +230,61 @@ impl KnownPeers {
                 _ => return None,
             };
             let certificates_until = u64::from_be_bytes(*take(&mut rest, 8)?.first_chunk()?);
+            let len = u16::from_be_bytes(*take(&mut rest, 2)?.first_chunk()?);
+            let ticket = match take(&mut rest, len.into())? {
+                [] => None,
+                ticket => Some(SecretTicket::decode(ticket)?),
+            };
             let (public_part, held_by_peer) = (public_part.into(), held_by_peer.into());
-            let known = KnownPeer { public_part, held_by_peer, is_doubtful, certificates_until };
+            let known = KnownPeer { public_part, held_by_peer, is_doubtful, certificates_until, ticket };
             peers.insert((authority, Identity::decode(identity).ok()?), known);
         }
         Some(Self { inner: Mutex::new(Inner { peers, changes: 0 }) })
     }
 }
 
+impl SecretTicket {
+    /// Returns the encoding of docs/identity-format.md, 8.
+    fn encode(&self) -> Vec<u8> {
+        let protocol = self.application_protocol.as_deref().unwrap_or_default();
+        [
+            &(self.ticket.len() as u16).to_be_bytes()[..], // longer ones are not kept
+            &self.ticket,
+            &[self.key_exchange.len() as u8], // one of an algorithm
+            &self.key_exchange,
+            &[self.is_datagram.into(), protocol.len() as u8], // a protocol was negotiated, so that it is not longer
+            protocol,
+            &self.max_size.to_be_bytes(),
+            &self.record_limit.to_be_bytes(),
+            &self.expires.to_be_bytes(),
+        ]
+        .concat()
+    }
+
+    /// Reads a ticket. Returns `None` if it is malformed.
+    fn decode(mut rest: &[u8]) -> Option<Self> {
+        let len = u16::from_be_bytes(*take(&mut rest, 2)?.first_chunk()?);
+        let ticket = take(&mut rest, len.into())?.into();
+        let len = *take(&mut rest, 1)?.first()?;
+        let key_exchange = take(&mut rest, len.into())?.into();
+        let is_datagram = match take(&mut rest, 1)? {
+            [0] => false,
+            [1] => true,
+            _ => return None,
+        };
+        let len = *take(&mut rest, 1)?.first()?;
+        let protocol = take(&mut rest, len.into())?;
+        let application_protocol = (!protocol.is_empty()).then(|| protocol.into());
+        let max_size = u32::from_be_bytes(*take(&mut rest, 4)?.first_chunk()?);
+        let record_limit = u16::from_be_bytes(*take(&mut rest, 2)?.first_chunk()?);
+        let expires = u64::from_be_bytes(*take(&mut rest, 8)?.first_chunk()?);
+        let ticket = Self { ticket, key_exchange, is_datagram, application_protocol, max_size, record_limit, expires };
+        rest.is_empty().then_some(ticket)
+    }
+}
+
 /// The first byte of a snapshot.
-const SNAPSHOT_VERSION: u8 = 1;
+const SNAPSHOT_VERSION: u8 = 2;
 
 fn take<'a>(rest: &mut &'a [u8], len: usize) -> Option<&'a [u8]> {
     let (taken, left) = rest.split_at_checked(len)?;

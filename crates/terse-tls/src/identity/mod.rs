@@ -9,6 +9,7 @@ mod parameters;
 pub use algorithm::IdentityAlgorithm;
 pub use denied::DeniedIdentities;
 pub use known::KnownPeers;
+pub(crate) use known::SecretTicket;
 pub use name::{Identity, IdentityError, IdentityType};
 pub use parameters::{Authority, IdentityParameters};
 

@@ -4,9 +4,9 @@ use alloc::vec::Vec;
 
 use proptest::prelude::*;
 
-use super::KnownPeers;
 use super::{
     Authority, DeniedIdentities, Identity, IdentityAlgorithm, IdentityError, IdentityParameters, IdentityType,
+    KnownPeers, SecretTicket,
 };
 use crate::proof::FinishedProof;
 
@@ -135,6 +135,8 @@ fn a_snapshot_holds_everything() {
     known.used_certificates(&proof(), AUTHORITY, &server, 77);
     known.provide(AUTHORITY, &identity("device:b"), OWN);
     known.begin(AUTHORITY, &identity("device:b"), OWN);
+    known.keep_ticket(AUTHORITY, &server, ticket(false));
+    known.keep_ticket(AUTHORITY, &identity("device:b"), ticket(true));
     let snapshot = known.snapshot();
     let read = KnownPeers::from_snapshot(4, &snapshot).expect("well-formed");
     assert_eq!(read.snapshot(), snapshot);
@@ -143,7 +145,33 @@ fn a_snapshot_holds_everything() {
         let whole = KnownPeers::from_snapshot(4, &snapshot[..len]);
         assert!(whole.is_none_or(|read| read.len() < 2), "{len}");
     }
-    assert!(KnownPeers::from_snapshot(4, &[]).is_none() && KnownPeers::from_snapshot(4, &[2]).is_none());
+    assert!(KnownPeers::from_snapshot(4, &[]).is_none() && KnownPeers::from_snapshot(4, &[3]).is_none());
+}
+
+fn ticket(is_datagram: bool) -> SecretTicket {
+    SecretTicket {
+        ticket: [1; 16].into(),
+        key_exchange: [2; 32].into(),
+        is_datagram,
+        application_protocol: Some(b"coap".as_slice().into()),
+        max_size: 0x0102_0304,
+        record_limit: 0x0506,
+        expires: 100,
+    }
+}
+
+#[test]
+fn a_ticket_is_taken_once_before_it_expires_and_over_its_transport() {
+    let (known, server) = (KnownPeers::new(4), identity("dns:a.example"));
+    let take = |is_datagram, now| known.take_ticket(AUTHORITY, &server, is_datagram, now);
+    assert_eq!(take(false, 0), None);
+    known.keep_ticket(AUTHORITY, &server, ticket(false));
+    assert_eq!(take(true, 99), None);
+    assert_eq!(take(false, 99), Some(ticket(false)));
+    assert_eq!(take(false, 99), None);
+    known.keep_ticket(AUTHORITY, &server, ticket(false));
+    assert_eq!(take(false, 100), None, "it has expired");
+    assert_eq!(take(false, 99), None, "and is gone");
 }
 
 #[test]
@@ -163,5 +191,6 @@ proptest! {
         }
         let _ = IdentityParameters::decode(&bytes);
         let _ = KnownPeers::from_snapshot(3, &bytes);
+
     }
 }

@@ -30,6 +30,7 @@ pub(crate) use binding::{Binding, ClientPolicy, Context};
 pub use client::{ClientResumption, ClientSessionStore, MemoryClientSessions, StoredSession};
 pub(crate) use client::{NewSession, SessionKind, SessionOffer, SessionOrigin, SessionRequirements, SessionSaver};
 pub use psk::{ExternalPsk, MemoryPskStore, PskHash, PskStore};
+pub(crate) use replay::ClientHellos;
 pub use server::{ServerEarlyData, ServerResumption};
 pub(crate) use session::{ResumedClient, Session};
 pub use store::{MemorySessionStore, ServerSessionStore, SessionId, SessionRecord};

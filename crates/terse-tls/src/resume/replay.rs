@@ -8,7 +8,7 @@ use alloc::collections::BTreeSet;
 #[cfg(test)]
 mod tests;
 
-pub(super) struct ClientHellos {
+pub(crate) struct ClientHellos {
     capacity: usize,
     /// The binders, ordered by the second after which their ClientHello is no longer fresh. That second follows from
     /// the ClientHello itself, so a replay is found under the same one.
@@ -18,19 +18,32 @@ pub(super) struct ClientHellos {
 }
 
 impl ClientHellos {
-    pub(super) const fn new(capacity: usize) -> Self {
+    pub(crate) const fn new(capacity: usize) -> Self {
         Self { capacity, recorded: BTreeSet::new(), latest: 0 }
+    }
+
+    /// Returns whether [`Self::is_first`] would return true. Records nothing.
+    pub(crate) fn may_be_first(&mut self, binder: &[u8], fresh_until: u64, now: u64) -> bool {
+        self.forget(now);
+        let Some(key) = binder.first_chunk() else { return false };
+        let is_known = self.recorded.contains(&(fresh_until, *key));
+        fresh_until >= self.latest && self.recorded.len() < self.capacity && !is_known
     }
 
     /// Records the ClientHello with the verified `binder`. Returns false if it was recorded before, is no longer fresh,
     /// or there is no room.
-    pub(super) fn is_first(&mut self, binder: &[u8], fresh_until: u64, now: u64) -> bool {
+    pub(crate) fn is_first(&mut self, binder: &[u8], fresh_until: u64, now: u64) -> bool {
+        self.forget(now);
+        let Some(key) = binder.first_chunk() else { return false };
+        fresh_until >= self.latest && self.recorded.len() < self.capacity && self.recorded.insert((fresh_until, *key))
+    }
+
+    /// Forgets the ClientHellos that are no longer fresh at `now`.
+    fn forget(&mut self, now: u64) {
         self.latest = self.latest.max(now);
         while self.recorded.first().is_some_and(|(until, _)| *until < self.latest) {
             self.recorded.pop_first();
         }
-        let Some(key) = binder.first_chunk() else { return false };
-        fresh_until >= self.latest && self.recorded.len() < self.capacity && self.recorded.insert((fresh_until, *key))
     }
 }
 

@@ -70,47 +70,74 @@ impl TicketKeys {
         Ok(Self { aead, lifetime: lifetime_seconds, keys: Mutex::default(), client_hellos })
     }
 
-    pub(super) const fn lifetime(&self) -> u32 {
+    pub(crate) const fn lifetime(&self) -> u32 {
         self.lifetime
     }
 
     /// Returns a ticket for `session`, which is created now.
     pub(super) fn seal(&self, session: &Session, binding: &Binding, rng: &mut dyn Rng) -> Result<Vec<u8>, CryptoError> {
-        let content = session.to_bytes();
+        self.seal_content(&session.to_bytes(), binding.as_ref(), session.created, rng)
+    }
+
+    /// Returns a ticket with `content`, which is made at `now` for the context `binding`.
+    pub(crate) fn seal_content(
+        &self,
+        content: &[u8],
+        binding: &[u8],
+        now: u64,
+        rng: &mut dyn Rng,
+    ) -> Result<Vec<u8>, CryptoError> {
         let mut ticket = vec![0; NONCE_LEN + content.len() + TAG_LEN];
         let (nonce, rest) = ticket.split_first_chunk_mut::<NONCE_LEN>().ok_or(CryptoError::InvalidLength)?;
         rng.fill(nonce)?;
         let (data, tag) = rest.split_at_mut(content.len());
-        data.copy_from_slice(&content);
+        data.copy_from_slice(content);
         let mut keys = self.keys.lock();
-        keys.rotate(self.lifetime, session.created);
+        keys.rotate(self.lifetime, now);
         let key = match keys.current.take() {
             Some(key) => key,
-            None => self.draw(session.created, rng)?,
+            None => self.draw(now, rng)?,
         };
         let key = keys.current.insert(key);
         key.sealed += 1; // `rotate` keeps it below its limit
-        key.key.seal(nonce, binding.as_ref(), data, tag)?;
+        key.key.seal(nonce, binding, data, tag)?;
         Ok(ticket)
     }
 
     /// Returns the session in `ticket`, if this server sealed it for the same context, and it may still be used.
     pub(super) fn open(&self, ticket: &[u8], binding: &Binding, now: u64) -> Option<Session> {
+        let content = self.open_content(ticket, binding.as_ref(), now)?;
+        let session = Session::parse_all(&content).ok()?;
+        session.is_alive(self.lifetime, now).then_some(session)
+    }
+
+    /// Returns the content of `ticket`, if this server sealed it for the same context, and its key is still there.
+    pub(crate) fn open_content(&self, ticket: &[u8], binding: &[u8], now: u64) -> Option<Zeroizing<Vec<u8>>> {
         let (nonce, sealed) = ticket.split_first_chunk::<NONCE_LEN>()?;
         let mut keys = self.keys.lock();
         keys.rotate(self.lifetime, now);
         keys.in_turn().find_map(|key| {
             let mut data = Zeroizing::new(sealed.to_vec());
-            let len = key.key.open(nonce, binding.as_ref(), &mut data).ok()?;
-            let session = Session::parse_all(data.get(..len)?).ok()?;
-            session.is_alive(self.lifetime, now).then_some(session)
+            let len = key.key.open(nonce, binding, &mut data).ok()?;
+            data.truncate(len);
+            Some(data)
         })
+    }
+
+    /// Wipes keys that are too old to open a ticket at `now`.
+    pub(crate) fn forget_expired(&self, now: u64) {
+        self.keys.lock().rotate(self.lifetime, now);
     }
 
     /// Remembers the ClientHello with `binder`, which counts as fresh until `fresh_until`. Returns false if it came
     /// before, or cannot be remembered.
-    pub(super) fn is_first(&self, binder: &[u8], fresh_until: u64, now: u64) -> bool {
+    pub(crate) fn is_first(&self, binder: &[u8], fresh_until: u64, now: u64) -> bool {
         self.client_hellos.lock().is_first(binder, fresh_until, now)
+    }
+
+    /// Returns whether [`Self::is_first`] would return true. Remembers nothing.
+    pub(crate) fn may_be_first(&self, binder: &[u8], fresh_until: u64, now: u64) -> bool {
+        self.client_hellos.lock().may_be_first(binder, fresh_until, now)
     }
 
     fn draw(&self, since: u64, rng: &mut dyn Rng) -> Result<Key, CryptoError> {

@@ -1,4 +1,4 @@
-//! The extension `identity_share` (docs/identity-format.md, 7), which has a different body in each of three messages.
+//! The extension `identity_share` (docs/identity-format.md, 7), which has a different body in each of four messages.
 
 use super::codec::{Encode, Parse, Reader, Writer};
 use super::{Extension, ExtensionType, InvalidMessage};
@@ -22,6 +22,12 @@ impl IdentityShareClientHello<'_> {
     /// The flag in `algorithm` which says that the client holds the public part of the server's key.
     pub(crate) const HOLDS_PUBLIC_PART: u8 = 0x80;
 
+    /// The flag in `algorithm` by which the client asks for an ephemeral secret ticket.
+    pub(crate) const WANTS_TICKET: u8 = 0x40;
+
+    /// The flag in `algorithm` which says that `ticket` is the time at first contact.
+    pub(crate) const FIRST_CONTACT: u8 = 0x20;
+
     /// Returns the code of the algorithm.
     pub(crate) const fn code(&self) -> u8 {
         self.algorithm & 0x0f
@@ -30,6 +36,23 @@ impl IdentityShareClientHello<'_> {
     /// Returns whether the client holds the public part of the server's key.
     pub(crate) const fn holds_public_part(&self) -> bool {
         self.algorithm & Self::HOLDS_PUBLIC_PART != 0
+    }
+
+    /// Returns whether the client asks for an ephemeral secret ticket.
+    pub(crate) const fn wants_ticket(&self) -> bool {
+        self.algorithm & Self::WANTS_TICKET != 0
+    }
+
+    /// Returns the time in seconds since 1970 if the early data is at first contact.
+    pub(crate) fn first_contact(&self) -> Option<u32> {
+        let is_first = self.algorithm & Self::FIRST_CONTACT != 0;
+        <[u8; 4]>::try_from(self.ticket).ok().filter(|_| is_first).map(u32::from_be_bytes)
+    }
+
+    /// Returns the ephemeral secret ticket, if there is one.
+    pub(crate) fn secret_ticket(&self) -> Option<&[u8]> {
+        let is_first = self.algorithm & Self::FIRST_CONTACT != 0;
+        (!is_first && !self.ticket.is_empty()).then_some(self.ticket)
     }
 }
 
@@ -104,5 +127,28 @@ impl Encode for IdentityShareHelloRetryRequest {
 }
 
 impl Extension<'_> for IdentityShareHelloRetryRequest {
+    const TYPE: ExtensionType = ExtensionType::IDENTITY_SHARE;
+}
+
+/// `identity_share` in a NewSessionTicket, which makes it an ephemeral secret ticket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct IdentityShareNewSessionTicket<'a> {
+    /// `R`, the server's ephemeral key for the early data of a later connection.
+    pub(crate) key_exchange: &'a [u8],
+}
+
+impl<'a> Parse<'a> for IdentityShareNewSessionTicket<'a> {
+    fn parse(reader: &mut Reader<'a>) -> Result<Self, InvalidMessage> {
+        Ok(Self { key_exchange: reader.vec8()? })
+    }
+}
+
+impl Encode for IdentityShareNewSessionTicket<'_> {
+    fn encode(&self, writer: &mut Writer<'_>) {
+        writer.vec8(self.key_exchange);
+    }
+}
+
+impl<'a> Extension<'a> for IdentityShareNewSessionTicket<'a> {
     const TYPE: ExtensionType = ExtensionType::IDENTITY_SHARE;
 }

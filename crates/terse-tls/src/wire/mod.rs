@@ -45,7 +45,9 @@ pub use connection_ids::ConnectionIdUsage;
 pub(crate) use connection_ids::{ConnectionId, NewConnectionId, RequestConnectionId};
 pub(crate) use extensions::{Extension, ExtensionError, ExtensionMessage, Extensions, ExtensionsBuilder};
 pub(crate) use extensions12::{EcPointFormats, ExtendedMasterSecret, RenegotiationInfo};
-pub(crate) use identity::{IdentityShareClientHello, IdentityShareHelloRetryRequest, IdentityShareServerHello};
+pub(crate) use identity::{
+    IdentityShareClientHello, IdentityShareHelloRetryRequest, IdentityShareNewSessionTicket, IdentityShareServerHello,
+};
 pub use invalid::InvalidMessage;
 pub(crate) use key_share::{KeyShareClientHello, KeyShareEntry, KeyShareHelloRetryRequest, KeyShareServerHello};
 pub(crate) use messages::{

@@ -125,8 +125,18 @@ fn of_tls13() -> Vec<Case> {
     let mut hybrid_identity = hybrid(identified(RISTRETTO255));
     let (client, ..) = hybrid_identity.identities.as_mut().expect("identities");
     *client = client.clone().hybrid(true);
+    let ticket = || identified(RISTRETTO255).with_frozen_secret_ticket(EARLY_DATA);
+    let mut refused_ticket = ticket();
+    refused_ticket.server.early_data(None);
     vec![
         ("psk".into(), Mode::Psk, setup().with_psk()),
+        ("identity, early data".into(), Mode::Identity, ticket()),
+        ("identity, early data, refused".into(), Mode::Identity, refused_ticket),
+        (
+            "identity, early data at first contact".into(),
+            Mode::Identity,
+            identified(RISTRETTO255).with_first_contact(EARLY_DATA),
+        ),
         ("identity".into(), Mode::Identity, identified(RISTRETTO255)),
         ("identity, known".into(), Mode::Identity, identified(RISTRETTO255).with_known_peers()),
         ("identity, forgotten".into(), Mode::Identity, identified(RISTRETTO255).with_forgetful_server()),

@@ -101,10 +101,12 @@ fn of_version(version: ProtocolVersion) -> impl Iterator<Item = Scenario> {
     .map(move |(name, mode, setup)| Scenario::new(name, version, mode, setup))
 }
 
-fn of_tls13() -> [Scenario; 8] {
+fn of_tls13() -> [Scenario; 10] {
     let setup = || mutual_setup(TLS13);
     let known = setup().with_identities(RISTRETTO255, false).with_known_peers();
     let falls_back = setup().with_identities(RISTRETTO255, true);
+    let ticket = setup().with_identities(RISTRETTO255, false).with_frozen_secret_ticket(b"early");
+    let met_first = setup().with_identities(RISTRETTO255, false).with_first_contact(b"early");
     let retried = setup().with_identities(RISTRETTO255, false).with_forgetful_server();
     [
         Scenario::new("HelloRetryRequest", TLS13, Mode::Full, setup().with_hello_retry(true)),
@@ -113,6 +115,8 @@ fn of_tls13() -> [Scenario; 8] {
         Scenario::new("identity", TLS13, Mode::Identity, setup().with_identities(RISTRETTO255, false)),
         Scenario::new(IDENTITY_RETRIED, TLS13, Mode::Identity, retried),
         Scenario::new("identity, known peers", TLS13, Mode::Identity, known),
+        Scenario::new("identity, early data", TLS13, Mode::Identity, ticket),
+        Scenario::new("identity, early data at first contact", TLS13, Mode::Identity, met_first),
         Scenario::new("identity, with a fall-back", TLS13, Mode::Identity, falls_back),
         Scenario::new("identity, bls12381", TLS13, Mode::Identity, setup().with_identities(BLS12381, false)),
     ]

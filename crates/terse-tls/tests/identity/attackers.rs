@@ -8,7 +8,7 @@ use curve25519_dalek::scalar::Scalar;
 use terse_testkit::identity::{self, IdentityKeys};
 use terse_testkit::pair::Pair;
 use terse_tls::crypto::{
-    CryptoError, EphemeralKey, IdentityKey, IdentityPeer, IdentityRole, IdentityTerms, Rng, SharedSecret,
+    CryptoError, EphemeralKey, IdentityKey, IdentityPeer, IdentityRole, IdentityTerms, Rng, SharedSecret, StaticTerms,
 };
 use terse_tls::identity::{Identity, IdentityAlgorithm, IdentityParameters};
 use terse_tls::{ClientConfig, ClientIdentity, Connection, ServerConfig, ServerIdentity};
@@ -51,13 +51,34 @@ impl<K: IdentityKey> IdentityKey for Weak<K> {
         self.key.ephemeral(rng)
     }
 
+    fn ephemeral_from(&self, secret: &[u8]) -> Result<EphemeralKey, CryptoError> {
+        self.key.ephemeral_from(secret)
+    }
+
+    fn static_terms(
+        &self,
+        role: IdentityRole,
+        ephemeral: Option<&EphemeralKey>,
+        peer: IdentityPeer<'_>,
+    ) -> Result<StaticTerms, CryptoError> {
+        let mut terms = self.key.static_terms(role, ephemeral, peer)?;
+        let nothing = || SharedSecret::new(Vec::new());
+        match self.combination {
+            Combination::Without(0) => terms.k0 = nothing(),
+            Combination::Without(1) => terms.k1 = nothing(),
+            _ => {}
+        }
+        Ok(terms)
+    }
+
     fn terms(
         &self,
         role: IdentityRole,
         ephemeral: &EphemeralKey,
         peer: IdentityPeer<'_>,
+        known: Option<StaticTerms>,
     ) -> Result<IdentityTerms, CryptoError> {
-        let mut terms = self.key.terms(role, ephemeral, peer)?;
+        let mut terms = self.key.terms(role, ephemeral, peer, known)?;
         let nothing = || SharedSecret::new(Vec::new());
         match self.combination {
             Combination::Hashed => {}
@@ -113,11 +134,25 @@ impl IdentityKey for Attacker {
         Ok(independent::ephemeral(own, RistrettoPoint::mul_base(&own) - self.public_key()?))
     }
 
+    fn ephemeral_from(&self, secret: &[u8]) -> Result<EphemeralKey, CryptoError> {
+        self.claims.ephemeral_from(secret)
+    }
+
+    fn static_terms(
+        &self,
+        role: IdentityRole,
+        ephemeral: Option<&EphemeralKey>,
+        peer: IdentityPeer<'_>,
+    ) -> Result<StaticTerms, CryptoError> {
+        self.claims.static_terms(role, ephemeral, peer)
+    }
+
     fn terms(
         &self,
         role: IdentityRole,
         ephemeral: &EphemeralKey,
         peer: IdentityPeer<'_>,
+        _: Option<StaticTerms>,
     ) -> Result<IdentityTerms, CryptoError> {
         let (own, theirs) = (private(ephemeral), point(peer.ephemeral)?);
         let of_peer = public_key(&self.claims.parameters, peer.identity, peer.public_part)?;
@@ -256,7 +291,7 @@ fn both_private_keys_do_not_give_the_third_term() {
     let mut rng = terse_testkit::rng::SeededRng::new(1);
     let (x, y) = (client.ephemeral(&mut rng).unwrap(), server.ephemeral(&mut rng).unwrap());
     let peer = IdentityPeer { identity: &server.identity, public_part: &server.public_part, ephemeral: y.public() };
-    let terms = client.terms(IdentityRole::Client, &x, peer).unwrap();
+    let terms = client.terms(IdentityRole::Client, &x, peer, None).unwrap();
     let recorded = [x.public(), y.public()].map(|public| point(public).unwrap());
     let known = [
         term(client.private * RistrettoPoint::mul_base(&server.private)),
@@ -308,13 +343,27 @@ impl IdentityKey for Reflecting {
         Ok(independent::ephemeral(Scalar::ONE, RistrettoPoint::mul_base(&leaked)))
     }
 
+    fn ephemeral_from(&self, secret: &[u8]) -> Result<EphemeralKey, CryptoError> {
+        self.claims.ephemeral_from(secret)
+    }
+
+    fn static_terms(
+        &self,
+        role: IdentityRole,
+        ephemeral: Option<&EphemeralKey>,
+        peer: IdentityPeer<'_>,
+    ) -> Result<StaticTerms, CryptoError> {
+        self.claims.static_terms(role, ephemeral, peer)
+    }
+
     fn terms(
         &self,
         role: IdentityRole,
         ephemeral: &EphemeralKey,
         peer: IdentityPeer<'_>,
+        known: Option<StaticTerms>,
     ) -> Result<IdentityTerms, CryptoError> {
-        self.claims.terms(role, ephemeral, peer)
+        self.claims.terms(role, ephemeral, peer, known)
     }
 }
 
@@ -347,13 +396,27 @@ impl IdentityKey for Posing {
         self.key.ephemeral(rng)
     }
 
+    fn ephemeral_from(&self, secret: &[u8]) -> Result<EphemeralKey, CryptoError> {
+        self.key.ephemeral_from(secret)
+    }
+
+    fn static_terms(
+        &self,
+        role: IdentityRole,
+        ephemeral: Option<&EphemeralKey>,
+        peer: IdentityPeer<'_>,
+    ) -> Result<StaticTerms, CryptoError> {
+        self.key.static_terms(role, ephemeral, peer)
+    }
+
     fn terms(
         &self,
         role: IdentityRole,
         ephemeral: &EphemeralKey,
         peer: IdentityPeer<'_>,
+        known: Option<StaticTerms>,
     ) -> Result<IdentityTerms, CryptoError> {
-        self.key.terms(role, ephemeral, peer)
+        self.key.terms(role, ephemeral, peer, known)
     }
 }
 

@@ -8,7 +8,7 @@ use curve25519_dalek::ristretto::{CompressedRistretto, RistrettoPoint};
 use curve25519_dalek::scalar::Scalar;
 use sha2::{Digest, Sha512};
 use terse_tls::crypto::{
-    CryptoError, EphemeralKey, IdentityKey, IdentityPeer, IdentityRole, IdentityTerms, Rng, SharedSecret,
+    CryptoError, EphemeralKey, IdentityKey, IdentityPeer, IdentityRole, IdentityTerms, Rng, SharedSecret, StaticTerms,
 };
 use terse_tls::identity::{Identity, IdentityAlgorithm, IdentityParameters};
 
@@ -109,11 +109,32 @@ impl IdentityKey for Key {
         Ok(ephemeral(private, RistrettoPoint::mul_base(&private)))
     }
 
+    fn ephemeral_from(&self, secret: &[u8]) -> Result<EphemeralKey, CryptoError> {
+        let private =
+            Option::from(Scalar::from_canonical_bytes(secret.try_into().expect("32 bytes"))).expect("a scalar");
+        Ok(ephemeral(private, RistrettoPoint::mul_base(&private)))
+    }
+
+    fn static_terms(
+        &self,
+        role: IdentityRole,
+        ephemeral: Option<&EphemeralKey>,
+        peer: IdentityPeer<'_>,
+    ) -> Result<StaticTerms, CryptoError> {
+        let public = public_key(&self.parameters, peer.identity, peer.public_part)?;
+        let k1 = match (role, ephemeral) {
+            (IdentityRole::Client, Some(ephemeral)) => private(ephemeral) * public,
+            _ => self.private * point(peer.ephemeral)?,
+        };
+        Ok(StaticTerms::new(term(self.private * public), term(k1)))
+    }
+
     fn terms(
         &self,
         role: IdentityRole,
         ephemeral: &EphemeralKey,
         peer: IdentityPeer<'_>,
+        _: Option<StaticTerms>,
     ) -> Result<IdentityTerms, CryptoError> {
         let (own, static_key) = (private(ephemeral), self.private);
         let theirs = point(peer.ephemeral)?;

@@ -68,3 +68,20 @@ fn of_dtls_with_a_cookie() {
         assert_eq!(bytes, expected);
     }
 }
+
+/// What early data adds to the last line of the table: a ticket of 16 bytes in the ClientHello (or 4 bytes of time at first
+/// contact), `early_data` in two messages, EndOfEarlyData over a stream; and a ticket after the handshake.
+#[test]
+fn of_early_data() {
+    const DATA: &[u8] = &[7; 28];
+    let record = DATA.len() + 22;
+    let sized = || sized(ALONE);
+    let mut pair = sized().with_frozen_secret_ticket(DATA).pair(1);
+    pair.handshake().unwrap();
+    assert_eq!(pair.early_data, DATA);
+    assert_eq!((pair.from_client.len(), pair.from_server.len()), (115 + 22 + record + 26 + 58, 157 + 4 + 100));
+    let mut pair = sized().with_first_contact(DATA).pair(1);
+    pair.handshake().unwrap();
+    assert_eq!(pair.early_data, DATA);
+    assert_eq!((pair.from_client.len(), pair.from_server.len()), (115 + 10 + record + 26 + 58, 157 + 4));
+}

@@ -4,19 +4,23 @@
 //! - [`ledger`]: how many bytes they take
 //! - [`retries`] are asked for by HelloRetryRequest
 //! - [`refusals`]: identities that are refused, with the alert
+//! - [`early_data`]: data in the first flight, delivered once
 //! - [`fall_back`]: certificates for servers and clients that have no identity
 //! - [`healing`]: public parts that are wrong
+//! - [`renewal`] of a key over a connection that the old key authenticates
 //! - [`attackers`]: what somebody with stolen secrets cannot do, and could without the term against it
 
 extern crate alloc;
 
 mod agreement;
 mod attackers;
+mod early_data;
 mod fall_back;
 mod healing;
 mod independent;
 mod ledger;
 mod refusals;
+mod renewal;
 mod retries;
 
 use terse_testkit::identity;

@@ -9,7 +9,9 @@ use terse_testkit::pair::{Side, at};
 use terse_testkit::pki::server_address;
 use terse_testkit::rng::SeededRng;
 use terse_testkit::setup::Setup;
-use terse_tls::crypto::{CryptoError, EphemeralKey, IdentityKey, IdentityPeer, IdentityRole, IdentityTerms, Rng};
+use terse_tls::crypto::{
+    CryptoError, EphemeralKey, IdentityKey, IdentityPeer, IdentityRole, IdentityTerms, Rng, StaticTerms,
+};
 use terse_tls::identity::{Identity, IdentityAlgorithm, IdentityParameters};
 use terse_tls::{
     ClientIdentity, Connection, Endpoint, EndpointEvent, EndpointLimits, Error, ExtensionType, HandshakeType,
@@ -178,14 +180,29 @@ impl IdentityKey for Counting {
         self.key.ephemeral(rng)
     }
 
+    fn ephemeral_from(&self, secret: &[u8]) -> Result<EphemeralKey, CryptoError> {
+        self.key.ephemeral_from(secret)
+    }
+
+    fn static_terms(
+        &self,
+        role: IdentityRole,
+        ephemeral: Option<&EphemeralKey>,
+        peer: IdentityPeer<'_>,
+    ) -> Result<StaticTerms, CryptoError> {
+        self.operations.fetch_add(1, Ordering::Relaxed);
+        self.key.static_terms(role, ephemeral, peer)
+    }
+
     fn terms(
         &self,
         role: IdentityRole,
         ephemeral: &EphemeralKey,
         peer: IdentityPeer<'_>,
+        known: Option<StaticTerms>,
     ) -> Result<IdentityTerms, CryptoError> {
         self.operations.fetch_add(1, Ordering::Relaxed);
-        self.key.terms(role, ephemeral, peer)
+        self.key.terms(role, ephemeral, peer, known)
     }
 }
 

@@ -12,7 +12,8 @@ pub(crate) struct IdentityOptions {
     /// makes one (a server may have several: repeatable)
     #[arg(long = "identity-key", value_name = "FILE")]
     pub(crate) identity_keys: Vec<PathBuf>,
-    /// Keep the public parts of the keys of peers in this file, so that they are not sent again
+    /// Keep the public parts of the keys of peers in this file, so that they are not sent again, and the tickets for
+    /// --early-data
     #[arg(long, value_name = "FILE", requires = "identity_keys")]
     pub(crate) identity_file: Option<PathBuf>,
     /// Refuse the identities in this file, one in each line, such as eui64:0200000000000017; it is read again when it

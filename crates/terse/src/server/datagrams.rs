@@ -27,8 +27,6 @@ struct Client {
 /// The clients, and how many more connections may end.
 struct Clients {
     connected: BTreeMap<ConnectionHandle, Client>,
-    /// Early data to send back once the handshake is complete.
-    early_data: BTreeMap<ConnectionHandle, Vec<Vec<u8>>>,
     left: Option<u32>,
 }
 
@@ -49,7 +47,8 @@ impl Server {
         let config = Arc::new(config.build().map_err(failed)?);
         let limits = EndpointLimits::default()
             .require_cookie(!self.args.no_cookie)
-            .tickets_prove_addresses(!self.args.always_cookie);
+            .tickets_prove_addresses(!self.args.always_cookie)
+            .first_contacts_per_second(self.args.first_contacts_per_second.unwrap_or(0));
         let server = DatagramServer::new(config, limits, socket, self.clock);
         let mut server = server.map_err(failed)?.with_idle_timeout(self.args.idle_timeout());
         // Any datagram may begin a connection.
@@ -60,8 +59,7 @@ impl Server {
             identities.iter().for_each(|identities| identities.refresh());
         }));
         output::line(format_args!("listening {address}"))?;
-        let mut clients =
-            Clients { connected: BTreeMap::new(), early_data: BTreeMap::new(), left: self.args.max_connections };
+        let mut clients = Clients { connected: BTreeMap::new(), left: self.args.max_connections };
         while clients.left != Some(0) {
             self.staples.refresh();
             match server.next_event(self.staples.until_renewal()) {
@@ -96,18 +94,9 @@ impl Server {
                 if let (Some(address), Some(connection)) = (server.address(handle), server.connection(handle)) {
                     clients.connected.insert(handle, Client { address, summary: connection.summary().clone() });
                 }
-                let early_data = clients.early_data.remove(&handle).unwrap_or_default();
-                let mut replies =
-                    self.args.reply.iter().map(String::as_bytes).chain(early_data.iter().map(Vec::as_slice));
-                replies.try_for_each(|reply| send(server, handle, reply))
+                self.args.reply.as_ref().map_or(Ok(()), |reply| send(server, handle, reply.as_bytes()))
             }
-            DatagramEvent::EarlyData(data) => {
-                if self.args.echo {
-                    clients.early_data.entry(handle).or_default().push(data); // at most --early-data-size
-                }
-                Ok(())
-            }
-            DatagramEvent::Data(data) if self.args.echo => send(server, handle, &data),
+            DatagramEvent::Data(data) | DatagramEvent::EarlyData(data) if self.args.echo => send(server, handle, &data),
             DatagramEvent::AddressChanged { from, to } => {
                 if let Some(client) = clients.connected.get_mut(&handle) {
                     client.address = to;
@@ -121,10 +110,6 @@ impl Server {
             DatagramEvent::Failed(error) => Err(NetError::Tls(error)),
             DatagramEvent::Idle => Err(NetError::TimedOut { in_handshake: false }),
             DatagramEvent::Replaced => return self.replaced(clients, handle),
-            DatagramEvent::Evicted => {
-                clients.early_data.remove(&handle);
-                Ok(())
-            }
             _ => Ok(()),
         };
         if let Err(error) = result {
@@ -151,13 +136,11 @@ impl Server {
         }
         server.end(handle);
         clients.connected.remove(&handle);
-        clients.early_data.remove(&handle);
     }
 
     /// Reports a connection that is gone because its client began another one. One whose handshake was not complete is
     /// not reported.
     fn replaced(&self, clients: &mut Clients, handle: ConnectionHandle) {
-        clients.early_data.remove(&handle);
         let Some(Client { address, summary }) = clients.connected.remove(&handle) else { return };
         let problem = format!("the client {address} has lost its connection and began another one");
         output::warn(&problem);

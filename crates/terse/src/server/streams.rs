@@ -100,18 +100,15 @@ impl Server {
     /// Does everything until the client closes. Returns the exported bytes.
     fn converse(&self, stream: &mut Stream<Timed>) -> Result<Option<String>, NetError> {
         let mut chunk = [0; 0x4000];
-        let mut early_data = Vec::new();
         loop {
             match stream.receive_early_data(&mut chunk)? {
                 0 => break,
-                len => early_data.extend_from_slice(&chunk[..len]), // at most --early-data-size
+                len if self.args.echo => stream.send(&chunk[..len])?, // with the first flight
+                _ => {}
             }
         }
         stream.handshake()?;
         let exported = export::hex(stream.connection(), self.args.shared.export.as_deref())?;
-        if self.args.echo {
-            stream.send(&early_data)?;
-        }
         if let Some(text) = &self.args.reply {
             stream.transport_mut().set_limit(self.args.shared.timeout());
             stream.send(text.as_bytes())?;

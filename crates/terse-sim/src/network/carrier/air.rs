@@ -3,7 +3,7 @@
 
 use core::time::Duration;
 
-use super::{Carrier, Frame, LinkEvent, Way};
+use super::{Carrier, DirectionState, Frame, LinkEvent};
 use crate::Time;
 use crate::capture::View;
 use crate::ledger::{Fate, Kind, Layers, Record};
@@ -14,29 +14,29 @@ use crate::network::{Cause, Schedule};
 impl Carrier {
     /// Puts the next frame onto the air, if it may go now.
     pub(super) fn advance(&mut self, now: Time, direction: Direction, schedule: &mut Schedule<'_>) {
-        let busy = self.link.half_duplex && self.ways.iter().any(Way::is_sending);
-        let way = &mut self.ways[direction.index()];
-        if busy || way.is_sending() || (way.frames.is_empty() && way.queue.is_empty()) {
+        let busy = self.link.half_duplex && self.directions.iter().any(DirectionState::is_sending);
+        let state = &mut self.directions[direction.index()];
+        if busy || state.is_sending() || (state.frames.is_empty() && state.queue.is_empty()) {
             return;
         }
-        if now < way.silent_until {
-            if way.ready_at.is_none() {
-                way.ready_at = Some(way.silent_until);
-                schedule.push(way.silent_until, LinkEvent::Ready(direction));
+        if now < state.silent_until {
+            if state.ready_at.is_none() {
+                state.ready_at = Some(state.silent_until);
+                schedule.push(state.silent_until, LinkEvent::Ready(direction));
             }
             return;
         }
-        while way.frames.is_empty() {
-            let Some((number, packet)) = way.queue.pop_front() else { return };
-            let kind = way.classifier.classify(&packet);
-            match way.codec.encode(&packet) {
+        while state.frames.is_empty() {
+            let Some((number, packet)) = state.queue.pop_front() else { return };
+            let kind = state.classifier.classify(&packet);
+            match state.codec.encode(&packet) {
                 Ok(coded) => {
                     if let Some(transit) = self.transit.get_mut(&number) {
                         transit.frames = u32::try_from(coded.len()).unwrap_or(u32::MAX);
                     }
                     let frame =
                         |coded| Frame { coded, packet: number, kind, attempt: 0, record: 0, entries: Vec::new() };
-                    way.frames.extend(coded.into_iter().map(frame));
+                    state.frames.extend(coded.into_iter().map(frame));
                     for tap in self.taps.iter_mut().filter(|tap| tap.view() == View::Packets) {
                         tap.note(now, direction, packet.bytes());
                     }
@@ -47,14 +47,14 @@ impl Carrier {
                 }
             }
         }
-        let Some(frame) = way.frames.pop_front() else { return };
+        let Some(frame) = state.frames.pop_front() else { return };
         let start = match &self.link.framing {
-            Framing::Ieee802154(options) if options.backs_off => now + ieee802154::back_off(way.back_offs.next_u32()),
+            Framing::Ieee802154(options) if options.backs_off => now + ieee802154::back_off(state.back_offs.next_u32()),
             _ => now,
         };
         let end = start + transmission(&self.link, direction, frame.coded.bytes.len());
         let frame = self.put_on_air(start, direction, frame);
-        self.ways[direction.index()].on_air = Some(frame);
+        self.directions[direction.index()].on_air = Some(frame);
         schedule.push(end, LinkEvent::Sent(direction));
     }
 
@@ -80,14 +80,14 @@ impl Carrier {
     /// Handles that the last bit of a frame was sent.
     pub(super) fn sent(&mut self, now: Time, direction: Direction, schedule: &mut Schedule<'_>) {
         let path = self.link.path(direction);
-        let way = &mut self.ways[direction.index()];
-        let Some(frame) = way.on_air.take() else { return };
+        let state = &mut self.directions[direction.index()];
+        let Some(frame) = state.on_air.take() else { return };
         let on_air = transmission(&self.link, direction, frame.coded.bytes.len());
         if path.duty_cycle < 1.0 {
-            way.silent_until = now + silence(on_air, path.duty_cycle);
+            state.silent_until = now + silence(on_air, path.duty_cycle);
         }
-        let lost = way.losses.happens(path.loss);
-        let twice = way.duplicates.happens(path.duplication);
+        let lost = state.losses.happens(path.loss);
+        let twice = state.duplicates.happens(path.duplication);
         if lost {
             self.lose(now, &frame);
         } else {
@@ -125,7 +125,7 @@ impl Carrier {
             let kind = Kind::LinkAcknowledgement;
             let answer = Frame { coded, packet: frame.packet, kind, attempt: 0, record: 0, entries: Vec::new() };
             let answer = self.put_on_air(now + TURNAROUND, back, answer);
-            arrives = !self.ways[back.index()].losses.happens(self.link.path(back).loss);
+            arrives = !self.directions[back.index()].losses.happens(self.link.path(back).loss);
             if arrives {
                 at = now + TURNAROUND + transmission(&self.link, back, answer.coded.bytes.len());
                 self.frames.delivered.add(answer.coded.bytes.len());
@@ -134,26 +134,26 @@ impl Carrier {
                 self.lose(now, &answer);
             }
         }
-        self.ways[direction.index()].waiting = Some((frame, arrives));
+        self.directions[direction.index()].waiting = Some((frame, arrives));
         schedule.push(at, LinkEvent::Acknowledged(direction));
     }
 
     /// Handles that an acknowledgement arrived, or that the wait for it is over.
     pub(super) fn acknowledged(&mut self, now: Time, direction: Direction, schedule: &mut Schedule<'_>) {
         let Framing::Ieee802154(options) = &self.link.framing else { return };
-        let way = &mut self.ways[direction.index()];
-        let Some((mut frame, arrived)) = way.waiting.take() else { return };
+        let state = &mut self.directions[direction.index()];
+        let Some((mut frame, arrived)) = state.waiting.take() else { return };
         if arrived {
             self.leave(frame.packet, 1);
         } else if frame.attempt < options.retries.unwrap_or(0) {
             frame.attempt += 1;
-            way.frames.push_front(frame);
+            state.frames.push_front(frame);
             // The sender keeps the medium.
             return self.advance(now, direction, schedule);
         } else {
             // The other frames of this packet would be useless, and all frames that wait are of this packet.
-            let rest = u32::try_from(way.frames.len()).unwrap_or(u32::MAX);
-            way.frames.clear();
+            let rest = u32::try_from(state.frames.len()).unwrap_or(u32::MAX);
+            state.frames.clear();
             if let Some(transit) = self.transit.get_mut(&frame.packet) {
                 transit.cause = Cause::RetriesExhausted;
             }
@@ -167,7 +167,7 @@ impl Carrier {
         if let Some(transit) = self.transit.get_mut(&number) {
             transit.frames -= frames;
         }
-        self.settle(number);
+        self.close_balance(number);
     }
 
     fn lose(&mut self, now: Time, frame: &Frame) {
@@ -185,14 +185,14 @@ impl Carrier {
 
     fn fly(&mut self, now: Time, direction: Direction, frame: Frame, schedule: &mut Schedule<'_>) {
         let path = self.link.path(direction);
-        let way = &mut self.ways[direction.index()];
+        let state = &mut self.directions[direction.index()];
         if let Some(transit) = self.transit.get_mut(&frame.packet) {
             transit.frames += 1;
         }
-        let late = if way.delays.happens(path.reordering) { path.late_by } else { Duration::ZERO };
-        let flight = way.next_flight;
-        way.next_flight += 1;
-        way.flying.insert(flight, frame);
+        let late = if state.delays.happens(path.reordering) { path.late_by } else { Duration::ZERO };
+        let flight = state.next_flight;
+        state.next_flight += 1;
+        state.flying.insert(flight, frame);
         schedule.push(now + path.delay + late, LinkEvent::Arrival(direction, flight));
     }
 }

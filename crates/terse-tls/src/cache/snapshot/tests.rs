@@ -13,7 +13,7 @@ use super::super::record::{Entries, History, Slot};
 use super::super::test_data::*;
 use super::super::*;
 use super::{decode, encode};
-use crate::cert::Suited;
+use crate::cert::SuitableCredentials;
 use crate::cert::{CertificateIdentity, LearnedIssuers, Validity, VerifiedPeer};
 use crate::summary::Transport;
 use crate::wire::{Parse, ProtocolVersion, SignatureScheme};
@@ -201,7 +201,7 @@ fn some_record() -> impl Strategy<Value = (Scope, ScopeRecord)> {
     let request = (any::<u16>(), some_fingerprint(), prop::collection::vec(any::<u16>(), 0..6), any::<u16>()).prop_map(
         |(version, fingerprint, schemes, length)| RequestEntry {
             asks_status: length % 2 == 1,
-            suited: Suited { issuers: length % 3, chains: length % 5 },
+            suitable: SuitableCredentials { issuers: length % 3, chains: length % 5 },
             version: ProtocolVersion(version),
             fingerprint,
             signature_algorithms: schemes.into_iter().map(SignatureScheme).collect(),
@@ -314,15 +314,18 @@ proptest! {
 /// docs/caching.md: what a client with several credentials takes more.
 #[test]
 fn what_several_credentials_take() {
-    let len = |scope: &Scope, suited| {
+    let len = |scope: &Scope, suitable| {
         let mut record = ScopeRecord::default();
         record.learn_certificate(entry(SERVER));
-        record.learn_request(RequestEntry { suited, ..request(100) });
+        record.learn_request(RequestEntry { suitable, ..request(100) });
         record.confirm(Slot { ticket: ticket(1), own_certificate: Some(OWN), entries: None });
         record.to_bytes(scope).unwrap().len()
     };
     let one = Scope { credential: Some(OWN), ..scope() };
     let several = Scope { credential: Some(fingerprint(77)), ..scope() };
-    assert_eq!(len(&several, Suited::default()) - len(&one, Suited::default()), 32);
-    assert_eq!(len(&several, Suited { issuers: 2, chains: 3 }) - len(&several, Suited::default()), 4);
+    assert_eq!(len(&several, SuitableCredentials::default()) - len(&one, SuitableCredentials::default()), 32);
+    assert_eq!(
+        len(&several, SuitableCredentials { issuers: 2, chains: 3 }) - len(&several, SuitableCredentials::default()),
+        4
+    );
 }

@@ -48,11 +48,11 @@ pub(in crate::endpoint) enum AddressEvidence {
 }
 
 /// Where a ClientHello came from.
-struct HelloOrigin {
+pub(super) struct HelloOrigin {
     /// The IP address and port.
     address: Vec<u8>,
     id: AddressId,
-    may_spend: bool,
+    pub(super) may_spend: bool,
 }
 
 impl Hellos {
@@ -138,6 +138,9 @@ impl Hellos {
             chosen if !self.limits.require_cookie => return accept(AddressEvidence::Nothing, chosen),
             Ok(chosen) if self.spend_proof(&received.hello, origin) => {
                 return accept(AddressEvidence::SpentProof, Ok(chosen));
+            }
+            Ok(chosen) if self.first_contacts.admits(now.monotonic, &received.hello, origin) => {
+                return accept(AddressEvidence::Nothing, Ok(chosen));
             }
             Ok(chosen) => chosen,
             // What is wrong with it is told once.

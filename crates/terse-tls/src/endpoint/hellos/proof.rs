@@ -7,7 +7,7 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-use super::tickets::CacheTickets;
+use super::tickets::{CacheTickets, IdentityTickets};
 use crate::cache::AddressId;
 use crate::config::ServerConfig;
 use crate::endpoint::limits::EndpointLimits;
@@ -21,7 +21,7 @@ pub(super) trait AddressProof: Send + Sync {
 
 /// All kinds that a server takes, in the order in which they are tried.
 pub(super) fn kinds(config: &ServerConfig, limits: &EndpointLimits) -> Vec<Box<dyn AddressProof>> {
-    let kinds = [CacheTickets::new(config, limits).map(boxed)];
+    let kinds = [CacheTickets::new(config, limits).map(boxed), IdentityTickets::new(config, limits).map(boxed)];
     kinds.into_iter().flatten().collect()
 }
 

@@ -11,7 +11,8 @@ use super::proof::AddressProof;
 use crate::cache::{AddressId, CodePoints, ServerCache, first_tickets};
 use crate::config::ServerConfig;
 use crate::endpoint::limits::EndpointLimits;
-use crate::wire::ClientHello;
+use crate::identity_early_data::SecretTickets;
+use crate::wire::{ClientHello, EarlyData, IdentityShareClientHello};
 
 /// The tickets of a server's cache.
 pub(super) struct CacheTickets {
@@ -33,5 +34,26 @@ impl AddressProof for CacheTickets {
         // What is malformed is refused once its address is known.
         let mut tickets = first_tickets(self.cache.schemes, hello.extensions, self.code_points);
         tickets.any(|ticket| self.limits.spend_ticket(&*self.cache.store, &ticket, address))
+    }
+}
+
+/// The ephemeral secret tickets of a server with identities (docs/identity-format.md, 8).
+pub(super) struct IdentityTickets(SecretTickets);
+
+impl IdentityTickets {
+    /// Returns `None` if there are none, or they prove nothing here.
+    pub(super) fn new(config: &ServerConfig, limits: &EndpointLimits) -> Option<Self> {
+        let tickets = config.identity.as_ref()?.tickets.clone();
+        tickets.filter(|_| limits.tickets_prove_addresses).map(Self)
+    }
+}
+
+impl AddressProof for IdentityTickets {
+    fn spend(&self, hello: &ClientHello<'_>, address: AddressId) -> bool {
+        // What is malformed is refused once its address is known.
+        let share = hello.extensions.get::<IdentityShareClientHello<'_>>();
+        let has_early_data = matches!(hello.extensions.get::<EarlyData>(), Ok(Some(_)));
+        let Ok(Some(share)) = share else { return false };
+        share.secret_ticket().filter(|_| has_early_data).is_some_and(|ticket| self.0.spend(ticket, address))
     }
 }

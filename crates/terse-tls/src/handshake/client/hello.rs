@@ -12,10 +12,10 @@ use crate::handshake::certificate_types::CertificateTypes;
 use crate::handshake::{Output, stapling};
 use crate::schedule::Transcript;
 use crate::wire::{
-    self, CipherSuite, CipherSuites, ClientHello, ConnectionId, Cookie, EcPointFormats, Encode, EncodeError, Encoded,
-    ExtendedMasterSecret, ExtensionType, ExtensionsBuilder, HandshakeType, List, ProtocolName, ProtocolNameList,
-    ProtocolVersion, RecordSizeLimit, Rrc, ServerNameList, SessionTicket, SignatureAlgorithms, SignatureAlgorithmsCert,
-    SupportedGroups, SupportedVersions, Transport,
+    self, CipherSuite, CipherSuites, ClientHello, ConnectionId, Cookie, EarlyData, EcPointFormats, Encode, EncodeError,
+    Encoded, ExtendedMasterSecret, ExtensionType, ExtensionsBuilder, HandshakeType, List, ProtocolName,
+    ProtocolNameList, ProtocolVersion, RecordSizeLimit, Rrc, ServerNameList, SessionTicket, SignatureAlgorithms,
+    SignatureAlgorithmsCert, SupportedGroups, SupportedVersions, Transport,
 };
 
 /// The body of a ClientHello, whose binders are still to be filled in.
@@ -64,7 +64,12 @@ impl ExpectServerHello {
             OfferedAgreement::offer(self.agreement.as_ref(), &mut extensions)?;
         }
         match &self.identity {
-            Some(identity) => identity.offer(&mut extensions)?,
+            Some(identity) => {
+                identity.offer(&mut extensions)?;
+                if identity.early_data().is_some() {
+                    extensions.push(&EarlyData)?;
+                }
+            }
             None => self.psks.offer(&self.config, &mut extensions)?,
         }
         self.psks.offer_last(&mut extensions, output.now)?;

@@ -27,12 +27,14 @@ use crate::wire::{
 };
 
 mod agreement;
+mod early_data;
 mod hello;
 mod psk;
 
 use agreement::{Agreed, OfferedAgreement};
+pub(crate) use early_data::OfferedEarlyData;
 use psk::OfferedPsks;
-pub(crate) use psk::{OfferedEarlyData, PskSource, SelectedPsk};
+pub(crate) use psk::{PskSource, SelectedPsk};
 
 /// The state of a client that has sent its ClientHello.
 pub(crate) struct ExpectServerHello {
@@ -129,6 +131,11 @@ impl ExpectServerHello {
         let client_hello = hello.client_hello(None, output).map_err(|EncodeError| ApiMisuse::NameTooLong)?;
         let client_hello = hello.send_client_hello(client_hello, None, output)?;
         hello.psks.begin_early_data(&hello, &client_hello, output)?;
+        if let Some(secret) = hello.identity.as_mut().and_then(OfferedIdentity::take_early_secret)
+            && let Some(early_data) = hello.identity.as_ref().and_then(OfferedIdentity::early_data)
+        {
+            early_data.begin(&secret, &hello, &client_hello, output)?;
+        }
         hello.progress = Progress::First(Pending::new(&client_hello));
         Ok(Box::new(hello))
     }
@@ -143,6 +150,11 @@ impl ExpectServerHello {
     /// Returns whether the ClientHello offers groups: for certificates or pre-shared keys, or beside an identity.
     fn offers_groups(&self) -> bool {
         self.identity.as_ref().is_none_or(|identity| identity.is_hybrid() || self.config.trusts_certificates())
+    }
+
+    /// Returns whether early data is offered.
+    fn has_early_data(&self) -> bool {
+        self.psks.has_early_data() || self.identity.as_ref().is_some_and(|identity| identity.early_data().is_some())
     }
 
     /// Handles ServerHello, HelloRetryRequest or HelloVerifyRequest.
@@ -197,7 +209,7 @@ impl ExpectServerHello {
         message: Message<'_>,
         output: &mut Output<'_>,
     ) -> Result<Handshake, Error> {
-        if self.psks.has_early_data() {
+        if self.has_early_data() {
             return Err(PeerIncompatible::NoEarlyData.into()); // RFC 9846, E.3
         }
         let Progress::First(client_hello) = self.progress else { return Err(message.unexpected()) };
@@ -292,6 +304,9 @@ impl ExpectServerHello {
             "the server wants another key share or a cookie: HelloRetryRequest"
         });
         self.psks.retry(suite, output);
+        if self.identity.as_mut().is_some_and(OfferedIdentity::abandon_early_data) {
+            OfferedEarlyData::abandon(output);
+        }
         output.link.compatibility_point()?;
         // The first ClientHello had room for everything but the peer's cookie and the key share that it wants.
         let client_hello = self.client_hello(cookie, output);
@@ -312,6 +327,7 @@ impl ExpectServerHello {
         output: &mut Output<'_>,
     ) -> Result<Handshake, Error> {
         hello.extensions.check_response(ExtensionMessage::ServerHello, &self.offered)?;
+        let early_data = self.has_early_data();
         let selected: Option<PreSharedKeyServerHello> = hello.extensions.get()?;
         let agreed = match (Agreed::read(self.agreement, &mut self.identity, hello.extensions)?, &selected) {
             (Some(agreed), _) => agreed,
@@ -325,7 +341,6 @@ impl ExpectServerHello {
             Progress::Retried(_, transcript) => (2, transcript),
         };
         transcript.add(message.bytes);
-        let early_data = self.psks.has_early_data();
         let psk = match selected {
             Some(PreSharedKeyServerHello(index)) => Some(self.psks.select(index, suite)?),
             None => {

@@ -1,26 +1,24 @@
-//! The pre-shared keys that a ClientHello offers, with their binders, and early data (RFC 9846, 4.3.9 to 4.3.11).
+//! The pre-shared keys that a ClientHello offers, with their binders (RFC 9846, 4.3.9 and 4.3.11).
 //!
 //! What must always hold: `pre_shared_key` is the last extension; the session, if there is one, is the first key; early
 //! data is only sent with the first key, and only in the first flight.
 
-use alloc::boxed::Box;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use super::ExpectServerHello;
+use super::{ExpectServerHello, OfferedEarlyData};
 use crate::config::ClientConfig;
 use crate::crypto::Tls13Suite;
 use crate::error::{Error, PeerMisbehaved};
 use crate::handshake::Output;
-use crate::resume::{PskHash, SessionKind, StoredSession};
+use crate::resume::{PskHash, StoredSession};
+use crate::schedule::Transcript;
 use crate::schedule::tls13::EarlySecret;
 use crate::schedule::tls13::PskKind;
-use crate::schedule::{EpochKeys, Transcript};
-use crate::summary::EarlyDataStatus;
 use crate::time::Now;
 use crate::wire::{
-    CipherSuite, EarlyData, EncodeError, ExtensionsBuilder, HandshakeType, List, PreSharedKeyClientHello,
-    ProtocolVersion, PskBinder, PskIdentity, PskKeyExchangeMode, PskKeyExchangeModes, Transport,
+    EarlyData, EncodeError, ExtensionsBuilder, HandshakeType, List, PreSharedKeyClientHello, ProtocolVersion,
+    PskBinder, PskIdentity, PskKeyExchangeMode, PskKeyExchangeModes, Transport,
 };
 
 /// The pre-shared keys that a ClientHello offers, in this order.
@@ -41,15 +39,6 @@ pub(crate) enum PskSource {
     Session(StoredSession),
     /// The identity of an external key.
     External(Vec<u8>),
-}
-
-/// The offered early data, and the values that it depends on (RFC 9846, 4.3.10). It is protected with keys of the first
-/// pre-shared key.
-pub(crate) struct OfferedEarlyData {
-    suite: &'static Tls13Suite,
-    application_protocol: Option<Box<[u8]>>,
-    max_size: u32,
-    record_limit: u16,
 }
 
 /// The key that the server selected.
@@ -75,7 +64,7 @@ impl OfferedPsks {
         if let Some(session) = session
             && let Some(suite) = common.provider.tls13_suite(session.suite)
         {
-            offered.early_data = OfferedEarlyData::new(config, &session, suite);
+            offered.early_data = OfferedEarlyData::of_session(config, &session, suite);
             offered.psks.push(OfferedPsk {
                 kind: PskKind::Resumption,
                 identity: session.ticket.to_vec(),
@@ -162,15 +151,7 @@ impl OfferedPsks {
         output: &mut Output<'_>,
     ) -> Result<(), Error> {
         let (Some(early_data), Some(psk)) = (&self.early_data, self.psks.first()) else { return Ok(()) };
-        let transcript = Transcript::new13(early_data.suite.hash, output.link.transport());
-        let messages = transcript.current_with(client_hello);
-        let secret = psk.early_secret.client_traffic(early_data.suite, &messages)?;
-        hello.config.common.log_secret("CLIENT_EARLY_TRAFFIC_SECRET", &hello.random, secret.expose());
-        output.link.compatibility_point()?; // RFC 9846, E.4
-        output.link.limits().limit_protected(early_data.record_limit.into());
-        output.link.new_keys(&EpochKeys::Tls13(secret))?;
-        output.agreed.early_data = early_data.max_size;
-        Ok(())
+        early_data.begin(&psk.early_secret, hello, client_hello, output)
     }
 
     /// Returns whether early data was offered.
@@ -182,10 +163,7 @@ impl OfferedPsks {
     /// 4.2.4).
     pub(super) fn retry(&mut self, suite: &Tls13Suite, output: &mut Output<'_>) {
         if self.early_data.take().is_some() {
-            output.link.abandon_early_data();
-            output.link.limits().limit_protected(usize::MAX); // this handshake negotiates its own limit
-            output.agreed.early_data = 0;
-            output.summary.early_data = EarlyDataStatus::Rejected;
+            OfferedEarlyData::abandon(output);
         }
         self.psks.retain(|psk| PskHash::of(psk.early_secret.hash()) == PskHash::of(suite.hash));
     }
@@ -216,24 +194,5 @@ impl OfferedPsk {
             PskSource::External(_) => 0,
         };
         PskIdentity { identity: &self.identity, obfuscated_ticket_age }
-    }
-}
-
-impl OfferedEarlyData {
-    /// Returns the early data to offer, if the application wants it, the server has promised it, and the configuration
-    /// still has the session's application protocol.
-    fn new(config: &ClientConfig, session: &StoredSession, suite: &'static Tls13Suite) -> Option<Self> {
-        let SessionKind::Tls13 { max_early_data_size, record_limit, .. } = session.kind else { return None };
-        let wanted = config.resumption.as_ref().is_some_and(|resumption| resumption.early_data);
-        let application_protocol = session.origin.application_protocol.clone();
-        let offers = |protocol| config.common.alpn_protocols.iter().any(|ours| ours == protocol);
-        let is_offered = application_protocol.as_deref().is_none_or(offers);
-        let possible = wanted && max_early_data_size > 0 && record_limit > 0 && is_offered;
-        possible.then_some(Self { suite, application_protocol, max_size: max_early_data_size, record_limit })
-    }
-
-    /// Returns whether a server that has selected this `suite` and `application_protocol` may accept the early data.
-    pub(crate) fn belongs_to(&self, suite: CipherSuite, application_protocol: Option<&[u8]>) -> bool {
-        self.suite.id == suite && self.application_protocol.as_deref() == application_protocol
     }
 }

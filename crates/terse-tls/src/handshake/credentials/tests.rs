@@ -36,10 +36,10 @@ fn credentials(only_for_named: [bool; 4]) -> Vec<Credential> {
 }
 
 /// Returns the index of the selected credential, if those in `fit` fit.
-fn chosen(only_for_named: [bool; 4], suited: Suited, fit: [bool; 4]) -> Option<usize> {
+fn chosen(only_for_named: [bool; 4], suitable: SuitableCredentials, fit: [bool; 4]) -> Option<usize> {
     let credentials = credentials(only_for_named);
     let place = |own: &Credential| credentials.iter().position(|other| core::ptr::eq(own, other)).unwrap();
-    suited.choose(&credentials, |own| Some(place(own)).filter(|place| fit[*place])).map(|(_, place)| place)
+    suitable.choose(&credentials, |own| Some(place(own)).filter(|place| fit[*place])).map(|(_, place)| place)
 }
 
 #[test]
@@ -54,24 +54,28 @@ fn issuers_count_for_more_than_chains_and_chains_for_more_than_the_order() {
         (0b1010, 0b1100, 3),
         (0b1111, 0b1111, 0),
     ] {
-        assert_eq!(chosen([false; 4], Suited { issuers, chains }, all), Some(first), "{issuers:b} {chains:b}");
+        assert_eq!(
+            chosen([false; 4], SuitableCredentials { issuers, chains }, all),
+            Some(first),
+            "{issuers:b} {chains:b}"
+        );
     }
 }
 
 #[test]
 fn what_does_not_fit_is_not_chosen() {
-    let suited = Suited { issuers: 0b0001, chains: 0b0011 };
-    assert_eq!(chosen([false; 4], suited, [false, true, true, true]), Some(1));
-    assert_eq!(chosen([false; 4], suited, [false, false, true, true]), Some(2));
-    assert_eq!(chosen([false; 4], suited, [false; 4]), None);
+    let suitable = SuitableCredentials { issuers: 0b0001, chains: 0b0011 };
+    assert_eq!(chosen([false; 4], suitable, [false, true, true, true]), Some(1));
+    assert_eq!(chosen([false; 4], suitable, [false, false, true, true]), Some(2));
+    assert_eq!(chosen([false; 4], suitable, [false; 4]), None);
 }
 
 #[test]
 fn what_is_for_those_that_name_its_issuer_is_for_nobody_else() {
     let (only, all) = ([true, true, false, false], [true; 4]);
-    assert_eq!(chosen(only, Suited::default(), all), Some(2));
-    assert_eq!(chosen(only, Suited { issuers: 0b0010, chains: 0 }, all), Some(1));
-    assert_eq!(chosen(only, Suited { issuers: 0b0010, chains: 0 }, [true, false, true, true]), Some(2));
-    assert_eq!(chosen([true; 4], Suited::default(), all), None);
-    assert_eq!(chosen([true; 4], Suited { issuers: 0, chains: 0b1111 }, all), None);
+    assert_eq!(chosen(only, SuitableCredentials::default(), all), Some(2));
+    assert_eq!(chosen(only, SuitableCredentials { issuers: 0b0010, chains: 0 }, all), Some(1));
+    assert_eq!(chosen(only, SuitableCredentials { issuers: 0b0010, chains: 0 }, [true, false, true, true]), Some(2));
+    assert_eq!(chosen([true; 4], SuitableCredentials::default(), all), None);
+    assert_eq!(chosen([true; 4], SuitableCredentials { issuers: 0, chains: 0b1111 }, all), None);
 }

@@ -3,15 +3,23 @@
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
+use super::early_data::EarlyTerms;
 use super::{PublicValues, report, split_key_exchange};
 use crate::config::{ClientConfig, ClientIdentity, ServerAddress, check_epoch};
-use crate::crypto::{EphemeralKey, IdentityPeer, IdentityRole, Rng, SharedSecret};
+use crate::crypto::{EphemeralKey, IdentityPeer, IdentityRole, Rng, SharedSecret, StaticTerms};
 use crate::error::{Error, IdentityRefused};
 use crate::handshake::Output;
-use crate::identity::{Authority, Identity, KnownPeers};
+use crate::handshake::client::OfferedEarlyData;
+use crate::identity::{Authority, Identity, KnownPeers, SecretTicket};
 use crate::proof::FinishedProof;
+use crate::resume::{MAX_LIFETIME, seconds};
+use crate::schedule::tls13::EarlySecret;
+use crate::summary::EarlyDataProtection;
 use crate::time::Now;
-use crate::wire::{EncodeError, ExtensionsBuilder, IdentityShareClientHello, IdentityShareServerHello};
+use crate::wire::{
+    EncodeError, ExtensionsBuilder, IdentityShareClientHello, IdentityShareNewSessionTicket, IdentityShareServerHello,
+    MaxEarlyDataSize, NewSessionTicket, Transport,
+};
 
 /// The identity that a client offers, and the one that it expects.
 pub(crate) struct OfferedIdentity {
@@ -23,6 +31,21 @@ pub(crate) struct OfferedIdentity {
     /// Whether the ClientHello has the public part of the client's key.
     sends_own: bool,
     time_unchecked: bool,
+    /// The field `ticket` and its flag, which a second ClientHello repeats.
+    ticket: OfferedTicket,
+    early_data: Option<OfferedEarlyData>,
+    /// The secret of early data, until its keys are installed.
+    early_secret: Option<EarlySecret>,
+    /// The terms that early data has needed, with the held public part.
+    known: Option<StaticTerms>,
+}
+
+/// What a ClientHello says about early data.
+enum OfferedTicket {
+    None,
+    Secret(Vec<u8>),
+    /// The time at first contact.
+    FirstContact([u8; 4]),
 }
 
 /// The result of a key agreement. The server has not proven yet that it has the key of its identity.
@@ -32,7 +55,24 @@ pub(crate) struct AgreedIdentity {
     /// The public part of the server's key.
     public_part: Vec<u8>,
     time_unchecked: bool,
+    pub(crate) early_data: Option<OfferedEarlyData>,
 }
+
+/// What keeps the tickets of a server.
+pub(crate) struct SecretTickets {
+    known_peers: Arc<KnownPeers>,
+    authority: Authority,
+    server: Identity,
+    /// The length of the ephemeral key in a ticket.
+    ephemeral_len: usize,
+    record_limit: u16,
+}
+
+/// The longest ticket that is kept, in bytes: several times as long as those of this implementation.
+const MAX_TICKET_LEN: usize = 512;
+
+/// The longest content of a record with its type, which a server takes unless it has said something else.
+const MAX_INNER: u16 = 0x4001;
 
 /// A server that uses certificates although the client has offered an identity.
 pub(crate) struct DeclinedIdentity {
@@ -72,13 +112,95 @@ impl OfferedIdentity {
         let (held, sends_own) = if algorithm.public_part_len() == 0 {
             (None, false)
         } else {
-            {
-                let known = identity.known_peers.begin(authority, &server, identity.key.public_part());
-                (known.public_part, known.sends_own)
-            }
+            let known = identity.known_peers.begin(authority, &server, identity.key.public_part());
+            (known.public_part, known.sends_own)
         };
         let ephemeral = identity.key.ephemeral(rng)?;
-        Ok(Some(Self { config: identity.clone(), server, ephemeral, held, sends_own, time_unchecked }))
+        let mut offered = Self {
+            config: identity.clone(),
+            server,
+            ephemeral,
+            held,
+            sends_own,
+            time_unchecked,
+            ticket: OfferedTicket::None,
+            early_data: None,
+            early_secret: None,
+            known: None,
+        };
+        if identity.may_offer_early_data() {
+            offered.offer_early_data(config, now);
+        }
+        Ok(Some(offered))
+    }
+
+    /// Offers early data, if there is a ticket for it, or if it is allowed at first contact. If it is impossible, the
+    /// handshake goes on without it.
+    #[inline(never)]
+    fn offer_early_data(&mut self, config: &ClientConfig, now: Now) {
+        let key = &self.config.key;
+        let needs_public_part = key.parameters().algorithm().public_part_len() > 0;
+        let suite = config.offered_suites().next().and_then(|suite| config.common.provider.tls13_suite(suite));
+        let (Some(now), Some(suite)) = (seconds(now), suite) else { return };
+        if needs_public_part && self.held.is_none() {
+            return; // the server's key is not known
+        }
+        let public_part = self.held.as_deref().unwrap_or_default();
+        let (role, authority) = (IdentityRole::Client, key.parameters().authority());
+        let own = IdentityPeer {
+            identity: key.identity(),
+            public_part: key.public_part(),
+            ephemeral: self.ephemeral.public(),
+        };
+        let peer = |ephemeral| IdentityPeer { identity: &self.server, public_part, ephemeral };
+        let values = |ephemeral| PublicValues { parameters: key.parameters(), client: own, server: peer(ephemeral) };
+        let transport = config.common.transport();
+        let take = || {
+            let is_datagram = transport == Transport::Datagram;
+            self.config.known_peers.take_ticket(authority, &self.server, is_datagram, now)
+        };
+        let ticket = self.config.early_data.then(take).flatten();
+        let ticket =
+            ticket.filter(|ticket| config.common.offers_application_protocol(ticket.application_protocol.as_deref()));
+        if let Some(ticket) = ticket {
+            let Ok(terms) = key.terms(role, &self.ephemeral, peer(&ticket.key_exchange), None) else { return };
+            let secret = values(&ticket.key_exchange).early_secret(&EarlyTerms::Ticket(&terms), suite, transport);
+            let protection = EarlyDataProtection::Ticket;
+            let SecretTicket { ticket, application_protocol, max_size, record_limit, .. } = ticket;
+            self.early_data =
+                Some(OfferedEarlyData { suite, application_protocol, max_size, record_limit, protection });
+            self.early_secret = Some(secret);
+            self.known = Some(terms.into_static());
+            self.ticket = OfferedTicket::Secret(ticket);
+        } else if self.config.first_contact > 0 {
+            let Ok(known) = key.static_terms(role, Some(&self.ephemeral), peer(&[])) else { return };
+            let secret = values(&[]).early_secret(&EarlyTerms::FirstContact(&known), suite, transport);
+            self.early_data = Some(OfferedEarlyData {
+                suite,
+                application_protocol: config.common.alpn_protocols.first().map(|name| name.as_slice().into()),
+                max_size: self.config.first_contact,
+                record_limit: MAX_INNER,
+                protection: EarlyDataProtection::FirstContact,
+            });
+            self.early_secret = Some(secret);
+            self.known = Some(known);
+            self.ticket = OfferedTicket::FirstContact((now as u32).to_be_bytes()); // as on the wire, which wraps in 2106
+        }
+    }
+
+    /// Returns the early data that is offered.
+    pub(crate) const fn early_data(&self) -> Option<&OfferedEarlyData> {
+        self.early_data.as_ref()
+    }
+
+    /// Returns the secret of the early data once, for its keys.
+    pub(crate) const fn take_early_secret(&mut self) -> Option<EarlySecret> {
+        self.early_secret.take()
+    }
+
+    /// Handles a HelloRetryRequest, after which there is no early data. Returns whether there was any.
+    pub(crate) fn abandon_early_data(&mut self) -> bool {
+        self.early_data.take().is_some()
     }
 
     /// Returns whether a key share of the preferred group is sent beside the identity.
@@ -95,7 +217,18 @@ impl OfferedIdentity {
     pub(crate) fn offer(&self, extensions: &mut ExtensionsBuilder) -> Result<(), EncodeError> {
         let key = &self.config.key;
         let parameters = key.parameters();
-        let flags = if self.held.is_some() { IdentityShareClientHello::HOLDS_PUBLIC_PART } else { 0 };
+        let mut flags = if self.held.is_some() { IdentityShareClientHello::HOLDS_PUBLIC_PART } else { 0 };
+        if self.config.early_data {
+            flags |= IdentityShareClientHello::WANTS_TICKET;
+        }
+        let ticket = match &self.ticket {
+            OfferedTicket::None => &[][..],
+            OfferedTicket::Secret(ticket) => ticket,
+            OfferedTicket::FirstContact(time) => {
+                flags |= IdentityShareClientHello::FIRST_CONTACT;
+                time
+            }
+        };
         let mut key_exchange = Vec::from(self.ephemeral.public());
         if self.sends_own {
             key_exchange.extend_from_slice(key.public_part());
@@ -105,7 +238,7 @@ impl OfferedIdentity {
             authority: parameters.authority(),
             identity: key.identity().encoded(),
             key_exchange: &key_exchange,
-            ticket: &[],
+            ticket,
         })
     }
 
@@ -121,7 +254,7 @@ impl OfferedIdentity {
         answer: &IdentityShareServerHello<'_>,
         hybrid: Option<&SharedSecret>,
     ) -> Result<(SharedSecret, AgreedIdentity), Error> {
-        let Self { config, server, ephemeral, held, time_unchecked, .. } = self;
+        let Self { config, server, ephemeral, held, time_unchecked, early_data, known, .. } = self;
         if !answer.identity.is_empty() && answer.identity != server.encoded() {
             return Err(IdentityRefused::OtherIdentity.into());
         }
@@ -129,6 +262,8 @@ impl OfferedIdentity {
         let algorithm = key.parameters().algorithm();
         let (server_ephemeral, sent) =
             split_key_exchange(algorithm, answer.key_exchange).ok_or(IdentityRefused::IllegalLength)?;
+        // Terms with a public part that turns out to be another one are of no use.
+        let known = known.filter(|_| sent.is_empty() || held.as_deref() == Some(sent));
         let public_part = match held {
             _ if !sent.is_empty() => sent.into(),
             Some(held) => held,
@@ -136,12 +271,12 @@ impl OfferedIdentity {
             None => Vec::new(),
         };
         let peer = IdentityPeer { identity: &server, public_part: &public_part, ephemeral: server_ephemeral };
-        let terms = key.terms(IdentityRole::Client, &ephemeral, peer)?;
+        let terms = key.terms(IdentityRole::Client, &ephemeral, peer, known)?;
         let own =
             IdentityPeer { identity: key.identity(), public_part: key.public_part(), ephemeral: ephemeral.public() };
         let values = PublicValues { parameters: key.parameters(), client: own, server: peer };
         let secret = values.secret(&terms, hybrid);
-        Ok((secret, AgreedIdentity { config, server, public_part, time_unchecked }))
+        Ok((secret, AgreedIdentity { config, server, public_part, time_unchecked, early_data }))
     }
 
     /// Returns what is to be kept if the server uses certificates.
@@ -154,11 +289,50 @@ impl OfferedIdentity {
 impl AgreedIdentity {
     /// Reports the server, and keeps the public part of its key, after its Finished was verified.
     pub(crate) fn prove(&self, proof: &FinishedProof, output: &mut Output<'_>) {
-        let Self { config, server, public_part, time_unchecked } = self;
+        let Self { config, server, public_part, time_unchecked, .. } = self;
         let parameters = config.key.parameters();
         let authority = parameters.authority();
         config.known_peers.confirm(proof, authority, server, public_part, config.key.public_part());
         report(authority, server, parameters.algorithm(), *time_unchecked, output);
+    }
+}
+
+impl AgreedIdentity {
+    /// Returns what keeps the server's ephemeral secret tickets, if they are wanted.
+    pub(crate) fn tickets(&self, output: &mut Output<'_>) -> Option<SecretTickets> {
+        let Self { config, server, .. } = self;
+        let record_limit = u16::try_from(output.link.limits().of(true)).unwrap_or(u16::MAX);
+        config.early_data.then(|| SecretTickets {
+            known_peers: config.known_peers.clone(),
+            authority: config.key.parameters().authority(),
+            server: server.clone(),
+            ephemeral_len: config.key.parameters().algorithm().ephemeral_len(),
+            record_limit,
+        })
+    }
+}
+
+impl SecretTickets {
+    /// Keeps a ticket. One that is no ephemeral secret ticket is ignored.
+    pub(crate) fn receive(&self, new: &NewSessionTicket<'_>, output: &Output<'_>) -> Result<(), Error> {
+        let share: Option<IdentityShareNewSessionTicket<'_>> = new.extensions.get()?;
+        let max_size = new.extensions.get()?.map_or(0, |MaxEarlyDataSize(size)| size);
+        let (Some(share), Some(now)) = (share, seconds(output.now)) else { return Ok(()) };
+        if share.key_exchange.len() != self.ephemeral_len || max_size == 0 || new.ticket.len() > MAX_TICKET_LEN {
+            output.note("an ephemeral secret ticket that cannot be used: not kept");
+            return Ok(());
+        }
+        let ticket = SecretTicket {
+            ticket: new.ticket.into(),
+            key_exchange: share.key_exchange.into(),
+            is_datagram: output.link.transport() == Transport::Datagram,
+            application_protocol: output.agreed.application_protocol.as_deref().map(Into::into),
+            max_size,
+            record_limit: self.record_limit,
+            expires: now.saturating_add(u64::from(new.ticket_lifetime.min(MAX_LIFETIME))),
+        };
+        self.known_peers.keep_ticket(self.authority, &self.server, ticket);
+        Ok(())
     }
 }
 

@@ -23,6 +23,7 @@ use crate::identity::{Authority, Identity, IdentityAlgorithm, IdentityParameters
 use crate::summary::{AuthenticatedBy, IdentityBasedPeer, Mode};
 
 pub(crate) mod client;
+pub(crate) mod early_data;
 pub(crate) mod server;
 
 /// The public values of a key agreement.
@@ -35,29 +36,31 @@ struct PublicValues<'a> {
 impl PublicValues<'_> {
     /// Returns the input of the key schedule in the place of the (EC)DHE shared secret (docs/identity-format.md, 7).
     fn secret(&self, terms: &IdentityTerms, hybrid: Option<&SharedSecret>) -> SharedSecret {
+        let tail = self.tail();
+        let IdentityTerms { k0, k1, k2, k3 } = terms;
+        let parts: [&[u8]; 6] =
+            [k3.as_ref(), hybrid.map_or(&[], |secret| secret.as_ref()), k1.as_ref(), k2.as_ref(), k0.as_ref(), &tail];
+        // With room for all, nothing is moved, and so no copy stays behind.
+        let mut secret = Zeroizing::new(Vec::with_capacity(parts.iter().map(|part| part.len()).sum()));
+        parts.iter().for_each(|part| secret.extend_from_slice(part));
+        SharedSecret::new(core::mem::take(&mut *secret))
+    }
+
+    /// Returns the public values in the encoding that is hashed after the terms.
+    fn tail(&self) -> Vec<u8> {
         let Self { parameters, client, server } = self;
         let epoch = parameters.epoch();
         let (id_c, id_s) = (client.identity.hashed(epoch), server.identity.hashed(epoch));
-        let parameters = parameters.hash();
-        let IdentityTerms { k0, k1, k2, k3 } = terms;
-        let parts: [&[u8]; 12] = [
-            k3.as_ref(),
-            hybrid.map_or(&[], |secret| secret.as_ref()),
-            k1.as_ref(),
-            k2.as_ref(),
-            k0.as_ref(),
-            &parameters,
+        [
+            &parameters.hash()[..],
             &id_c,
             &id_s,
             client.ephemeral,
             server.ephemeral,
             client.public_part,
             server.public_part,
-        ];
-        // With room for all, nothing is moved, and so no copy stays behind.
-        let mut secret = Zeroizing::new(Vec::with_capacity(parts.iter().map(|part| part.len()).sum()));
-        parts.iter().for_each(|part| secret.extend_from_slice(part));
-        SharedSecret::new(core::mem::take(&mut *secret))
+        ]
+        .concat()
     }
 }
 

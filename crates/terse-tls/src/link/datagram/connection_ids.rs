@@ -48,14 +48,14 @@ impl OwnIds {
     }
 
     /// Returns the index of an ID; `None` if it is not one of this side's.
-    pub(super) fn place(&self, id: &[u8]) -> Option<usize> {
+    pub(super) fn index_of(&self, id: &[u8]) -> Option<usize> {
         self.ids.iter().position(|own| **own == *id)
     }
 
-    /// Notes that an authentic record had the ID at `place`.
-    pub(super) fn used(&mut self, place: usize) {
-        if place > self.in_use {
-            self.in_use = place;
+    /// Notes that an authentic record had the ID at `index`.
+    pub(super) fn used(&mut self, index: usize) {
+        if index > self.in_use {
+            self.in_use = index;
             self.changes = self.changes.saturating_add(1);
             self.requests = 0;
         }

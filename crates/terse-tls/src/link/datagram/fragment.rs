@@ -127,7 +127,7 @@ impl Reassembler {
         if ahead > MAX_AHEAD {
             return Inserted::Dropped(DropCause::TooFarAhead);
         }
-        match self.place(header, body) {
+        match self.insert_fragment(header, body) {
             Ok(()) => Inserted::Accepted,
             Err(cause) => Inserted::Dropped(cause),
         }
@@ -211,7 +211,7 @@ impl Reassembler {
         self.partial.capacity() * size_of::<Partial>() + self.partial.iter().map(heap).sum::<usize>()
     }
 
-    fn place(&mut self, header: FragmentHeader, body: &[u8]) -> Result<(), DropCause> {
+    fn insert_fragment(&mut self, header: FragmentHeader, body: &[u8]) -> Result<(), DropCause> {
         let budget = self.budget(header.message_seq);
         let known = self.partial.iter_mut().find(|partial| partial.header.message_seq == header.message_seq);
         if let Some(partial) = known {

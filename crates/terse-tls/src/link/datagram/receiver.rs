@@ -125,7 +125,7 @@ impl Receiver {
         };
         let number = epoch.epoch();
         let due = self.expects_cid && self.own_ids.id_len() > 0 && number != EARLY_DATA;
-        let id = header.cid(record).filter(|_| self.expects_cid).and_then(|id| self.own_ids.place(id));
+        let id = header.cid(record).filter(|_| self.expects_cid).and_then(|id| self.own_ids.index_of(id));
         let has_other = id.is_none() && (due || header.cid(record).is_some());
         if self.defences.refuse_connection_id(has_other) {
             return Ok(self.dropped.count(|dropped| &mut dropped.connection_id)); // RFC 9147, 9
@@ -192,7 +192,7 @@ impl Receiver {
         let is_protected = self.epochs.in_force().is_protected();
         let has_cid = header.content_type == ContentType::TLS12_CID;
         let due = self.expects_cid && is_protected && self.own_ids.id_len() > 0;
-        let has_other = has_cid != due || (due && self.own_ids.place(header.cid(record)).is_none());
+        let has_other = has_cid != due || (due && self.own_ids.index_of(header.cid(record)).is_none());
         if self.defences.refuse_connection_id(has_other) {
             return Ok(self.dropped.count(|dropped| &mut dropped.connection_id)); // RFC 9146, 3
         }

@@ -310,7 +310,7 @@ fn known_extensions_stand_where_the_table_says() {
         (0xff01, &[CH, SH12]),
         (0xff42, &[CH, EE, SH12]),
         (0xff44, &[CH, EE, SH12]),
-        (0xff49, &[CH, SH, HRR]),
+        (0xff49, &[CH, SH, HRR, NST]),
     ];
     // These have names for error messages, but are unknown.
     let named = [2, 3, 4, 14, 15, 17, 21, 22, 27, 34, 57, 58, 0xfe0d].map(ExtensionType);

@@ -1,4 +1,4 @@
-//! Tests of `identity_share` in its three messages.
+//! Tests of `identity_share` in its four messages.
 
 use super::*;
 use crate::identity::Authority;
@@ -24,6 +24,12 @@ codec_test!(identity_share_hello_retry_request: IdentityShareHelloRetryRequest, 
     IdentityShareHelloRetryRequest
 });
 
+codec_test!(
+    identity_share_new_session_ticket: IdentityShareNewSessionTicket<'_>,
+    bytes(0..256),
+    |model| IdentityShareNewSessionTicket { key_exchange: model }
+);
+
 /// How long a share in a ClientHello is without its ticket.
 fn without_ticket(bytes: &[u8]) -> usize {
     let identity_len = usize::from(bytes[9]);
@@ -47,6 +53,16 @@ fn shares_have_the_form_of_the_document() {
     let share = IdentityShareClientHello { algorithm: 0x72, ticket: &[7], ..share };
     assert_eq!(share.to_vec().unwrap()[1..], [&bytes[1..], &[0, 1, 7]].concat());
     assert_eq!((share.code(), share.holds_public_part()), (2, false));
+    assert_eq!((share.wants_ticket(), share.first_contact(), share.secret_ticket()), (true, None, None));
+    let share = IdentityShareClientHello { ticket: &[1, 2, 3, 4], ..share };
+    assert_eq!((share.first_contact(), share.secret_ticket()), (Some(0x0102_0304), None));
+    let share = IdentityShareClientHello { algorithm: 0x82, ..share };
+    assert_eq!(
+        (share.wants_ticket(), share.first_contact(), share.secret_ticket()),
+        (false, None, Some(&[1, 2, 3, 4][..]))
+    );
+    let ticket = IdentityShareNewSessionTicket { key_exchange: &[9, 9] };
+    assert_eq!(ticket.to_vec().unwrap(), [2, 9, 9]);
     let answer = IdentityShareServerHello { identity: &[], key_exchange: &[9, 9] };
     assert_eq!(answer.to_vec().unwrap(), [0, 2, 9, 9]);
     assert_eq!(IdentityShareHelloRetryRequest.to_vec().unwrap(), []);
@@ -63,4 +79,6 @@ fn shares_with_other_lengths_are_decode_errors() {
     assert_eq!(error::<IdentityShareClientHello<'_>>(&with(&[2, 1, 1, 1, 9, 0, 1, 7, 0])), TrailingData);
     assert_eq!(error::<IdentityShareServerHello<'_>>(&[0, 1, 9, 0]), TrailingData);
     assert_eq!(error::<IdentityShareHelloRetryRequest>(&[0]), TrailingData);
+    assert_eq!(error::<IdentityShareNewSessionTicket<'_>>(&[1, 9, 0]), TrailingData);
+    assert_eq!(error::<IdentityShareNewSessionTicket<'_>>(&[2, 9]), Truncated);
 }

@@ -115,7 +115,7 @@ impl ExpectServerHelloDone {
             Request {
                 signature_algorithms: schemes.iter().filter(accepts).collect(),
                 asks_status: false, // a client of TLS 1.2 cannot answer
-                suited: credentials::suited(common, credentials, authorities, schemes),
+                suitable: credentials::suitable(common, credentials, authorities, schemes),
                 fingerprint: has_cache.then(|| Fingerprint::of_body(message.kind, message.body)),
                 length: u16::try_from(message.bytes.len()).unwrap_or(u16::MAX),
             }

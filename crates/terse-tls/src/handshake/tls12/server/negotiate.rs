@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 
 use crate::cert::Credential;
-use crate::cert::Suited;
+use crate::cert::SuitableCredentials;
 use crate::config::ServerConfig;
 use crate::crypto::{Group, Tls12KeyExchange, Tls12Suite};
 use crate::error::{Error, PeerIncompatible, PeerMisbehaved};
@@ -109,12 +109,12 @@ impl<'a> Offer<'a> {
     }
 
     /// Returns how the server's credentials suit the client's certificate authorities and signature schemes for chains.
-    fn suited(&self, config: &ServerConfig) -> Suited {
+    fn suitable(&self, config: &ServerConfig) -> SuitableCredentials {
         let authorities = self.certificate_authorities.as_ref().map(|CertificateAuthorities(names)| *names);
         let of_handshake = self.signature_algorithms.as_ref().map(|SignatureAlgorithms(schemes)| schemes);
         let of_chains = self.signature_algorithms_cert.as_ref().map(|SignatureAlgorithmsCert(schemes)| schemes);
         let schemes = of_chains.or(of_handshake).unwrap_or(&List::Items(&[]));
-        credentials::suited(&config.common, &config.credentials, authorities, schemes)
+        credentials::suitable(&config.common, &config.credentials, authorities, schemes)
     }
 }
 
@@ -158,7 +158,7 @@ fn select_suite(
     has_group: bool,
 ) -> Result<(&'static Tls12Suite, Option<Signed>), Error> {
     let mut reason = PeerIncompatible::NoCommonCipherSuite;
-    let (suited, takes) = (offer.suited(config), client_takes(offer.hello.extensions)?);
+    let (suitable, takes) = (offer.suitable(config), client_takes(offer.hello.extensions)?);
     for id in config.common.suites.iter().filter(|id| offer.offers(**id)) {
         let Some(suite) = config.common.provider.tls12_suite(*id) else { continue };
         match suite.key_exchange {
@@ -171,7 +171,7 @@ fn select_suite(
                 let fit = |credential: &Credential| {
                     signature::choose(credential, ProtocolVersion::TLS_1_2, accepts).filter(|_| takes(credential))
                 };
-                reason = match suited.choose(&config.credentials, fit) {
+                reason = match suitable.choose(&config.credentials, fit) {
                     Some((credential, scheme)) => return Ok((suite, Some((credential.clone(), scheme)))),
                     // An error about the issuer is kept, since it is more specific than those of other suites.
                     None if reason == PeerIncompatible::NoCommonAuthority => reason,

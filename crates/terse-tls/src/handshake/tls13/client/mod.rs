@@ -137,8 +137,9 @@ impl State {
             Some(SelectedProof::Psk(SelectedPsk { early_secret, early_data, source })) => {
                 (early_secret, Some(Selected { early_data, proof: Proof::Psk(source) }))
             }
-            Some(SelectedProof::Identity(identity)) => {
-                (without_psk(), Some(Selected { early_data: None, proof: Proof::Identity(identity) }))
+            Some(SelectedProof::Identity(mut identity)) => {
+                let early_data = identity.early_data.take();
+                (without_psk(), Some(Selected { early_data, proof: Proof::Identity(identity) }))
             }
         };
         let handshake = early_secret.handshake_secret(suite, shared_secret)?;
@@ -274,12 +275,12 @@ impl ExpectCertificate {
         let of_chains = request.extensions.get()?.map(|SignatureAlgorithmsCert(schemes)| schemes);
         let SentClientHello { config, .. } = &self.hello;
         let of_chains = of_chains.as_ref().unwrap_or(&schemes);
-        let suited = credentials::suited(&config.common, &config.credentials, authorities, of_chains);
+        let suitable = credentials::suitable(&config.common, &config.credentials, authorities, of_chains);
         let signature_algorithms = schemes.iter().collect();
         let asks_status = request.extensions.get::<StatusRequested>()?.is_some();
         let fingerprint = output.cache.as_ref().map(|_| Fingerprint::of_request(request));
         let length = u16::try_from(message.bytes.len()).unwrap_or(u16::MAX);
-        Ok(Request { signature_algorithms, asks_status, suited, fingerprint, length })
+        Ok(Request { signature_algorithms, asks_status, suitable, fingerprint, length })
     }
 
     /// Handles Certificate (RFC 9846, 4.5.1). If it is cached, it has one entry with the fingerprint in place of the

@@ -42,9 +42,10 @@ impl ExpectEncryptedExtensions {
         let offered = self.selected.as_ref().and_then(|selected| selected.early_data.as_ref());
         let suite = self.secrets.client.suite().id;
         let protocol = output.agreed.application_protocol.as_deref();
-        if !offered.is_some_and(|offered| offered.belongs_to(suite, protocol)) {
+        let Some(offered) = offered.filter(|offered| offered.belongs_to(suite, protocol)) else {
             return Err(PeerMisbehaved::IllegalEarlyData.into());
-        }
+        };
+        output.summary.early_data_protection = Some(offered.protection);
         output.summary.early_data = EarlyDataStatus::Accepted;
         output.summary.round_trips = 0;
         Ok(())

@@ -3,12 +3,22 @@
 use super::proof::Proof;
 use crate::error::Error;
 use crate::handshake::Output;
+use crate::handshake::identity::client::SecretTickets;
 use crate::resume::{NewSession, SessionKind, SessionOrigin, SessionSaver};
 use crate::schedule::tls13::ResumptionSecret;
 use crate::wire::{CipherSuite, MaxEarlyDataSize, NewSessionTicket};
 
+/// What a client does with tickets.
+#[allow(clippy::large_enum_variant)] // it is in a box
+pub(crate) enum Tickets {
+    /// They become sessions.
+    Sessions(SessionTickets),
+    /// They are ephemeral secret tickets, for the early data of the next connection.
+    Secret(SecretTickets),
+}
+
 /// The data that turns a ticket into a session.
-pub(crate) struct Tickets {
+pub(crate) struct SessionTickets {
     saver: SessionSaver,
     suite: CipherSuite,
     resumption: ResumptionSecret,
@@ -32,13 +42,25 @@ impl Tickets {
         proof: &Proof,
         output: &mut Output<'_>,
     ) -> Option<Self> {
+        if let Proof::Identity(identity) = proof {
+            return identity.tickets(output).map(Self::Secret);
+        }
         let saver = saver?;
         let origin = proof.origin_of_sessions(&saver, output)?;
         let record_limit = u16::try_from(output.link.limits().of(true)).unwrap_or(u16::MAX);
-        Some(Self { saver, suite, resumption, origin, record_limit, left: MAX_KEPT })
+        Some(Self::Sessions(SessionTickets { saver, suite, resumption, origin, record_limit, left: MAX_KEPT }))
     }
 
     pub(crate) fn receive(&mut self, ticket: &NewSessionTicket<'_>, output: &Output<'_>) -> Result<(), Error> {
+        match self {
+            Self::Sessions(sessions) => sessions.receive(ticket, output),
+            Self::Secret(tickets) => tickets.receive(ticket, output),
+        }
+    }
+}
+
+impl SessionTickets {
+    fn receive(&mut self, ticket: &NewSessionTicket<'_>, output: &Output<'_>) -> Result<(), Error> {
         let max_early_data_size = ticket.extensions.get()?.map_or(0, |MaxEarlyDataSize(size)| size);
         let Some(left) = self.left.checked_sub(1) else {
             output.note("a session ticket too many: not kept");

@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use super::Requested;
 use super::negotiate::Offer;
 use crate::config::ServerConfig;
-use crate::crypto::{Group, Rng, SharedSecret};
+use crate::crypto::{Group, Rng, SharedSecret, StaticTerms};
 use crate::error::{Error, IdentityRefused, PeerIncompatible, PeerMisbehaved};
 use crate::handshake::identity::server::{self, IdentityAgreement, IdentityAnswer};
 use crate::time::Now;
@@ -89,6 +89,14 @@ impl<'a> Agreement<'a> {
         }
     }
 
+    /// Returns the agreement with an identity, to decide on its early data.
+    pub(super) fn identity_mut(&mut self) -> Option<&mut IdentityAgreement> {
+        match self {
+            Self::KeyShare(_) => None,
+            Self::Identity(agreement, _) => Some(agreement),
+        }
+    }
+
     /// Returns what a HelloRetryRequest must request of the client.
     pub(super) fn retry(&self) -> Option<Requested> {
         match self {
@@ -98,8 +106,12 @@ impl<'a> Agreement<'a> {
         }
     }
 
-    /// Returns the server's shares and the shared secret.
-    pub(super) fn respond(&self, rng: &mut dyn Rng) -> Result<(ServerShares, SharedSecret), Error> {
+    /// Returns the server's shares and the shared secret. With an identity, the terms that early data has needed are `known`.
+    pub(super) fn respond(
+        &self,
+        rng: &mut dyn Rng,
+        known: Option<StaticTerms>,
+    ) -> Result<(ServerShares, SharedSecret), Error> {
         match self {
             Self::KeyShare(agreement) => {
                 let (key_share, secret) = agreement.respond(rng)?;
@@ -108,7 +120,7 @@ impl<'a> Agreement<'a> {
             Self::Identity(agreement, hybrid) => {
                 let hybrid = hybrid.as_ref().map(|hybrid| hybrid.respond(rng)).transpose()?;
                 let (key_share, hybrid) = hybrid.unzip();
-                let (identity, secret) = agreement.respond(rng, hybrid.as_ref())?;
+                let (identity, secret) = agreement.respond(rng, hybrid.as_ref(), known)?;
                 Ok((ServerShares { key_share, identity: Some(identity) }, secret))
             }
         }

@@ -6,6 +6,7 @@ use alloc::sync::Arc;
 use super::super::certificate::{self, Signer};
 use super::super::traffic::Traffic;
 use super::State;
+use super::early_data::ExpectedEarlyData;
 use super::tickets::Issuer;
 use crate::cache::{Committing, Fingerprint, NotSaved, PeerEntry, ServerSession};
 use crate::cert::{PeerRole, VerifiedPeer};
@@ -21,8 +22,8 @@ use crate::schedule::Transcript;
 use crate::schedule::tls13::{ExporterSecret, MainSecret, ResumptionSecret, TrafficSecret};
 use crate::summary::CachedObject;
 use crate::wire::{
-    Certificate, CertificateStatus, CertificateType, CertificateVerify, ContentType, EndOfEarlyData, ExtensionType,
-    Finished, HandshakeType, ProtocolVersion,
+    Certificate, CertificateStatus, CertificateType, CertificateVerify, EndOfEarlyData, ExtensionType, Finished,
+    HandshakeType, ProtocolVersion,
 };
 
 /// The data that all states after the server's flight share.
@@ -71,8 +72,7 @@ struct Client {
 pub(crate) struct ExpectFinished {
     pub(super) handshaking: Handshaking,
     pub(super) client: Option<ProvenPeer>,
-    /// How many bytes of early data the client may still send, if any.
-    pub(super) early_data: Option<u32>,
+    pub(super) early_data: Option<ExpectedEarlyData>,
 }
 
 /// The rest of the handshake, which follows when the cache has stored what the client has proven.
@@ -95,7 +95,7 @@ impl ExpectEndOfEarlyData {
     ) -> Result<Box<ExpectFinished>, Error> {
         let EndOfEarlyData = message.expect(HandshakeType::END_OF_EARLY_DATA)?;
         let mut finished = self.finished;
-        finished.early_data = None;
+        finished.early_data.as_mut().into_iter().for_each(ExpectedEarlyData::end);
         finished.handshaking.transcript.add(message.bytes);
         output.receive.keys = Some(EpochKeys::Tls13(finished.handshaking.client.clone()));
         Ok(Box::new(finished))
@@ -230,32 +230,38 @@ impl ExpectCertificateVerify {
 }
 
 impl ExpectFinished {
+    /// Returns whether early data has come.
+    pub(super) fn has_early_data(&self) -> bool {
+        self.early_data.as_ref().is_some_and(ExpectedEarlyData::has_come)
+    }
+
     /// Counts `len` bytes of early data.
     pub(super) fn early_data(&mut self, len: usize) -> Result<(), Error> {
-        let left = self.early_data.ok_or(PeerMisbehaved::UnexpectedRecord(ContentType::APPLICATION_DATA))?;
-        let left = u32::try_from(len).ok().and_then(|len| left.checked_sub(len));
-        self.early_data = Some(left.ok_or(PeerMisbehaved::TooMuchEarlyData)?);
-        Ok(())
+        self.early_data.as_mut().ok_or_else(super::early_data::unexpected)?.receive(len)
     }
 
     /// Handles Finished (RFC 9846, 4.5.3). The new ticket of the cache is committed here, before anything can be sent
     /// (docs/caching.md, 4.2).
     #[inline(never)]
     pub(super) fn finished(self: Box<Self>, message: Message<'_>, output: &mut Output<'_>) -> Result<Handshake, Error> {
-        let Self { handshaking, client: proven, .. } = *self;
+        let Self { handshaking, client: proven, early_data } = *self;
         let Handshaking { config, mut transcript, client, main, send, receive, exporter, cache, tickets, identity } =
             handshaking;
         let Finished(verify_data) = message.expect(HandshakeType::FINISHED)?;
         let proof = config.common.defences().finished(client.verify(verify_data, &transcript.current()))?;
         let peer = proven.as_ref().map(|proven| proven.peer.clone());
+        early_data.map_or(Ok(()), |mut early_data| early_data.take())?;
         learn_issuers(&config, &proof, peer.as_deref());
-        if let Some(identity) = identity {
+        if let Some(identity) = &identity {
             identity.prove(&proof, &config, output);
         }
         transcript.add(message.bytes);
         let resumption = main.resumption(&transcript.current())?;
         let sha256 = config.common.provider.sha256;
         let rest = Finish { config, peer, send, receive, exporter, resumption, tickets };
+        if let Some(identity) = identity {
+            identity.issue_ticket(&proof, &rest.config, output)?;
+        }
         if let Some(mut session) = cache
             && let Some(subject) = session.names(proven.as_ref().and_then(|proven| proven.fingerprint))
         {

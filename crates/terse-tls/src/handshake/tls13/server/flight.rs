@@ -8,19 +8,20 @@ use super::super::certificate::{self, Signer};
 use super::State;
 use super::agreement::ServerShares;
 use super::authenticate::{ExpectCertificate, ExpectEndOfEarlyData, ExpectFinished, Handshaking};
+use super::early_data::{AcceptedEarlyData, ExpectedEarlyData};
 use super::negotiate::{Negotiated, Offer, Proof};
 use super::tickets::Issuer;
 use crate::cache::{FallbackReason, Fingerprint, OwnObjects, OwnRequest, Selected, Selection, ServerSession};
 use crate::cert::Credential;
 use crate::config::ServerConfig;
-use crate::crypto::Signing;
+use crate::crypto::{Signing, StaticTerms};
 use crate::error::{Error, PeerIncompatible};
 use crate::handshake::identity::server::{ClaimedIdentity, IdentityAgreement};
 use crate::handshake::{Handshake, Output, SignatureRequest, negotiated, stapling};
 use crate::schedule::EpochKeys;
 use crate::schedule::Transcript;
 use crate::schedule::tls13::{EarlySecret, HandshakeSecret, TrafficSecret};
-use crate::summary::{CachedObject as Cached, EarlyDataStatus};
+use crate::summary::CachedObject as Cached;
 use crate::wire::{
     CachedCertificateRequest, Certificate, CertificateAuthorities, CertificateEntry, CertificateRequest,
     CertificateType, CertificateVerify, DistinguishedName, EarlyData, EncryptedExtensions, ExtensionsBuilder, Finished,
@@ -34,7 +35,7 @@ pub(super) fn send(
     config: Arc<ServerConfig>,
     offer: &Offer<'_>,
     mut negotiated: Negotiated<'_>,
-    early_data: bool,
+    early_data: Option<AcceptedEarlyData>,
     mut transcript: Transcript,
     output: &mut Output<'_>,
 ) -> Result<State, Error> {
@@ -43,7 +44,7 @@ pub(super) fn send(
     let (credential, scheme, certificates) = match negotiated.proof {
         Proof::Certificate(ref credential, scheme, types) => (credential.clone(), scheme, types),
         Proof::Psk(_) => return send_psk(config, offer, negotiated, early_data, transcript, output),
-        Proof::Identity => return send_identity(config, offer, &negotiated, transcript, output),
+        Proof::Identity => return send_identity(config, offer, &negotiated, early_data, transcript, output),
     };
     let request = certificates.client.map(|_| request_extensions(&config)).transpose()?;
     let request = request
@@ -70,7 +71,7 @@ pub(super) fn send(
 
     let early_secret = EarlySecret::new(suite.hash, output.link.transport().label_prefix(), None);
     let hello = HelloParameters { config: &config, offer, negotiated: &negotiated, selected_psk: None };
-    let secrets = hello.send(early_secret, &mut transcript, output)?;
+    let secrets = hello.send(early_secret, None, &mut transcript, output)?;
     hello.encrypted_extensions(&selected, false, &mut transcript, output)?;
     if let Some(request) = &request {
         certificate_request(&config, request, &selected, &mut transcript, output)?;
@@ -102,7 +103,7 @@ fn send_psk(
     config: Arc<ServerConfig>,
     offer: &Offer<'_>,
     negotiated: Negotiated<'_>,
-    early_data: bool,
+    early_data: Option<AcceptedEarlyData>,
     mut transcript: Transcript,
     output: &mut Output<'_>,
 ) -> Result<State, Error> {
@@ -111,25 +112,18 @@ fn send_psk(
     };
     psk.report(output);
     let lineage = psk.lineage();
-    let early_traffic = early_data.then(|| psk.early_secret.client_traffic(negotiated.suite, &transcript.current()));
-    let early_traffic = early_traffic.transpose()?;
     let selected_psk = Some(PreSharedKeyServerHello(psk.index));
     let hello = HelloParameters { config: &config, offer, negotiated: &negotiated, selected_psk };
-    let secrets = hello.send(psk.early_secret.clone(), &mut transcript, output)?;
-    if let Some(secret) = early_traffic {
-        config.common.log_secret("CLIENT_EARLY_TRAFFIC_SECRET", &offer.hello.random, secret.expose());
-        output.receive.early_data_keys = Some(EpochKeys::Tls13(secret));
-        output.summary.early_data = EarlyDataStatus::Accepted;
-        output.summary.round_trips = 0;
-    }
-    hello.encrypted_extensions(&Selected::default(), early_data, &mut transcript, output)?;
+    let secrets = hello.send(psk.early_secret.clone(), None, &mut transcript, output)?;
+    let early_data = early_data.map(|early_data| early_data.install(&config, offer, output));
+    hello.encrypted_extensions(&Selected::default(), early_data.is_some(), &mut transcript, output)?;
     let tickets = negotiated.binding.zip(lineage).filter(|_| offer.takes_psks);
     let flight = PartialFlight {
         client_random: offer.hello.random,
         asked: None,
         transcript,
         secrets,
-        early_data: config.early_data.filter(|_| early_data).map(|early_data| early_data.max_size),
+        early_data,
         cache: None,
         tickets: tickets.map(|(binding, lineage)| Issuer { binding, lineage: Some(lineage) }),
         identity: None,
@@ -144,20 +138,23 @@ fn send_identity(
     config: Arc<ServerConfig>,
     offer: &Offer<'_>,
     negotiated: &Negotiated<'_>,
+    mut early_data: Option<AcceptedEarlyData>,
     mut transcript: Transcript,
     output: &mut Output<'_>,
 ) -> Result<State, Error> {
     let claimed = negotiated.agreement.identity().map(IdentityAgreement::claimed);
     let early_secret = EarlySecret::new(negotiated.suite.hash, output.link.transport().label_prefix(), None);
     let hello = HelloParameters { config: &config, offer, negotiated, selected_psk: None };
-    let secrets = hello.send(early_secret, &mut transcript, output)?;
-    hello.encrypted_extensions(&Selected::default(), false, &mut transcript, output)?;
+    let known = early_data.as_mut().and_then(|early_data| early_data.known.take());
+    let secrets = hello.send(early_secret, known, &mut transcript, output)?;
+    let early_data = early_data.map(|early_data| early_data.install(&config, offer, output));
+    hello.encrypted_extensions(&Selected::default(), early_data.is_some(), &mut transcript, output)?;
     let flight = PartialFlight {
         client_random: offer.hello.random,
         asked: None,
         transcript,
         secrets,
-        early_data: None,
+        early_data,
         cache: None,
         tickets: None,
         identity: claimed.map(Box::new),
@@ -187,11 +184,12 @@ impl HelloParameters<'_> {
     fn send(
         &self,
         early_secret: EarlySecret,
+        known: Option<StaticTerms>,
         transcript: &mut Transcript,
         output: &mut Output<'_>,
     ) -> Result<Secrets, Error> {
         let Self { config, offer, negotiated, .. } = self;
-        let (shares, shared_secret) = negotiated.agreement.respond(output.rng)?;
+        let (shares, shared_secret) = negotiated.agreement.respond(output.rng, known)?;
         self.server_hello(&shares, transcript, output)?;
         let handshake = early_secret.handshake_secret(negotiated.suite, &shared_secret)?;
         let messages = transcript.current();
@@ -268,8 +266,7 @@ struct PartialFlight {
     asked: Option<CertificateType>,
     transcript: Transcript,
     secrets: Secrets,
-    /// How many bytes of early data the client may send.
-    early_data: Option<u32>,
+    early_data: Option<ExpectedEarlyData>,
     cache: Option<ServerSession>,
     tickets: Option<Issuer>,
     /// The identity that the client must prove.
@@ -323,9 +320,10 @@ impl PartialFlight {
         if let Some(client_type) = asked {
             return Ok(State::Certificate(Box::new(ExpectCertificate { handshaking, client_type })));
         }
+        let has_early_data = early_data.is_some();
         let finished = ExpectFinished { handshaking, client: None, early_data };
-        Ok(match (early_data, output.link.transport()) {
-            (Some(_), Transport::Stream) => State::EndOfEarlyData(Box::new(ExpectEndOfEarlyData { finished })),
+        Ok(match (has_early_data, output.link.transport()) {
+            (true, Transport::Stream) => State::EndOfEarlyData(Box::new(ExpectEndOfEarlyData { finished })),
             _ => State::Finished(Box::new(finished)), // RFC 9147, 5.6: DTLS has no EndOfEarlyData
         })
     }

@@ -38,6 +38,7 @@ use crate::wire::{CipherSuite, ContentType, Cookie, Encoded, HandshakeType, Prot
 
 mod agreement;
 mod authenticate;
+mod early_data;
 mod flight;
 mod negotiate;
 mod psk;
@@ -46,8 +47,9 @@ mod tickets;
 
 pub(crate) use authenticate::Finish;
 use authenticate::{ExpectCertificate, ExpectCertificateVerify, ExpectEndOfEarlyData, ExpectFinished};
+use early_data::AcceptedEarlyData;
 use flight::ExpectSignature;
-use negotiate::{Negotiated, Offer, Proof};
+use negotiate::{Negotiated, Offer};
 use retry::RetryRequest;
 pub(crate) use retry::{Requested, Retried};
 
@@ -91,12 +93,22 @@ impl State {
         }
     }
 
-    /// Counts `len` bytes of application data that came before Finished.
+    /// Counts `len` bytes of application data that came before Finished. Of an identity-based handshake the first record
+    /// takes the ticket, also if it is empty.
     pub(crate) fn early_data(&mut self, len: usize) -> Result<(), Error> {
         match self {
             Self::EndOfEarlyData(state) => state.finished.early_data(len),
             Self::Finished(state) => state.early_data(len),
             _ => Err(PeerMisbehaved::UnexpectedRecord(ContentType::APPLICATION_DATA).into()),
+        }
+    }
+
+    /// Returns whether early data has come, which may be answered.
+    pub(crate) fn has_early_data(&self) -> bool {
+        match self {
+            Self::EndOfEarlyData(state) => state.finished.has_early_data(),
+            Self::Finished(state) => state.has_early_data(),
+            _ => false,
         }
     }
 
@@ -159,12 +171,9 @@ pub(crate) fn client_hello<'a>(
         let suite = negotiated.suite.id;
         return hello_retry_request(config, &offer, (suite, request), transcript, output).map(Handshake::Tls13Server);
     }
-    let negotiated = negotiated.prove(&config, &offer, &messages)?;
-    let early_data = match &negotiated.proof {
-        Proof::Psk(psk) if offer.early_data => psk.accepts_early_data(&config, output.now),
-        _ => false,
-    };
-    if !early_data {
+    let mut negotiated = negotiated.prove(&config, &offer, &messages)?;
+    let early_data = AcceptedEarlyData::new(&config, &offer, &mut negotiated, &transcript.current(), output)?;
+    if early_data.is_none() {
         skip_early_data(&config, &offer, output);
     }
     let Some(negotiated) = negotiated.look_up(&config, &offer, output) else {
@@ -278,7 +287,7 @@ impl ExpectSecondClientHello {
         };
         let Self { config, mut transcript, .. } = *self;
         transcript.add(message.bytes);
-        flight::send(config, &offer, negotiated, false, transcript, output)
+        flight::send(config, &offer, negotiated, None, transcript, output)
     }
 }
 

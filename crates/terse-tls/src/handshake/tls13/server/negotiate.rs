@@ -12,6 +12,7 @@ use crate::crypto::{Digest, Hash, Tls13Suite};
 use crate::error::{Error, PeerIncompatible, PeerMisbehaved};
 use crate::handshake::caching::Offered;
 use crate::handshake::certificate_types::{Choice, client_takes};
+use crate::handshake::identity::server::EarlyDataContext;
 use crate::handshake::negotiated::RecordSizes;
 use crate::handshake::{Output, credentials, negotiated, sessions, signature, stapling};
 use crate::identity::IdentityAlgorithm;
@@ -195,8 +196,18 @@ impl<'a> Negotiated<'a> {
         let binding = sessions::binding(config, ProtocolVersion::TLS_1_3, offer.server_name, alpn);
         let rows = TicketRows::default();
         let refused = match identity {
-            Ok(agreement) => {
+            Ok(mut agreement) => {
                 let proof = Proof::Identity;
+                if let (Some(identity), Some(share)) = (agreement.identity_mut(), &offer.identity_share)
+                    && offer.early_data
+                    && offer.hello.cipher_suites.0.iter().next() == Some(suite.id)
+                {
+                    identity.find_ticket(
+                        config,
+                        share,
+                        &EarlyDataContext { transport, application_protocol: alpn, now },
+                    );
+                }
                 return Ok(Self { suite, agreement, proof, application_protocol, binding: None, fallback: None, rows });
             }
             Err(refused) => refused,
@@ -271,8 +282,8 @@ fn select_credential<'a>(config: &ServerConfig, offer: &Offer<'_>) -> Result<Pro
     };
     let authorities = offer.certificate_authorities.as_ref().map(|CertificateAuthorities(names)| *names);
     let of_chains = offer.signature_algorithms_cert.as_ref().map_or(&offered.0, |schemes| &schemes.0);
-    let suited = credentials::suited(&config.common, &config.credentials, authorities, of_chains);
-    let Some((credential, scheme)) = suited.choose(&config.credentials, fit) else {
+    let suitable = credentials::suitable(&config.common, &config.credentials, authorities, of_chains);
+    let Some((credential, scheme)) = suitable.choose(&config.credentials, fit) else {
         return Err(match &config.credentials {
             all if !all.iter().any(&takes) => PeerIncompatible::NoCommonCertificateType,
             all if !all.iter().any(|credential| fit(credential).is_some()) => PeerIncompatible::NoCommonSignatureScheme,

@@ -7,7 +7,7 @@ use crate::handshake::Output;
 use crate::handshake::sessions::Lineage;
 use crate::resume::{Binding, Session, seconds};
 use crate::schedule::tls13::ResumptionSecret;
-use crate::wire::{CipherSuite, ExtensionsBuilder, HandshakeType, MaxEarlyDataSize, NewSessionTicket};
+use crate::wire::{CipherSuite, ExtensionsBuilder, MaxEarlyDataSize, NewSessionTicket};
 
 /// The data for the ticket of a handshake.
 pub(super) struct Issuer {
@@ -48,14 +48,7 @@ impl Issuer {
             ticket: &new.ticket,
             extensions: extensions.extensions(),
         };
-        let before = output.link.pending();
-        let len = output.push(HandshakeType::NEW_SESSION_TICKET, &message)?.len();
-        output.link.end_of_flight()?;
-        // A flight that waited to be sent again is dropped now, since the client has answered it, so `pending` may have
-        // become less.
-        let added = output.link.pending().saturating_sub(before).max(len);
-        output.summary.sent.post_handshake_bytes += added as u64;
-        Ok(())
+        output.push_ticket(&message)
     }
 }
 

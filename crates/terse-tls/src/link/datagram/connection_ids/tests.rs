@@ -11,16 +11,16 @@ fn those_that_were_replaced_are_forgotten_but_for_the_last() {
     let mut own = OwnIds::new(Some(id(0)));
     assert_eq!((own.id_len(), own.room()), (4, MAX_OWN_IDS - 1));
     assert!(own.add([id(1), id(2), id(3)]).is_empty());
-    assert_eq!((own.place(&[2; 4]), own.place(&[9; 4])), (Some(2), None));
+    assert_eq!((own.index_of(&[2; 4]), own.index_of(&[9; 4])), (Some(2), None));
     own.used(3);
     assert_eq!(own.room(), MAX_OWN_IDS - 2);
     assert!(own.add([4, 5, 6, 7].map(id)).is_empty(), "there is room");
     assert_eq!(own.add([id(8)]), [id(0)]);
-    own.used(own.place(&[2; 4]).unwrap());
+    own.used(own.index_of(&[2; 4]).unwrap());
     assert_eq!(own.room(), 1, "a late record does not change which one is in use");
     assert_eq!(own.add([id(9)]), [id(1)]);
     assert_eq!((own.room(), own.iter().count()), (0, MAX_OWN_IDS));
-    own.used(own.place(&[4; 4]).unwrap());
+    own.used(own.index_of(&[4; 4]).unwrap());
     assert_eq!(own.room(), 1);
     assert_eq!(own.add([id(10)]), [id(2)]);
 }
@@ -48,7 +48,7 @@ fn who_uses_what_it_asked_for_may_ask_again() {
             assert!(own.requested());
         }
         own.add([id(round)]);
-        own.used(own.place(&[round; 4]).unwrap());
+        own.used(own.index_of(&[round; 4]).unwrap());
         assert_eq!(own.changes(), round.into());
     }
     for _ in 0..MAX_REQUESTS {
@@ -64,5 +64,5 @@ fn who_uses_what_it_asked_for_may_ask_again() {
 #[test]
 fn without_any_there_is_an_empty_one() {
     let own = OwnIds::new(None);
-    assert_eq!((own.id_len(), own.place(&[]), own.iter().count()), (0, Some(0), 1));
+    assert_eq!((own.id_len(), own.index_of(&[]), own.iter().count()), (0, Some(0), 1));
 }

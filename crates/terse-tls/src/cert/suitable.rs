@@ -5,14 +5,14 @@ use super::Credential;
 /// Which credentials of a configuration suit the peer's certificate_authorities and signature algorithms: one bit for
 /// each credential, the first one lowest. A configuration has at most [`Self::MAX`] credentials.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Suited {
+pub(crate) struct SuitableCredentials {
     /// The credentials whose chain has a certificate of a CA that the peer names.
     pub(crate) issuers: u16,
     /// The credentials whose chain has only signatures that the peer accepts.
     pub(crate) chains: u16,
 }
 
-impl Suited {
+impl SuitableCredentials {
     /// The most credentials that a configuration may have.
     pub(crate) const MAX: usize = u16::BITS as usize;
 
