@@ -25,7 +25,7 @@ mod report;
 mod table;
 
 /// The arguments of `terse compare` that choose what the paper's evaluation has chosen already.
-pub(super) const NOT_WITH_PAPER: [&str; 30] = [
+pub(super) const NOT_WITH_PAPER: [&str; 31] = [
     "certificates",
     "server_certificates",
     "tls",
@@ -37,6 +37,7 @@ pub(super) const NOT_WITH_PAPER: [&str; 30] = [
     "no_sni",
     "no_cookie",
     "dtls_timeout",
+    "early_data",
     "request",
     "reply",
     "crypto",

@@ -92,14 +92,23 @@ impl Figure {
     pub const fn series(self) -> &'static [Series] {
         match self {
             Self::Exchanges => &[
+                Series::IdentityEarly,
+                Series::IdentityBls12381Early,
                 Series::Identity,
-                Series::IdentityBls12381,
                 Series::ResumedEarly,
                 Series::Compact,
                 Series::Ecc,
                 Series::Rsa,
             ],
             _ => &[Series::Identity, Series::IdentityBls12381, Series::Psk, Series::Compact, Series::Ecc, Series::Rsa],
+        }
+    }
+
+    /// Returns the curves that stand for iTLS in the paper's figure.
+    pub const fn identities(self) -> [Series; 2] {
+        match self {
+            Self::Exchanges => [Series::IdentityEarly, Series::IdentityBls12381Early],
+            _ => [Series::Identity, Series::IdentityBls12381],
         }
     }
 

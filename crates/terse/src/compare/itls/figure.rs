@@ -45,7 +45,7 @@ struct Sheet<'e> {
 /// Draws the curves of a figure at one level and MTU. All drawings of a figure have the same axes.
 ///
 /// Figures 5 to 7 have times on a logarithmic axis; a network that takes no time is in figure 4. Figure 8 has the exchanges
-/// of `identity` as a multiple of those of each other way to connect, as in the paper.
+/// of `identity-0rtt` as a multiple of those of each other way to connect, as in the paper.
 pub(super) fn curves(evaluation: &Evaluation, figure: Figure, level: SecurityLevel, mtu: usize) -> Drawn {
     let sheet = Sheet { evaluation, figure, level, mtu };
     let mut svg = String::new();
@@ -57,7 +57,7 @@ pub(super) fn curves(evaluation: &Evaluation, figure: Figure, level: SecurityLev
         builder.margin(12).x_label_area_size(46).y_label_area_size(66);
         if figure == Figure::Exchanges {
             let mut chart = builder.build_cartesian_2d(-0.3..last + 1.5, 0.0..RATIOS)?;
-            sheet.axes(&area, &mut chart, 0.0, "identity : other")?;
+            sheet.axes(&area, &mut chart, 0.0, "identity-0rtt : other")?;
             sheet.ratios(&area, &mut chart)?;
         } else {
             let (least, most) = range(evaluation, figure);
@@ -149,10 +149,10 @@ impl Sheet<'_> {
 
     /// Draws the ratios of exchanges, and the ranges that the paper gives for all delays together, beside.
     fn ratios<Y: Ranged<ValueType = f64>>(self, area: &Area<'_>, chart: &mut Chart<'_, '_, Y>) -> Outcome {
-        for series in self.figure.series().iter().rev().filter(|series| **series != Series::Identity) {
+        for series in self.figure.series().iter().rev().filter(|series| **series != Series::IdentityEarly) {
             let value = |x, series| Some(self.measured(x, series)?.value.mean);
             let points =
-                self.xs().filter_map(|(place, x)| Some((place, value(x, Series::Identity)? / value(x, *series)?)));
+                self.xs().filter_map(|(place, x)| Some((place, value(x, Series::IdentityEarly)? / value(x, *series)?)));
             Self::curve(area, chart, *series, &points.collect::<Vec<_>>())?;
         }
         let last = self.xs().count() as f64 - 1.0;

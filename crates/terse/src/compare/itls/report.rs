@@ -80,7 +80,7 @@ fn section(evaluation: &Evaluation, figure: Figure) -> Markup {
         } @else {
             @if figure == Figure::Exchanges {
                 p class="note" {
-                    "The curves have the exchanges of identity as a multiple of those of each other way to connect. To the right                      of them are the ranges that the paper gives for all delays together; a short line stands for \"at least\"                      or \"at most\"."
+                    "The curves have the exchanges of identity-0rtt as a multiple of those of each other way to connect. To the right                      of them are the ranges that the paper gives for all delays together; a short line stands for \"at least\"                      or \"at most\"."
                 }
             } @else {
                 p class="note" { "The axis of times is logarithmic, and so are those of delays and rates." }

@@ -32,7 +32,8 @@ pub(in crate::compare::itls) fn legend(figure: Figure) -> Drawn {
         let area = SVGBackend::with_string(&mut svg, SIZE).into_drawing_area();
         area.fill(&WHITE)?;
         let mut left = 20;
-        let is_drawn = |series: &&Series| figure != Figure::Exchanges || **series != Series::Identity;
+        // Ratios are those of this curve to the others.
+        let is_drawn = |series: &&Series| **series != Series::IdentityEarly;
         for series in figure.series().iter().filter(is_drawn) {
             area.draw(&PathElement::new([(left, 15), (left + 36, 15)], colour(*series).stroke_width(2)))?;
             mark(&area, *series, (left + 18, 15), OURS, colour(*series).filled())?;
@@ -77,8 +78,8 @@ pub(super) fn mark(area: &Area<'_>, series: Series, (x, y): (i32, i32), radius: 
 
 const fn shape(series: Series) -> Shape {
     match series {
-        Series::Identity | Series::IdentityFirst => Shape::Circle,
-        Series::IdentityBls12381 => Shape::Ring,
+        Series::Identity | Series::IdentityFirst | Series::IdentityEarly => Shape::Circle,
+        Series::IdentityBls12381 | Series::IdentityBls12381Early => Shape::Ring,
         Series::Psk | Series::ResumedEarly => Shape::Triangle,
         Series::Compact => Shape::Plus,
         Series::Ecc => Shape::Square,
@@ -89,8 +90,8 @@ const fn shape(series: Series) -> Shape {
 /// Returns the colour of a curve.
 pub(super) const fn colour(series: Series) -> RGBColor {
     match series {
-        Series::Identity | Series::IdentityFirst => RGBColor(31, 78, 121),
-        Series::IdentityBls12381 => RGBColor(91, 155, 213),
+        Series::Identity | Series::IdentityFirst | Series::IdentityEarly => RGBColor(31, 78, 121),
+        Series::IdentityBls12381 | Series::IdentityBls12381Early => RGBColor(91, 155, 213),
         Series::Psk | Series::ResumedEarly => RGBColor(84, 130, 53),
         Series::Compact => RGBColor(127, 96, 0),
         Series::Ecc => RGBColor(237, 125, 49),
