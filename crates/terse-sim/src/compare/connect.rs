@@ -123,24 +123,8 @@ pub(super) fn connect(
     };
     let (client, server) = (summary(client_node), summary(server_node));
     let replies = network.node(server_node).application.sent_without_connection();
-    let handshake = [&client.sent, &replies, &server.sent];
-    let records: u64 = handshake.iter().map(|sent| sent.record_bytes - sent.early_data_bytes).sum();
-    // A link that gives up a fragment does not send the rest of its packet, which the engine counted. Both messages of the
-    // application arrived, so their bytes were on the link, and were not of the handshake.
-    let messages_of_application = setting.exchange.request + setting.exchange.reply;
-    let most = sums.layers.application.saturating_sub(messages_of_application);
-    let tls = usize::try_from(records).unwrap_or(usize::MAX).min(most);
-    let bytes = Bytes {
-        messages: messages(handshake),
-        sent: Sides { client: messages([&client.sent]), server: messages([&replies, &server.sent]) },
-        tls,
-        application: sums.layers.application - tls,
-        transport: sums.layers.transport,
-        network: sums.layers.network,
-        link: sums.layers.link,
-        total: sums.layers.sum(),
-        until_request: LayerSums::of(&before_request).layers.sum(),
-    };
+    let sent = [&client.sent, &replies, &server.sent];
+    let bytes = bytes(setting, sent, &sums, LayerSums::of(&before_request).layers.sum());
     Ok(FinishedConnection {
         packets: sums.frames,
         pure_acks: sums.pure_acks,
@@ -156,6 +140,29 @@ pub(super) fn connect(
         computed,
         computing,
     })
+}
+
+/// Returns the bytes of a connection, by what the client, the server without a connection, and the server sent in their
+/// handshakes, and by the frames on the link.
+fn bytes(setting: &Setting, sent: [&Traffic; 3], sums: &LayerSums, until_request: usize) -> Bytes {
+    let records: u64 = sent.iter().map(|sent| sent.record_bytes - sent.early_data_bytes).sum();
+    // A link that gives up a fragment does not send the rest of its packet, which the engine counted. Both messages of the
+    // application arrived, so their bytes were on the link, and were not of the handshake.
+    let messages_of_application = setting.exchange.request + setting.exchange.reply;
+    let most = sums.layers.application.saturating_sub(messages_of_application);
+    let tls = usize::try_from(records).unwrap_or(usize::MAX).min(most);
+    let [client, replies, server] = sent;
+    Bytes {
+        messages: messages(sent),
+        sent: Sides { client: messages([client]), server: messages([replies, server]) },
+        tls,
+        application: sums.layers.application - tls,
+        transport: sums.layers.transport,
+        network: sums.layers.network,
+        link: sums.layers.link,
+        total: sums.layers.sum(),
+        until_request,
+    }
 }
 
 /// Returns the times of a connection, or the cause for which it did not come to its end.
