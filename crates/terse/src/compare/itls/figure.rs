@@ -86,6 +86,8 @@ impl Sheet<'_> {
     where
         Y: Ranged<ValueType = f64> + ValueFormatter<f64>,
     {
+        // Lines between those that have numbers help on a logarithmic axis only.
+        let light = if self.figure == Figure::Exchanges { WHITE } else { RGBColor(240, 240, 240) };
         chart
             .configure_mesh()
             .disable_x_mesh()
@@ -94,7 +96,7 @@ impl Sheet<'_> {
             .axis_desc_style(text(14, HPos::Center))
             .y_label_formatter(&|value| format!("{value}"))
             .label_style(text(13, HPos::Center))
-            .light_line_style(RGBColor(240, 240, 240))
+            .light_line_style(light)
             .bold_line_style(RGBColor(215, 215, 215))
             .draw()?;
         for (place, x) in self.xs() {
