@@ -37,40 +37,6 @@ const EXAMPLE: &str = "Examples:
 /// How many connections a row has unless `--runs` says otherwise.
 const RUNS: u16 = 10;
 
-/// The arguments that choose what a paper's evaluation has chosen already.
-const NOT_WITH_PAPER: [&str; 30] = [
-    "certificates",
-    "server_certificates",
-    "tls",
-    "transport",
-    "mode",
-    "suites",
-    "groups",
-    "signature_schemes",
-    "no_sni",
-    "no_cookie",
-    "dtls_timeout",
-    "request",
-    "reply",
-    "crypto",
-    "cert",
-    "links",
-    "mtus",
-    "rate",
-    "delay",
-    "loss",
-    "ip",
-    "tcp",
-    "nagle",
-    "mss",
-    "cpu",
-    "memory",
-    "messages",
-    "csv",
-    "pcapng",
-    "keylog",
-];
-
 /// Full, cached, resumed, pre-shared-key and identity-key handshakes on the same simulated link, side by side.
 ///
 /// Each connection carries one message each way and closes. Modes that need an earlier connection have one, which is not
@@ -80,7 +46,7 @@ const NOT_WITH_PAPER: [&str; 30] = [
 #[command(after_help = EXAMPLE)]
 pub(crate) struct CompareArgs {
     /// Repeat the evaluation of a paper instead, and show it beside the paper's numbers: docs/itls-paper.md
-    #[arg(long, value_name = "PAPER", conflicts_with_all = NOT_WITH_PAPER, help_heading = "What is compared")]
+    #[arg(long, value_name = "PAPER", conflicts_with_all = itls::NOT_WITH_PAPER, help_heading = "What is compared")]
     paper: Option<KnownPaper>,
     /// Certificates of both sides: rsa2048, rsa3072, rsa4096, p256, p384 or ed25519, then x and how many from leaf to root
     /// (2 to 9, the root is not sent)
@@ -141,7 +107,7 @@ pub(crate) struct CompareArgs {
     devices: devices::DeviceOptions,
 
     /// Connections for each row, each with a seed of its own: the row is the one with the median of bytes [default: 10;
-    /// with --paper, where packets are lost: 200, and the mean]
+    /// with --paper, where packets are lost: 500, and the mean]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=10_000), help_heading = "How it is measured")]
     runs: Option<u16>,
     /// What losses follow from; with --crypto rustcrypto, all randomness of handshakes

@@ -236,3 +236,58 @@ fn a_report_says_what_could_not_be_measured() {
         assert!(page.contains(words), "{words} in {page}");
     }
 }
+
+#[test]
+fn the_evaluation_of_a_paper_is_repeated() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let path = dir.path().join("itls.html").display().to_string();
+    let output = compare(&format!("--paper itls --runs 2 --json --html {path}"));
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let lines: Vec<serde_json::Value> =
+        text(&output.stdout).lines().map(|line| serde_json::from_str(line).expect("a line of JSON")).collect();
+    let rows: Vec<_> = lines.iter().filter(|line| line["table"].is_u64()).collect();
+    assert_eq!(rows.len(), 2 * 7, "two tables");
+    for row in &rows {
+        let has_paper = row["paper"]["client"].is_u64() && row["paper"]["server"].is_u64();
+        assert_eq!(has_paper, row["row"] != "compact", "{row}");
+        assert!(row["client"].as_u64() > Some(100) && row["server"].as_u64() > Some(100), "{row}");
+    }
+    // Two levels and six curves, in figure 8 seven; figure 4 has one point and one MTU, the others have two MTUs.
+    let points: Vec<_> = lines.iter().filter(|line| line["mode"].is_string()).collect();
+    for (figure, unit, per_curve) in [(4, "ms", 1), (5, "ms", 20), (6, "%", 16), (7, "kbit/s", 10), (8, "ms", 21)] {
+        let of_figure: Vec<_> = points.iter().filter(|point| point["figure"] == figure).collect();
+        assert_eq!(of_figure.len(), 12 * per_curve, "figure {figure}");
+        for point in of_figure {
+            assert!(point["ours"].as_f64() > Some(0.0) && point["x"].is_f64() && point["x_unit"] == unit, "{point}");
+        }
+    }
+    let beside_paper = points.iter().filter(|point| point["paper"].is_f64()).count();
+    assert_eq!(beside_paper, 8 * 5, "eight sentences of four values, of which both identity algorithms stand for one");
+    let ratios = lines.iter().filter(|line| line["ratio"].is_array());
+    assert!(ratios.clone().all(|ratio| ratio["ours"]["least"].as_f64() > Some(0.0)) && ratios.count() > 10);
+
+    let page = std::fs::read_to_string(&path).expect("the file is there");
+    for words in
+        ["Figure 4", "Figure 8", "12740.7", "6003", "as long as the device server", "terse compare --paper itls"]
+    {
+        assert!(page.contains(words), "{words} is not in the report");
+    }
+    assert_eq!(page.matches("<svg").count(), 1 + 4 * (4 + 1), "bars; four drawings and a legend of each other figure");
+    assert!(!page.contains("cannot be drawn"));
+}
+
+#[test]
+fn papers_are_known_by_name_and_choose_the_rest_themselves() {
+    let unknown = compare("--paper nonsense");
+    assert_eq!(unknown.status.code(), Some(2));
+    assert!(text(&unknown.stderr).contains("possible values: itls"), "{}", text(&unknown.stderr));
+    for other in ["--mtu 127", "--early-data", "--mode full", "--certificates p256x3", "--loss 5", "--csv -"] {
+        let output = compare(&format!("--paper itls {other}"));
+        assert_eq!(output.status.code(), Some(2), "{other}");
+        assert!(text(&output.stderr).contains("cannot be used with"), "{other}: {}", text(&output.stderr));
+    }
+    let no_rsa = compare("--paper itls --device cortex-m4,server --runs 1");
+    assert_eq!(no_rsa.status.code(), Some(1), "the device has no time for RSA");
+    assert!(text(&no_rsa.stderr).contains("rsa-3072-sign"), "{}", text(&no_rsa.stderr));
+    assert!(text(&no_rsa.stdout).contains("Figure 7"), "the other curves are there");
+}

@@ -1,6 +1,8 @@
 //! Every handshake mode side by side on the same link: what goes over the wire, layer by layer, and when (BiTHaC, V-A).
 
 mod capture;
+mod connect;
+mod failed;
 pub mod itls;
 mod measure;
 pub mod paper;
@@ -13,7 +15,8 @@ mod sums;
 
 pub use crate::probe::{Party, Probe, Unwatched};
 pub use capture::Captured;
-pub use measure::{Comparison, Failed, Measured, Single};
+pub use failed::Failed;
+pub use measure::{Comparison, Measured, Single};
 pub use parties::{IdentityKeys, Pair, Parties};
 pub use repeated::Repeated;
 pub use row::{Bytes, Cpu, Messages, Row, Runs, Sides, Times};

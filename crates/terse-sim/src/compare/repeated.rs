@@ -4,7 +4,9 @@
 
 use core::time::Duration;
 
-use super::measure::{Comparison, Failed, connect};
+use super::connect::connect;
+use super::failed::Failed;
+use super::measure::Comparison;
 use super::runs;
 use super::setting::Setting;
 use crate::probe::Unwatched;

@@ -17,11 +17,11 @@ use crate::failure::Failure;
 use crate::output;
 
 /// The devices on which both sides compute.
-#[derive(Args, Debug)]
+#[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Computing time")]
 pub(crate) struct DeviceOptions {
     /// Compute as long as this device does, or the client as long as the first and the server as long as the second: see
-    /// `terse compare --device list` [default: computing takes no time]
+    /// `terse compare --device list` [default: computing takes no time; with --paper: server]
     #[arg(long, value_name = "NAME[,NAME]")]
     device: Option<String>,
     /// Read more devices from this file, which has the form of devices.toml in the crate terse-sim
@@ -33,6 +33,13 @@ impl DeviceOptions {
     /// Whether only the list of devices is wanted.
     pub(super) fn wants_list(&self) -> bool {
         self.device.as_deref() == Some("list")
+    }
+
+    /// Returns these options, with `device` for both sides if none was chosen.
+    pub(super) fn or(&self, device: &str) -> Self {
+        let mut options = self.clone();
+        options.device.get_or_insert_with(|| device.into());
+        options
     }
 
     /// Whether computing takes time.

@@ -4,24 +4,66 @@
 
 use std::io::IsTerminal;
 use std::num::NonZeroUsize;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use terse_sim::compare::itls::{Contestants, Figure, Paper, Point, SecurityLevel, Series, Value};
 use terse_sim::compare::{Failed, Sides};
+use terse_sim::computing::Device;
 
 use super::{CompareArgs, files};
 use crate::failure::Failure;
 use crate::output;
 
 mod contestants;
+mod figure;
 mod json;
 mod provider;
 mod ratio;
+mod report;
 mod table;
 
-/// How often a point under loss is measured unless `--runs` says otherwise.
-pub(super) const RUNS: u16 = 200;
+/// The arguments of `terse compare` that choose what the paper's evaluation has chosen already.
+pub(super) const NOT_WITH_PAPER: [&str; 31] = [
+    "certificates",
+    "server_certificates",
+    "tls",
+    "transport",
+    "mode",
+    "suites",
+    "groups",
+    "signature_schemes",
+    "no_sni",
+    "no_cookie",
+    "dtls_timeout",
+    "early_data",
+    "request",
+    "reply",
+    "crypto",
+    "cert",
+    "links",
+    "mtus",
+    "rate",
+    "delay",
+    "loss",
+    "ip",
+    "tcp",
+    "nagle",
+    "mss",
+    "cpu",
+    "memory",
+    "messages",
+    "csv",
+    "pcapng",
+    "keylog",
+];
+
+/// How often a point under loss is measured unless `--runs` says otherwise: as often as in the paper.
+const RUNS: u16 = 500;
+
+/// The device of both sides unless `--device` says otherwise: one core of a machine, as in the paper.
+const DEVICE: &str = "server";
 
 /// The rows of tables I and II.
 const ROWS: [Series; 7] = [
@@ -66,14 +108,23 @@ struct Evaluation {
     failures: Vec<String>,
 }
 
+/// How everything was measured, for the report.
+struct Method {
+    runs: usize,
+    /// A sentence on computing time.
+    computing: String,
+}
+
 /// Runs the command.
 pub(super) fn run(args: &CompareArgs, json: bool) -> Result<(), Failure> {
     if let Some(path) = &args.html {
         files::check(path)?;
     }
-    let provider = args.devices.provider(&provider::PROVIDER)?;
-    let contestants = contestants::made(provider, args.devices.sides()?)?;
-    let evaluation = Evaluation::new(&contestants, args.runs.unwrap_or(RUNS).into(), args.seed)?;
+    let options = args.devices.or(DEVICE);
+    let devices = options.sides()?;
+    let method = Method::new(args, devices.as_ref());
+    let contestants = contestants::made(options.provider(&provider::PROVIDER)?, devices)?;
+    let evaluation = Evaluation::new(&contestants, method.runs, args.seed)?;
     for failure in &evaluation.failures {
         output::warn(failure);
     }
@@ -82,9 +133,28 @@ pub(super) fn run(args: &CompareArgs, json: bool) -> Result<(), Failure> {
     } else {
         output::line(table::all(&evaluation).trim_end())?;
     }
+    if let Some(path) = &args.html {
+        files::write(path, report::render(&evaluation, &method).as_bytes())?;
+    }
     match evaluation.failures.len() {
         0 => Ok(()),
-        missing => Err(Failure::Failed(format!("{missing} values could not be measured; see above"))),
+        missing => Err(Failure::Failed(format!("{missing} curves are not complete; see above"))),
+    }
+}
+
+impl Method {
+    fn new(args: &CompareArgs, devices: Option<&Sides<Arc<Device>>>) -> Self {
+        let computing = match devices {
+            None => "Computing takes no time.".into(),
+            Some(Sides { client, server }) if client.name == server.name => {
+                format!("Both sides compute as long as the device {}: {}.", client.name, client.description)
+            }
+            Some(Sides { client, server }) => format!(
+                "The client computes as long as the device {}: {}. The server computes as long as the device {}: {}.",
+                client.name, client.description, server.name, server.description
+            ),
+        };
+        Self { runs: args.runs.unwrap_or(RUNS).into(), computing }
     }
 }
 
@@ -105,23 +175,25 @@ impl Evaluation {
             let place = distinct.iter().position(|distinct| *distinct == point.measured_as());
             match place.and_then(|place| values.get(place)) {
                 Some(Ok(value)) => evaluation.points.push(Measured { point, value: *value, paper: of_paper(&point) }),
-                Some(Err(error)) => evaluation.failures.push(failure(&point, error)),
+                Some(Err(error)) => evaluation.note_failure(&point, error),
                 None => {}
             }
         }
         Ok(evaluation)
     }
 
+    /// Notes why a point is missing, once for all points of a curve that are missing for the same reason.
+    fn note_failure(&mut self, point: &Point, error: &Failed) {
+        let failure = format!("figure {}, {}: {error}", point.figure.number(), point.series);
+        if !self.failures.contains(&failure) {
+            self.failures.push(failure);
+        }
+    }
+
     /// Returns the value of a point.
     fn value(&self, wanted: &Point) -> Option<&Measured> {
         self.points.iter().find(|measured| measured.point == *wanted)
     }
-}
-
-fn failure(point: &Point, error: &Failed) -> String {
-    let Point { figure, level, mtu, x, series } = point;
-    let (number, unit, bits) = (figure.number(), figure.x_unit(), level.bits());
-    format!("figure {number}, {series}, {bits} bit, MTU {mtu}, {x} {unit}: {error}")
 }
 
 fn of_paper(point: &Point) -> Option<f64> {
@@ -166,3 +238,6 @@ fn in_parallel<T: Sync, R: Send>(jobs: &[T], work: impl Fn(&T) -> R + Sync) -> V
     results.sort_by_key(|(number, _)| *number);
     results.into_iter().map(|(_, result)| result).collect()
 }
+
+#[cfg(test)]
+mod tests;

@@ -48,6 +48,8 @@ impl ByLevel {
 pub struct Value {
     /// The mean of all runs, in the unit of [`Figure::unit`].
     pub mean: f64,
+    /// The median of all runs: without loss it is the mean.
+    pub median: f64,
     /// The standard error of the mean; `None` if one run was enough.
     pub standard_error: Option<f64>,
 }
@@ -61,10 +63,10 @@ impl Contestants {
         let setting = Setting { devices: self.devices.clone(), ..point.setting() };
         if point.figure == Figure::Exchanges {
             let repeated = comparison.repeat(&setting, MINUTE, MOST_EXCHANGES)?;
-            return Ok(Value { mean: repeated.per_minute(), standard_error: None });
+            return Ok(Value::of(vec![repeated.per_minute()]));
         }
         let times = comparison.each(&setting)?;
-        Ok(Value::of(&times.iter().map(|single| single.times.server_connected).collect::<Vec<_>>()))
+        Ok(Value::of(times.iter().map(|single| single.times.server_connected).collect()))
     }
 
     /// Returns the bytes of records that each side sends in a full handshake.
@@ -92,11 +94,13 @@ impl Contestants {
 }
 
 impl Value {
-    fn of(values: &[f64]) -> Self {
+    fn of(mut values: Vec<f64>) -> Self {
+        values.sort_by(f64::total_cmp);
         let count = values.len() as f64;
         let mean = values.iter().sum::<f64>() / count;
         let variance = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (count - 1.0);
-        Self { mean, standard_error: (values.len() > 1).then(|| (variance / count).sqrt()) }
+        let median = values.get((values.len() - 1) / 2).copied().unwrap_or(mean);
+        Self { mean, median, standard_error: (values.len() > 1).then(|| (variance / count).sqrt()) }
     }
 }
 

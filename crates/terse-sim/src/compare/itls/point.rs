@@ -81,7 +81,8 @@ impl Figure {
     pub const fn xs(self) -> &'static [f64] {
         match self {
             Self::Ideal => &[0.0],
-            Self::Delay | Self::Exchanges => &[0.0, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0],
+            Self::Delay => &[0.0, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0],
+            Self::Exchanges => &[1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0],
             Self::Loss => &[0.0, 2.5, 5.0, 7.5, 10.0, 12.5, 15.0, 17.5],
             Self::Rate => &[16.0, 32.0, 64.0, 128.0, 256.0],
         }
@@ -91,14 +92,23 @@ impl Figure {
     pub const fn series(self) -> &'static [Series] {
         match self {
             Self::Exchanges => &[
+                Series::IdentityEarly,
+                Series::IdentityBls12381Early,
                 Series::Identity,
-                Series::IdentityBls12381,
                 Series::ResumedEarly,
                 Series::Compact,
                 Series::Ecc,
                 Series::Rsa,
             ],
             _ => &[Series::Identity, Series::IdentityBls12381, Series::Psk, Series::Compact, Series::Ecc, Series::Rsa],
+        }
+    }
+
+    /// Returns the curves that stand for iTLS in the paper's figure.
+    pub const fn identities(self) -> [Series; 2] {
+        match self {
+            Self::Exchanges => [Series::IdentityEarly, Series::IdentityBls12381Early],
+            _ => [Series::Identity, Series::IdentityBls12381],
         }
     }
 

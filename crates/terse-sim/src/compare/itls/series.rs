@@ -15,6 +15,10 @@ pub enum Series {
     IdentityFirst,
     /// Both sides have identity keys of `id3dh-bls12381`.
     IdentityBls12381,
+    /// As `Identity`, and the request is early data under a ticket of the connection before.
+    IdentityEarly,
+    /// As `IdentityBls12381`, and the request is early data under the two identities alone.
+    IdentityBls12381Early,
     /// Both sides have a pre-shared key.
     Psk,
     /// Both sides have chains of ECDSA certificates.
@@ -39,10 +43,12 @@ pub enum SecurityLevel {
 
 impl Series {
     /// All ways to connect.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 10] = [
         Self::Identity,
         Self::IdentityFirst,
         Self::IdentityBls12381,
+        Self::IdentityEarly,
+        Self::IdentityBls12381Early,
         Self::Psk,
         Self::Ecc,
         Self::Rsa,
@@ -53,6 +59,8 @@ impl Series {
     /// Returns the name in reports.
     pub const fn name(self) -> &'static str {
         match self {
+            Self::IdentityEarly => "identity-0rtt",
+            Self::IdentityBls12381Early => "identity-bls12381-0rtt",
             Self::Psk => "psk",
             Self::Ecc => "ecc",
             Self::Rsa => "rsa",
@@ -65,6 +73,7 @@ impl Series {
     pub const fn name_in_paper(self) -> Option<&'static str> {
         match self {
             Self::Identity | Self::IdentityFirst | Self::IdentityBls12381 => Some("itls"),
+            Self::IdentityEarly | Self::IdentityBls12381Early => Some("itls"),
             Self::Psk | Self::ResumedEarly => Some("psk"),
             Self::Ecc => Some("ecc"),
             Self::Rsa => Some("rsa"),
@@ -75,9 +84,9 @@ impl Series {
     /// Returns the mode of the handshakes.
     pub const fn mode(self) -> Mode {
         match self {
-            Self::Identity => Mode::Identity,
+            Self::Identity | Self::IdentityEarly => Mode::Identity,
             Self::IdentityFirst => Mode::IdentityFirst,
-            Self::IdentityBls12381 => Mode::IdentityBls12381,
+            Self::IdentityBls12381 | Self::IdentityBls12381Early => Mode::IdentityBls12381,
             Self::Psk => Mode::Psk,
             Self::Ecc | Self::Rsa => Mode::Full,
             Self::Compact => Mode::Compact,
@@ -87,7 +96,7 @@ impl Series {
 
     /// Whether the request is sent as early data.
     pub const fn has_early_data(self) -> bool {
-        matches!(self, Self::ResumedEarly)
+        matches!(self, Self::IdentityEarly | Self::IdentityBls12381Early | Self::ResumedEarly)
     }
 
     /// Whether the security levels differ: of the others there is one for both.

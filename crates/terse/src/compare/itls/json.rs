@@ -31,6 +31,7 @@ struct Point {
     security_bits: SecurityLevel,
     unit: &'static str,
     ours: f64,
+    median: f64,
     standard_error: Option<f64>,
     paper: Option<f64>,
 }
@@ -67,6 +68,7 @@ impl Evaluation {
                 security_bits: point.level,
                 unit: point.figure.unit(),
                 ours: value.mean,
+                median: value.median,
                 standard_error: value.standard_error,
                 paper: *paper,
             })?;

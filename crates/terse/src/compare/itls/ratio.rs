@@ -33,15 +33,15 @@ impl Compared<'_> {
 impl Evaluation {
     /// Returns a ratio of the paper for each identity mode, and at each level that the paper's sentence is about.
     pub(super) fn ratios<'a>(&'a self, said: &'a Ratio) -> impl Iterator<Item = Compared<'a>> {
+        let figure = Figure::ALL.into_iter().find(|figure| figure.number() == said.figure);
         let levels = SecurityLevel::ALL.into_iter().filter(move |level| said.level.is_none_or(|said| said == *level));
         levels.flat_map(move |level| {
-            let identities = [Series::Identity, Series::IdentityBls12381].into_iter();
-            identities.filter_map(move |of| self.ratio(said, level, of))
+            let identities = figure.map(Figure::identities).into_iter().flatten();
+            identities.filter_map(move |of| self.ratio(said, figure?, level, of))
         })
     }
 
-    fn ratio<'a>(&self, said: &'a Ratio, level: SecurityLevel, of: Series) -> Option<Compared<'a>> {
-        let figure = Figure::ALL.into_iter().find(|figure| figure.number() == said.figure)?;
+    fn ratio<'a>(&self, said: &'a Ratio, figure: Figure, level: SecurityLevel, of: Series) -> Option<Compared<'a>> {
         let is_meant = |series: &&Series| series.name_in_paper() == Some(&*said.to);
         let to = *figure.series().iter().find(is_meant)?;
         let values = figure.xs().iter().filter_map(|x| {
