@@ -147,6 +147,8 @@ pub struct Runs {
     pub max_total: usize,
     /// The median of the time when the server's application had the request, over the runs that did not fail.
     pub median_requested_ms: f64,
+    /// The time after which 95 % of the runs that did not fail had the request with the server's application.
+    pub p95_requested_ms: f64,
     /// The median time until the client was connected, in milliseconds.
     pub median_connected_ms: f64,
     /// The time within which nineteen of twenty clients were connected, in milliseconds.

@@ -32,6 +32,7 @@ pub(super) fn spread(met: impl Iterator<Item = (usize, f64, f64)>, failed: usize
         min_total: totals.iter().copied().min().unwrap_or(0),
         max_total: totals.iter().copied().max().unwrap_or(0),
         median_requested_ms: at(&requested, 50),
+        p95_requested_ms: at(&requested, 95),
         median_connected_ms: at(&connected, 50),
         p95_connected_ms: at(&connected, 95),
     }
@@ -56,7 +57,7 @@ mod tests {
             let met = (1..=count).rev().map(|number| (1000 + number, number as f64, number as f64 / 2.0));
             let runs = spread(met, 3);
             assert_eq!((runs.median_connected_ms, runs.p95_connected_ms), (median, p95), "{count}");
-            assert_eq!(runs.median_requested_ms, median / 2.0);
+            assert_eq!((runs.median_requested_ms, runs.p95_requested_ms), (median / 2.0, p95 / 2.0));
             assert_eq!((runs.count, runs.failed), (count + 3, 3));
             assert_eq!((runs.min_total, runs.max_total), (1001, 1000 + count));
         }

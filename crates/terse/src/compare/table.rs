@@ -34,6 +34,7 @@ pub(super) fn layers(group: &[Row]) -> String {
     let shows_request = group.iter().any(|row| row.early_data);
     if shows_request {
         header.extend(["request B", "request ms"]);
+        header.extend(has_loss.then_some("of 95 %"));
     }
     header.extend(has_loss.then_some("ms of 95 %"));
     header.extend(first.computing_ms.map(|_| "computing ms"));
@@ -60,6 +61,7 @@ pub(super) fn layers(group: &[Row]) -> String {
         if shows_request {
             let mark = if row.early_data { "early " } else { "" };
             line.extend([bytes.until_request.to_string(), format!("{mark}{:.1}", row.runs.median_requested_ms)]);
+            line.extend(has_loss.then(|| format!("{:.1}", row.runs.p95_requested_ms)));
         }
         line.extend(has_loss.then(|| format!("{:.1}", row.runs.p95_connected_ms)));
         line.extend(row.computing_ms.map(|computing| format!("{:.1} + {:.1}", computing.client, computing.server)));
