@@ -257,7 +257,7 @@ impl DatagramMachine {
         match self.connection.send(data) {
             Ok(taken) => {
                 assert!(taken == 0 || taken == data.len(), "a part of a datagram is sent");
-                assert!(!was_over && self.connection.is_connected() && data.len() <= max);
+                assert!(!was_over && self.connection.may_send() && data.len() <= max);
             }
             Err(error) => assert!(matches!(error, Error::ApiMisuse(_)), "{error:?}"),
         }

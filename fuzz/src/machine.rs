@@ -198,7 +198,7 @@ impl Machine {
         match self.connection.send(data) {
             Ok(taken) => {
                 self.sent.extend_from_slice(&data[..taken]);
-                assert!(!was_over && self.connection.is_connected());
+                assert!(!was_over && self.connection.may_send());
             }
             Err(error) => assert!(matches!(error, Error::ApiMisuse(_)), "{error:?}"),
         }

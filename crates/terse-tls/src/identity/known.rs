@@ -32,14 +32,14 @@ struct Inner {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct KnownPeer {
     /// The public part of the peer's key; empty if it is not known.
-    public_part: Vec<u8>,
+    public_part: Box<[u8]>,
     /// The public part of this side's key that the peer holds; empty if it holds none.
-    held_by_peer: Vec<u8>,
+    held_by_peer: Box<[u8]>,
     /// Whether a handshake that relies on either has begun, and was not confirmed.
     is_doubtful: bool,
     /// Until when the peer is asked for certificates, in seconds since 1970.
     certificates_until: u64,
-    ticket: Option<SecretTicket>,
+    ticket: Option<Box<SecretTicket>>,
 }
 
 /// An ephemeral secret ticket of a server. None of it is secret: only with the client's identity key it is of use.
@@ -108,8 +108,8 @@ impl KnownPeers {
         if core::mem::replace(&mut known.is_doubtful, true) {
             return Beginning { public_part: None, sends_own: true };
         }
-        let public_part = (!known.public_part.is_empty()).then(|| known.public_part.clone());
-        let sends_own = known.held_by_peer != own;
+        let public_part = (!known.public_part.is_empty()).then(|| known.public_part.to_vec());
+        let sends_own = *known.held_by_peer != *own;
         inner.changes += 1;
         Beginning { public_part, sends_own }
     }
@@ -142,7 +142,7 @@ impl KnownPeers {
 
     /// Keeps a ticket of `server` in the place of an earlier one.
     pub(crate) fn keep_ticket(&self, authority: Authority, server: &Identity, ticket: SecretTicket) {
-        self.change(authority, server, |known| known.ticket = Some(ticket));
+        self.change(authority, server, |known| known.ticket = Some(Box::new(ticket)));
     }
 
     /// Takes the ticket of `server` for a connection over a stream or over datagrams, if there is one that has not expired at `now`.
@@ -157,7 +157,7 @@ impl KnownPeers {
         let known = inner.peers.touch(&(authority, server.clone()))?;
         let ticket = known.ticket.take_if(|ticket| ticket.is_datagram == is_datagram)?;
         inner.changes += 1;
-        (now < ticket.expires).then_some(ticket)
+        (now < ticket.expires).then_some(*ticket)
     }
 
     /// Returns whether a client asks `server` for certificates at `now`, since it has used them before.
@@ -172,7 +172,7 @@ impl KnownPeers {
     pub(crate) fn find(&self, authority: Authority, client: &Identity) -> Option<Vec<u8>> {
         let mut inner = self.inner.lock();
         let known = inner.peers.touch(&(authority, client.clone()))?;
-        (!known.public_part.is_empty()).then(|| known.public_part.clone())
+        (!known.public_part.is_empty()).then(|| known.public_part.to_vec())
     }
 
     /// Keeps the public part of a client's key after its Finished.
@@ -204,7 +204,7 @@ impl KnownPeers {
             }
             out.push(known.is_doubtful.into());
             out.extend_from_slice(&known.certificates_until.to_be_bytes());
-            let ticket = known.ticket.as_ref().map(SecretTicket::encode).unwrap_or_default();
+            let ticket = known.ticket.as_deref().map(SecretTicket::encode).unwrap_or_default();
             out.extend_from_slice(&(ticket.len() as u16).to_be_bytes()); // about 1,100 bytes at most
             out.extend_from_slice(&ticket);
         }
@@ -233,7 +233,7 @@ impl KnownPeers {
             let len = u16::from_be_bytes(*take(&mut rest, 2)?.first_chunk()?);
             let ticket = match take(&mut rest, len.into())? {
                 [] => None,
-                ticket => Some(SecretTicket::decode(ticket)?),
+                ticket => Some(Box::new(SecretTicket::decode(ticket)?)),
             };
             let (public_part, held_by_peer) = (public_part.into(), held_by_peer.into());
             let known = KnownPeer { public_part, held_by_peer, is_doubtful, certificates_until, ticket };

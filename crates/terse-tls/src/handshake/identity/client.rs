@@ -1,5 +1,6 @@
 //! Identities on a client.
 
+use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
@@ -31,18 +32,24 @@ pub(crate) struct OfferedIdentity {
     /// Whether the ClientHello has the public part of the client's key.
     sends_own: bool,
     time_unchecked: bool,
+    /// The early data, in a box because most connections have none.
+    early: Option<Box<Early>>,
+}
+
+/// Early data, and what the ClientHello says about it.
+struct Early {
     /// The field `ticket` and its flag, which a second ClientHello repeats.
     ticket: OfferedTicket,
-    early_data: Option<OfferedEarlyData>,
-    /// The secret of early data, until its keys are installed.
-    early_secret: Option<EarlySecret>,
-    /// The terms that early data has needed, with the held public part.
-    known: Option<StaticTerms>,
+    /// The offer, until a HelloRetryRequest ends it.
+    data: Option<OfferedEarlyData>,
+    /// The secret, until the keys are installed.
+    secret: Option<EarlySecret>,
+    /// The terms that were needed, with the held public part.
+    known: StaticTerms,
 }
 
 /// What a ClientHello says about early data.
 enum OfferedTicket {
-    None,
     Secret(Vec<u8>),
     /// The time at first contact.
     FirstContact([u8; 4]),
@@ -55,7 +62,7 @@ pub(crate) struct AgreedIdentity {
     /// The public part of the server's key.
     public_part: Vec<u8>,
     time_unchecked: bool,
-    pub(crate) early_data: Option<OfferedEarlyData>,
+    pub(crate) early_data: Option<Box<OfferedEarlyData>>,
 }
 
 /// What keeps the tickets of a server.
@@ -116,18 +123,8 @@ impl OfferedIdentity {
             (known.public_part, known.sends_own)
         };
         let ephemeral = identity.key.ephemeral(rng)?;
-        let mut offered = Self {
-            config: identity.clone(),
-            server,
-            ephemeral,
-            held,
-            sends_own,
-            time_unchecked,
-            ticket: OfferedTicket::None,
-            early_data: None,
-            early_secret: None,
-            known: None,
-        };
+        let mut offered =
+            Self { config: identity.clone(), server, ephemeral, held, sends_own, time_unchecked, early: None };
         if identity.may_offer_early_data() {
             offered.offer_early_data(config, now);
         }
@@ -167,40 +164,37 @@ impl OfferedIdentity {
             let secret = values(&ticket.key_exchange).early_secret(&EarlyTerms::Ticket(&terms), suite, transport);
             let protection = EarlyDataProtection::Ticket;
             let SecretTicket { ticket, application_protocol, max_size, record_limit, .. } = ticket;
-            self.early_data =
-                Some(OfferedEarlyData { suite, application_protocol, max_size, record_limit, protection });
-            self.early_secret = Some(secret);
-            self.known = Some(terms.into_static());
-            self.ticket = OfferedTicket::Secret(ticket);
+            let data = Some(OfferedEarlyData { suite, application_protocol, max_size, record_limit, protection });
+            let (ticket, known) = (OfferedTicket::Secret(ticket), terms.into_static());
+            self.early = Some(Box::new(Early { ticket, data, secret: Some(secret), known }));
         } else if self.config.first_contact > 0 {
             let Ok(known) = key.static_terms(role, Some(&self.ephemeral), peer(&[])) else { return };
             let secret = values(&[]).early_secret(&EarlyTerms::FirstContact(&known), suite, transport);
-            self.early_data = Some(OfferedEarlyData {
+            let data = Some(OfferedEarlyData {
                 suite,
                 application_protocol: config.common.alpn_protocols.first().map(|name| name.as_slice().into()),
                 max_size: self.config.first_contact,
                 record_limit: MAX_INNER,
                 protection: EarlyDataProtection::FirstContact,
             });
-            self.early_secret = Some(secret);
-            self.known = Some(known);
-            self.ticket = OfferedTicket::FirstContact((now as u32).to_be_bytes()); // as on the wire, which wraps in 2106
+            let ticket = OfferedTicket::FirstContact((now as u32).to_be_bytes()); // as on the wire, which wraps in 2106
+            self.early = Some(Box::new(Early { ticket, data, secret: Some(secret), known }));
         }
     }
 
     /// Returns the early data that is offered.
-    pub(crate) const fn early_data(&self) -> Option<&OfferedEarlyData> {
-        self.early_data.as_ref()
+    pub(crate) fn early_data(&self) -> Option<&OfferedEarlyData> {
+        self.early.as_ref()?.data.as_ref()
     }
 
     /// Returns the secret of the early data once, for its keys.
-    pub(crate) const fn take_early_secret(&mut self) -> Option<EarlySecret> {
-        self.early_secret.take()
+    pub(crate) fn take_early_secret(&mut self) -> Option<EarlySecret> {
+        self.early.as_mut()?.secret.take()
     }
 
     /// Handles a HelloRetryRequest, after which there is no early data. Returns whether there was any.
     pub(crate) fn abandon_early_data(&mut self) -> bool {
-        self.early_data.take().is_some()
+        self.early.as_mut().is_some_and(|early| early.data.take().is_some())
     }
 
     /// Returns whether a key share of the preferred group is sent beside the identity.
@@ -221,10 +215,10 @@ impl OfferedIdentity {
         if self.config.early_data {
             flags |= IdentityShareClientHello::WANTS_TICKET;
         }
-        let ticket = match &self.ticket {
-            OfferedTicket::None => &[][..],
-            OfferedTicket::Secret(ticket) => ticket,
-            OfferedTicket::FirstContact(time) => {
+        let ticket = match self.early.as_ref().map(|early| &early.ticket) {
+            None => &[][..],
+            Some(OfferedTicket::Secret(ticket)) => ticket,
+            Some(OfferedTicket::FirstContact(time)) => {
                 flags |= IdentityShareClientHello::FIRST_CONTACT;
                 time
             }
@@ -254,7 +248,9 @@ impl OfferedIdentity {
         answer: &IdentityShareServerHello<'_>,
         hybrid: Option<&SharedSecret>,
     ) -> Result<(SharedSecret, AgreedIdentity), Error> {
-        let Self { config, server, ephemeral, held, time_unchecked, early_data, known, .. } = self;
+        let Self { config, server, ephemeral, held, time_unchecked, early, .. } = self;
+        let (early_data, known) = early.map(|early| (early.data.map(Box::new), early.known)).unzip();
+        let early_data = early_data.flatten();
         if !answer.identity.is_empty() && answer.identity != server.encoded() {
             return Err(IdentityRefused::OtherIdentity.into());
         }

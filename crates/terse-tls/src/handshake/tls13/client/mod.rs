@@ -138,7 +138,7 @@ impl State {
                 (early_secret, Some(Selected { early_data, proof: Proof::Psk(source) }))
             }
             Some(SelectedProof::Identity(mut identity)) => {
-                let early_data = identity.early_data.take();
+                let early_data = identity.early_data.take().map(|early_data| *early_data);
                 (without_psk(), Some(Selected { early_data, proof: Proof::Identity(identity) }))
             }
         };
