@@ -10,7 +10,7 @@ SECONDS ?= 60
 # `tools/product.sh` and `interop` make the same. Only the benchmarks want more.
 WORKSPACE := --workspace --exclude terse-bench
 
-.PHONY: help demo test prepare lint product devices unit beside smoke fuzz interop bytes bench lossy bogo
+.PHONY: help demo test prepare lint product devices unit smoke fuzz interop bytes bench lossy bogo
 
 help: ## Show this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -18,7 +18,9 @@ help: ## Show this list
 demo: ## Connect in full, then cached, over TCP and UDP on loopback, and show what was saved
 	@$(CARGO) run --quiet --bin terse -- demo
 
-test: prepare lint devices unit beside interop ## Everything that must hold; ends with the interoperability matrix
+test: SECONDS = 3
+test: WITHOUT_GO = skip
+test: prepare lint devices unit smoke product fuzz bogo interop ## Everything that must hold; ends with the interoperability matrix
 
 prepare: ## Install what the tests need: packages with apt-get, Rust targets with rustup
 	@tools/prepare.sh
@@ -49,10 +51,6 @@ fuzz: ## Fuzz each target for SECONDS, a minute unless given; a finding is an er
 
 interop: ## Against OpenSSL, GnuTLS, wolfSSL, BoringSSL, Mbed TLS, Scandium, dimpl, rustls, Bouncy Castle; prints the matrix
 	$(CARGO) test $(WORKSPACE) --test bytes --test matrix
-
-# Each of these leaves a processor idle for a part of its time, and builds where the others do not.
-beside:
-	+@$(MAKE) --no-print-directory --jobs=2 --output-sync=target SECONDS=3 WITHOUT_GO=skip smoke product fuzz bogo
 
 smoke: ## Whether the benchmarks run, not how fast anything is; and the provider for devices as they have it, signing with RSA
 	$(CARGO) test --workspace --test smoke --test rustcrypto --test api
