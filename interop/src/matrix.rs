@@ -120,6 +120,9 @@ fn run(cells: &[(&Feature, Cell)], missing: &HashMap<Peer, String>) -> Outcomes 
     Arc::into_inner(outcomes).and_then(|outcomes| outcomes.into_inner().ok()).unwrap_or_default()
 }
 
+/// How often a cell is tried again whose peer is known to fail now and then.
+const MORE_TRIES: usize = 3;
+
 fn run_cell(feature: &Feature, cell: Cell, missing: &HashMap<Peer, String>) -> Outcome {
     if let Some(reason) = cell.absent(feature) {
         return Outcome::NoPeer(reason);
@@ -127,13 +130,16 @@ fn run_cell(feature: &Feature, cell: Cell, missing: &HashMap<Peer, String>) -> O
     if let Some(reason) = missing.get(&cell.peer) {
         return if must_have_all() { Outcome::Failed(reason.clone()) } else { Outcome::Skipped };
     }
-    match try_cell(feature, cell) {
-        Outcome::Failed(reason) if cell.peer.fails_now_and_then(feature.name, cell.carrier) => {
-            println!("test {} ... failed once, and is tried again: {reason}", name(feature.name, cell));
-            try_cell(feature, cell)
+    let mut outcome = try_cell(feature, cell);
+    for _ in 0..MORE_TRIES {
+        let Outcome::Failed(reason) = &outcome else { break };
+        if !cell.peer.fails_now_and_then(feature.name, cell.carrier) {
+            break;
         }
-        outcome => outcome,
+        println!("test {} ... failed, and is tried again: {reason}", name(feature.name, cell));
+        outcome = try_cell(feature, cell);
     }
+    outcome
 }
 
 fn try_cell(feature: &Feature, cell: Cell) -> Outcome {
