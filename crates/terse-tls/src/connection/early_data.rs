@@ -7,10 +7,9 @@ use crate::wire::ContentType;
 
 impl Connection {
     /// Takes early data (0-RTT) to send, on a client that is configured for it ([`crate::resume::ClientResumption`],
-    /// [`crate::ClientIdentity::early_data`]).
-    /// Returns how many bytes were taken: none without a session or ticket that allows it, fewer than given at the limit of the
-    /// session, at [`crate::Common::max_send_buffer`], or once the server does not take them. Over datagrams all are taken or
-    /// none.
+    /// [`crate::ClientIdentity::early_data`]). Returns how many bytes were taken: none without a session or ticket that
+    /// allows it, fewer than given at the limit of the session or ticket, at [`crate::Common::max_send_buffer`], or once
+    /// the server does not take them. Over datagrams all are taken or none.
     ///
     /// [`crate::Summary::early_data`] says whether the server took it. If it did not, nothing is sent again but by the
     /// application. A network may deliver early data twice. [`crate::Summary::early_data_protection`] says whether it is forward
@@ -53,8 +52,8 @@ impl Connection {
 
     /// Moves early data that was received to `out`. Returns how many bytes; 0 when there are none.
     ///
-    /// Somebody who has the session sent it, but maybe not now, and maybe not for the first time: act on it only as far
-    /// as the application protocol allows that (RFC 9846, F.5).
+    /// Somebody who has the session, or who has the client's identity key and a ticket, sent it, but maybe not now, and
+    /// maybe not for the first time: act on it only as far as the application protocol allows that (RFC 9846, F.5).
     pub fn recv_early_data(&mut self, out: &mut [u8]) -> usize {
         if self.early_data == Progress::Due {
             return 0;
