@@ -98,15 +98,15 @@ impl Protection {
         self.open(record).filter(|_| is_protected && record.body.ends_with(&vec![TAG; self.tag_len]))
     }
 
-    /// Returns the type and content of a protected record.
+    /// Returns the type and content of a protected record. Nothing but padding is content of type 0.
     pub fn open<'a>(&self, record: &Record<'a>) -> Option<(ContentType, &'a [u8])> {
         let explicit_len = if record.content_type.is_some() { self.explicit_len } else { 0 };
         let content = record.body.get(explicit_len..record.body.len().checked_sub(self.tag_len)?)?;
         match record.content_type {
             Some(content_type) if record.cid.is_none() => Some((content_type, content)),
             _ => {
-                let end = content.iter().rposition(|byte| *byte != 0)?;
-                Some((ContentType(content[end]), &content[..end]))
+                let end = content.iter().rposition(|byte| *byte != 0);
+                Some(end.map_or((ContentType(0), &[]), |end| (ContentType(content[end]), &content[..end])))
             }
         }
     }

@@ -66,6 +66,8 @@ struct Peer {
     address: SocketAddr,
     forge: Forge,
     protection: Protection,
+    /// The peer that got the ServerHello which `protection` is of.
+    hello_went_to: usize,
     received: usize,
     sent: usize,
     /// Whether the address was validated: the peer receives what is sent to it.
@@ -80,7 +82,7 @@ struct Peer {
 }
 
 impl Peer {
-    /// Records the fragments of a ClientHello in the body of a record.
+    /// Records the fragments of a ClientHello in the body of a record. A cookie among them validates the address.
     fn hello_came(&mut self, mut body: &[u8]) {
         while let Some((header, rest)) = body.split_first_chunk::<FRAGMENT_HEADER_LEN>()
             && header[0] == HandshakeType::CLIENT_HELLO.0
@@ -92,6 +94,8 @@ impl Peer {
             };
             self.hello.resize(self.hello.len().max(start + len), 0);
             self.hello[start..start + len].copy_from_slice(fragment);
+            // Later fragments may be of another message, and overwrite it.
+            self.is_proven |= has_cookie(&self.hello);
             body = after;
         }
     }
@@ -126,6 +130,7 @@ impl Server {
             address: SocketAddr::from(([192, 0, 2, host], 5684)),
             forge: Forge::default(),
             protection: Protection::of(&provider, None, Vec::new()),
+            hello_went_to: host.into(),
             received: 0,
             sent: 0,
             is_proven: false,
@@ -191,17 +196,19 @@ impl Server {
         peer.received += datagram.len();
         let records = records(&datagram, self.cid_len).0;
         records.iter().filter(|record| record.epoch == 0).for_each(|record| peer.hello_came(record.body));
-        let has_cookie = |bytes: &[u8]| bytes.windows(COOKIE.len()).any(|window| window == COOKIE);
-        peer.is_proven |= has_cookie(&datagram) || has_cookie(&peer.hello);
+        peer.is_proven |= has_cookie(&datagram);
         let mut authentic = records.iter().filter_map(|record| peer.protection.authentic(record)).peekable();
-        // A peer that has keys received the ServerHello; but a complete connection may be at an address that was not
-        // validated.
-        peer.is_proven |= authentic.peek().is_some() && self.endpoint.connections().1 > 0;
+        // A peer that has keys received the ServerHello, which may have gone to the address before; but a complete
+        // connection may be at an address that was not validated.
+        let has_keys = authentic.peek().is_some() && self.endpoint.connections().1 > 0;
+        peer.is_proven |= has_keys;
         peer.is_proven |= authentic.any(|(kind, content)| {
             let cookie = content.strip_prefix(&[PATH_RESPONSE]).filter(|_| kind == RETURN_ROUTABILITY_CHECK);
             cookie.is_some_and(|cookie| peer.challenges.iter().any(|challenge| challenge == cookie))
         });
-        self.endpoint.handle_datagram(self.now, &mut self.rng, peer.address, &mut datagram);
+        let (from, hello_went_to) = (peer.address, peer.hello_went_to);
+        self.peers[hello_went_to].is_proven |= has_keys;
+        self.endpoint.handle_datagram(self.now, &mut self.rng, from, &mut datagram);
         self.settle();
     }
 
@@ -246,6 +253,7 @@ impl Server {
                 if let Ok([here, there]) = self.peers.get_disjoint_mut([self.current, other]) {
                     core::mem::swap(&mut here.forge, &mut there.forge);
                     core::mem::swap(&mut here.protection, &mut there.protection);
+                    core::mem::swap(&mut here.hello_went_to, &mut there.hello_went_to);
                     core::mem::swap(&mut here.ids, &mut there.ids);
                 }
             }
@@ -365,7 +373,8 @@ impl Server {
         let (mut out, mut count) = (vec![0; self.max_datagram], 0);
         while let Some((to, len)) = self.endpoint.poll_transmit(self.now, &mut out) {
             let datagram = &out[..len];
-            let peer = self.peers.iter_mut().find(|peer| peer.address == to).expect("an address that sent something");
+            let index = self.peers.iter().position(|peer| peer.address == to).expect("an address that sent something");
+            let peer = &mut self.peers[index];
             peer.sent += len;
             count += 1;
             assert!(len > 0 && count < MAX_DATAGRAMS, "more waits to be sent than was promised");
@@ -373,6 +382,7 @@ impl Server {
             assert!(peer.is_proven || peer.sent <= allowed, "{} bytes to {to} for {}", peer.sent, peer.received);
             if let Some((suite, cid)) = server_hello(datagram) {
                 peer.protection = Protection::of(&self.provider, Some(suite), cid);
+                peer.hello_went_to = index;
                 peer.ids.clear();
             }
             for record in records(datagram, self.cid_len).0 {
@@ -398,7 +408,6 @@ impl Server {
                 EndpointEvent::Connected => {
                     assert_eq!(before, None, "connected twice");
                     self.connected += 1;
-                    self.prove(handle);
                     Some(Progress::Connected)
                 }
                 EndpointEvent::Data(data) => {
@@ -442,6 +451,10 @@ impl Server {
             }
         }
     }
+}
+
+fn has_cookie(bytes: &[u8]) -> bool {
+    bytes.windows(COOKIE.len()).any(|window| window == COOKIE)
 }
 
 /// Returns the connection IDs in a NewConnectionId, if a record begins with one (RFC 9147, 9).

@@ -29,9 +29,12 @@ impl Endpoint {
             && let Some(entry) = self.connections.get_mut(&handle)
             && entry.began_with(first, received.hello.random)
         {
-            entry.add_budget(&self.limits, first.bytes);
-            entry.connection.peer_repeats(now);
-            touch(&mut self.touched, handle);
+            // The connection may have moved since: then this is an old datagram, and no bytes from where it is now.
+            if from == entry.address {
+                entry.add_budget(&self.limits, first.bytes);
+                entry.connection.peer_repeats(now);
+                touch(&mut self.touched, handle);
+            }
             return;
         }
         if let Some(entry) = known.and_then(|handle| self.connections.get_mut(&handle))

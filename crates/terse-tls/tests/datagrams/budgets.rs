@@ -5,7 +5,8 @@ use core::net::SocketAddr;
 
 use terse_testkit::setup::Setup;
 use terse_tls::{
-    AddressChange, ApiMisuse, ConnectionHandle, Datagrams, EndpointEvent, EndpointLimits, Error, ProtocolVersion,
+    AddressChange, ApiMisuse, ConnectionHandle, ContentType, Datagrams, EndpointEvent, EndpointLimits, Error,
+    ProtocolVersion,
 };
 
 use crate::modes::PROVIDER;
@@ -130,6 +131,29 @@ fn what_is_authentic_proves_the_address_that_it_came_from() {
     assert!(went <= 3 * came, "{went} B for {came} B");
     let (came, went) = proven_by(old());
     assert!(went > 3 * came, "who has the keys is there: {went} B for {came} B");
+}
+
+/// Somebody names the address of a victim in a copy of a record, and sends the connection's first ClientHello again from where
+/// it began: those bytes did not come from the victim.
+#[test]
+fn a_repeated_hello_is_no_credit_for_the_address_moved_to() {
+    for version in VERSIONS {
+        let mut world =
+            World::new(setup_of(version, Datagrams::default().connection_id(Some(4))), EndpointLimits::default());
+        let (client, handle) = world.connected(old());
+        let is_hello = |datagram: &&Vec<u8>| datagram[0] == ContentType::HANDSHAKE.0 && datagram[13] == 1;
+        let hello = world.clients[client].sent.iter().rfind(is_hello).expect("the one with the cookie").clone();
+        let datagram = world.say(b"I am here now").remove(0);
+        let came = datagram.len();
+        world.hand_over(new(), datagram);
+        world.answer(handle, &[7; 1000]);
+        for _ in 0..10 {
+            world.hand_over(old(), hello.clone());
+        }
+        let sent = world.answers();
+        let went: usize = sent.iter().filter(|(to, _)| *to == new()).map(|(_, datagram)| datagram.len()).sum();
+        assert!(went <= 3 * came, "{version:?}: {went} B for {came} B");
+    }
 }
 
 /// A ClientHello in fragments, from an attacker who names the address of a victim and repeats what brings nothing new.
