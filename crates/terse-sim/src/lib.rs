@@ -20,7 +20,9 @@ pub mod link;
 pub mod network;
 pub mod packet;
 mod probe;
+mod recent;
 mod rng;
+pub mod route;
 pub mod tcp;
 mod time;
 
