@@ -3,6 +3,7 @@
 //! A [`Packet`] was parsed or built once: its header is whole and its length is what the header says. IPv4 packets are
 //! atomic datagrams (RFC 6864: identification 0, DF set), for no link here fragments IPv4.
 
+mod icmpv6;
 #[cfg(test)]
 mod tests;
 
@@ -185,7 +186,7 @@ impl Packet {
         true
     }
 
-    /// Whether the checksum of the TCP segment or UDP datagram within is right; true for other protocols.
+    /// Whether the checksum of the TCP segment, UDP datagram or ICMPv6 message within is right; true for other protocols.
     pub fn checksum_is_right(&self) -> bool {
         let (source, destination) = (IpAddress::from(self.source()), IpAddress::from(self.destination()));
         match self.protocol() {
@@ -193,6 +194,7 @@ impl Packet {
                 .is_ok_and(|datagram| datagram.verify_checksum(&source, &destination)),
             IpProtocol::Tcp => TcpPacket::new_checked(self.payload())
                 .is_ok_and(|segment| segment.verify_checksum(&source, &destination)),
+            IpProtocol::Icmpv6 => self.icmpv6_checksum_is_right(),
             _ => true,
         }
     }

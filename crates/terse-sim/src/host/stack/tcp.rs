@@ -15,8 +15,9 @@ use crate::tcp::{Config, Connection, Ecn, Failure, Segment, State, Transmit};
 #[derive(Debug)]
 pub(in crate::host) struct Tcp {
     pub(in crate::host) connection: Connection,
+    /// The address that the peer knows, and the port.
+    pub(in crate::host) local: SocketAddr,
     remote: SocketAddr,
-    local_port: u16,
     /// The listening socket that accepted this connection, if the peer connected.
     listener: Option<SocketId>,
     /// Whether the connection waits to be opened until the program is no longer busy.
@@ -50,26 +51,35 @@ impl Tcp {
 }
 
 impl Stack {
-    pub(in crate::host) fn listen(&mut self, port: u16, config: Config) -> Option<SocketId> {
-        if port == 0 || self.listeners.contains_key(&port) {
+    pub(in crate::host) fn listen(&mut self, port: u16, local: Option<IpAddr>, config: Config) -> Option<SocketId> {
+        let is_foreign = local.is_some_and(|local| !self.interfaces.is_own(local));
+        if port == 0 || is_foreign || self.listeners.is_taken(port, local) {
             return None;
         }
-        let socket = self.add(Socket::Listener(Listener { port, config }));
-        self.listeners.insert(port, socket);
+        let socket = self.add(Socket::Listener(Listener { port, local, config }));
+        self.listeners.insert(port, local, socket);
         Some(socket)
     }
 
-    /// Creates a connection, and does not open it yet.
-    pub(in crate::host) fn connect(&mut self, now: Time, remote: SocketAddr, config: Config) -> Option<SocketId> {
-        if remote.is_ipv4() != self.address.is_ipv4() {
+    /// Creates a connection from `source`, which is an address of the host, and does not open it yet.
+    pub(in crate::host) fn connect(
+        &mut self,
+        now: Time,
+        source: IpAddr,
+        remote: SocketAddr,
+        config: Config,
+    ) -> Option<SocketId> {
+        if remote.is_ipv4() != source.is_ipv4() {
             return None;
         }
-        let is_taken =
-            |stack: &Self, port| stack.connections.contains_key(&(port, remote)) || stack.listeners.contains_key(&port);
-        let port = self.free_port(is_taken)?;
-        let (config, initial) = (self.fitted(config), self.random.next_u32());
-        let connection = Connection::connect(config, port, remote.port(), initial, now);
-        Some(self.add_connection(connection, port, remote, None))
+        let is_taken = |stack: &Self, port| {
+            let local = SocketAddr::new(source, port);
+            stack.connections.contains_key(&(local, remote)) || stack.listeners.is_taken(port, Some(source))
+        };
+        let local = SocketAddr::new(source, self.free_port(is_taken)?);
+        let (config, initial) = (self.fitted(config, source, remote.ip()), self.random.next_u32());
+        let connection = Connection::connect(config, local.port(), remote.port(), initial, now);
+        Some(self.add_connection(connection, local, remote, None))
     }
 
     /// Opens a connection that [`Self::connect`] created.
@@ -129,30 +139,37 @@ impl Stack {
 
     pub(super) fn handle_segment(&mut self, now: Time, packet: &Packet, segment: &Segment) -> Verdict {
         let remote = SocketAddr::new(packet.source(), segment.source_port);
-        if let Some(socket) = self.connections.get(&(segment.destination_port, remote)).copied()
+        let local = SocketAddr::new(packet.destination(), segment.destination_port);
+        if !self.interfaces.is_own(local.ip()) {
+            // RFC 9293, 3.10.7 is about two sides: a segment for a group gets no answer.
+            return Verdict::Dropped(Cause::NobodyListens);
+        }
+        if let Some(socket) = self.connections.get(&(local, remote)).copied()
             && let Some(tcp) = self.tcp(socket)
         {
             tcp.connection.handle_segment(now, segment, packet.ecn());
             self.after(now, socket);
             return Verdict::Delivered;
         }
-        if let Some(listener) = self.listeners.get(&segment.destination_port).copied()
+        if let Some(listener) = self.listeners.find(local.port(), local.ip())
             && let Some(Socket::Listener(Listener { config, .. })) = self.sockets.get(&listener)
         {
-            let config = self.fitted(config.clone());
+            let config = self.fitted(config.clone(), local.ip(), remote.ip());
             let initial = self.random.next_u32();
             if let Some(connection) = Connection::accept(config, segment, initial, now) {
                 if self.half_open(listener) >= BACKLOG {
                     return Verdict::Dropped(Cause::SocketFull);
                 }
-                let socket = self.add_connection(connection, segment.destination_port, remote, Some(listener));
+                let socket = self.add_connection(connection, local, remote, Some(listener));
                 self.begin(now, socket);
                 return Verdict::Delivered;
             }
         }
         if let Some(segment) = segment.reset() {
             let reset = Transmit { segment, ecn: Ecn::NotEct };
-            self.outbox.extend(Packet::tcp(self.address, packet.source(), &reset));
+            if let Some(packet) = Packet::tcp(local.ip(), remote.ip(), &reset) {
+                self.transmit(packet);
+            }
         }
         Verdict::Dropped(Cause::NobodyListens)
     }
@@ -171,10 +188,11 @@ impl Stack {
         }
     }
 
-    /// Returns the configuration with an MSS that fits the link's MTU.
-    fn fitted(&self, config: Config) -> Config {
-        let mtu = u16::try_from(self.mtu).unwrap_or(u16::MAX);
-        let ip_header = ip_header_len(self.address) as u16;
+    /// Returns the configuration with an MSS that fits the MTU of the link towards `destination`.
+    fn fitted(&self, config: Config, source: IpAddr, destination: IpAddr) -> Config {
+        let mtu = self.interfaces.mtu(self.interfaces.leaving(source, destination));
+        let mtu = u16::try_from(mtu).unwrap_or(u16::MAX);
+        let ip_header = ip_header_len(source) as u16;
         let most = config.clone().for_mtu(mtu, ip_header).maximum_segment_size;
         Config { maximum_segment_size: config.maximum_segment_size.min(most), ..config }
     }
@@ -182,21 +200,21 @@ impl Stack {
     fn add_connection(
         &mut self,
         connection: Connection,
-        local_port: u16,
+        local: SocketAddr,
         remote: SocketAddr,
         listener: Option<SocketId>,
     ) -> SocketId {
         let socket = self.add(Socket::Tcp(Box::new(Tcp {
             connection,
+            local,
             remote,
-            local_port,
             listener,
             held: true,
             reserved: 0,
             wants_room: false,
             reported: Reported::default(),
         })));
-        self.connections.insert((local_port, remote), socket);
+        self.connections.insert((local, remote), socket);
         socket
     }
 
@@ -211,14 +229,14 @@ impl Stack {
     /// Sends what a connection has, and tells the program what is new. It follows everything that happens to a
     /// connection.
     fn after(&mut self, now: Time, socket: SocketId) {
-        let address = self.address;
         let Some(Socket::Tcp(tcp)) = self.sockets.get_mut(&socket) else { return };
         if tcp.held {
             return;
         }
-        let to: IpAddr = tcp.remote.ip();
+        let (from, to) = (tcp.local.ip(), tcp.remote.ip());
+        let interface = self.interfaces.leaving(from, to);
         while let Some(transmit) = tcp.connection.poll_transmit(now) {
-            self.outbox.extend(Packet::tcp(address, to, &transmit));
+            self.outbox.extend(Packet::tcp(from, to, &transmit).map(|packet| (interface, packet)));
         }
         let Tcp { connection, reported, listener, remote, wants_room, reserved, .. } = &mut **tcp;
         if !reported.connected && connection.is_established() {
@@ -258,7 +276,7 @@ impl Stack {
         if tcp.connection.state() != State::Closed {
             return;
         }
-        let key = (tcp.local_port, tcp.remote);
+        let key = (tcp.local, tcp.remote);
         let knows_end = tcp.reported.knows_end;
         if self.connections.get(&key) == Some(&socket) {
             self.connections.remove(&key);

@@ -34,8 +34,6 @@ pub struct MbedTlsOptions {
     pub protocol: Protocol,
     /// The maximum fragment length (RFC 6066, 4) that DTLS negotiates.
     pub max_fragment_length: u16,
-    /// The certificate of each side.
-    pub certificate: u16,
     /// The time that the client computes in total.
     pub computing: Duration,
 }
@@ -57,10 +55,6 @@ pub struct EngineOptions {
     pub client_device: String,
     /// The server's device; `none` computes in no time.
     pub server_device: String,
-    /// The bytes of the client's message.
-    pub request: u16,
-    /// The bytes of the server's message.
-    pub reply: u16,
 }
 
 /// A group of the key exchange.
@@ -130,18 +124,12 @@ impl Named for Aead {
 
 impl Default for MbedTlsOptions {
     fn default() -> Self {
-        Self {
-            protocol: Protocol::Tls12,
-            max_fragment_length: 1_024,
-            certificate: 407,
-            computing: Duration::from_millis(2_100),
-        }
+        Self { protocol: Protocol::Tls12, max_fragment_length: 1_024, computing: Duration::from_millis(2_100) }
     }
 }
 
 impl Default for EngineOptions {
     fn default() -> Self {
-        let exchange = crate::Exchange::default();
         Self {
             version: Version::Tls13,
             mode: Mode::Full,
@@ -150,8 +138,6 @@ impl Default for EngineOptions {
             aead: Aead::Aes128Ccm,
             client_device: "cortex-m3".into(),
             server_device: NO_DEVICE.into(),
-            request: exchange.request as u16,
-            reply: exchange.reply as u16,
         }
     }
 }
@@ -175,7 +161,6 @@ impl MbedTlsOptions {
         let mut length = self.max_fragment_length.into();
         visitor.one_of(bytes("max_fragment_length_bytes", "maximum fragment length"), &[512, 1_024], &mut length);
         self.max_fragment_length = if length == 512 { 512 } else { 1_024 };
-        small(visitor, bytes("certificate_bytes", "size of a certificate"), &mut self.certificate, 100..=2_000);
         let computing = field("computing_ms", "time", "milliseconds");
         milliseconds(visitor, computing, &mut self.computing, 0.0..=600_000.0);
     }
@@ -191,9 +176,6 @@ impl EngineOptions {
         let device = |key| field(key, "device", "");
         visitor.text(device("client_device"), &mut self.client_device, &check_device);
         visitor.text(device("server_device"), &mut self.server_device, &check_device);
-        let bytes = |key| field(key, "size of a message", "bytes");
-        small(visitor, bytes("request_bytes"), &mut self.request, 1..=16_384);
-        small(visitor, bytes("reply_bytes"), &mut self.reply, 1..=16_384);
     }
 
     pub(super) fn check(&self, found: &mut Vec<Contradiction>) {
