@@ -4,16 +4,24 @@
 //! right; and a file that is [printed](ScenarioFile::to_toml) reads back as the same scenarios.
 
 mod mistake;
+mod network;
 mod options;
+mod outcome;
+mod peer;
 mod print;
 mod read;
 mod rows;
+mod run;
+mod statistics;
 mod tree;
 mod visit;
 
 pub use mistake::{Mistake, Mistakes};
 pub use options::*;
+pub use outcome::{Air, Outcome};
 pub use rows::{Row, ScenarioFile};
+pub use run::{CannotRun, MakesParties, Prepared};
+pub use statistics::Statistics;
 
 #[cfg(test)]
 mod tests;

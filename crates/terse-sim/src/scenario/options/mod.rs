@@ -12,6 +12,7 @@ mod topology;
 use core::time::Duration;
 
 pub use ends::{DtlsOptions, GatewayOptions, InternetOptions, PaperValues, SerialOptions};
+pub(super) use peers::NO_DEVICE;
 pub use peers::{Aead, EdhocOptions, EngineOptions, Group, MbedTlsOptions, PeerKind, Protocol};
 pub use radio::{LinkQuality, LossOptions, MacOptions, PoolOptions, RadioOptions, SixlowpanOptions};
 pub use schedule::{CellKind, ExplicitCell, ExplicitKind, Length, Placement, ScheduleOptions, SlotLength};

@@ -195,7 +195,7 @@ impl EdhocOptions {
 }
 
 /// The name for computing in no time.
-pub(crate) const NO_DEVICE: &str = "none";
+pub(in crate::scenario) const NO_DEVICE: &str = "none";
 
 fn check_device(name: &str) -> Result<(), String> {
     let known = Devices::built_in();
