@@ -9,8 +9,11 @@ extern crate alloc;
 
 pub mod capture;
 mod cause;
+mod chance;
 pub mod compare;
 pub mod computing;
+mod conservation;
+mod decoded;
 mod direction;
 mod engine;
 pub mod host;
@@ -20,12 +23,16 @@ pub mod link;
 pub mod network;
 pub mod packet;
 mod probe;
+pub mod radio;
 mod recent;
 mod rng;
 pub mod route;
 pub mod scenario;
+mod sixlowpan;
 pub mod tcp;
 mod time;
+pub mod tsch;
+mod verdict;
 
 pub use engine::Exchange;
 pub use rng::Random;

@@ -161,6 +161,16 @@ impl Tap {
         Self { view, header, capture: Capture { interfaces, entries: Vec::new() } }
     }
 
+    /// Returns a tap on a mesh. Its frames bring their TAP headers along, each its own.
+    pub(crate) fn of_mesh(name: String, view: View) -> Self {
+        let data_link = match view {
+            View::Packets => DataLink::RAW,
+            View::Frames => DataLink::IEEE802_15_4_TAP,
+        };
+        let interfaces = vec![Interface { name, data_link }];
+        Self { view, header: Vec::new(), capture: Capture { interfaces, entries: Vec::new() } }
+    }
+
     pub(crate) const fn view(&self) -> View {
         self.view
     }

@@ -61,7 +61,18 @@ mod tests {
     fn record(kind: Kind, fragment: Option<u16>, attempt: u8, fate: Fate) -> Record {
         let at = Time::from_millis(5);
         let arrived = (fate == Fate::Delivered).then(|| Time::from_millis(9));
-        Record { at, arrived, direction: Direction::Up, layers: LAYERS, kind, fragment, packet: 0, attempt, fate }
+        Record {
+            at,
+            arrived,
+            direction: Direction::Up,
+            sender: 0,
+            layers: LAYERS,
+            kind,
+            fragment,
+            packet: 0,
+            attempt,
+            fate,
+        }
     }
 
     #[test]

@@ -60,6 +60,8 @@ pub struct Record {
     pub arrived: Option<Time>,
     /// The way it went.
     pub direction: Direction,
+    /// The end of the link, or the node of the mesh, that sent it: on a link 0 is the first end.
+    pub sender: u16,
     /// Its bytes by layer.
     pub layers: Layers,
     /// The purpose of the packet in it.

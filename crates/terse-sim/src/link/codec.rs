@@ -4,6 +4,7 @@ use super::ethernet::Ethernet;
 use super::{Direction, Framing, Station, ieee802154, lorawan};
 use crate::Time;
 use crate::cause::Cause;
+use crate::decoded::Decoded;
 use crate::layers::Layers;
 use crate::packet::Packet;
 
@@ -22,19 +23,6 @@ pub(crate) struct Coded {
     pub(crate) bytes: Vec<u8>,
     pub(crate) layers: Layers,
     pub(crate) fragment: Option<u16>,
-}
-
-/// The result of decoding a frame.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Decoded {
-    /// A packet is complete; the number is the one it was sent under.
-    Packet(Packet, u64),
-    /// The frame is a fragment, and others are missing.
-    Partial,
-    /// The link layer already had this frame.
-    Repeated,
-    /// The packet of this frame is lost.
-    Dropped(Cause),
 }
 
 impl Codec {

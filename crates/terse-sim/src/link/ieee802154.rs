@@ -1,4 +1,4 @@
-//! IEEE 802.15.4 without TSCH, at 2.4 GHz, under [6LoWPAN](super::sixlowpan).
+//! IEEE 802.15.4 without TSCH, at 2.4 GHz, under [6LoWPAN](crate::sixlowpan).
 //!
 //! | number | source (IEEE 802.15.4-2020) |
 //! |---|---|
@@ -23,12 +23,13 @@ use smoltcp::wire::{
     Ieee802154Address, Ieee802154Frame, Ieee802154FrameType, Ieee802154FrameVersion, Ieee802154Pan, Ieee802154Repr,
 };
 
-use super::sixlowpan::{Context, Sixlowpan};
-use super::{Coded, Decoded, Station};
+use super::{Coded, Station};
 use crate::Time;
 use crate::cause::Cause;
+use crate::decoded::Decoded;
 use crate::layers::Layers;
 use crate::packet::Packet;
+use crate::sixlowpan::{Context, Piece, Sixlowpan};
 
 /// The options of IEEE 802.15.4 on a link.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -68,7 +69,8 @@ pub(crate) struct Mac {
 
 impl Mac {
     pub(crate) fn new(options: &Ieee802154, from: Station, to: Station) -> Self {
-        let context = Context { from: from.eui64, to: to.eui64, prefix: options.context };
+        let context =
+            Context { from: Some(from.eui64), to: Some(to.eui64), prefix: options.context, compresses_udp: true };
         Self {
             options: options.clone(),
             from,
@@ -82,7 +84,7 @@ impl Mac {
     pub(crate) fn encode(&mut self, packet: &Packet) -> Result<Vec<Coded>, Cause> {
         let room = self.options.frame_len.saturating_sub(HEADER_LEN + FCS_LEN);
         let pieces = self.sixlowpan.encode(packet, room)?;
-        let frame = |piece: super::sixlowpan::Piece| Coded {
+        let frame = |piece: Piece| Coded {
             bytes: self.frame(&piece.bytes),
             layers: Layers { link: HEADER_LEN + FCS_LEN, ..piece.layers },
             fragment: piece.fragment,
@@ -165,7 +167,7 @@ const fn symbols(number: u32) -> Duration {
     Duration::from_micros(16 * number as u64)
 }
 
-fn with_fcs(mut bytes: Vec<u8>) -> Vec<u8> {
+pub(crate) fn with_fcs(mut bytes: Vec<u8>) -> Vec<u8> {
     bytes.extend(FCS.checksum(&bytes).to_le_bytes());
     bytes
 }

@@ -18,9 +18,10 @@ mod tests;
 
 use core::time::Duration;
 
-use super::{Coded, Decoded, Direction, Station};
+use super::{Coded, Direction, Station};
 use crate::Time;
 use crate::cause::Cause;
+use crate::decoded::Decoded;
 use crate::layers::Layers;
 use crate::packet::Packet;
 

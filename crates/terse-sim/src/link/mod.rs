@@ -11,7 +11,6 @@ mod ethernet;
 pub(crate) mod ieee802154;
 pub(crate) mod lorawan;
 mod profiles;
-mod sixlowpan;
 #[cfg(test)]
 mod tests;
 
@@ -20,7 +19,7 @@ use std::borrow::Cow;
 
 pub use crate::direction::Direction;
 pub(crate) use address::Station;
-pub(crate) use codec::{Codec, Coded, Decoded};
+pub(crate) use codec::{Codec, Coded};
 pub(crate) use duration::transmission;
 pub use ieee802154::Ieee802154;
 pub use lorawan::LoraWan;

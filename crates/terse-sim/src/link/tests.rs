@@ -3,6 +3,7 @@
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use super::*;
+use crate::decoded::Decoded;
 use crate::packet::Packet;
 
 #[test]

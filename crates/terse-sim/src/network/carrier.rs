@@ -10,8 +10,9 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::{Balance, Cause, Conservation, End, LinkId, Schedule, Verdict};
 use crate::capture::{Capture, Tap, View};
+use crate::decoded::Decoded;
 use crate::ledger::{Classifier, Fate, Kind, Ledger};
-use crate::link::{Codec, Coded, Decoded, Direction, Link, Station};
+use crate::link::{Codec, Coded, Direction, Link, Station};
 use crate::packet::Packet;
 use crate::{Random, Time};
 

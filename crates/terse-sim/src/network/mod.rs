@@ -1,11 +1,11 @@
-//! A network has nodes, links between them, and virtual time.
+//! A network has nodes, media that connect them, and virtual time. A medium is a link between two nodes, or a mesh of many.
 //!
 //! A [`Network`] jumps from event to event. Events at the same time happen in the order in which they were put in,
 //! every random decision has its own stream derived from the one seed, and nothing reads a clock: a run is a function
 //! of its scenario. After every step [`Network::conservation`] holds.
 
 mod carrier;
-mod conservation;
+mod medium;
 mod node;
 mod queue;
 #[cfg(test)]
@@ -15,21 +15,24 @@ use core::time::Duration;
 use std::net::{IpAddr, Ipv6Addr};
 
 pub use crate::cause::Cause;
+pub use crate::conservation::{Balance, Conservation, Count};
+pub use crate::verdict::Verdict;
 use carrier::{Carrier, LinkEvent};
-pub use conservation::{Balance, Conservation, Count};
-pub use node::{Node, Verdict};
+use medium::{Arrived, Medium, MediumEvent};
+pub use node::Node;
 use queue::Queue;
 
 use crate::Time;
 use crate::capture::{Capture, View};
 use crate::ledger::Ledger;
-use crate::link::{Direction, Link, Station};
+use crate::link::{Link, Station};
+use crate::tsch::{ConfigError, Mesh, MeshConfig, MeshEvent};
 
 /// A node of a network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NodeId(u32);
 
-/// A link of a network.
+/// A medium of a network: a link, or a mesh.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LinkId(u32);
 
@@ -40,7 +43,7 @@ pub struct Network<N> {
     now: Time,
     events: Queue<Event>,
     nodes: Vec<Attached<N>>,
-    links: Vec<Carrier>,
+    media: Vec<Medium>,
     /// Nodes that the user may have changed.
     touched: Vec<NodeId>,
     /// The number of events since the time last moved on.
@@ -50,14 +53,14 @@ pub struct Network<N> {
 #[derive(Debug)]
 struct Attached<N> {
     node: N,
-    /// The link of each interface, and the direction that leaves the node.
-    interfaces: Vec<(LinkId, Direction)>,
+    /// The medium of each interface, and the node's end of it.
+    interfaces: Vec<(LinkId, usize)>,
     /// The time of the timer event that is in the queue. Later timers are put in when it comes; earlier ones supersede
     /// it.
     timer: Option<Time>,
 }
 
-/// The end of a link: a node, and one of its interfaces.
+/// The end of a medium: a node, and one of its interfaces.
 #[derive(Clone, Copy, Debug)]
 struct End {
     node: NodeId,
@@ -67,7 +70,7 @@ struct End {
 #[derive(Clone, Copy, Debug)]
 enum Event {
     Timer(NodeId),
-    Link(LinkId, LinkEvent),
+    Medium(LinkId, MediumEvent),
 }
 
 impl<N: Node> Network<N> {
@@ -78,7 +81,7 @@ impl<N: Node> Network<N> {
             now: Time::ZERO,
             events: Queue::new(),
             nodes: Vec::new(),
-            links: Vec::new(),
+            media: Vec::new(),
             touched: Vec::new(),
             standing_still: 0,
         }
@@ -94,19 +97,42 @@ impl<N: Node> Network<N> {
 
     /// Connects two nodes by a link; [`Direction::Up`] is from `first` to `second`.
     pub fn connect(&mut self, first: NodeId, second: NodeId, link: Link) -> LinkId {
-        let id = LinkId(u32::try_from(self.links.len()).expect("fewer links than would fit into memory"));
-        let mtu = link.mtu;
-        let mut end = |node: NodeId, direction| {
-            let attached = &mut self.nodes[node.0 as usize];
-            let interface = attached.interfaces.len();
-            attached.interfaces.push((id, direction));
-            attached.node.attach(interface, mtu);
-            let unnamed = IpAddr::V6(Ipv6Addr::from(u128::from(node.0) + 1));
-            (End { node, interface }, Station::of(attached.node.address().unwrap_or(unnamed)))
-        };
-        let (first, second) = (end(first, Direction::Up), end(second, Direction::Down));
-        self.links.push(Carrier::new(link, [first.0, second.0], [first.1, second.1], self.seed, id));
+        let id = self.next_link();
+        let ends = [first, second];
+        let ends = [0, 1].map(|end| self.attach(ends[end], id, end, link.mtu));
+        let stations = ends.map(|end| {
+            let unnamed = IpAddr::V6(Ipv6Addr::from(u128::from(end.node.0) + 1));
+            Station::of(self.nodes[end.node.0 as usize].node.address().unwrap_or(unnamed))
+        });
+        self.media.push(Medium::Wire(Box::new(Carrier::new(link, ends, stations, self.seed, id))));
         id
+    }
+
+    /// Connects nodes by a mesh: the first one is the gateway, behind the root, and the others are the hosts of the mesh's other
+    /// nodes, in their order. A mesh may have more nodes than hosts: those only forward.
+    pub fn connect_mesh(&mut self, hosts: &[NodeId], config: MeshConfig) -> Result<LinkId, ConfigError> {
+        if hosts.len() > config.motes.len() {
+            return Err(ConfigError::Motes);
+        }
+        let (id, mtu) = (self.next_link(), config.mtu);
+        let mut mesh = Box::new(Mesh::new(config, self.seed)?);
+        let ends = hosts.iter().enumerate().map(|(end, host)| self.attach(*host, id, end, mtu)).collect();
+        Schedule { events: &mut self.events, link: id }.take(&mut mesh);
+        self.media.push(Medium::Mesh { mesh, ends });
+        Ok(id)
+    }
+
+    fn next_link(&self) -> LinkId {
+        LinkId(u32::try_from(self.media.len()).expect("fewer links than would fit into memory"))
+    }
+
+    /// Attaches an end of a medium to a node.
+    fn attach(&mut self, node: NodeId, id: LinkId, end: usize, mtu: usize) -> End {
+        let attached = &mut self.nodes[node.0 as usize];
+        let interface = attached.interfaces.len();
+        attached.interfaces.push((id, end));
+        attached.node.attach(interface, mtu);
+        End { node, interface }
     }
 
     /// Returns the time.
@@ -125,14 +151,34 @@ impl<N: Node> Network<N> {
         &mut self.nodes[id.0 as usize].node
     }
 
-    /// Returns the configuration of a link.
-    pub fn link(&self, id: LinkId) -> &Link {
-        &self.links[id.0 as usize].link
+    /// Returns the configuration of a link, unless it is a mesh.
+    pub fn link(&self, id: LinkId) -> Option<&Link> {
+        match &self.media[id.0 as usize] {
+            Medium::Wire(carrier) => Some(&carrier.link),
+            Medium::Mesh { .. } => None,
+        }
     }
 
-    /// Changes a link during a run. The change applies to later frames; the framing stays as it was.
+    /// Returns a mesh, unless it is a link.
+    pub fn mesh(&self, id: LinkId) -> Option<&Mesh> {
+        match &self.media[id.0 as usize] {
+            Medium::Wire(_) => None,
+            Medium::Mesh { mesh, .. } => Some(mesh),
+        }
+    }
+
+    /// Returns a mesh for changes to what it notes, unless it is a link.
+    pub fn mesh_mut(&mut self, id: LinkId) -> Option<&mut Mesh> {
+        match &mut self.media[id.0 as usize] {
+            Medium::Wire(_) => None,
+            Medium::Mesh { mesh, .. } => Some(mesh),
+        }
+    }
+
+    /// Changes a link during a run. The change applies to later frames; the framing stays as it was. A mesh does not change.
     pub fn change_link(&mut self, id: LinkId, change: impl FnOnce(&mut Link)) {
-        let link = &mut self.links[id.0 as usize].link;
+        let Medium::Wire(carrier) = &mut self.media[id.0 as usize] else { return };
+        let link = &mut carrier.link;
         let framing = link.framing.clone();
         change(link);
         link.framing = framing;
@@ -140,23 +186,33 @@ impl<N: Node> Network<N> {
 
     /// Returns the ledger of a link.
     pub fn ledger(&self, id: LinkId) -> &Ledger {
-        &self.links[id.0 as usize].ledger
+        self.media[id.0 as usize].ledger()
     }
 
     /// Returns the ledger of a link, for changes to what it keeps.
     pub fn ledger_mut(&mut self, id: LinkId) -> &mut Ledger {
-        &mut self.links[id.0 as usize].ledger
+        self.media[id.0 as usize].ledger_mut()
     }
 
-    /// Begins a capture of a link, for [`Self::captured`].
+    /// Begins a capture of a link or a mesh, for [`Self::captured`]. On a mesh the packets are those of the gateway.
     pub fn capture(&mut self, id: LinkId, view: View) {
-        self.links[id.0 as usize].tap(view);
+        match &mut self.media[id.0 as usize] {
+            Medium::Wire(carrier) => carrier.tap(view),
+            Medium::Mesh { mesh, .. } => mesh.tap(view, None),
+        }
+    }
+
+    /// Begins a capture of the frames that one node of a mesh sends and receives.
+    pub fn capture_node(&mut self, id: LinkId, node: u16) {
+        if let Medium::Mesh { mesh, .. } = &mut self.media[id.0 as usize] {
+            mesh.tap(View::Frames, Some(node));
+        }
     }
 
     /// Returns all captures as one.
     pub fn captured(&self) -> Capture {
         let mut all = Capture::default();
-        for capture in self.links.iter().flat_map(Carrier::captures) {
+        for capture in self.media.iter().flat_map(Medium::captures) {
             all.merge(capture);
         }
         all
@@ -165,17 +221,17 @@ impl<N: Node> Network<N> {
     /// Returns the balances of the whole network.
     pub fn conservation(&self) -> Conservation {
         let mut all = Conservation::default();
-        for link in &self.links {
-            let of_link = link.conservation();
-            all.packets += &of_link.packets;
-            all.frames += &of_link.frames;
+        for medium in &self.media {
+            let of_medium = medium.conservation();
+            all.packets += &of_medium.packets;
+            all.frames += &of_medium.frames;
         }
         all
     }
 
     /// Returns the balances of one link.
     pub fn conservation_of(&self, id: LinkId) -> Conservation {
-        self.links[id.0 as usize].conservation()
+        self.media[id.0 as usize].conservation()
     }
 
     /// Returns when the next event is.
@@ -197,7 +253,7 @@ impl<N: Node> Network<N> {
         self.now = at;
         match event {
             Event::Timer(node) => self.timer(node),
-            Event::Link(link, event) => self.carry(link, event),
+            Event::Medium(medium, event) => self.carry(medium, event),
         }
         true
     }
@@ -240,14 +296,20 @@ impl<N: Node> Network<N> {
         self.serve(id);
     }
 
-    fn carry(&mut self, link: LinkId, event: LinkEvent) {
-        let now = self.now;
-        let carrier = &mut self.links[link.0 as usize];
-        let mut schedule = Schedule { events: &mut self.events, link };
-        let Some((direction, number, packet)) = carrier.handle(now, event, &mut schedule) else { return };
-        let end = carrier.end(direction.opposite());
-        let verdict = self.nodes[end.node.0 as usize].node.handle_packet(now, end.interface, packet);
-        self.links[link.0 as usize].arrived(number, verdict);
+    fn carry(&mut self, id: LinkId, event: MediumEvent) {
+        let mut schedule = Schedule { events: &mut self.events, link: id };
+        if let Some(arrived) = self.media[id.0 as usize].handle(self.now, event, &mut schedule) {
+            self.hand_over(id, arrived);
+        }
+        while let Some(arrived) = self.media[id.0 as usize].poll_arrival() {
+            self.hand_over(id, arrived);
+        }
+    }
+
+    /// Hands a packet that arrived to the node at that end.
+    fn hand_over(&mut self, id: LinkId, Arrived { end, number, packet }: Arrived) {
+        let verdict = self.nodes[end.node.0 as usize].node.handle_packet(self.now, end.interface, packet);
+        self.media[id.0 as usize].arrived(number, verdict);
         self.serve(end.node);
     }
 
@@ -263,9 +325,9 @@ impl<N: Node> Network<N> {
         let now = self.now;
         let attached = &mut self.nodes[id.0 as usize];
         while let Some((interface, packet)) = attached.node.poll_transmit(now) {
-            let Some((link, direction)) = attached.interfaces.get(interface).copied() else { continue };
+            let Some((link, end)) = attached.interfaces.get(interface).copied() else { continue };
             let mut schedule = Schedule { events: &mut self.events, link };
-            self.links[link.0 as usize].send(now, direction, packet, &mut schedule);
+            self.media[link.0 as usize].send(now, end, packet, &mut schedule);
         }
         if let Some(at) = attached.node.poll_timeout() {
             let at = at.max(now);
@@ -277,7 +339,7 @@ impl<N: Node> Network<N> {
     }
 }
 
-/// The queue of events, as a link sees it.
+/// The queue of events, as a medium sees it.
 struct Schedule<'a> {
     events: &'a mut Queue<Event>,
     link: LinkId,
@@ -285,7 +347,19 @@ struct Schedule<'a> {
 
 impl Schedule<'_> {
     fn push(&mut self, at: Time, event: LinkEvent) {
-        self.events.push(at, Event::Link(self.link, event));
+        self.events.push(at, Event::Medium(self.link, MediumEvent::Wire(event)));
+    }
+
+    /// Takes the events that a mesh has.
+    fn take(&mut self, mesh: &mut Mesh) {
+        while let Some((at, event)) = mesh.poll_event() {
+            let event_of_medium = Event::Medium(self.link, MediumEvent::Mesh(event));
+            if event.comes_first() {
+                self.events.push_first(at, event_of_medium);
+            } else {
+                self.events.push(at, event_of_medium);
+            }
+        }
     }
 }
 

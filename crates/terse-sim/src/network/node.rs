@@ -2,9 +2,9 @@
 
 use std::net::IpAddr;
 
-use super::Cause;
 use crate::Time;
 use crate::packet::Packet;
+use crate::verdict::Verdict;
 
 /// A node. It does no I/O, and knows only the time that it is told.
 ///
@@ -33,17 +33,6 @@ pub trait Node {
 
     /// Handles that the time of [`Self::poll_timeout`] has come.
     fn handle_timeout(&mut self, now: Time);
-}
-
-/// The result of a packet's arrival at a node.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
-    /// The packet was for this node, which has it.
-    Delivered,
-    /// The node forwards the packet.
-    Forwarded,
-    /// The node has no use for the packet.
-    Dropped(Cause),
 }
 
 impl<N: Node + ?Sized> Node for Box<N> {

@@ -1,5 +1,5 @@
 //! The queue of events. Events are ordered by time, and at the same time by the order in which they were put in, so
-//! that a run depends on nothing else.
+//! that a run depends on nothing else. Those that come first at their time are an exception: see [`Queue::push_first`].
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -16,6 +16,7 @@ pub(crate) struct Queue<E> {
 #[derive(Debug)]
 struct Entry<E> {
     at: Time,
+    /// Whether the event comes before others of its time is the most significant bit: 0 if it does.
     order: u64,
     event: E,
 }
@@ -26,6 +27,12 @@ impl<E> Queue<E> {
     }
 
     pub(crate) fn push(&mut self, at: Time, event: E) {
+        self.heap.push(Reverse(Entry { at, order: LATER | self.inserted, event }));
+        self.inserted += 1;
+    }
+
+    /// Puts in an event that comes before all others of its time, whenever they were put in.
+    pub(crate) fn push_first(&mut self, at: Time, event: E) {
         self.heap.push(Reverse(Entry { at, order: self.inserted, event }));
         self.inserted += 1;
     }
@@ -59,3 +66,6 @@ impl<E> Ord for Entry<E> {
         (self.at, self.order).cmp(&(other.at, other.order))
     }
 }
+
+/// The bit of events that come after the first ones of their time. As many events as would reach it are never put in.
+const LATER: u64 = 1 << 63;

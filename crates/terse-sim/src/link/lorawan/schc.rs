@@ -25,8 +25,9 @@ use smoltcp::wire::{IpProtocol, UdpPacket};
 
 use crate::Time;
 use crate::cause::Cause;
+use crate::decoded::Decoded;
 use crate::layers::Layers;
-use crate::link::{Decoded, Direction};
+use crate::link::Direction;
 use crate::packet::Packet;
 use crate::tcp::Ecn;
 

@@ -65,6 +65,7 @@ impl Carrier {
             at,
             arrived: None,
             direction,
+            sender: direction.index() as u16,
             layers: frame.coded.layers,
             kind: frame.kind,
             fragment: frame.coded.fragment,

@@ -9,25 +9,28 @@ use crate::packet::Packet;
 /// The context that both ends share.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Context {
-    /// The EUI-64 of the sender.
-    pub(crate) from: [u8; 8],
-    /// The EUI-64 of the receiver.
-    pub(crate) to: [u8; 8],
+    /// The EUI-64 of the sender. Without one, no address is taken from the frame: where nodes forward, the frame's addresses
+    /// are those of a hop.
+    pub(crate) from: Option<[u8; 8]>,
+    /// The EUI-64 of the receiver, likewise.
+    pub(crate) to: Option<[u8; 8]>,
     /// Context 0, if there is one: a prefix of 64 bits.
     pub(crate) prefix: Option<[u8; 8]>,
+    /// Whether the sender compresses headers of UDP.
+    pub(crate) compresses_udp: bool,
 }
 
 /// A packet with its headers compressed.
 #[derive(Debug)]
-pub(super) struct Compressed {
-    pub(super) bytes: Vec<u8>,
+pub(crate) struct Compressed {
+    pub(crate) bytes: Vec<u8>,
     /// The length of the compressed headers, which must not be split.
-    pub(super) header_len: usize,
-    pub(super) layers: Layers,
+    pub(crate) header_len: usize,
+    pub(crate) layers: Layers,
 }
 
 /// Compresses the headers of an IPv6 packet.
-pub(super) fn compress(packet: &Packet, context: &Context) -> Compressed {
+pub(crate) fn compress(packet: &Packet, context: &Context) -> Compressed {
     let header = &packet.bytes()[..IPV6_HEADER_LEN];
     let payload = packet.payload();
     let mut bytes = vec![0b0110_0000, 0];
@@ -49,7 +52,7 @@ pub(super) fn compress(packet: &Packet, context: &Context) -> Compressed {
         _ => bytes.extend([turned, label[0], label[1], label[2]]),
     }
 
-    let udp = compress_udp(packet);
+    let udp = if context.compresses_udp { compress_udp(packet) } else { None };
     if udp.is_some() {
         bytes[0] |= 1 << 2;
     } else {
@@ -94,7 +97,7 @@ pub(super) fn compress(packet: &Packet, context: &Context) -> Compressed {
 
 /// Returns the packet that was compressed. If `bytes` is only the first fragment of a packet of `size` bytes, the
 /// result is the beginning of that packet.
-pub(super) fn decompress(bytes: &[u8], size: Option<usize>, context: &Context) -> Option<Vec<u8>> {
+pub(crate) fn decompress(bytes: &[u8], size: Option<usize>, context: &Context) -> Option<Vec<u8>> {
     let mut reader = Reader(bytes);
     let [first, second] = reader.take()?;
     if first >> 5 != 0b011 || second & 0b1000_0000 != 0 {
@@ -179,7 +182,7 @@ fn compress_udp(packet: &Packet) -> Option<Vec<u8>> {
 }
 
 /// Writes the part of an address that is not elided, and returns SAC and SAM (or DAC and DAM).
-fn compress_address(address: &[u8; 16], eui64: [u8; 8], prefix: Option<[u8; 8]>, out: &mut Vec<u8>) -> u8 {
+fn compress_address(address: &[u8; 16], eui64: Option<[u8; 8]>, prefix: Option<[u8; 8]>, out: &mut Vec<u8>) -> u8 {
     let (net, identifier) = address.split_at(8);
     let stateful = if *net == LINK_LOCAL {
         0
@@ -189,7 +192,7 @@ fn compress_address(address: &[u8; 16], eui64: [u8; 8], prefix: Option<[u8; 8]>,
         out.extend(address);
         return 0;
     };
-    if *identifier == identifier_of(eui64) {
+    if eui64.is_some_and(|eui64| *identifier == identifier_of(eui64)) {
         stateful | 0b11
     } else if identifier[..6] == SHORT {
         out.extend(&identifier[6..]);
@@ -220,7 +223,7 @@ impl Reader<'_> {
     }
 
     /// Reads an address whose mode has three bits: SAC and SAM, or DAC and DAM.
-    fn address(&mut self, mode: u8, eui64: [u8; 8], prefix: Option<[u8; 8]>) -> Option<[u8; 16]> {
+    fn address(&mut self, mode: u8, eui64: Option<[u8; 8]>, prefix: Option<[u8; 8]>) -> Option<[u8; 16]> {
         if mode == 0 {
             return self.take();
         }
@@ -232,7 +235,7 @@ impl Reader<'_> {
                 let [c, d, e, f, g, h] = SHORT;
                 [c, d, e, f, g, h, a, b]
             }
-            0b11 => identifier_of(eui64),
+            0b11 => identifier_of(eui64?),
             _ => return None,
         };
         let mut address = [0; 16];

@@ -3,9 +3,9 @@
 use core::time::Duration;
 use std::collections::{BTreeMap, VecDeque};
 
-use super::Decoded;
 use crate::Time;
 use crate::cause::Cause;
+use crate::decoded::Decoded;
 use crate::packet::Packet;
 
 /// The incomplete datagrams of one sender, the oldest first.

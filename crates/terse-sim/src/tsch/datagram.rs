@@ -1,0 +1,264 @@
+//! Packets on their way through the mesh. Their bytes stand here once; frames, fragments and forwarders share them.
+//!
+//! What must always hold: a packet is in the table as long as a frame, a fragment that waits for others, or its arrival at a node
+//! is left of it, and is counted once when nothing is.
+
+use core::ops::Range;
+
+use super::config::SixlowpanOptions;
+use crate::cause::Cause;
+use crate::conservation::Balance;
+use crate::layers::Layers;
+use crate::ledger::Kind;
+use crate::packet::Packet;
+use crate::sixlowpan::routing::{MAX_ROUTERS, Routing, skip};
+use crate::sixlowpan::{Context, FRAG1_LEN, FRAGN_LEN, LONGEST, compress, cut, decompress, fragment_header};
+use crate::verdict::Verdict;
+
+/// A packet on its way.
+#[derive(Clone, Debug)]
+pub(super) struct Datagram {
+    /// The number of the packet on this medium.
+    pub(super) number: u64,
+    pub(super) origin: u16,
+    pub(super) destination: u16,
+    /// The routers and the destination of a packet that goes down, from the first hop on; none for a packet that goes up.
+    pub(super) route: Vec<u16>,
+    pub(super) kind: Kind,
+    len: usize,
+    /// The compressed packet, with the routing headers of the first hop.
+    bytes: Vec<u8>,
+    routing_len: usize,
+    saved: usize,
+    layers: Layers,
+    cuts: Vec<Range<usize>>,
+    tag: u16,
+    context: Context,
+    /// The frames, fragments and arrivals that are left.
+    live: u32,
+    has_arrived: bool,
+    /// Why the first of its frames was lost, if one was.
+    cause: Option<Cause>,
+}
+
+/// How a packet goes through the mesh.
+#[derive(Clone, Debug)]
+pub(super) struct Way {
+    pub(super) origin: u16,
+    pub(super) destination: u16,
+    pub(super) route: Vec<u16>,
+    /// The interface identifiers of the routers on the way down.
+    pub(super) routers: Vec<[u8; 8]>,
+    /// The rank of the origin in hops, for a packet that goes up.
+    pub(super) rank: u8,
+}
+
+impl Datagram {
+    /// Compresses a packet, and cuts it into fragments if it is too long for a frame.
+    pub(super) fn new(
+        packet: &Packet,
+        kind: Kind,
+        way: Way,
+        (number, tag): (u64, u16),
+        options: &SixlowpanOptions,
+    ) -> Result<Self, Cause> {
+        if !packet.is_ipv6() {
+            return Err(Cause::NotCarried);
+        }
+        if way.routers.len() > MAX_ROUTERS {
+            return Err(Cause::Misdirected);
+        }
+        let compresses_udp = way.route.is_empty() || options.gateway_compresses_udp;
+        let context = Context { from: None, to: None, prefix: Some(options.prefix), compresses_udp };
+        let routing = match way.route.is_empty() {
+            true => Routing::Up { sender_rank: way.rank },
+            false => Routing::Down { routers: &way.routers },
+        };
+        let compressed = compress(packet, &context);
+        let routing_len = routing.len();
+        let mut bytes = Vec::with_capacity(routing_len + compressed.bytes.len());
+        routing.encode(&mut bytes);
+        bytes.extend(&compressed.bytes);
+        let saved = packet.len() - compressed.bytes.len();
+        let layers = Layers { network: compressed.layers.network + routing_len, ..compressed.layers };
+        let cuts: Vec<Range<usize>> = if bytes.len() <= options.unfragmented_len {
+            core::iter::once(0..bytes.len()).collect()
+        } else if packet.len() > usize::from(LONGEST) {
+            return Err(Cause::TooLong);
+        } else {
+            // Offsets count from the beginning of the IPv6 header, in front of which nothing stands there.
+            let (len, header_len) = (compressed.bytes.len(), compressed.header_len);
+            let first = options.fragment_len.saturating_sub(routing_len);
+            let cuts = cut(len, header_len, saved, [first, options.fragment_len]).ok_or(Cause::TooLong)?;
+            let shifted = |(index, range): (usize, Range<usize>)| {
+                let from = if index == 0 { 0 } else { range.start + routing_len };
+                from..range.end + routing_len
+            };
+            cuts.into_iter().enumerate().map(shifted).collect()
+        };
+        if cuts.len() > MAX_PIECES {
+            return Err(Cause::TooLong);
+        }
+        let Way { origin, destination, route, .. } = way;
+        let (len, live) = (packet.len(), 0);
+        let (has_arrived, cause) = (false, None);
+        Ok(Self {
+            number,
+            origin,
+            destination,
+            route,
+            kind,
+            len,
+            bytes,
+            routing_len,
+            saved,
+            layers,
+            cuts,
+            tag,
+            context,
+            live,
+            has_arrived,
+            cause,
+        })
+    }
+
+    /// Returns the number of frames on each hop.
+    pub(super) fn pieces(&self) -> u8 {
+        self.cuts.len() as u8 // at most `MAX_PIECES`
+    }
+
+    /// Whether the packet is fragmented.
+    pub(super) fn is_fragmented(&self) -> bool {
+        self.cuts.len() > 1
+    }
+
+    /// Whether the packet goes up, to the gateway.
+    pub(super) fn goes_up(&self) -> bool {
+        self.route.is_empty()
+    }
+
+    /// Returns the layers of a frame with a piece, after so many routers; [`super::frame::OVERHEAD`] is part of it.
+    pub(super) fn layers(&self, piece: u8, hop: u8) -> Layers {
+        let Range { start, end } = self.cuts[usize::from(piece)].clone();
+        let mut layers = self.layers.part(start, end);
+        if piece == 0 {
+            layers.network -= self.routing_len - self.routing_len_after(hop);
+        }
+        if self.is_fragmented() {
+            layers.network += if piece == 0 { FRAG1_LEN } else { FRAGN_LEN };
+        }
+        layers.link = super::frame::OVERHEAD;
+        layers
+    }
+
+    /// Returns what a frame carries after its MAC header. `eui64s` has the routers that are still to come.
+    pub(super) fn payload(&self, piece: u8, routing: &Routing<'_>) -> Vec<u8> {
+        let Range { start, end } = self.cuts[usize::from(piece)].clone();
+        let mut bytes = Vec::new();
+        if self.is_fragmented() {
+            let offset = if piece == 0 { 0 } else { start - self.routing_len + self.saved };
+            let size = self.len as u16; // not longer than `LONGEST`
+            bytes.extend(fragment_header(size, self.tag, offset).unwrap_or_default());
+        }
+        if piece == 0 {
+            routing.encode(&mut bytes);
+            bytes.extend(&self.bytes[self.routing_len..end]);
+        } else {
+            bytes.extend(&self.bytes[start..end]);
+        }
+        bytes
+    }
+
+    /// Returns the packet, as its destination decodes it.
+    pub(super) fn decode(&self) -> Option<Packet> {
+        let compressed = skip(&self.bytes)?;
+        let size = self.is_fragmented().then_some(self.len);
+        Packet::parse(decompress(compressed, size, &self.context)?).ok()
+    }
+
+    fn routing_len_after(&self, hop: u8) -> usize {
+        match self.route.len() {
+            0 => self.routing_len,
+            hops => match hops - 1 - usize::from(hop).min(hops - 1) {
+                0 => 1,
+                routers => 3 + 8 * routers,
+            },
+        }
+    }
+}
+
+/// All packets on their way, and their balance.
+#[derive(Debug, Default)]
+pub(super) struct Datagrams {
+    slots: Vec<Option<Datagram>>,
+    free: Vec<u32>,
+    pub(super) balance: Balance,
+}
+
+impl Datagrams {
+    /// Adds a packet with so many frames.
+    pub(super) fn insert(&mut self, datagram: Datagram) -> u32 {
+        let datagram = Datagram { live: datagram.pieces().into(), ..datagram };
+        match self.free.pop() {
+            Some(place) => {
+                self.slots[place as usize] = Some(datagram);
+                place
+            }
+            None => {
+                self.slots.push(Some(datagram));
+                (self.slots.len() - 1) as u32
+            }
+        }
+    }
+
+    /// Returns a packet.
+    pub(super) fn get(&self, place: u32) -> Option<&Datagram> {
+        self.slots.get(place as usize)?.as_ref()
+    }
+
+    /// Notes that there is one frame more: a node has a copy.
+    pub(super) fn copied(&mut self, place: u32) {
+        if let Some(Some(datagram)) = self.slots.get_mut(place as usize) {
+            datagram.live += 1;
+        }
+    }
+
+    /// Notes that so many frames are gone, which arrived or were lost for a `cause`.
+    pub(super) fn gone(&mut self, place: u32, frames: u32, cause: Option<Cause>) {
+        let Some(slot) = self.slots.get_mut(place as usize) else { return };
+        let Some(datagram) = slot else { return };
+        datagram.cause = datagram.cause.or(cause);
+        datagram.live = datagram.live.saturating_sub(frames);
+        if datagram.live == 0 {
+            if !datagram.has_arrived {
+                self.balance.drop_one(datagram.cause.unwrap_or(Cause::Lost), datagram.len);
+            }
+            *slot = None;
+            self.free.push(place);
+        }
+    }
+
+    /// Notes the verdict of the node at which a packet arrived. That arrival counts as a frame that is gone.
+    pub(super) fn arrived(&mut self, place: u32, verdict: Verdict) {
+        let Some(Some(datagram)) = self.slots.get_mut(place as usize) else { return };
+        datagram.has_arrived = true;
+        match verdict {
+            Verdict::Delivered => self.balance.delivered.add(datagram.len),
+            Verdict::Forwarded => self.balance.forwarded.add(datagram.len),
+            Verdict::Dropped(cause) => self.balance.drop_one(cause, datagram.len),
+        }
+        self.gone(place, 1, None);
+    }
+
+    /// Returns the balance with everything that is under way.
+    pub(super) fn balance(&self) -> Balance {
+        let mut balance = self.balance.clone();
+        for datagram in self.slots.iter().flatten().filter(|datagram| !datagram.has_arrived) {
+            balance.queued.add(datagram.len);
+        }
+        balance
+    }
+}
+
+/// The most fragments of a packet: one bit of a word for each.
+pub(super) const MAX_PIECES: usize = 64;
