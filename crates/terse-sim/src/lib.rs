@@ -21,6 +21,7 @@ pub mod network;
 pub mod packet;
 mod probe;
 mod rng;
+pub mod script;
 pub mod tcp;
 mod time;
 
