@@ -19,6 +19,7 @@ pub mod ledger;
 pub mod link;
 pub mod network;
 pub mod packet;
+pub mod paper;
 mod probe;
 mod rng;
 pub mod script;
