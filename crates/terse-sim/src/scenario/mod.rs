@@ -3,6 +3,7 @@
 //! What must always hold: a file that was read can be run; one that cannot is refused with the line, the key and what would be
 //! right; and a file that is [printed](ScenarioFile::to_toml) reads back as the same scenarios.
 
+mod mesh;
 mod mistake;
 mod network;
 mod options;
@@ -12,6 +13,7 @@ mod print;
 mod read;
 mod rows;
 mod run;
+mod station;
 mod statistics;
 mod tree;
 mod visit;

@@ -1,20 +1,20 @@
-//! The network of a scenario: the client's host, the medium, and the server's host.
+//! The network of a scenario, and what a run of it came to.
 
 use core::time::Duration;
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::IpAddr;
 
 use terse_tls::summary::Summary;
 
 use super::options::Scenario;
 use super::outcome::{Air, Outcome};
 use super::peer::Peer;
+use super::station::{Silent, Station};
 use crate::capture::{Capture, View};
 use crate::host::Host;
-use crate::ledger::Kind;
-use crate::link::Link;
-use crate::network::{Conservation, LinkId, Network, Node, NodeId, Verdict};
-use crate::packet::Packet;
+use crate::ledger::{Kind, Ledger};
+use crate::network::{Conservation, LinkId, Network, NodeId};
 use crate::paper::DropFirstSynAck;
+use crate::tsch::ConfigError;
 use crate::{Random, Time};
 
 /// A value of each end.
@@ -28,86 +28,38 @@ pub(super) struct Built<'w, 'a> {
     network: Network<Station<'w, 'a>>,
     ends: Ends<NodeId>,
     mesh: LinkId,
-}
-
-/// A node of the network.
-enum Station<'w, 'a> {
-    Host(Box<Host<Peer<'w, 'a>>>),
-    LosesSynAck(Box<DropFirstSynAck<Host<Peer<'w, 'a>>>>),
-}
-
-impl<'w, 'a> Station<'w, 'a> {
-    fn host(&self) -> &Host<Peer<'w, 'a>> {
-        match self {
-            Self::Host(host) => host,
-            Self::LosesSynAck(node) => &node.node,
-        }
-    }
-
-    fn host_mut(&mut self) -> &mut Host<Peer<'w, 'a>> {
-        match self {
-            Self::Host(host) => host,
-            Self::LosesSynAck(node) => &mut node.node,
-        }
-    }
-
-    fn node(&self) -> &dyn Node {
-        match self {
-            Self::Host(host) => &**host,
-            Self::LosesSynAck(node) => &**node,
-        }
-    }
-
-    fn node_mut(&mut self) -> &mut dyn Node {
-        match self {
-            Self::Host(host) => &mut **host,
-            Self::LosesSynAck(node) => &mut **node,
-        }
-    }
-}
-
-impl Node for Station<'_, '_> {
-    fn address(&self) -> Option<IpAddr> {
-        self.node().address()
-    }
-
-    fn attach(&mut self, interface: usize, mtu: usize) {
-        self.node_mut().attach(interface, mtu);
-    }
-
-    fn handle_packet(&mut self, now: Time, interface: usize, packet: Packet) -> Verdict {
-        self.node_mut().handle_packet(now, interface, packet)
-    }
-
-    fn poll_transmit(&mut self, now: Time) -> Option<(usize, Packet)> {
-        self.node_mut().poll_transmit(now)
-    }
-
-    fn poll_timeout(&self) -> Option<Time> {
-        self.node().poll_timeout()
-    }
-
-    fn handle_timeout(&mut self, now: Time) {
-        self.node_mut().handle_timeout(now);
-    }
+    /// The mote that connects.
+    mote: u16,
 }
 
 impl<'w, 'a> Built<'w, 'a> {
     /// Builds the network. The client is switched on at `starts_at`.
-    pub(super) fn new(scenario: &Scenario, seed: u64, starts_at: Time, peers: Ends<Peer<'w, 'a>>) -> Self {
+    pub(super) fn new(
+        scenario: &Scenario,
+        seed: u64,
+        starts_at: Time,
+        peers: Ends<Peer<'w, 'a>>,
+    ) -> Result<Self, ConfigError> {
         let random = |stream| Random::new(seed, HOSTS + stream);
+        let config = scenario.mesh();
+        let mote = scenario.topology.client as u16;
+        let address = config.motes.get(usize::from(mote)).ok_or(ConfigError::Motes)?.address;
         let mut network = Network::new(seed);
         let server = Host::new(IpAddr::V6(scenario.internet.server), peers.server, random(0));
-        let server = match scenario.tcp.drop_first_syn_ack {
+        let server = network.add(match scenario.tcp.drop_first_syn_ack {
             true => Station::LosesSynAck(Box::new(DropFirstSynAck::new(server))),
             false => Station::Host(Box::new(server)),
-        };
-        let server = network.add(server);
-        let address = mote_address(scenario.sixlowpan.prefix, scenario.topology.client);
+        });
+        let mut hosts = vec![server];
+        hosts.extend((1..mote).map(|_| network.add(Station::Relay(Silent))));
         let client = Host::starting_at(IpAddr::V6(address), peers.client, random(1), starts_at);
         let client = network.add(Station::Host(Box::new(client)));
-        let mesh = network.connect(client, server, "ieee802154".parse().unwrap_or_else(|_| Link::lossless()));
-        Self { network, ends: Ends { client, server }, mesh }
+        hosts.push(client);
+        let mesh = network.connect_mesh(&hosts, config)?;
+        if let Some(mesh) = network.mesh_mut(mesh) {
+            mesh.trace_pool(mote);
+        }
+        Ok(Self { network, ends: Ends { client, server }, mesh, mote })
     }
 
     /// Keeps all frames.
@@ -118,23 +70,23 @@ impl<'w, 'a> Built<'w, 'a> {
     /// Runs until both sides are connected and nothing was sent for `settling`, or one failed, or `end` is over.
     pub(super) fn run(&mut self, end: Time, settling: Duration) {
         let Ends { client, server } = self.ends;
-        let is_open = |network: &Network<Station<'_, '_>>| {
-            let peers = [client, server].map(|node| &network.node(node).host().application);
-            peers.iter().any(|peer| peer.connected().is_none()) && peers.iter().all(|peer| peer.failure().is_none())
-        };
-        self.network.run_while(end, is_open);
+        self.network.run_while(end, |network| {
+            let mut peers = [client, server].into_iter().filter_map(|node| network.node(node).peer());
+            let failed = peers.clone().any(|peer| peer.failure().is_some());
+            !failed && peers.any(|peer| peer.connected().is_none())
+        });
         loop {
-            let (now, sent) = (self.network.now(), self.frames_sent());
-            let until = (now + settling).min(end);
+            let sent = self.ledger().total().frames;
+            let until = (self.network.now() + settling).min(end);
             self.network.run_until(until);
-            if self.frames_sent() == sent || until >= end {
+            if self.ledger().total().frames == sent || until >= end {
                 break;
             }
         }
     }
 
-    fn frames_sent(&self) -> u64 {
-        self.network.ledger(self.mesh).total().frames
+    fn ledger(&self) -> &Ledger {
+        self.network.ledger(self.mesh)
     }
 
     /// Returns the balances of the network.
@@ -149,7 +101,7 @@ impl<'w, 'a> Built<'w, 'a> {
 
     /// Returns what an engine says of the client's connection.
     pub(super) fn summary(&mut self) -> Option<Summary> {
-        match &mut self.network.node_mut(self.ends.client).host_mut().application {
+        match self.network.node_mut(self.ends.client).peer_mut()? {
             Peer::Engine(program) => program.connection().map(|connection| connection.summary().clone()),
             Peer::Script(_) => None,
         }
@@ -157,34 +109,30 @@ impl<'w, 'a> Built<'w, 'a> {
 
     /// Returns what the run came to; the client was switched on at `starts_at`.
     pub(super) fn outcome(&mut self, starts_at: Time) -> Outcome {
-        let peer = |node| &self.network.node(node).host().application;
-        let (client, server) = (peer(self.ends.client), peer(self.ends.server));
-        let named = |name: &str, peer: &Peer<'_, '_>| peer.failure().map(|cause| format!("{name}: {cause}"));
-        let failure = named("client", client).or(named("server", server));
-        let latency = client.connected().map(|at| at.since(starts_at));
-        let ledger = self.network.ledger(self.mesh);
-        let acknowledgements = ledger.total_for(Kind::LinkAcknowledgement);
-        let total = ledger.total();
+        let sides = [("client", self.ends.client), ("server", self.ends.server)];
+        let failure = sides.iter().find_map(|(name, node)| {
+            self.network.node(*node).peer()?.failure().map(|cause| format!("{name}: {cause}"))
+        });
+        let connected = self.network.node(self.ends.client).peer().and_then(Peer::connected);
+        let latency = connected.map(|at| at.since(starts_at));
+        let acknowledgements = self.ledger().total_for(Kind::LinkAcknowledgement);
+        let total = self.ledger().total();
         let air = Air {
             bytes: (total.bytes() - acknowledgements.bytes()) as u64,
             acknowledgement_bytes: acknowledgements.bytes() as u64,
             frames: total.frames - acknowledgements.frames,
             packets: total.packets,
         };
-        let again = ledger.total_for(Kind::Retransmission).packets;
-        let conservation = self.network.conservation_of(self.mesh);
-        let dropped = conservation.packets.dropped.iter().map(|(cause, count)| (*cause, count.number));
-        let drops = dropped.collect();
-        let ends = [self.ends.client, self.ends.server];
-        let flights: u64 =
-            ends.map(|node| self.network.node_mut(node).host_mut().application.repeated_flights()).iter().sum();
-        Outcome { seed: 0, latency, failure, air, retransmissions: again + flights, drops, pool: Vec::new() }
+        let segments = self.ledger().total_for(Kind::Retransmission).packets;
+        let dropped = self.network.conservation_of(self.mesh);
+        let drops = dropped.packets.dropped.iter().map(|(cause, count)| (*cause, count.number)).collect();
+        let pool = self.network.mesh(self.mesh).map(|mesh| mesh.pool_trace(self.mote).to_vec()).unwrap_or_default();
+        let flights: u64 = sides
+            .iter()
+            .map(|(_, node)| self.network.node_mut(*node).peer_mut().map_or(0, Peer::repeated_flights))
+            .sum();
+        Outcome { seed: 0, latency, failure, air, retransmissions: segments + flights, drops, pool }
     }
-}
-
-/// Returns the address of a mote: its EUI-64 is in the block of OpenMote (14:15:92), and the rest is its number.
-fn mote_address(prefix: Ipv6Addr, mote: u64) -> Ipv6Addr {
-    Ipv6Addr::from_bits(prefix.to_bits() | u128::from(0x1615_9200_0000_0000 | mote))
 }
 
 /// The first random stream of hosts.

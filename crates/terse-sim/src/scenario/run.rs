@@ -23,6 +23,7 @@ use crate::link::Link;
 use crate::paper::Peers;
 use crate::probe::{Party, Probe, Unwatched};
 use crate::script::{self, Timers};
+use crate::tsch::ConfigError;
 use crate::{Exchange, Random, Time, tcp};
 
 /// Makes the two sides of the engine: certificates and keys are not the simulator's.
@@ -42,6 +43,8 @@ pub enum CannotRun {
     Parties(String),
     /// The engine cannot do what the row asks for.
     Engine(Failed),
+    /// The mesh cannot be built.
+    Mesh(ConfigError),
     /// The simulator lost count of frames or packets.
     Conservation(String),
 }
@@ -51,6 +54,7 @@ impl fmt::Display for CannotRun {
         match self {
             Self::Parties(cause) => f.write_str(cause),
             Self::Engine(cause) => cause.fmt(f),
+            Self::Mesh(cause) => cause.fmt(f),
             Self::Conservation(balance) => write!(f, "the simulator lost count: {balance}"),
         }
     }
@@ -110,7 +114,8 @@ impl Prepared {
             None => self.scripts(),
         };
         let starts_at = self.start(seed);
-        let mut built = Built::new(&self.scenario, seed, starts_at, peers);
+        let built = Built::new(&self.scenario, seed, starts_at, peers);
+        let mut built = built.map_err(CannotRun::Mesh)?;
         if captures {
             built.capture();
         }

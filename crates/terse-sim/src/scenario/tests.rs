@@ -297,3 +297,33 @@ fn every_key_has_an_example_that_reads() {
         assert!(read.contains(&format!("{last} = ")), "docs/scenarios.md has no example of {key}");
     }
 }
+
+/// Makes no parties: scripts need none.
+struct Nobody;
+
+impl MakesParties for Nobody {
+    fn parties(&self, _: &EngineOptions) -> Result<crate::compare::Parties, String> {
+        Err("there are no certificates here".into())
+    }
+
+    fn begins(&self) -> u64 {
+        0
+    }
+}
+
+fn run(source: &str) -> Vec<(String, Outcome)> {
+    let file = parse(source);
+    let rows = file.rows.iter().map(|row| {
+        let prepared = Prepared::new(&row.scenario, &Nobody).expect("it can be run");
+        (row.name.clone(), prepared.run(0).expect("it runs"))
+    });
+    rows.collect()
+}
+
+#[test]
+fn scripts_run() {
+    for (name, outcome) in run("[[row]]\nname = \"TLS\"\n[[row]]\nname = \"DTLS\"\nmbedtls.protocol = \"DTLS 1.2\"\n") {
+        println!("{name}: {outcome:?}");
+        assert!(outcome.is_connected(), "{name}: {outcome:?}");
+    }
+}

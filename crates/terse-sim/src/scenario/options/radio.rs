@@ -73,6 +73,8 @@ pub struct SixlowpanOptions {
     pub fragment: u8,
     /// How long a receiver waits for the rest of a packet.
     pub reassembly_timeout: Duration,
+    /// Whether the gateway compresses headers of UDP, as motes do.
+    pub gateway_compresses_udp: bool,
     /// How many packets a mote forwards in fragments at a time.
     pub reassembly_buffers: u8,
 }
@@ -103,6 +105,7 @@ impl Default for SixlowpanOptions {
             unfragmented: 101,
             fragment: 96,
             reassembly_timeout: Duration::from_secs(60),
+            gateway_compresses_udp: false,
             reassembly_buffers: 2,
         }
     }
@@ -191,10 +194,11 @@ impl SixlowpanOptions {
         visitor.text(field("prefix", "prefix", ""), &mut prefix, &|text| parse_prefix(text).map(drop));
         self.prefix = parse_prefix(&prefix).unwrap_or(self.prefix);
         let bytes = |key, what| field(key, what, "bytes");
-        small(visitor, bytes("unfragmented_bytes", "length of a packet"), &mut self.unfragmented, 40..=101);
-        small(visitor, bytes("fragment_bytes", "length of a fragment"), &mut self.fragment, 8..=96);
+        small(visitor, bytes("unfragmented_bytes", "length of a packet"), &mut self.unfragmented, 40..=104);
+        small(visitor, bytes("fragment_bytes", "length of a fragment"), &mut self.fragment, 40..=96);
         let timeout = field("reassembly_timeout_ms", "timeout", "milliseconds");
         milliseconds(visitor, timeout, &mut self.reassembly_timeout, 1.0..=3_600_000.0);
+        visitor.flag(field("gateway_compresses_udp", "flag", ""), &mut self.gateway_compresses_udp);
         let buffers = field("reassembly_buffers", "number of buffers", "buffers");
         small(visitor, buffers, &mut self.reassembly_buffers, 1..=255);
     }

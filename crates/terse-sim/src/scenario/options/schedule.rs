@@ -6,7 +6,9 @@ use core::time::Duration;
 
 use super::Contradiction;
 use super::topology::Topology;
+use crate::Time;
 use crate::scenario::visit::{Named, Visitor, choice, choices, field, small};
+use crate::tsch::{Asn, Timeslot};
 
 /// The schedule.
 #[derive(Clone, Debug, PartialEq)]
@@ -116,13 +118,18 @@ impl SlotLength {
         }
     }
 
-    /// Returns the length: 20 ms are 655 ticks of 32,768 Hz, as OpenWSN has it on the OpenMote.
-    pub const fn duration(self) -> Duration {
+    /// Returns the durations within a slot: 15 and 20 ms are OpenWSN's, whole numbers of ticks of 32,768 Hz.
+    pub const fn timeslot(self) -> Timeslot {
         match self {
-            Self::Ms10 => Duration::from_millis(10),
-            Self::Ms15 => Duration::from_millis(15),
-            Self::Ms20 => Duration::from_nanos(655 * 1_000_000_000 / 32_768),
+            Self::Ms10 => Timeslot::STANDARD_10_MS,
+            Self::Ms15 => Timeslot::OPENWSN_15_MS,
+            Self::Ms20 => Timeslot::OPENWSN_20_MS,
         }
+    }
+
+    /// Returns the length of a slot.
+    pub fn duration(self) -> Duration {
+        self.timeslot().start(Asn(1)).since(Time::ZERO)
     }
 }
 

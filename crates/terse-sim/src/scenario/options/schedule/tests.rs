@@ -76,6 +76,6 @@ fn a_duty_cycle_makes_the_slotframe_longer() {
 
 #[test]
 fn slots_have_the_lengths_of_openwsn_and_of_the_standard() {
-    assert_eq!(SlotLength::Ms20.duration(), Duration::from_nanos(19_989_013));
+    assert_eq!(SlotLength::Ms20.duration(), Duration::from_nanos(19_989_014));
     assert_eq!(SlotLength::Ms10.duration(), Duration::from_millis(10));
 }
