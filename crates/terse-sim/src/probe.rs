@@ -1,7 +1,10 @@
 //! A probe measures the engine's calls: the simulator reads neither processor time nor heap itself.
 
+use serde::Deserialize;
+
 /// One of the two sides.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Party {
     /// The client.
     Client,

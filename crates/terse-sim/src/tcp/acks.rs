@@ -9,9 +9,9 @@ use core::time::Duration;
 pub(super) struct AckScheduler {
     policy: Acknowledgements,
     due: Option<Due>,
-    /// The number of segments that count for the policy and are not acknowledged.
+    /// The number of segments that count for `Acknowledgements::Delayed` and are not acknowledged.
     pending: u32,
-    /// The size of the peer's full segments, as far as it is known.
+    /// The size of the peer's full segments, as far as Linux has seen them.
     full_size: u32,
     linux: Habits,
 }
@@ -41,6 +41,8 @@ struct Habits {
 pub(super) struct Arrival {
     /// Bytes of payload.
     pub(super) len: u32,
+    /// Whether the segment is full: it has as much payload as the two MSS options leave room for beside its own options.
+    pub(super) is_full: bool,
     /// Bytes that arrived since the last acknowledgement.
     pub(super) unacknowledged: u32,
     /// Whether the window that would be advertised reaches further than the last one.
@@ -105,14 +107,9 @@ impl AckScheduler {
         match self.policy {
             Acknowledgements::Immediate => self.demand(),
             Acknowledgements::Delayed { delay, segments, full_sized } => {
-                self.full_size = self.full_size.max(arrival.len);
-                self.pending += 1;
-                let enough = if full_sized {
-                    arrival.unacknowledged >= self.full_size.saturating_mul(segments)
-                } else {
-                    self.pending >= segments
-                };
-                if enough { self.demand() } else { self.delay_until(now + delay) }
+                let counts = arrival.is_full || !full_sized;
+                self.pending = if counts { self.pending + 1 } else { 0 };
+                if self.pending >= segments { self.demand() } else { self.delay_until(now + delay) }
             }
             Acknowledgements::Adaptive { minimum, maximum, quick } => {
                 self.measure(arrival.len);

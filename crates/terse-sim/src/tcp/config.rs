@@ -103,7 +103,8 @@ pub enum Acknowledgements {
         delay: Duration,
         /// The number of segments with which an acknowledgement is sent at once: 2.
         segments: u32,
-        /// Whether only full segments count (RFC 5681, 4.2, asks for no more).
+        /// Whether only full segments count, and only one directly after the other: a segment that is not full waits for
+        /// the delay, and the count begins anew. (RFC 5681, 4.2, counts full segments; OpenWSN consecutive ones.)
         full_sized: bool,
     },
     /// Acknowledgements are sent as Linux sends them: at once at the beginning, after something unusual, and when the
@@ -187,8 +188,17 @@ impl Config {
         }
     }
 
-    /// Returns the behaviour of OpenWSN's TCP, on a device with a handful of packet buffers: no congestion window, a
-    /// timer for each of five segments, and no options but MSS and SACK.
+    /// Returns the behaviour of OpenWSN's TCP, on a device with a handful of packet buffers.
+    ///
+    /// - An acknowledgement is sent at once only after two full segments, one directly after the other, and otherwise
+    ///   after 150 ms.
+    /// - Each segment has a retransmission timer of its own. The timeout is 1 s at first, as RFC 6298 and the firmware have
+    ///   it, 1 s at least and 60 s at most. (If a server's SYN-ACK is lost, its timer and that of the SYN then expire
+    ///   together: the scenarios of the paper on TLS over 6TiSCH set [`rto_initial`](Self::rto_initial) to 3 s.)
+    /// - Five segments may be unacknowledged, for five descriptors; the send buffer has 1,024 bytes and the window 1,792.
+    /// - There is no congestion window, and no option but MSS, 844 bytes, and SACK. A segment that the peer has reported by
+    ///   SACK gives its descriptor and its room in the buffer back.
+    /// - Nagle's algorithm is on.
     pub const fn constrained() -> Self {
         Self {
             maximum_segment_size: 844,
@@ -197,7 +207,7 @@ impl Config {
             acknowledgements: Acknowledgements::Delayed {
                 delay: Duration::from_millis(150),
                 segments: 2,
-                full_sized: false,
+                full_sized: true,
             },
             sack_sender: true,
             sack_receiver: true,

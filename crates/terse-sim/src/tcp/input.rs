@@ -3,6 +3,7 @@
 use super::acks::AckScheduler;
 use super::acks::Arrival;
 use super::congestion::Congestion;
+use super::segment::FIXED_HEADER;
 use super::{Connection, Ecn, Failure, Segment, SequenceNumber, State};
 use crate::Time;
 use core::time::Duration;
@@ -233,7 +234,9 @@ impl Connection {
             None => data,
         };
         if !data.is_empty() {
-            self.take_text(now, start, data);
+            let carried = segment.payload.len() + segment.header_len() - FIXED_HEADER;
+            let is_full = data.len() == segment.payload.len() && carried >= self.agreed.segment_size as usize;
+            self.take_text(now, start, data, is_full);
         }
         if self.rcv.fin == Some(self.rcv.nxt) {
             self.take_fin(now);
@@ -242,7 +245,7 @@ impl Connection {
         }
     }
 
-    fn take_text(&mut self, now: Time, start: SequenceNumber, data: &[u8]) {
+    fn take_text(&mut self, now: Time, start: SequenceNumber, data: &[u8], is_full: bool) {
         let window = self.config.receive_window as u32;
         if start != self.rcv.nxt {
             self.statistics.out_of_order += 1;
@@ -259,6 +262,7 @@ impl Connection {
             now,
             Arrival {
                 len: data.len() as u32,
+                is_full,
                 unacknowledged: self.rcv.nxt.since(self.rcv.acknowledged),
                 window_moves: self.next_edge().is_after(self.rcv.edge),
                 window,

@@ -114,7 +114,7 @@ fn three_seconds_after_a_lost_syn() {
     drill.expect(&["0 S 0:0", "1000 S 0:0", "1100 - 1:1 ack 1", "1100 P 1:101 ack 1", "4100 P 1:101 ack 1"]);
 }
 
-/// An acknowledgement waits for 150 ms, or for a second segment, and the window has 1,792 bytes.
+/// An acknowledgement waits for 150 ms, and the window has 1,792 bytes.
 #[test]
 fn acknowledgements_wait() {
     let mut drill = Drill::established(Config::constrained(), "mss 844 sackok");
@@ -124,4 +124,47 @@ fn acknowledgements_wait() {
     drill.at(250);
     drill.expect(&["250 - 1:1 ack 845"]);
     assert_eq!(drill.last.window, 948);
+}
+
+/// Two full segments, one directly after the other, are acknowledged at once. A segment is full that has the MSS.
+#[test]
+fn two_full_segments_are_acknowledged_at_once() {
+    let mut drill = Drill::established(Config::constrained(), "mss 1440 sackok");
+    drill.inject("- 1:845 ack 1");
+    drill.at(110);
+    drill.inject("- 845:1689 ack 1");
+    drill.expect(&["110 - 1:1 ack 1689"]);
+
+    // 843 bytes are not 844, and a full segment after them is the first again.
+    let mut drill = Drill::established(Config { receive_window: 5000, ..Config::constrained() }, "mss 1440 sackok");
+    for segment in ["- 1:845 ack 1", "- 845:1688 ack 1", "- 1688:2532 ack 1"] {
+        drill.inject(segment);
+    }
+    drill.at(110);
+    drill.expect(&[]);
+    drill.inject("- 2532:3376 ack 1");
+    drill.expect(&["110 - 1:1 ack 3376"]);
+}
+
+/// Segments that are not full are not acknowledged at once, however many follow each other: Mbed TLS writes a flight of
+/// a server as five records, and none of them fills a segment.
+#[test]
+fn small_segments_wait_for_one_acknowledgement() {
+    let mut drill = Drill::established(Config::constrained(), "mss 1440 sackok");
+    for record in ["- 1:93 ack 1", "- 93:515 ack 1", "- 515:635 ack 1", "- 635:725 ack 1", "- 725:734 ack 1"] {
+        drill.inject(record);
+    }
+    drill.at(249);
+    drill.expect(&[]);
+    drill.at(300);
+    drill.expect(&["250 - 1:1 ack 734"]);
+}
+
+/// The peer's MSS limits what it sends, too: its full segments are smaller than ours.
+#[test]
+fn a_smaller_peer_fills_its_segments_earlier() {
+    let mut drill = Drill::established(Config::constrained(), "mss 300 sackok");
+    drill.inject("- 1:301 ack 1");
+    drill.inject("- 301:601 ack 1");
+    drill.expect(&["100 - 1:1 ack 601"]);
 }

@@ -11,7 +11,7 @@ const fn at(milliseconds: u64) -> Time {
 
 fn arrival(len: u32, unacknowledged: u32) -> Arrival {
     let (rto, round_trip) = (Duration::from_secs(1), Some(Duration::from_millis(100)));
-    Arrival { len, unacknowledged, window_moves: true, window: 10_000, rto, round_trip }
+    Arrival { len, is_full: len >= 500, unacknowledged, window_moves: true, window: 10_000, rto, round_trip }
 }
 
 fn delayed(full_sized: bool) -> AckScheduler {
@@ -32,7 +32,7 @@ fn the_second_segment_is_acknowledged_at_once() {
     assert!(!acks.is_due(at(1000)));
 }
 
-/// RFC 5681, 4.2, asks for acknowledgements of full segments only.
+/// OpenWSN acknowledges at once only after two full segments, one directly after the other.
 #[test]
 fn small_segments_need_not_count() {
     let mut acks = delayed(true);
@@ -43,6 +43,24 @@ fn small_segments_need_not_count() {
     assert!(!acks.is_due(at(40)));
     acks.received(at(60), arrival(500, 1020));
     assert!(acks.is_due(at(60)));
+}
+
+/// The bytes of two full segments are not enough, if a small segment is between them.
+#[test]
+fn full_segments_count_one_after_the_other() {
+    let mut acks = delayed(true);
+    for (time, len, unacknowledged) in [(0, 500, 500), (20, 499, 999), (40, 500, 1499), (60, 1, 1500)] {
+        acks.received(at(time), arrival(len, unacknowledged));
+        assert!(!acks.is_due(at(149)), "after {unacknowledged} bytes");
+    }
+    assert!(acks.is_due(at(150)));
+    // What an acknowledgement has covered does not count any more.
+    acks.received(at(151), arrival(500, 2000));
+    acks.sent();
+    acks.received(at(160), arrival(500, 500));
+    assert!(!acks.is_due(at(160)));
+    acks.received(at(170), arrival(500, 1000));
+    assert!(acks.is_due(at(170)));
 }
 
 fn adaptive() -> AckScheduler {
