@@ -11,6 +11,7 @@ pub mod capture;
 mod cause;
 pub mod compare;
 pub mod computing;
+mod deadlines;
 mod direction;
 mod engine;
 pub mod host;
