@@ -14,6 +14,7 @@ pub mod computing;
 mod deadlines;
 mod direction;
 mod engine;
+pub mod gateway;
 pub mod host;
 mod layers;
 pub mod ledger;
