@@ -3,6 +3,7 @@
 //! A [`Packet`] was parsed or built once: its header is whole and its length is what the header says. IPv4 packets are
 //! atomic datagrams (RFC 6864: identification 0, DF set), for no link here fragments IPv4.
 
+mod icmpv6;
 #[cfg(test)]
 mod tests;
 
@@ -163,6 +164,22 @@ impl Packet {
         &self.bytes[self.header_len()..]
     }
 
+    /// Returns the hop limit, which IPv4 calls the time to live.
+    pub fn hop_limit(&self) -> u8 {
+        if self.is_ipv6() { self.v6().hop_limit() } else { self.v4().hop_limit() }
+    }
+
+    /// Sets the hop limit.
+    pub fn set_hop_limit(&mut self, hop_limit: u8) {
+        if self.is_ipv6() {
+            Ipv6Packet::new_unchecked(&mut self.bytes).set_hop_limit(hop_limit);
+        } else {
+            let mut packet = Ipv4Packet::new_unchecked(&mut self.bytes);
+            packet.set_hop_limit(hop_limit);
+            packet.fill_checksum();
+        }
+    }
+
     /// Returns the ECN codepoint.
     pub fn ecn(&self) -> Ecn {
         Ecn::from_bits(if self.is_ipv6() { self.v6().traffic_class() } else { self.v4().ecn() })
@@ -185,7 +202,7 @@ impl Packet {
         true
     }
 
-    /// Whether the checksum of the TCP segment or UDP datagram within is right; true for other protocols.
+    /// Whether the checksum of the TCP segment, UDP datagram or ICMPv6 message within is right; true for other protocols.
     pub fn checksum_is_right(&self) -> bool {
         let (source, destination) = (IpAddress::from(self.source()), IpAddress::from(self.destination()));
         match self.protocol() {
@@ -193,6 +210,7 @@ impl Packet {
                 .is_ok_and(|datagram| datagram.verify_checksum(&source, &destination)),
             IpProtocol::Tcp => TcpPacket::new_checked(self.payload())
                 .is_ok_and(|segment| segment.verify_checksum(&source, &destination)),
+            IpProtocol::Icmpv6 => self.icmpv6_checksum_is_right(),
             _ => true,
         }
     }

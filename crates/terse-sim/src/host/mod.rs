@@ -1,4 +1,7 @@
-//! Hosts: an address, sockets, and a program that uses them.
+//! Hosts: addresses, sockets, and a program that uses them.
+//!
+//! A host may have several interfaces, each with addresses and an MTU of its own. The interface of a packet is the one
+//! whose prefix contains its destination, or the default interface.
 //!
 //! The program has one processor. While it is [busy](Sockets::busy), events wait, and what it sends meanwhile leaves
 //! when it is done; the stack below (acknowledgements, retransmissions) goes on, as a kernel's or a radio's own
@@ -18,9 +21,10 @@ use stack::Stack;
 
 use crate::network::{Node, Verdict};
 use crate::packet::Packet;
+use crate::route::Prefix;
 use crate::{Random, Time};
 
-/// A node with an address, sockets and a program.
+/// A node with addresses, sockets and a program.
 #[derive(Debug)]
 pub struct Host<A> {
     /// The program.
@@ -38,6 +42,29 @@ impl<A: Application> Host<A> {
     /// Creates a host that is switched on at the time `at`.
     pub fn starting_at(address: IpAddr, application: A, random: Random, at: Time) -> Self {
         Self { application, stack: Stack::new(address, random), starts_at: Some(at) }
+    }
+
+    /// Gives an interface one more address, and a route to all addresses that begin with the same `prefix_length` bits.
+    /// The address that the host was created with is one of interface 0; to give it a prefix, give it once more.
+    #[must_use]
+    pub fn with_address(mut self, interface: usize, address: IpAddr, prefix_length: u8) -> Self {
+        self.stack.interfaces.assign(interface, address, Prefix::new(address, prefix_length));
+        self
+    }
+
+    /// Sets the interface to destinations without a route. Otherwise it is the first with an address of their family.
+    #[must_use]
+    pub const fn with_default_interface(mut self, interface: usize) -> Self {
+        self.stack.interfaces.set_default(interface);
+        self
+    }
+
+    /// Lets the host answer datagrams to ports where nobody listens (RFC 4443, 3.1: Destination Unreachable, port
+    /// unreachable). By default it is silent.
+    #[must_use]
+    pub const fn with_port_unreachable(mut self) -> Self {
+        self.stack.report_unreachable_ports();
+        self
     }
 
     /// Lets the caller act as the program does, for tests and for what a user would do.
@@ -73,11 +100,11 @@ impl<A: Application> Host<A> {
 
 impl<A: Application> Node for Host<A> {
     fn address(&self) -> Option<IpAddr> {
-        Some(self.stack.address)
+        Some(self.stack.interfaces.primary())
     }
 
-    fn attach(&mut self, _interface: usize, mtu: usize) {
-        self.stack.mtu = mtu;
+    fn attach(&mut self, interface: usize, mtu: usize) {
+        self.stack.interfaces.attach(interface, mtu);
     }
 
     fn handle_packet(&mut self, now: Time, _interface: usize, packet: Packet) -> Verdict {
@@ -90,7 +117,7 @@ impl<A: Application> Node for Host<A> {
     }
 
     fn poll_transmit(&mut self, _now: Time) -> Option<(usize, Packet)> {
-        self.stack.poll_transmit().map(|packet| (0, packet))
+        self.stack.poll_transmit()
     }
 
     fn poll_timeout(&self) -> Option<Time> {

@@ -34,19 +34,31 @@ impl<'a> Sockets<'a> {
         Self { stack, now }
     }
 
-    /// Returns the host's address.
+    /// Returns the address that the host was created with.
     pub const fn address(&self) -> IpAddr {
-        self.stack.address
+        self.stack.interfaces.primary()
     }
 
-    /// Returns the length of the longest IP packet of the host's link.
-    pub const fn mtu(&self) -> usize {
-        self.stack.mtu
+    /// Returns all addresses of the host, in the order in which it got them.
+    pub fn addresses(&self) -> impl Iterator<Item = IpAddr> {
+        self.stack.interfaces.addresses()
     }
 
-    /// Returns the length of the longest datagram that the host's link takes: what DTLS calls the MTU.
-    pub const fn longest_datagram(&self) -> usize {
-        self.stack.longest_datagram()
+    /// Returns the length of the longest IP packet of the link at interface 0.
+    pub fn mtu(&self) -> usize {
+        self.stack.interfaces.mtu(0)
+    }
+
+    /// Returns the length of the longest datagram that a host with one link can send: what DTLS calls the MTU.
+    pub fn longest_datagram(&self) -> usize {
+        self.stack.longest_datagram(self.address(), self.address())
+    }
+
+    /// Returns the length of the longest datagram that the link towards `remote` takes. Returns `None` if the host has no
+    /// address of this family.
+    pub fn longest_datagram_to(&self, remote: IpAddr) -> Option<usize> {
+        let source = self.stack.interfaces.source_towards(remote)?;
+        Some(self.stack.longest_datagram(source, remote))
     }
 
     /// Keeps the program busy for `duration`, after the work that it is doing already. What it sends from here on
@@ -60,24 +72,29 @@ impl<'a> Sockets<'a> {
         self.stack.busy_until.max(self.now)
     }
 
-    /// Opens a UDP socket at this port, or at a free one for 0. Returns `None` if the port is taken.
+    /// Opens a UDP socket at this port of all addresses, or at a free one for 0. Returns `None` if the port is taken.
     pub fn bind(&mut self, port: u16) -> Option<SocketId> {
-        self.stack.bind(port)
+        self.stack.bind(port, None)
     }
 
-    /// Sends a datagram.
+    /// Opens a UDP socket at one of the host's addresses. Returns `None` if the address is not the host's, or the port is
+    /// taken.
+    pub fn bind_at(&mut self, local: SocketAddr) -> Option<SocketId> {
+        self.stack.bind(local.port(), Some(local.ip()))
+    }
+
+    /// Sends a datagram, from the address that the socket is bound to. If it is bound to all, that is the one to which
+    /// `remote` has sent last, else one of the interface through which the datagram leaves.
     pub fn send_to(&mut self, socket: SocketId, remote: SocketAddr, datagram: &[u8]) -> Result<(), SendError> {
         if !matches!(self.stack.sockets.get(&socket), Some(Socket::Udp(_))) {
             return Err(SendError::NoSocket);
         }
-        if remote.is_ipv4() != self.stack.address.is_ipv4() {
-            return Err(SendError::Unreachable);
-        }
-        let longest = self.stack.longest_datagram();
+        let source = self.stack.source_of(socket, remote).ok_or(SendError::Unreachable)?;
+        let longest = self.stack.longest_datagram(source, remote.ip());
         if datagram.len() > longest {
             return Err(SendError::TooLong(longest));
         }
-        self.stack.put(self.now, Operation::SendTo(socket, remote, datagram.to_vec()));
+        self.stack.put(self.now, Operation::SendTo(socket, source, remote, datagram.to_vec()));
         Ok(())
     }
 
@@ -89,19 +106,35 @@ impl<'a> Sockets<'a> {
         }
     }
 
-    /// Opens a TCP socket at this port that takes connections. Returns `None` if the port is taken.
+    /// Opens a TCP socket at this port of all addresses that takes connections. Returns `None` if the port is taken.
     ///
     /// The MSS is at most what the link's MTU leaves room for.
     pub fn listen(&mut self, port: u16, config: Config) -> Option<SocketId> {
-        self.stack.listen(port, config)
+        self.stack.listen(port, None, config)
+    }
+
+    /// Opens a TCP socket at one of the host's addresses that takes connections. Returns `None` if the address is not the
+    /// host's, or the port is taken.
+    pub fn listen_at(&mut self, local: SocketAddr, config: Config) -> Option<SocketId> {
+        self.stack.listen(local.port(), Some(local.ip()), config)
     }
 
     /// Connects to a peer: [`SocketEvent::Connected`](super::SocketEvent::Connected) or `Failed` follows. Returns
-    /// `None` if the address is of the other family.
+    /// `None` if the host has no address of this family.
     ///
     /// The MSS is at most what the link's MTU leaves room for.
     pub fn connect(&mut self, remote: SocketAddr, config: Config) -> Option<SocketId> {
-        let socket = self.stack.connect(self.now, remote, config)?;
+        let source = self.stack.interfaces.source_towards(remote.ip())?;
+        self.connect_from(source, remote, config)
+    }
+
+    /// Connects to a peer from one of the host's addresses. Returns `None` if the address is not the host's, or of the
+    /// other family.
+    pub fn connect_from(&mut self, source: IpAddr, remote: SocketAddr, config: Config) -> Option<SocketId> {
+        if !self.stack.interfaces.is_own(source) {
+            return None;
+        }
+        let socket = self.stack.connect(self.now, source, remote, config)?;
         self.stack.put(self.now, Operation::Connect(socket));
         Some(socket)
     }
@@ -138,6 +171,14 @@ impl<'a> Sockets<'a> {
     pub fn connection(&self, socket: SocketId) -> Option<&Connection> {
         match self.stack.sockets.get(&socket) {
             Some(Socket::Tcp(tcp)) => Some(&tcp.connection),
+            _ => None,
+        }
+    }
+
+    /// Returns this side's address and port of a TCP connection.
+    pub fn local_address(&self, socket: SocketId) -> Option<SocketAddr> {
+        match self.stack.sockets.get(&socket) {
+            Some(Socket::Tcp(tcp)) => Some(tcp.local),
             _ => None,
         }
     }

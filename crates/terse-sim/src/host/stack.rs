@@ -1,36 +1,53 @@
 //! The sockets of a host, and the layers between them and the link.
 
+mod icmpv6;
+mod interfaces;
+mod ports;
 mod tcp;
+#[cfg(test)]
+mod tests;
+mod udp;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::net::{IpAddr, SocketAddr};
 
-use smoltcp::wire::{IpProtocol, UDP_HEADER_LEN, UdpPacket};
+use smoltcp::wire::{IpProtocol, UDP_HEADER_LEN};
 
 use super::{SocketEvent, SocketId};
+use crate::deadlines::Deadlines;
 use crate::network::{Cause, Verdict};
 use crate::packet::{Packet, ip_header_len};
 use crate::tcp::{Config, Segment};
 use crate::{Random, Time};
 
+use icmpv6::PortReports;
+use interfaces::Interfaces;
+use ports::Ports;
 pub(super) use tcp::Tcp;
+pub(super) use udp::Udp;
 
 /// Everything of a host but its program.
 #[derive(Debug)]
 pub(super) struct Stack {
-    pub(super) address: IpAddr,
-    pub(super) mtu: usize,
+    pub(super) interfaces: Interfaces,
     pub(super) sockets: BTreeMap<SocketId, Socket>,
     /// Events that the program has not been told yet.
     pub(super) events: VecDeque<SocketEvent>,
     pub(super) busy_until: Time,
     /// Operations of the program that wait until it is no longer busy, in order.
     deferred: VecDeque<(Time, Operation)>,
-    outbox: VecDeque<Packet>,
-    udp_ports: BTreeMap<u16, SocketId>,
-    listeners: BTreeMap<u16, SocketId>,
-    /// The connections by local port and peer.
-    connections: BTreeMap<(u16, SocketAddr), SocketId>,
+    /// What is to be sent, and through which interface.
+    outbox: VecDeque<(usize, Packet)>,
+    udp_ports: Ports,
+    listeners: Ports,
+    /// The connections by local address and peer.
+    connections: BTreeMap<(SocketAddr, SocketAddr), SocketId>,
+    /// The timers of the connections.
+    timers: Deadlines<SocketId>,
+    port_reports: PortReports,
+    /// The number of connections that the timer has called.
+    #[cfg(test)]
+    timed_out: usize,
     next_socket: u32,
     next_port: u16,
     random: Random,
@@ -44,21 +61,20 @@ pub(super) enum Socket {
 }
 
 #[derive(Debug)]
-pub(super) struct Udp {
-    port: u16,
-    pub(super) received: VecDeque<(SocketAddr, Vec<u8>)>,
-}
-
-#[derive(Debug)]
 pub(super) struct Listener {
     port: u16,
+    /// The address that the socket is bound to; `None` for all of the host's.
+    local: Option<IpAddr>,
     config: Config,
+    /// The number of connections whose peers have not answered the SYN-ACK.
+    half_open: usize,
 }
 
 /// An operation of the program.
 #[derive(Debug)]
 pub(super) enum Operation {
-    SendTo(SocketId, SocketAddr, Vec<u8>),
+    /// A datagram, from an address of the host's own.
+    SendTo(SocketId, IpAddr, SocketAddr, Vec<u8>),
     Connect(SocketId),
     Send(SocketId, Vec<u8>),
     Close(SocketId),
@@ -68,25 +84,34 @@ pub(super) enum Operation {
 impl Stack {
     pub(super) fn new(address: IpAddr, mut random: Random) -> Self {
         Self {
-            address,
-            mtu: usize::MAX,
+            interfaces: Interfaces::new(address),
             sockets: BTreeMap::new(),
             events: VecDeque::new(),
             busy_until: Time::ZERO,
             deferred: VecDeque::new(),
             outbox: VecDeque::new(),
-            udp_ports: BTreeMap::new(),
-            listeners: BTreeMap::new(),
+            udp_ports: Ports::default(),
+            listeners: Ports::default(),
             connections: BTreeMap::new(),
+            timers: Deadlines::default(),
+            port_reports: PortReports::default(),
+            #[cfg(test)]
+            timed_out: 0,
             next_socket: 0,
             next_port: EPHEMERAL | (random.next_u32() as u16),
             random,
         }
     }
 
-    pub(super) const fn longest_datagram(&self) -> usize {
-        let longest = if self.mtu < MAX_PACKET { self.mtu } else { MAX_PACKET };
-        longest.saturating_sub(ip_header_len(self.address) + UDP_HEADER_LEN)
+    /// Lets the host say by ICMPv6 that nobody listens at a port.
+    pub(super) const fn report_unreachable_ports(&mut self) {
+        self.port_reports.enabled = true;
+    }
+
+    /// Returns the length of the longest datagram from one address to another that leaves the host.
+    pub(super) fn longest_datagram(&self, source: IpAddr, destination: IpAddr) -> usize {
+        let mtu = self.interfaces.mtu(self.interfaces.leaving(source, destination));
+        mtu.min(MAX_PACKET).saturating_sub(ip_header_len(source) + UDP_HEADER_LEN)
     }
 
     /// Carries an operation out now, or when the program is no longer busy.
@@ -108,21 +133,19 @@ impl Stack {
 
     fn carry_out_one(&mut self, now: Time, operation: Operation) {
         match operation {
-            Operation::SendTo(socket, remote, datagram) => {
-                let Some(Socket::Udp(udp)) = self.sockets.get(&socket) else { return };
-                let local = SocketAddr::new(self.address, udp.port);
-                self.outbox.extend(Packet::udp(local, remote, &datagram));
+            Operation::SendTo(socket, source, remote, datagram) => {
+                self.send_datagram(socket, source, remote, &datagram);
             }
             Operation::Connect(socket) => self.begin(now, socket),
             Operation::Send(socket, data) => self.send(now, socket, &data),
             Operation::Abort(socket) => self.abort(now, socket),
             Operation::Close(socket) => match self.sockets.get(&socket) {
-                Some(Socket::Udp(Udp { port, .. })) => {
-                    self.udp_ports.remove(port);
+                Some(Socket::Udp(Udp { port, local, .. })) => {
+                    self.udp_ports.remove(*port, *local);
                     self.sockets.remove(&socket);
                 }
-                Some(Socket::Listener(Listener { port, .. })) => {
-                    self.listeners.remove(port);
+                Some(Socket::Listener(Listener { port, local, .. })) => {
+                    self.listeners.remove(*port, *local);
                     self.sockets.remove(&socket);
                 }
                 Some(Socket::Tcp(_)) => self.close(now, socket),
@@ -131,22 +154,13 @@ impl Stack {
         }
     }
 
-    pub(super) fn bind(&mut self, port: u16) -> Option<SocketId> {
-        let port = if port == 0 { self.free_port(|stack, port| stack.udp_ports.contains_key(&port))? } else { port };
-        if self.udp_ports.contains_key(&port) {
-            return None;
-        }
-        let socket = self.add(Socket::Udp(Udp { port, received: VecDeque::new() }));
-        self.udp_ports.insert(port, socket);
-        Some(socket)
-    }
-
     pub(super) fn handle_packet(&mut self, now: Time, packet: &Packet) -> Verdict {
-        if packet.destination() != self.address {
+        if !self.interfaces.is_local(packet.destination()) {
             return Verdict::Dropped(Cause::Misdirected);
         }
         match packet.protocol() {
-            IpProtocol::Udp => self.handle_datagram(packet),
+            IpProtocol::Udp => self.handle_datagram(now, packet),
+            IpProtocol::Icmpv6 => self.handle_icmpv6(packet),
             IpProtocol::Tcp if !packet.checksum_is_right() => Verdict::Dropped(Cause::Checksum),
             IpProtocol::Tcp => match Segment::parse(packet.payload()) {
                 Ok(segment) => self.handle_segment(now, packet, &segment),
@@ -156,44 +170,26 @@ impl Stack {
         }
     }
 
-    pub(super) fn poll_transmit(&mut self) -> Option<Packet> {
+    pub(super) fn poll_transmit(&mut self) -> Option<(usize, Packet)> {
         self.outbox.pop_front()
     }
 
     pub(super) fn poll_timeout(&self) -> Option<Time> {
         let deferred = self.deferred.front().map(|(at, _)| *at);
-        self.sockets.values().filter_map(Socket::poll_timeout).chain(deferred).min()
+        self.timers.next().into_iter().chain(deferred).min()
     }
 
     pub(super) fn handle_timeout(&mut self, now: Time) {
         self.carry_out(now);
-        let due = |socket: &Socket| socket.poll_timeout().is_some_and(|at| at <= now);
-        let due: Vec<_> = self.sockets.iter().filter(|(_, socket)| due(socket)).map(|(id, _)| *id).collect();
-        for socket in due {
+        for socket in self.timers.due(now) {
             self.connection_timeout(now, socket);
         }
     }
 
-    fn handle_datagram(&mut self, packet: &Packet) -> Verdict {
-        let Ok(datagram) = UdpPacket::new_checked(packet.payload()) else {
-            return Verdict::Dropped(Cause::Malformed);
-        };
-        if !packet.checksum_is_right() {
-            return Verdict::Dropped(Cause::Checksum);
-        }
-        let Some(socket) = self.udp_ports.get(&datagram.dst_port()).copied() else {
-            return Verdict::Dropped(Cause::NobodyListens);
-        };
-        let Some(Socket::Udp(udp)) = self.sockets.get_mut(&socket) else {
-            return Verdict::Dropped(Cause::NobodyListens);
-        };
-        if udp.received.len() >= WAITING_DATAGRAMS {
-            return Verdict::Dropped(Cause::SocketFull);
-        }
-        let remote = SocketAddr::new(packet.source(), datagram.src_port());
-        udp.received.push_back((remote, datagram.payload().to_vec()));
-        self.events.push_back(SocketEvent::Readable(socket));
-        Verdict::Delivered
+    /// Sends a packet through the interface of its route.
+    fn transmit(&mut self, packet: Packet) {
+        let interface = self.interfaces.leaving(packet.source(), packet.destination());
+        self.outbox.push_back((interface, packet));
     }
 
     fn add(&mut self, socket: Socket) -> SocketId {
@@ -215,19 +211,7 @@ impl Stack {
     }
 }
 
-impl Socket {
-    fn poll_timeout(&self) -> Option<Time> {
-        match self {
-            Self::Tcp(tcp) => tcp.poll_timeout(),
-            Self::Udp(_) | Self::Listener(_) => None,
-        }
-    }
-}
-
 /// The first port that a host takes by itself (RFC 6335, 6).
 const EPHEMERAL: u16 = 49152;
-/// The number of datagrams that wait in a socket; a kernel counts bytes (212,992 by default in Linux), which is about
-/// as many.
-const WAITING_DATAGRAMS: usize = 128;
 /// About the longest IP packet that exists.
 const MAX_PACKET: usize = 65_535;

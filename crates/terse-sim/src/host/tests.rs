@@ -1,5 +1,7 @@
 //! Hosts with programs, over UDP.
 
+mod icmpv6;
+mod interfaces;
 mod tcp;
 
 use core::time::Duration;

@@ -15,8 +15,9 @@ use crate::tcp::{Config, Connection, Ecn, Failure, Segment, State, Transmit};
 #[derive(Debug)]
 pub(in crate::host) struct Tcp {
     pub(in crate::host) connection: Connection,
+    /// The address that the peer knows, and the port.
+    pub(in crate::host) local: SocketAddr,
     remote: SocketAddr,
-    local_port: u16,
     /// The listening socket that accepted this connection, if the peer connected.
     listener: Option<SocketId>,
     /// Whether the connection waits to be opened until the program is no longer busy.
@@ -47,29 +48,43 @@ impl Tcp {
     pub(super) fn poll_timeout(&self) -> Option<Time> {
         if self.held { None } else { self.connection.poll_timeout() }
     }
+
+    /// Returns the listener that counts this connection as half open, if it is.
+    pub(super) fn half_open_at(&self) -> Option<SocketId> {
+        self.listener.filter(|_| !self.reported.connected)
+    }
 }
 
 impl Stack {
-    pub(in crate::host) fn listen(&mut self, port: u16, config: Config) -> Option<SocketId> {
-        if port == 0 || self.listeners.contains_key(&port) {
+    pub(in crate::host) fn listen(&mut self, port: u16, local: Option<IpAddr>, config: Config) -> Option<SocketId> {
+        let is_foreign = local.is_some_and(|local| !self.interfaces.is_own(local));
+        if port == 0 || is_foreign || self.listeners.is_taken(port, local) {
             return None;
         }
-        let socket = self.add(Socket::Listener(Listener { port, config }));
-        self.listeners.insert(port, socket);
+        let socket = self.add(Socket::Listener(Listener { port, local, config, half_open: 0 }));
+        self.listeners.insert(port, local, socket);
         Some(socket)
     }
 
-    /// Creates a connection, and does not open it yet.
-    pub(in crate::host) fn connect(&mut self, now: Time, remote: SocketAddr, config: Config) -> Option<SocketId> {
-        if remote.is_ipv4() != self.address.is_ipv4() {
+    /// Creates a connection from `source`, which is an address of the host, and does not open it yet.
+    pub(in crate::host) fn connect(
+        &mut self,
+        now: Time,
+        source: IpAddr,
+        remote: SocketAddr,
+        config: Config,
+    ) -> Option<SocketId> {
+        if remote.is_ipv4() != source.is_ipv4() {
             return None;
         }
-        let is_taken =
-            |stack: &Self, port| stack.connections.contains_key(&(port, remote)) || stack.listeners.contains_key(&port);
-        let port = self.free_port(is_taken)?;
-        let (config, initial) = (self.fitted(config), self.random.next_u32());
-        let connection = Connection::connect(config, port, remote.port(), initial, now);
-        Some(self.add_connection(connection, port, remote, None))
+        let is_taken = |stack: &Self, port| {
+            let local = SocketAddr::new(source, port);
+            stack.connections.contains_key(&(local, remote)) || stack.listeners.is_taken(port, Some(source))
+        };
+        let local = SocketAddr::new(source, self.free_port(is_taken)?);
+        let (config, initial) = (self.fitted(config, source, remote.ip()), self.random.next_u32());
+        let connection = Connection::connect(config, local.port(), remote.port(), initial, now);
+        Some(self.add_connection(connection, local, remote, None))
     }
 
     /// Opens a connection that [`Self::connect`] created.
@@ -129,35 +144,47 @@ impl Stack {
 
     pub(super) fn handle_segment(&mut self, now: Time, packet: &Packet, segment: &Segment) -> Verdict {
         let remote = SocketAddr::new(packet.source(), segment.source_port);
-        if let Some(socket) = self.connections.get(&(segment.destination_port, remote)).copied()
+        let local = SocketAddr::new(packet.destination(), segment.destination_port);
+        if !self.interfaces.is_own(local.ip()) {
+            // RFC 9293, 3.10.7 is about two sides: a segment for a group gets no answer.
+            return Verdict::Dropped(Cause::NobodyListens);
+        }
+        if let Some(socket) = self.connections.get(&(local, remote)).copied()
             && let Some(tcp) = self.tcp(socket)
         {
             tcp.connection.handle_segment(now, segment, packet.ecn());
             self.after(now, socket);
             return Verdict::Delivered;
         }
-        if let Some(listener) = self.listeners.get(&segment.destination_port).copied()
-            && let Some(Socket::Listener(Listener { config, .. })) = self.sockets.get(&listener)
+        if let Some(listener) = self.listeners.find(local.port(), local.ip())
+            && let Some(Socket::Listener(Listener { config, half_open, .. })) = self.sockets.get(&listener)
         {
-            let config = self.fitted(config.clone());
+            let half_open = *half_open;
+            let config = self.fitted(config.clone(), local.ip(), remote.ip());
             let initial = self.random.next_u32();
             if let Some(connection) = Connection::accept(config, segment, initial, now) {
-                if self.half_open(listener) >= BACKLOG {
+                if half_open >= BACKLOG {
                     return Verdict::Dropped(Cause::SocketFull);
                 }
-                let socket = self.add_connection(connection, segment.destination_port, remote, Some(listener));
+                let socket = self.add_connection(connection, local, remote, Some(listener));
                 self.begin(now, socket);
                 return Verdict::Delivered;
             }
         }
         if let Some(segment) = segment.reset() {
             let reset = Transmit { segment, ecn: Ecn::NotEct };
-            self.outbox.extend(Packet::tcp(self.address, packet.source(), &reset));
+            if let Some(packet) = Packet::tcp(local.ip(), remote.ip(), &reset) {
+                self.transmit(packet);
+            }
         }
         Verdict::Dropped(Cause::NobodyListens)
     }
 
     pub(super) fn connection_timeout(&mut self, now: Time, socket: SocketId) {
+        #[cfg(test)]
+        {
+            self.timed_out += 1;
+        }
         if let Some(tcp) = self.tcp(socket) {
             tcp.connection.handle_timeout(now);
             self.after(now, socket);
@@ -171,10 +198,11 @@ impl Stack {
         }
     }
 
-    /// Returns the configuration with an MSS that fits the link's MTU.
-    fn fitted(&self, config: Config) -> Config {
-        let mtu = u16::try_from(self.mtu).unwrap_or(u16::MAX);
-        let ip_header = ip_header_len(self.address) as u16;
+    /// Returns the configuration with an MSS that fits the MTU of the link towards `destination`.
+    fn fitted(&self, config: Config, source: IpAddr, destination: IpAddr) -> Config {
+        let mtu = self.interfaces.mtu(self.interfaces.leaving(source, destination));
+        let mtu = u16::try_from(mtu).unwrap_or(u16::MAX);
+        let ip_header = ip_header_len(source) as u16;
         let most = config.clone().for_mtu(mtu, ip_header).maximum_segment_size;
         Config { maximum_segment_size: config.maximum_segment_size.min(most), ..config }
     }
@@ -182,47 +210,52 @@ impl Stack {
     fn add_connection(
         &mut self,
         connection: Connection,
-        local_port: u16,
+        local: SocketAddr,
         remote: SocketAddr,
         listener: Option<SocketId>,
     ) -> SocketId {
         let socket = self.add(Socket::Tcp(Box::new(Tcp {
             connection,
+            local,
             remote,
-            local_port,
             listener,
             held: true,
             reserved: 0,
             wants_room: false,
             reported: Reported::default(),
         })));
-        self.connections.insert((local_port, remote), socket);
+        self.connections.insert((local, remote), socket);
+        if let Some(half_open) = listener.and_then(|listener| self.half_open(listener)) {
+            *half_open += 1;
+        }
         socket
     }
 
-    fn half_open(&self, listener: SocketId) -> usize {
-        let is_half_open = |socket: &&Socket| match socket {
-            Socket::Tcp(tcp) => tcp.listener == Some(listener) && !tcp.reported.connected,
-            Socket::Udp(_) | Socket::Listener(_) => false,
-        };
-        self.sockets.values().filter(is_half_open).count()
+    /// Returns the count of a listener's connections that are not established, if the listener is still there.
+    fn half_open(&mut self, listener: SocketId) -> Option<&mut usize> {
+        match self.sockets.get_mut(&listener) {
+            Some(Socket::Listener(listener)) => Some(&mut listener.half_open),
+            _ => None,
+        }
     }
 
     /// Sends what a connection has, and tells the program what is new. It follows everything that happens to a
     /// connection.
     fn after(&mut self, now: Time, socket: SocketId) {
-        let address = self.address;
         let Some(Socket::Tcp(tcp)) = self.sockets.get_mut(&socket) else { return };
         if tcp.held {
             return;
         }
-        let to: IpAddr = tcp.remote.ip();
+        let (from, to) = (tcp.local.ip(), tcp.remote.ip());
+        let interface = self.interfaces.leaving(from, to);
         while let Some(transmit) = tcp.connection.poll_transmit(now) {
-            self.outbox.extend(Packet::tcp(address, to, &transmit));
+            self.outbox.extend(Packet::tcp(from, to, &transmit).map(|packet| (interface, packet)));
         }
+        let mut no_longer_half_open = None;
         let Tcp { connection, reported, listener, remote, wants_room, reserved, .. } = &mut **tcp;
         if !reported.connected && connection.is_established() {
             reported.connected = true;
+            no_longer_half_open = *listener;
             self.events.push_back(match *listener {
                 Some(listener) => SocketEvent::Accepted { listener, socket, remote: *remote },
                 None => SocketEvent::Connected(socket),
@@ -249,6 +282,11 @@ impl Stack {
                 Some(failure) => self.events.push_back(SocketEvent::Failed(socket, failure)),
             }
         }
+        let deadline = tcp.poll_timeout();
+        self.timers.set(socket, deadline);
+        if let Some(half_open) = no_longer_half_open.and_then(|listener| self.half_open(listener)) {
+            *half_open -= 1;
+        }
         self.forget_if_over(socket);
     }
 
@@ -258,13 +296,17 @@ impl Stack {
         if tcp.connection.state() != State::Closed {
             return;
         }
-        let key = (tcp.local_port, tcp.remote);
+        let key = (tcp.local, tcp.remote);
         let knows_end = tcp.reported.knows_end;
+        let half_open_at = tcp.half_open_at();
         if self.connections.get(&key) == Some(&socket) {
             self.connections.remove(&key);
         }
         if knows_end {
             self.sockets.remove(&socket);
+            if let Some(half_open) = half_open_at.and_then(|listener| self.half_open(listener)) {
+                *half_open -= 1;
+            }
         }
     }
 }
