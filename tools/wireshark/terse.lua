@@ -6,6 +6,12 @@
 -- Filters are, for example, compact_cache.ticket, compact_cache.client_certificate == 1, client_cached_info.index.
 --
 -- EncryptedExtensions can be seen where the handshake can be decrypted: captures of the simulator have the keys inside.
+--
+-- Frames of the simulator's 6TiSCH networks, in PAN 0xcafe, are read as 6LoWPAN. Wireshark needs the prefix of the mesh to expand
+-- addresses: -o 6lowpan.context0:bbbb::/64. It does not reassemble fragments whose packet begins with a routing header: what is in
+-- them is read in the capture of the IPv6 packets at the gateway.
+
+DissectorTable.get("wpan.panid"):add(0xCAFE, Dissector.get("6lowpan"))
 
 local caching = Proto("terse", "Handshake caching")
 

@@ -25,6 +25,8 @@ pub enum Cause {
     Checksum,
     /// It was for another address.
     Misdirected,
+    /// A node that forwards had no hop left for it (RFC 8200, 3).
+    HopLimitExceeded,
     /// No socket was there for it (a TCP segment is answered with RST).
     NobodyListens,
     /// The socket's queue was full.

@@ -164,6 +164,22 @@ impl Packet {
         &self.bytes[self.header_len()..]
     }
 
+    /// Returns the hop limit, which IPv4 calls the time to live.
+    pub fn hop_limit(&self) -> u8 {
+        if self.is_ipv6() { self.v6().hop_limit() } else { self.v4().hop_limit() }
+    }
+
+    /// Sets the hop limit.
+    pub fn set_hop_limit(&mut self, hop_limit: u8) {
+        if self.is_ipv6() {
+            Ipv6Packet::new_unchecked(&mut self.bytes).set_hop_limit(hop_limit);
+        } else {
+            let mut packet = Ipv4Packet::new_unchecked(&mut self.bytes);
+            packet.set_hop_limit(hop_limit);
+            packet.fill_checksum();
+        }
+    }
+
     /// Returns the ECN codepoint.
     pub fn ecn(&self) -> Ecn {
         Ecn::from_bits(if self.is_ipv6() { self.v6().traffic_class() } else { self.v4().ecn() })

@@ -4,6 +4,8 @@ mod icmpv6;
 mod interfaces;
 mod ports;
 mod tcp;
+#[cfg(test)]
+mod tests;
 mod udp;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -12,6 +14,7 @@ use std::net::{IpAddr, SocketAddr};
 use smoltcp::wire::{IpProtocol, UDP_HEADER_LEN};
 
 use super::{SocketEvent, SocketId};
+use crate::deadlines::Deadlines;
 use crate::network::{Cause, Verdict};
 use crate::packet::{Packet, ip_header_len};
 use crate::tcp::{Config, Segment};
@@ -39,7 +42,12 @@ pub(super) struct Stack {
     listeners: Ports,
     /// The connections by local address and peer.
     connections: BTreeMap<(SocketAddr, SocketAddr), SocketId>,
+    /// The timers of the connections.
+    timers: Deadlines<SocketId>,
     port_reports: PortReports,
+    /// The number of connections that the timer has called.
+    #[cfg(test)]
+    timed_out: usize,
     next_socket: u32,
     next_port: u16,
     random: Random,
@@ -58,6 +66,8 @@ pub(super) struct Listener {
     /// The address that the socket is bound to; `None` for all of the host's.
     local: Option<IpAddr>,
     config: Config,
+    /// The number of connections whose peers have not answered the SYN-ACK.
+    half_open: usize,
 }
 
 /// An operation of the program.
@@ -83,7 +93,10 @@ impl Stack {
             udp_ports: Ports::default(),
             listeners: Ports::default(),
             connections: BTreeMap::new(),
+            timers: Deadlines::default(),
             port_reports: PortReports::default(),
+            #[cfg(test)]
+            timed_out: 0,
             next_socket: 0,
             next_port: EPHEMERAL | (random.next_u32() as u16),
             random,
@@ -163,14 +176,12 @@ impl Stack {
 
     pub(super) fn poll_timeout(&self) -> Option<Time> {
         let deferred = self.deferred.front().map(|(at, _)| *at);
-        self.sockets.values().filter_map(Socket::poll_timeout).chain(deferred).min()
+        self.timers.next().into_iter().chain(deferred).min()
     }
 
     pub(super) fn handle_timeout(&mut self, now: Time) {
         self.carry_out(now);
-        let due = |socket: &Socket| socket.poll_timeout().is_some_and(|at| at <= now);
-        let due: Vec<_> = self.sockets.iter().filter(|(_, socket)| due(socket)).map(|(id, _)| *id).collect();
-        for socket in due {
+        for socket in self.timers.due(now) {
             self.connection_timeout(now, socket);
         }
     }
@@ -188,6 +199,11 @@ impl Stack {
         id
     }
 
+    /// Sets the port that is tried next when a socket is bound to none.
+    pub(super) const fn set_next_port(&mut self, port: u16) {
+        self.next_port = port;
+    }
+
     fn free_port(&mut self, is_taken: impl Fn(&Self, u16) -> bool) -> Option<u16> {
         for _ in EPHEMERAL..=u16::MAX {
             let port = self.next_port;
@@ -197,15 +213,6 @@ impl Stack {
             }
         }
         None
-    }
-}
-
-impl Socket {
-    fn poll_timeout(&self) -> Option<Time> {
-        match self {
-            Self::Tcp(tcp) => tcp.poll_timeout(),
-            Self::Udp(_) | Self::Listener(_) => None,
-        }
     }
 }
 

@@ -14,7 +14,7 @@ use crate::verdict::Verdict;
 #[derive(Debug)]
 pub(super) enum Medium {
     Wire(Box<Carrier>),
-    Mesh { mesh: Box<Mesh>, ends: Vec<End> },
+    Mesh { mesh: Box<Mesh>, ends: Vec<Option<End>> },
 }
 
 /// An event on a medium.
@@ -27,7 +27,8 @@ pub(super) enum MediumEvent {
 /// A packet that arrived at an end of a medium.
 #[derive(Debug)]
 pub(super) struct Arrived {
-    pub(super) end: End,
+    /// The end, unless no node is attached there.
+    pub(super) end: Option<End>,
     /// The number by which its fate is reported.
     pub(super) number: u64,
     pub(super) packet: Packet,
@@ -54,7 +55,7 @@ impl Medium {
         match (self, event) {
             (Self::Wire(carrier), MediumEvent::Wire(event)) => {
                 let (direction, number, packet) = carrier.handle(now, event, schedule)?;
-                Some(Arrived { end: carrier.end(direction.opposite()), number, packet })
+                Some(Arrived { end: Some(carrier.end(direction.opposite())), number, packet })
             }
             (Self::Mesh { mesh, .. }, MediumEvent::Mesh(event)) => {
                 mesh.handle(now, event);
@@ -69,7 +70,7 @@ impl Medium {
     pub(super) fn poll_arrival(&mut self) -> Option<Arrived> {
         let Self::Mesh { mesh, ends } = self else { return None };
         let arrival = mesh.poll_arrival()?;
-        let end = *ends.get(usize::from(arrival.end))?;
+        let end = ends.get(usize::from(arrival.end)).copied().flatten();
         Some(Arrived { end, number: arrival.number, packet: arrival.packet })
     }
 

@@ -108,15 +108,18 @@ impl<N: Node> Network<N> {
         id
     }
 
-    /// Connects nodes by a mesh: the first one is the gateway, behind the root, and the others are the hosts of the mesh's other
-    /// nodes, in their order. A mesh may have more nodes than hosts: those only forward.
-    pub fn connect_mesh(&mut self, hosts: &[NodeId], config: MeshConfig) -> Result<LinkId, ConfigError> {
-        if hosts.len() > config.motes.len() {
+    /// Connects nodes by a mesh. Each host is named with the number of its node in the mesh; 0 is the gateway, behind the root. A
+    /// node of the mesh without a host only forwards.
+    pub fn connect_mesh(&mut self, hosts: &[(u16, NodeId)], config: MeshConfig) -> Result<LinkId, ConfigError> {
+        let (id, mtu) = (self.next_link(), config.mtu);
+        let mut ends = vec![None; config.motes.len()];
+        if hosts.iter().any(|(mote, _)| usize::from(*mote) >= ends.len()) {
             return Err(ConfigError::Motes);
         }
-        let (id, mtu) = (self.next_link(), config.mtu);
         let mut mesh = Box::new(Mesh::new(config, self.seed)?);
-        let ends = hosts.iter().enumerate().map(|(end, host)| self.attach(*host, id, end, mtu)).collect();
+        for (mote, host) in hosts {
+            ends[usize::from(*mote)] = Some(self.attach(*host, id, usize::from(*mote), mtu));
+        }
         Schedule { events: &mut self.events, link: id }.take(&mut mesh);
         self.media.push(Medium::Mesh { mesh, ends });
         Ok(id)
@@ -308,6 +311,9 @@ impl<N: Node> Network<N> {
 
     /// Hands a packet that arrived to the node at that end.
     fn hand_over(&mut self, id: LinkId, Arrived { end, number, packet }: Arrived) {
+        let Some(end) = end else {
+            return self.media[id.0 as usize].arrived(number, Verdict::Dropped(Cause::NobodyListens));
+        };
         let verdict = self.nodes[end.node.0 as usize].node.handle_packet(self.now, end.interface, packet);
         self.media[id.0 as usize].arrived(number, verdict);
         self.serve(end.node);

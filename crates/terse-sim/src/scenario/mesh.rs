@@ -1,7 +1,13 @@
-//! The mesh of a scenario.
+//! The mesh of a scenario, its gateway, and the link to the Internet.
+
+use std::borrow::Cow;
+use std::net::{IpAddr, Ipv6Addr};
 
 use super::options::{ExplicitKind, LinkQuality, Scenario};
+use crate::gateway::{Gateway, INTERNET};
+use crate::link::{Framing, Link, Path};
 use crate::radio::Connectivity;
+use crate::route::Prefix;
 use crate::tsch::{LossOptions, MacOptions, MeshConfig, PoolOptions, SerialOptions, SixlowpanOptions};
 
 impl Scenario {
@@ -49,6 +55,33 @@ impl Scenario {
         mesh
     }
 
+    /// Returns the gateway, which is no mote: the root's radio is its interface to the mesh.
+    pub(super) fn gateway(&self) -> Gateway {
+        let prefix = self.sixlowpan.prefix;
+        let address = Ipv6Addr::from_bits(prefix.to_bits() | u128::from(GATEWAY));
+        let server = Prefix::new(IpAddr::V6(self.internet.server), 128);
+        let gateway = Gateway::new(IpAddr::V6(address), Prefix::new(IpAddr::V6(prefix), 64));
+        gateway.with_route(server, INTERNET).with_unchanged_hop_limits()
+    }
+
+    /// Returns the link between the gateway and the server.
+    pub(super) fn internet(&self) -> Link {
+        let path = Path {
+            rate: self.internet.rate.map(|rate| rate as u64),
+            delay: self.internet.delay,
+            loss: self.internet.loss,
+            ..Path::IDEAL
+        };
+        Link {
+            name: Cow::Borrowed("internet"),
+            framing: Framing::Ip,
+            mtu: 1_500,
+            half_duplex: false,
+            up: path.clone(),
+            down: path,
+        }
+    }
+
     /// Returns who hears whom: a mote and its parent, and those of the exceptions.
     fn connectivity(&self) -> Connectivity {
         let mut radio = Connectivity::new();
@@ -61,3 +94,6 @@ impl Scenario {
         radio
     }
 }
+
+/// The interface identifier of the gateway. Nobody sends to it.
+const GATEWAY: u64 = 0xffff_ffff_ffff_fffe;

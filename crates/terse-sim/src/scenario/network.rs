@@ -8,7 +8,7 @@ use terse_tls::summary::Summary;
 use super::options::Scenario;
 use super::outcome::{Air, Outcome};
 use super::peer::Peer;
-use super::station::{Silent, Station};
+use super::station::Station;
 use crate::capture::{Capture, View};
 use crate::host::Host;
 use crate::ledger::{Kind, Ledger};
@@ -50,12 +50,13 @@ impl<'w, 'a> Built<'w, 'a> {
             true => Station::LosesSynAck(Box::new(DropFirstSynAck::new(server))),
             false => Station::Host(Box::new(server)),
         });
-        let mut hosts = vec![server];
-        hosts.extend((1..mote).map(|_| network.add(Station::Relay(Silent))));
+        let gateway = network.add(Station::Gateway(Box::new(scenario.gateway())));
         let client = Host::starting_at(IpAddr::V6(address), peers.client, random(1), starts_at);
+        let client = client.with_next_port(CLIENT_PORT);
         let client = network.add(Station::Host(Box::new(client)));
-        hosts.push(client);
-        let mesh = network.connect_mesh(&hosts, config)?;
+        // The gateway's first interface is that of the mesh.
+        let mesh = network.connect_mesh(&[(0, gateway), (mote, client)], config)?;
+        network.connect(gateway, server, scenario.internet());
         if let Some(mesh) = network.mesh_mut(mesh) {
             mesh.trace_pool(mote);
         }
@@ -134,6 +135,9 @@ impl<'w, 'a> Built<'w, 'a> {
         Outcome { seed: 0, latency, failure, air, retransmissions: segments + flights, drops, pool }
     }
 }
+
+/// The client's port. RFC 6282, 4.3.3, compresses it and the [server's](super::run::PORT) to one byte.
+const CLIENT_PORT: u16 = 0xf0b0;
 
 /// The first random stream of hosts.
 const HOSTS: u64 = 1 << 34;

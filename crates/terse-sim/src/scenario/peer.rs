@@ -10,7 +10,7 @@ pub(super) enum Peer<'w, 'a> {
     /// The engine.
     Engine(Box<Program<'w, 'a>>),
     /// A script.
-    Script(script::Peer),
+    Script(Box<script::Peer>),
 }
 
 impl Peer<'_, '_> {
@@ -43,7 +43,7 @@ impl Peer<'_, '_> {
     fn application(&mut self) -> &mut dyn Application {
         match self {
             Self::Engine(program) => &mut **program,
-            Self::Script(peer) => peer,
+            Self::Script(peer) => &mut **peer,
         }
     }
 }

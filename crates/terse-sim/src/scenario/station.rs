@@ -4,8 +4,9 @@ use std::net::IpAddr;
 
 use super::peer::Peer;
 use crate::Time;
+use crate::gateway::Gateway;
 use crate::host::Host;
-use crate::network::{Cause, Node, Verdict};
+use crate::network::{Node, Verdict};
 use crate::packet::Packet;
 use crate::paper::DropFirstSynAck;
 
@@ -15,12 +16,9 @@ pub(super) enum Station<'w, 'a> {
     Host(Box<Host<Peer<'w, 'a>>>),
     /// A server whose first SYN and ACK is dropped.
     LosesSynAck(Box<DropFirstSynAck<Host<Peer<'w, 'a>>>>),
-    /// A mote that only forwards.
-    Relay(Silent),
+    /// The gateway.
+    Gateway(Box<Gateway>),
 }
-
-/// A node that has nothing to say: the mesh forwards by itself.
-pub(super) struct Silent;
 
 impl<'w, 'a> Station<'w, 'a> {
     /// Returns the peer of a host.
@@ -28,7 +26,7 @@ impl<'w, 'a> Station<'w, 'a> {
         match self {
             Self::Host(host) => Some(&host.application),
             Self::LosesSynAck(node) => Some(&node.node.application),
-            Self::Relay(_) => None,
+            Self::Gateway(_) => None,
         }
     }
 
@@ -37,7 +35,7 @@ impl<'w, 'a> Station<'w, 'a> {
         match self {
             Self::Host(host) => Some(&mut host.application),
             Self::LosesSynAck(node) => Some(&mut node.node.application),
-            Self::Relay(_) => None,
+            Self::Gateway(_) => None,
         }
     }
 
@@ -45,7 +43,7 @@ impl<'w, 'a> Station<'w, 'a> {
         match self {
             Self::Host(host) => &**host,
             Self::LosesSynAck(node) => &**node,
-            Self::Relay(silent) => silent,
+            Self::Gateway(gateway) => &**gateway,
         }
     }
 
@@ -53,7 +51,7 @@ impl<'w, 'a> Station<'w, 'a> {
         match self {
             Self::Host(host) => &mut **host,
             Self::LosesSynAck(node) => &mut **node,
-            Self::Relay(silent) => silent,
+            Self::Gateway(gateway) => &mut **gateway,
         }
     }
 }
@@ -82,20 +80,4 @@ impl Node for Station<'_, '_> {
     fn handle_timeout(&mut self, now: Time) {
         self.node_mut().handle_timeout(now);
     }
-}
-
-impl Node for Silent {
-    fn handle_packet(&mut self, _: Time, _: usize, _: Packet) -> Verdict {
-        Verdict::Dropped(Cause::NobodyListens)
-    }
-
-    fn poll_transmit(&mut self, _: Time) -> Option<(usize, Packet)> {
-        None
-    }
-
-    fn poll_timeout(&self) -> Option<Time> {
-        None
-    }
-
-    fn handle_timeout(&mut self, _: Time) {}
 }

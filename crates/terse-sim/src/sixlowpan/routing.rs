@@ -77,3 +77,6 @@ const RANK_COMPRESSED: u8 = 0b1;
 const RPI: u8 = 5;
 /// The type of an SRH-6LoRH whose addresses are compressed to eight bytes (RFC 8138, figure 7).
 const SRH_OF_8: u8 = 3;
+
+#[cfg(test)]
+mod tests;

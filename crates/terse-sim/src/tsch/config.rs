@@ -233,7 +233,7 @@ pub enum ConfigError {
     Mtu,
     /// A probability is from 0 to 1.
     Probability,
-    /// There are 1 to 65,535 nodes.
+    /// There are 1 to 65,535 nodes, and hosts belong to some of them.
     Motes,
     /// The parents of this node do not lead to the root within 33 hops.
     Parent(u16),
@@ -255,7 +255,7 @@ impl fmt::Display for ConfigError {
                 .write_str("a fragment has 40 to 99 bytes of a packet, and a packet that is not fragmented 40 to 104"),
             Self::Mtu => out.write_str("the MTU of 6LoWPAN is 1280 to 2047 bytes"),
             Self::Probability => out.write_str("a probability is from 0 to 1"),
-            Self::Motes => out.write_str("there are 1 to 65535 nodes"),
+            Self::Motes => out.write_str("there are 1 to 65535 nodes, and hosts belong to some of them"),
             Self::Parent(mote) => write!(out, "the parents of node {mote} do not lead to the root within 33 hops"),
             Self::Cell(mote) => {
                 write!(out, "a cell of node {mote} is in no slotframe, has a channel offset above 15, or no peer")

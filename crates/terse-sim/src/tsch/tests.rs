@@ -77,7 +77,8 @@ fn datagram(config: &MeshConfig, node: u16, goes_up: bool, len: usize) -> Packet
 fn world(config: MeshConfig, seed: u64) -> (Network<Script>, LinkId, Vec<NodeId>) {
     let mut network = Network::new(seed);
     let nodes: Vec<NodeId> = config.motes.iter().map(|_| network.add(Script::default())).collect();
-    let mesh = network.connect_mesh(&nodes, config).expect("a configuration");
+    let hosts: Vec<(u16, NodeId)> = (0..).zip(nodes.iter().copied()).collect();
+    let mesh = network.connect_mesh(&hosts, config).expect("a configuration");
     (network, mesh, nodes)
 }
 

@@ -48,6 +48,11 @@ impl Tcp {
     pub(super) fn poll_timeout(&self) -> Option<Time> {
         if self.held { None } else { self.connection.poll_timeout() }
     }
+
+    /// Returns the listener that counts this connection as half open, if it is.
+    pub(super) fn half_open_at(&self) -> Option<SocketId> {
+        self.listener.filter(|_| !self.reported.connected)
+    }
 }
 
 impl Stack {
@@ -56,7 +61,7 @@ impl Stack {
         if port == 0 || is_foreign || self.listeners.is_taken(port, local) {
             return None;
         }
-        let socket = self.add(Socket::Listener(Listener { port, local, config }));
+        let socket = self.add(Socket::Listener(Listener { port, local, config, half_open: 0 }));
         self.listeners.insert(port, local, socket);
         Some(socket)
     }
@@ -152,12 +157,13 @@ impl Stack {
             return Verdict::Delivered;
         }
         if let Some(listener) = self.listeners.find(local.port(), local.ip())
-            && let Some(Socket::Listener(Listener { config, .. })) = self.sockets.get(&listener)
+            && let Some(Socket::Listener(Listener { config, half_open, .. })) = self.sockets.get(&listener)
         {
+            let half_open = *half_open;
             let config = self.fitted(config.clone(), local.ip(), remote.ip());
             let initial = self.random.next_u32();
             if let Some(connection) = Connection::accept(config, segment, initial, now) {
-                if self.half_open(listener) >= BACKLOG {
+                if half_open >= BACKLOG {
                     return Verdict::Dropped(Cause::SocketFull);
                 }
                 let socket = self.add_connection(connection, local, remote, Some(listener));
@@ -175,6 +181,10 @@ impl Stack {
     }
 
     pub(super) fn connection_timeout(&mut self, now: Time, socket: SocketId) {
+        #[cfg(test)]
+        {
+            self.timed_out += 1;
+        }
         if let Some(tcp) = self.tcp(socket) {
             tcp.connection.handle_timeout(now);
             self.after(now, socket);
@@ -215,15 +225,18 @@ impl Stack {
             reported: Reported::default(),
         })));
         self.connections.insert((local, remote), socket);
+        if let Some(half_open) = listener.and_then(|listener| self.half_open(listener)) {
+            *half_open += 1;
+        }
         socket
     }
 
-    fn half_open(&self, listener: SocketId) -> usize {
-        let is_half_open = |socket: &&Socket| match socket {
-            Socket::Tcp(tcp) => tcp.listener == Some(listener) && !tcp.reported.connected,
-            Socket::Udp(_) | Socket::Listener(_) => false,
-        };
-        self.sockets.values().filter(is_half_open).count()
+    /// Returns the count of a listener's connections that are not established, if the listener is still there.
+    fn half_open(&mut self, listener: SocketId) -> Option<&mut usize> {
+        match self.sockets.get_mut(&listener) {
+            Some(Socket::Listener(listener)) => Some(&mut listener.half_open),
+            _ => None,
+        }
     }
 
     /// Sends what a connection has, and tells the program what is new. It follows everything that happens to a
@@ -238,9 +251,11 @@ impl Stack {
         while let Some(transmit) = tcp.connection.poll_transmit(now) {
             self.outbox.extend(Packet::tcp(from, to, &transmit).map(|packet| (interface, packet)));
         }
+        let mut no_longer_half_open = None;
         let Tcp { connection, reported, listener, remote, wants_room, reserved, .. } = &mut **tcp;
         if !reported.connected && connection.is_established() {
             reported.connected = true;
+            no_longer_half_open = *listener;
             self.events.push_back(match *listener {
                 Some(listener) => SocketEvent::Accepted { listener, socket, remote: *remote },
                 None => SocketEvent::Connected(socket),
@@ -267,6 +282,11 @@ impl Stack {
                 Some(failure) => self.events.push_back(SocketEvent::Failed(socket, failure)),
             }
         }
+        let deadline = tcp.poll_timeout();
+        self.timers.set(socket, deadline);
+        if let Some(half_open) = no_longer_half_open.and_then(|listener| self.half_open(listener)) {
+            *half_open -= 1;
+        }
         self.forget_if_over(socket);
     }
 
@@ -278,11 +298,15 @@ impl Stack {
         }
         let key = (tcp.local, tcp.remote);
         let knows_end = tcp.reported.knows_end;
+        let half_open_at = tcp.half_open_at();
         if self.connections.get(&key) == Some(&socket) {
             self.connections.remove(&key);
         }
         if knows_end {
             self.sockets.remove(&socket);
+            if let Some(half_open) = half_open_at.and_then(|listener| self.half_open(listener)) {
+                *half_open -= 1;
+            }
         }
     }
 }
