@@ -1,6 +1,7 @@
 //! The network of a scenario, and what a run of it came to.
 
 use core::time::Duration;
+use std::collections::BTreeSet;
 use std::net::IpAddr;
 
 use terse_tls::summary::Summary;
@@ -30,6 +31,8 @@ pub(super) struct Built<'w, 'a> {
     mesh: LinkId,
     /// The mote that connects.
     mote: u16,
+    /// How many packets had been sent in the mesh when both sides were connected. Packets are numbered in this order.
+    packets: u64,
 }
 
 impl<'w, 'a> Built<'w, 'a> {
@@ -60,7 +63,7 @@ impl<'w, 'a> Built<'w, 'a> {
         if let Some(mesh) = network.mesh_mut(mesh) {
             mesh.trace_pool(mote);
         }
-        Ok(Self { network, ends: Ends { client, server }, mesh, mote })
+        Ok(Self { network, ends: Ends { client, server }, mesh, mote, packets: 0 })
     }
 
     /// Keeps all frames.
@@ -76,6 +79,7 @@ impl<'w, 'a> Built<'w, 'a> {
             let failed = peers.clone().any(|peer| peer.failure().is_some());
             !failed && peers.any(|peer| peer.connected().is_none())
         });
+        self.packets = self.network.conservation_of(self.mesh).packets.sent.number;
         loop {
             let sent = self.ledger().total().frames;
             let until = (self.network.now() + settling).min(end);
@@ -116,15 +120,20 @@ impl<'w, 'a> Built<'w, 'a> {
         });
         let connected = self.network.node(self.ends.client).peer().and_then(Peer::connected);
         let latency = connected.map(|at| at.since(starts_at));
-        let acknowledgements = self.ledger().total_for(Kind::LinkAcknowledgement);
-        let total = self.ledger().total();
-        let air = Air {
-            bytes: (total.bytes() - acknowledgements.bytes()) as u64,
-            acknowledgement_bytes: acknowledgements.bytes() as u64,
-            frames: total.frames - acknowledgements.frames,
-            packets: total.packets,
-        };
-        let segments = self.ledger().total_for(Kind::Retransmission).packets;
+        let records = || self.ledger().records().iter().filter(|record| record.packet < self.packets);
+        let mut air = Air { packets: self.packets, ..Air::default() };
+        for record in records() {
+            let bytes = record.layers.sum() as u64;
+            if record.kind == Kind::LinkAcknowledgement {
+                air.acknowledgement_bytes += bytes;
+            } else {
+                air.bytes += bytes;
+                air.frames += 1;
+            }
+        }
+        // Every hop has records of a packet.
+        let repeated = records().filter(|record| record.kind == Kind::Retransmission).map(|record| record.packet);
+        let segments = repeated.collect::<BTreeSet<u64>>().len() as u64;
         let dropped = self.network.conservation_of(self.mesh);
         let drops = dropped.packets.dropped.iter().map(|(cause, count)| (*cause, count.number)).collect();
         let pool = self.network.mesh(self.mesh).map(|mesh| mesh.pool_trace(self.mote).to_vec()).unwrap_or_default();

@@ -25,7 +25,8 @@ pub struct Outcome {
     pub pool: Vec<u8>,
 }
 
-/// What was on the air, both directions and all hops.
+/// What was on the air, both directions and all hops: the frames of all packets that were sent until both sides were
+/// connected. An acknowledgement of TCP that waits for more data is sent later, and is none of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Air {
     /// Bytes of frames, the repetitions of the MAC included, its acknowledgements not: what the paper counts.

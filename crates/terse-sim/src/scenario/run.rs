@@ -1,7 +1,7 @@
 //! Rows are prepared and run: the network is built, the peers connect over it, and what they cost is counted.
 //!
-//! What must always hold: a run is a function of its scenario, the parties and the seed; it counts the frames from the
-//! client's first to the last that follows from the handshake, and every one of them is accounted for.
+//! What must always hold: a run is a function of its scenario, the parties and the seed; it counts the frames of all packets
+//! that were sent until both sides were connected, and goes on until every one of them is accounted for.
 
 use core::cell::RefCell;
 use core::fmt;

@@ -320,10 +320,28 @@ fn run(source: &str) -> Vec<(String, Outcome)> {
     rows.collect()
 }
 
+/// The files of `scenarios`.
+const FILES: [(&str, &str); 7] = [
+    ("table2.toml", include_str!("../../../../scenarios/paper-001/table2.toml")),
+    ("table3.toml", include_str!("../../../../scenarios/paper-001/table3.toml")),
+    ("figure5.toml", include_str!("../../../../scenarios/paper-001/figure5.toml")),
+    ("figure6.toml", include_str!("../../../../scenarios/paper-001/figure6.toml")),
+    ("figure7.toml", include_str!("../../../../scenarios/paper-001/figure7.toml")),
+    ("figure10.toml", include_str!("../../../../scenarios/paper-001/figure10.toml")),
+    ("engine.toml", include_str!("../../../../scenarios/engine.toml")),
+];
+
 #[test]
-fn scripts_run() {
-    for (name, outcome) in run("[[row]]\nname = \"TLS\"\n[[row]]\nname = \"DTLS\"\nmbedtls.protocol = \"DTLS 1.2\"\n") {
-        println!("{name}: {outcome:?}");
-        assert!(outcome.is_connected(), "{name}: {outcome:?}");
+fn the_files_that_come_along_can_be_run() {
+    for (name, source) in FILES {
+        let file = ScenarioFile::parse(name, source).unwrap_or_else(|mistakes| panic!("{mistakes}"));
+        assert_eq!(parse(&file.to_toml()), file, "{name}");
+        let uses_engine = |row: &Row| row.scenario.peers == PeerKind::Engine;
+        for row in file.rows.iter().filter(|row| !uses_engine(row) && row.scenario.peers != PeerKind::Edhoc) {
+            let prepared =
+                Prepared::new(&row.scenario, &Nobody).unwrap_or_else(|error| panic!("{}: {error}", row.name));
+            let outcome = prepared.run(0).unwrap_or_else(|error| panic!("{}: {error}", row.name));
+            assert!(outcome.is_connected(), "{name}, {}: {outcome:?}", row.name);
+        }
     }
 }
