@@ -1,4 +1,7 @@
-//! Forwarding.
+//! Forwarding, and the proxy.
+
+mod proxy;
+mod world;
 
 use std::net::SocketAddr;
 
