@@ -4,7 +4,8 @@ use std::borrow::Cow;
 use std::net::{IpAddr, Ipv6Addr};
 
 use super::options::{ExplicitKind, LinkQuality, Scenario};
-use crate::gateway::{Gateway, INTERNET};
+use crate::Random;
+use crate::gateway::{Gateway, INTERNET, ProxyConfig};
 use crate::link::{Framing, Link, Path};
 use crate::radio::Connectivity;
 use crate::route::Prefix;
@@ -56,12 +57,16 @@ impl Scenario {
     }
 
     /// Returns the gateway, which is no mote: the root's radio is its interface to the mesh.
-    pub(super) fn gateway(&self) -> Gateway {
+    pub(super) fn gateway(&self, random: Random) -> Gateway {
         let prefix = self.sixlowpan.prefix;
         let address = Ipv6Addr::from_bits(prefix.to_bits() | u128::from(GATEWAY));
         let server = Prefix::new(IpAddr::V6(self.internet.server), 128);
         let gateway = Gateway::new(IpAddr::V6(address), Prefix::new(IpAddr::V6(prefix), 64));
-        gateway.with_route(server, INTERNET).with_unchanged_hop_limits()
+        let gateway = gateway.with_route(server, INTERNET).with_unchanged_hop_limits();
+        if !self.gateway.proxy {
+            return gateway;
+        }
+        gateway.with_proxy(ProxyConfig { mesh: self.tcp.proxy.config.clone(), ..ProxyConfig::default() }, random)
     }
 
     /// Returns the link between the gateway and the server.

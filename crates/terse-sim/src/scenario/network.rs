@@ -53,7 +53,7 @@ impl<'w, 'a> Built<'w, 'a> {
             true => Station::LosesSynAck(Box::new(DropFirstSynAck::new(server))),
             false => Station::Host(Box::new(server)),
         });
-        let gateway = network.add(Station::Gateway(Box::new(scenario.gateway())));
+        let gateway = network.add(Station::Gateway(Box::new(scenario.gateway(random(2)))));
         let client = Host::starting_at(IpAddr::V6(address), peers.client, random(1), starts_at);
         let client = client.with_next_port(CLIENT_PORT);
         let client = network.add(Station::Host(Box::new(client)));

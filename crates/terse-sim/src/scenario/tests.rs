@@ -311,13 +311,72 @@ impl MakesParties for Nobody {
     }
 }
 
-fn run(source: &str) -> Vec<(String, Outcome)> {
-    let file = parse(source);
-    let rows = file.rows.iter().map(|row| {
-        let prepared = Prepared::new(&row.scenario, &Nobody).expect("it can be run");
-        (row.name.clone(), prepared.run(0).expect("it runs"))
-    });
-    rows.collect()
+fn run(scenario: &Scenario, number: u32) -> Outcome {
+    Prepared::new(scenario, &Nobody).expect("it can be run").run(number).expect("it runs")
+}
+
+#[test]
+fn frames_are_those_counted_by_hand() {
+    // simulator.md and the paper have 2,680 and 2,841 B; by hand 2,681 and 2,840 in 24 and 26 frames, and 27 B for each
+    // acknowledgement of the MAC.
+    for (length, bytes, frames, packets) in [(1_024, 2_681, 24, 6), (512, 2_840, 26, 8)] {
+        let keys = format!("mbedtls.protocol = \"DTLS 1.2\"\nmbedtls.max_fragment_length_bytes = {length}\n");
+        for number in 0..5 {
+            let outcome = run(&parse(&keys).rows[0].scenario, number);
+            let air = Air { bytes, acknowledgement_bytes: 27 * frames, frames, packets };
+            assert_eq!((outcome.air, outcome.retransmissions), (air, 0));
+            assert!(outcome.is_connected() && outcome.drops.is_empty(), "{outcome:?}");
+        }
+    }
+}
+
+#[test]
+fn frames_of_each_hop_count_and_packets_once() {
+    let keys = "mbedtls.protocol = \"DTLS 1.2\"\ntopology.hops = 2\n";
+    let outcome = run(&parse(keys).rows[0].scenario, 0);
+    assert_eq!((outcome.air.frames, outcome.air.packets), (2 * 24, 6));
+}
+
+#[test]
+fn a_run_follows_from_its_seed() {
+    let lossy = parse("loss.fragments = 0.05\n").rows.remove(0).scenario;
+    let first: Vec<Outcome> = (0..4).map(|number| run(&lossy, number)).collect();
+    assert_eq!(first, (0..4).map(|number| run(&lossy, number)).collect::<Vec<_>>());
+    assert!(first.windows(2).all(|pair| pair[0] != pair[1]), "{first:?}");
+    let mut other = lossy.clone();
+    other.repetitions.seed = 2;
+    assert_ne!(run(&other, 0), first[0]);
+}
+
+#[test]
+fn options_reach_the_network() {
+    let latency = |keys: &str| {
+        let outcome = run(&parse(keys).rows[0].scenario, 0);
+        outcome.latency.unwrap_or_else(|| panic!("{keys}: {outcome:?}")).as_secs_f64()
+    };
+    let base = latency("");
+    for (keys, least, most) in [
+        // The network goes on while the client computes.
+        ("mbedtls.computing_ms = 0", -2.1, -1.0),
+        ("internet.delay_ms = 100", 0.4, 3.0),
+        ("tcp.drop_first_syn_ack = true", 0.5, 1.5),
+        ("schedule.duty_cycle = 0.25", 1.0, 20.0),
+        ("topology.hops = 2", 0.5, 10.0),
+        ("schedule.slot_ms = 10", -2.0, -0.3),
+        ("serial = { up_ms = 60, down_ms = 60 }", 0.1, 3.0),
+        ("radio.delivery = 0.5", 0.3, 10.0),
+    ] {
+        let more = latency(keys) - base;
+        assert!((least..most).contains(&more), "{keys}: {more} s more");
+    }
+}
+
+#[test]
+fn what_never_arrives_is_no_connection() {
+    let outcome = run(&parse("loss.fragments = 1\nlimit_ms = 100_000\n").rows[0].scenario, 0);
+    assert!(!outcome.is_connected() && outcome.latency.is_none(), "{outcome:?}");
+    let no_radio = run(&parse("radio.delivery = 0\nlimit_ms = 100_000\n").rows[0].scenario, 0);
+    assert!(no_radio.drops.contains_key(&crate::network::Cause::RetriesExhausted), "{no_radio:?}");
 }
 
 /// The files of `scenarios`.

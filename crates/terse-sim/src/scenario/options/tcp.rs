@@ -3,6 +3,7 @@
 use core::time::Duration;
 
 use super::Contradiction;
+use crate::gateway::ProxyConfig;
 use crate::scenario::visit::{Named, Visitor, choice, field, milliseconds, small};
 use crate::tcp::{Acknowledgements, Config, Nagle};
 
@@ -16,6 +17,8 @@ pub struct TcpOptions {
     pub client: TcpSide,
     /// The server.
     pub server: TcpSide,
+    /// The proxy towards the mesh, if the gateway is one. Towards the server it is a current Linux kernel.
+    pub proxy: TcpSide,
 }
 
 /// TCP on one side.
@@ -34,10 +37,13 @@ pub enum TcpProfile {
     Constrained,
     /// A current Linux kernel: [`Config::linux`].
     Linux,
+    /// A proxy towards a mesh: [`ProxyConfig`].
+    Proxy,
 }
 
 impl Named for TcpProfile {
-    const NAMES: &'static [(Self, &'static str)] = &[(Self::Constrained, "constrained"), (Self::Linux, "linux")];
+    const NAMES: &'static [(Self, &'static str)] =
+        &[(Self::Constrained, "constrained"), (Self::Linux, "linux"), (Self::Proxy, "proxy")];
 }
 
 impl Named for Nagle {
@@ -46,18 +52,19 @@ impl Named for Nagle {
 }
 
 impl TcpProfile {
-    const fn config(self) -> Config {
+    fn config(self) -> Config {
         match self {
             Self::Constrained => Config::constrained(),
             // IPv6 over a link of 1500 bytes.
             Self::Linux => Config::linux().for_mtu(1500, 40),
+            Self::Proxy => ProxyConfig::default().mesh.for_mtu(1280, 40),
         }
     }
 }
 
 impl TcpSide {
     /// Returns a side with all constants of a profile.
-    pub const fn new(profile: TcpProfile) -> Self {
+    pub fn new(profile: TcpProfile) -> Self {
         Self { profile, config: profile.config() }
     }
 
@@ -110,7 +117,12 @@ impl TcpSide {
 impl Default for TcpOptions {
     fn default() -> Self {
         let side = TcpSide::new;
-        Self { drop_first_syn_ack: false, client: side(TcpProfile::Constrained), server: side(TcpProfile::Linux) }
+        Self {
+            drop_first_syn_ack: false,
+            client: side(TcpProfile::Constrained),
+            server: side(TcpProfile::Linux),
+            proxy: side(TcpProfile::Proxy),
+        }
     }
 }
 
@@ -119,11 +131,13 @@ impl TcpOptions {
         visitor.flag(field("drop_first_syn_ack", "flag", ""), &mut self.drop_first_syn_ack);
         visitor.table("client", &mut |visitor| self.client.visit(visitor));
         visitor.table("server", &mut |visitor| self.server.visit(visitor));
+        visitor.table("proxy", &mut |visitor| self.proxy.visit(visitor));
     }
 
     pub(super) fn check(&self, found: &mut Vec<Contradiction>) {
         self.client.check(["tcp.client.rto_minimum_ms", "tcp.client.rto_initial_ms"], found);
         self.server.check(["tcp.server.rto_minimum_ms", "tcp.server.rto_initial_ms"], found);
+        self.proxy.check(["tcp.proxy.rto_minimum_ms", "tcp.proxy.rto_initial_ms"], found);
     }
 }
 
