@@ -332,7 +332,8 @@ fn frames_are_those_counted_by_hand() {
 
 #[test]
 fn frames_of_each_hop_count_and_packets_once() {
-    let keys = "mbedtls.protocol = \"DTLS 1.2\"\ntopology.hops = 2\n";
+    let keys = "mbedtls.protocol = \"DTLS 1.2\"\ntopology.hops = 2\n\
+                dtls = { client_timeout_ms = 60_000, server_timeout_ms = 60_000 }\n";
     let outcome = run(&parse(keys).rows[0].scenario, 0);
     assert_eq!((outcome.air.frames, outcome.air.packets), (2 * 24, 6));
 }
