@@ -12,6 +12,7 @@ mod cause;
 pub mod compare;
 pub mod computing;
 mod direction;
+pub mod edhoc;
 mod engine;
 pub mod host;
 mod layers;
