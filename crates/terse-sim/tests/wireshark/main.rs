@@ -2,6 +2,7 @@
 //! the caching extensions, by the dissector `tools/wireshark/terse.lua`. The tests need tshark.
 
 mod engine;
+mod scripts;
 mod tshark;
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
