@@ -8,6 +8,9 @@
 //! What must always hold: the number of connections, and the memory of each, is bounded; nothing but a deadline, a packet
 //! or an earlier connection's end changes a connection.
 
+#[cfg(test)]
+mod tests;
+
 use core::time::Duration;
 use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
