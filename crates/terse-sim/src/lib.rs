@@ -31,6 +31,7 @@ pub mod radio;
 mod recent;
 mod rng;
 pub mod route;
+pub mod scenario;
 pub mod script;
 mod sixlowpan;
 pub mod tcp;
