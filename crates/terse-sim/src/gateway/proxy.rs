@@ -24,7 +24,7 @@ use crate::network::{Cause, Verdict};
 use crate::packet::{Packet, ip_header_len};
 use crate::recent::Recent;
 use crate::route::Prefix;
-use crate::tcp::{Config, Connection, Segment};
+use crate::tcp::{Config, Connection, Nagle, Segment};
 use crate::{Random, Time};
 
 /// What a proxy splits, and how it speaks TCP on both sides.
@@ -34,7 +34,8 @@ use crate::{Random, Time};
 /// All servers, 1024 connections, reset after 2 hours and 4 minutes without a segment (RFC 5382, REQ-5). Towards the
 /// Internet, TCP is [`Config::linux`]. Towards the mesh it is the same with a first timeout of 3 s, which the paper forced
 /// upon the server without a proxy, with RFC 6298's minimum of 1 s, and without what makes headers longer or segments more:
-/// timestamps, window scaling, loss probes.
+/// timestamps, window scaling, loss probes; and without Nagle's algorithm, since the server has decided already which data waits
+/// for more.
 #[derive(Clone, Debug)]
 pub struct ProxyConfig {
     /// TCP towards the mesh. The MSS is at most what the link there leaves room for, and what the device says.
@@ -89,6 +90,7 @@ impl Default for ProxyConfig {
             timestamps: false,
             window_scale: None,
             loss_probe: false,
+            nagle: Nagle::Off,
             rto_initial: Duration::from_secs(3),
             rto_minimum: Duration::from_secs(1),
             ..Config::linux()
