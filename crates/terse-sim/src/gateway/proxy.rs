@@ -8,6 +8,9 @@
 //! What must always hold: the number of connections, and the memory of each, is bounded; nothing but a deadline, a packet
 //! or an earlier connection's end changes a connection.
 
+#[cfg(test)]
+mod tests;
+
 use core::time::Duration;
 use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
@@ -21,7 +24,7 @@ use crate::network::{Cause, Verdict};
 use crate::packet::{Packet, ip_header_len};
 use crate::recent::Recent;
 use crate::route::Prefix;
-use crate::tcp::{Config, Connection, Segment};
+use crate::tcp::{Config, Connection, Nagle, Segment};
 use crate::{Random, Time};
 
 /// What a proxy splits, and how it speaks TCP on both sides.
@@ -29,9 +32,10 @@ use crate::{Random, Time};
 /// # Defaults
 ///
 /// All servers, 1024 connections, reset after 2 hours and 4 minutes without a segment (RFC 5382, REQ-5). Towards the
-/// Internet, TCP is [`Config::linux`]. Towards the mesh it is the same with a timeout of at least 3 s, as the paper had it
-/// in the server without a proxy, and without what makes headers longer or segments more: timestamps, window scaling, loss
-/// probes.
+/// Internet, TCP is [`Config::linux`]. Towards the mesh it is the same with a first timeout of 3 s, which the paper forced
+/// upon the server without a proxy, with RFC 6298's minimum of 1 s, and without what makes headers longer or segments more:
+/// timestamps, window scaling, loss probes; and without Nagle's algorithm, since the server has decided already which data waits
+/// for more.
 #[derive(Clone, Debug)]
 pub struct ProxyConfig {
     /// TCP towards the mesh. The MSS is at most what the link there leaves room for, and what the device says.
@@ -86,8 +90,9 @@ impl Default for ProxyConfig {
             timestamps: false,
             window_scale: None,
             loss_probe: false,
+            nagle: Nagle::Off,
             rto_initial: Duration::from_secs(3),
-            rto_minimum: Duration::from_secs(3),
+            rto_minimum: Duration::from_secs(1),
             ..Config::linux()
         };
         Self {

@@ -4,13 +4,15 @@ use core::time::Duration;
 use std::net::SocketAddr;
 
 use super::world::{Program, World, content, ip, server};
-use crate::Time;
 use crate::cause::Cause;
 use crate::direction::Direction;
-use crate::gateway::{ProxyConfig, ServerPattern};
+use crate::gateway::{Gateway, INTERNET, MESH, ProxyConfig, ServerPattern};
 use crate::ledger::Kind;
 use crate::link::Link;
-use crate::tcp::{Config, Failure, State};
+use crate::network::{Node, Verdict};
+use crate::packet::Packet;
+use crate::tcp::{Config, Ecn, Failure, Flags, Segment, SequenceNumber, State, Transmit};
+use crate::{Random, Time};
 
 fn wire(delay: u64, loss: f64) -> Link {
     Link::ethernet(1280).with_paths(|path| {
@@ -277,10 +279,7 @@ fn the_proxy_splits_what_it_is_told() {
 
 #[test]
 fn damaged_and_stray_segments() {
-    use crate::network::{Node, Verdict};
-    use crate::packet::Packet;
-    use crate::tcp::{Ecn, Flags, Segment, SequenceNumber, Transmit};
-    let mut gateway = super::gateway().with_proxy(ProxyConfig::default(), crate::Random::new(1, 1));
+    let mut gateway = super::gateway().with_proxy(ProxyConfig::default(), Random::new(1, 1));
     let segment = |flags, acknowledgement| Segment {
         source_port: 50_000,
         destination_port: 443,
@@ -294,7 +293,7 @@ fn damaged_and_stray_segments() {
     };
     let syn = Flags { syn: true, ..Flags::default() };
     let mut take = |packet: Packet| {
-        let verdict = gateway.handle_packet(Time::ZERO, super::MESH, packet);
+        let verdict = gateway.handle_packet(Time::ZERO, MESH, packet);
         let sent: Vec<_> = core::iter::from_fn(|| gateway.poll_transmit(Time::ZERO)).collect();
         (verdict, sent)
     };
@@ -306,7 +305,7 @@ fn damaged_and_stray_segments() {
         Flags { rst: true, ..Flags::default() },
     ] {
         let (verdict, sent) = take(packet(segment(flags, (!flags.syn).then_some(SequenceNumber(1)))));
-        assert_eq!((verdict, sent.len(), sent[0].0), (Verdict::Forwarded, 1, super::INTERNET), "{flags:?}");
+        assert_eq!((verdict, sent.len(), sent[0].0), (Verdict::Forwarded, 1, INTERNET), "{flags:?}");
     }
     let (verdict, _) = take(packet(segment(syn, Some(SequenceNumber(1)))));
     assert_eq!(verdict, Verdict::Forwarded, "a SYN-ACK opens nothing");
@@ -319,15 +318,80 @@ fn damaged_and_stray_segments() {
     let to: Vec<_> =
         sent.iter().map(|(interface, packet)| (*interface, packet.source(), packet.destination())).collect();
     let (device, server) = (ip("bbbb::2"), ip("bbbb::1"));
-    assert_eq!(to, [(super::MESH, server, device), (super::INTERNET, device, server)]);
+    assert_eq!(to, [(MESH, server, device), (INTERNET, device, server)]);
     // A repeated SYN gets the SYN-ACK once more, and opens nothing more.
     let (verdict, sent) = take(packet(segment(syn, None)));
-    assert_eq!((verdict, sent.len(), sent[0].0), (Verdict::Delivered, 1, super::MESH));
+    assert_eq!((verdict, sent.len(), sent[0].0), (Verdict::Delivered, 1, MESH));
     let proxy = gateway.proxy().expect("there is one");
     assert_eq!(proxy.connections().count(), 1);
     let connection = proxy.connections().next().expect("there is one");
     assert_eq!((connection.device().port(), connection.server().port()), (50_000, 443));
     assert_eq!((connection.mesh().state(), connection.internet().state()), (State::SynReceived, State::SynSent));
+}
+
+/// Gives the gateway a segment of a device, and returns the verdict and the interfaces of what it sends.
+fn from_device(gateway: &mut Gateway, now: Time, port: u16, flags: Flags, sequence: u32) -> (Verdict, Vec<usize>) {
+    let segment = Segment {
+        source_port: port,
+        destination_port: 443,
+        sequence: SequenceNumber(sequence),
+        flags,
+        ..Segment::default()
+    };
+    let packet = Packet::tcp(ip("bbbb::2"), ip("bbbb::1"), &Transmit { segment, ecn: Ecn::NotEct });
+    let verdict = gateway.handle_packet(now, MESH, packet.expect("one family"));
+    (verdict, core::iter::from_fn(|| gateway.poll_transmit(now)).map(|(interface, _)| interface).collect())
+}
+
+const SYN: Flags = Flags { syn: true, fin: false, rst: false, psh: false, ece: false, cwr: false };
+const RST: Flags = Flags { syn: false, rst: true, ..SYN };
+
+#[test]
+fn a_repeated_syn_is_not_split_after_the_first_was_forwarded() {
+    let config = ProxyConfig { maximum_connections: 1, ..ProxyConfig::default() };
+    let mut gateway = super::gateway().with_proxy(config, Random::new(1, 1));
+    let split = (Verdict::Delivered, vec![MESH, INTERNET]);
+    let forwarded = (Verdict::Forwarded, vec![INTERNET]);
+    assert_eq!(from_device(&mut gateway, after(0), 1000, SYN, 7), split);
+    assert_eq!(from_device(&mut gateway, after(0), 1001, SYN, 7), forwarded);
+    // The reset makes room, but the server may have answered the SYN that was forwarded.
+    assert_eq!(from_device(&mut gateway, after(1), 1000, RST, 8), (Verdict::Delivered, vec![]));
+    assert_eq!(from_device(&mut gateway, after(1), 1001, SYN, 7), forwarded);
+    assert_eq!(from_device(&mut gateway, after(200), 1001, SYN, 7), forwarded);
+    // Four minutes after the last SYN this is another connection.
+    assert_eq!(from_device(&mut gateway, after(200 + 240), 1001, SYN, 7), split);
+}
+
+#[test]
+fn ports_can_be_used_again() {
+    let mut gateway = super::gateway().with_proxy(ProxyConfig::default(), Random::new(1, 1));
+    let split = (Verdict::Delivered, vec![MESH, INTERNET]);
+    assert_eq!(from_device(&mut gateway, after(0), 1000, SYN, 7), split);
+    assert_eq!(from_device(&mut gateway, after(1), 1000, RST, 8), (Verdict::Delivered, vec![]));
+    // What is still under way is answered here, and a SYN opens another connection.
+    assert_eq!(from_device(&mut gateway, after(2), 1000, Flags { psh: true, syn: false, ..SYN }, 8).1, [MESH]);
+    assert_eq!(from_device(&mut gateway, after(3), 1000, SYN, 100), split);
+    let proxy = gateway.proxy().expect("there is one");
+    assert_eq!((proxy.connections().count(), proxy.statistics().split), (1, 2));
+}
+
+#[test]
+fn a_connection_that_is_used_is_not_idle() {
+    let config = ProxyConfig { idle_timeout: Duration::from_secs(100), ..ProxyConfig::default() };
+    let [client, server] = echo(10).map(|program| Program { stays: true, ..program });
+    let mut world = World::new(links([0.0; 2]), [client, server], Some(config), 1);
+    for seconds in (60..400).step_by(60) {
+        world.run_until(after(seconds));
+        world.act(world.device, |program, sockets| {
+            sockets.send(*program.connections.keys().next().expect("it is connected"), b"again");
+        });
+    }
+    world.run_until(after(390));
+    assert_eq!(world.program(world.device).only().failed, None);
+    assert_eq!(world.program(world.device).only().received.len(), 10 + 6 * 5);
+    world.run_until(after(600));
+    assert!(matches!(world.program(world.device).only().failed, Some((_, Failure::Reset))));
+    assert!(matches!(world.program(world.server).only().failed, Some((_, Failure::Reset))));
 }
 
 #[test]

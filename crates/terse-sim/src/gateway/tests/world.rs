@@ -114,12 +114,12 @@ impl Application for Program {
 }
 
 /// A node of these networks.
-pub(super) enum Member {
-    Host(Box<Host<Program>>),
+pub(super) enum Member<A> {
+    Host(Box<Host<A>>),
     Gateway(Box<Gateway>),
 }
 
-impl Member {
+impl<A: Application> Member<A> {
     fn node(&self) -> &dyn Node {
         match self {
             Self::Host(host) => &**host,
@@ -135,7 +135,7 @@ impl Member {
     }
 }
 
-impl Node for Member {
+impl<A: Application> Node for Member<A> {
     fn address(&self) -> Option<IpAddr> {
         self.node().address()
     }
@@ -163,7 +163,7 @@ impl Node for Member {
 
 /// A network of a device, a gateway and a server.
 pub(super) struct World {
-    pub(super) network: Network<Member>,
+    pub(super) network: Network<Member<Program>>,
     pub(super) device: NodeId,
     pub(super) gateway: NodeId,
     pub(super) server: NodeId,
@@ -173,18 +173,18 @@ pub(super) struct World {
 
 impl World {
     /// Joins the programs by two links, through a gateway that splits connections if there is a `proxy`.
-    pub(super) fn new(
+    pub(super) fn new(links: [Link; 2], programs: [Program; 2], proxy: Option<ProxyConfig>, seed: u64) -> Self {
+        Self::through(gateway(proxy, seed), links, programs, seed)
+    }
+
+    /// Joins the programs by two links, through this gateway.
+    pub(super) fn through(
+        gateway: Gateway,
         [mesh, internet]: [Link; 2],
         [device, server]: [Program; 2],
-        proxy: Option<ProxyConfig>,
         seed: u64,
     ) -> Self {
         let mut network = Network::new(seed);
-        let mut gateway = Gateway::new(ip("bbbb::9"), "bbbb::/64".parse().expect("a prefix"))
-            .with_route("bbbb::1".parse().expect("an address"), super::INTERNET);
-        if let Some(proxy) = proxy {
-            gateway = gateway.with_proxy(proxy, Random::new(seed, 102));
-        }
         let host = |address, program, stream| Host::new(ip(address), program, Random::new(seed, stream));
         let device = network.add(Member::Host(Box::new(host("bbbb::2", device, 100))));
         let gateway = network.add(Member::Gateway(Box::new(gateway)));
@@ -227,6 +227,16 @@ impl World {
             Member::Gateway(gateway) => gateway.proxy().expect("there is one"),
             Member::Host(_) => panic!("a host"),
         }
+    }
+}
+
+/// The gateway of these networks: the server has an address of the mesh's prefix, as in the paper.
+pub(super) fn gateway(proxy: Option<ProxyConfig>, seed: u64) -> Gateway {
+    let gateway = Gateway::new(ip("bbbb::9"), "bbbb::/64".parse().expect("a prefix"))
+        .with_route("bbbb::1".parse().expect("an address"), super::INTERNET);
+    match proxy {
+        Some(proxy) => gateway.with_proxy(proxy, Random::new(seed, 102)),
+        None => gateway,
     }
 }
 
