@@ -17,5 +17,6 @@ mod psk;
 mod raw_keys;
 mod refusals;
 mod resumption;
+mod sim;
 mod staples;
 mod tls12;

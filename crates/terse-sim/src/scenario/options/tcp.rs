@@ -83,6 +83,7 @@ impl TcpSide {
         visitor.flag(field("congestion_control", "flag", ""), &mut config.congestion_control);
         let window = field("initial_window_segments", "window", "segments");
         small(visitor, window, &mut config.initial_window, 1..=100);
+        visitor.flag(field("loss_probe", "flag", ""), &mut config.loss_probe);
         let time = |key| field(key, "timeout", "milliseconds");
         milliseconds(visitor, time("rto_initial_ms"), &mut config.rto_initial, 1.0..=600_000.0);
         milliseconds(visitor, time("rto_minimum_ms"), &mut config.rto_minimum, 1.0..=600_000.0);
