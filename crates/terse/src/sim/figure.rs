@@ -38,13 +38,12 @@ pub(super) struct Curve {
 /// Draws boxes from the lower to the upper quartile with the median, whiskers (Tukey's), and each value outside of them.
 pub(super) fn boxes(boxes: &[Boxed], unit: &str) -> Drawn {
     let all = || boxes.iter().flat_map(|boxed| boxed.values.iter().copied().chain(boxed.paper));
-    // A few values far away would make everything else flat: they are drawn at the edge, and say so.
+    // A few values far away would make everything else flat: they are counted instead.
     let reach = boxes.iter().map(|boxed| {
-        let statistics = Statistics::of(boxed.values.iter().copied());
-        let (_, most) = statistics.whiskers(&boxed.values);
-        most.max(boxed.paper.unwrap_or(0.0)).max(statistics.p95)
+        let (_, most) = Statistics::of(boxed.values.iter().copied()).whiskers(&boxed.values);
+        most.max(boxed.paper.unwrap_or(0.0))
     });
-    let highest = reach.fold(0.001_f64, f64::max) * 1.12;
+    let highest = reach.fold(0.001_f64, f64::max) * 1.25;
     let beyond = all().filter(|value| *value > highest).count();
     let lines = boxes.iter().map(|boxed| boxed.names.len()).max().unwrap_or(1) as u32;
     let mut svg = String::new();
@@ -63,7 +62,7 @@ pub(super) fn boxes(boxes: &[Boxed], unit: &str) -> Drawn {
         }
         if beyond > 0 {
             let (right, top) = on_area(&chart, (width, highest));
-            let text = format!("{beyond} values are higher");
+            let text = format!("{beyond} runs are higher");
             area.draw_text(&text, &style(13, HPos::Right), (right - 6, top + 10))?;
         }
         area.present()?;

@@ -48,9 +48,9 @@ pub(super) fn numbers(measured: &[Measured]) -> Markup {
     html! {
         table class="numbers" {
             tr {
-                th { "" } th { "seconds" } th { "95 % interval" } th { "median" } th { "bytes" } th { "frames" } th { "packets" }
-                th { "again" } th { "dropped" } th { "failed" }
-                @if has_paper { th { "paper: s" } th { "" } th { "paper: B" } th { "" } }
+                th { "" } th { "seconds" } th { "95 % interval" } th { "median" } th { "bytes" } th { "frames" } th { "again" }
+                th { "dropped" } th { "failed" }
+                @if has_paper { th { "paper: s" } th { "paper: B" } }
             }
             @for measured in measured { (row(measured, has_paper)) }
         }
@@ -59,6 +59,7 @@ pub(super) fn numbers(measured: &[Measured]) -> Markup {
              air until both sides are connected, each hop and each repetition by the MAC, without its acknowledgements. \
              again: segments that TCP, or flights that DTLS, sent again. dropped: packets that the mesh lost. failed: runs \
              that never were connected; they count nowhere else."
+            @if has_paper { " Beside the paper's values: by how much the mean is above or below." }
         }
     }
 }
@@ -77,13 +78,12 @@ fn row(measured: &Measured, has_paper: bool) -> Markup {
                 td { (format!("{:.3}", latency.median)) }
                 td { b { (with_deviation(&bytes, 0)) } }
                 td { (mean(&|outcome| outcome.air.frames as f64)) }
-                td { (mean(&|outcome| outcome.air.packets as f64)) }
                 td { (mean(&|outcome| outcome.retransmissions as f64)) }
                 td { (mean(&|outcome| outcome.drops.values().sum::<u64>() as f64)) }
             } @else {
-                td colspan="8" { (measured.failure.as_deref().unwrap_or("never connected")) }
+                td colspan="7" { (measured.failure.as_deref().unwrap_or("never connected")) }
             }
-            td { (runs - latency.count) " of " (runs) }
+            td { (runs - latency.count) "/" (runs) }
             @if has_paper {
                 (beside(paper.latency_ms.map(|ms| ms / 1e3), &latency, 3))
                 (beside(paper.bytes, &bytes, 0))
@@ -95,8 +95,12 @@ fn row(measured: &Measured, has_paper: bool) -> Markup {
 /// Returns the value of a paper, and by how much the mean differs.
 fn beside(paper: Option<f64>, ours: &Statistics, digits: usize) -> Markup {
     html! {
-        td class="paper" { @if let Some(paper) = paper { (format!("{paper:.digits$}")) } }
-        td { @if let Some(paper) = paper.filter(|_| ours.count > 0) { (difference(ours.mean, paper)) } }
+        td class="paper" {
+            @if let Some(paper) = paper {
+                (format!("{paper:.digits$}"))
+                @if ours.count > 0 { " (" (difference(ours.mean, paper)) ")" }
+            }
+        }
     }
 }
 

@@ -9,6 +9,9 @@ use crate::sim::figure::{self, Boxed, Curve};
 use crate::sim::measure::{bytes, seconds};
 use crate::sim::report::{numbers, page, pool};
 
+/// The words of a row's name, as in "tls mss=844 nagle".
+const WORDS_IN_NAME: usize = 3;
+
 const TITLE: &str = "TLS and DTLS over 6TiSCH, beside the paper";
 
 /// Returns the report.
@@ -28,7 +31,7 @@ pub(super) fn render(evaluation: &Evaluation) -> String {
         (figure5(evaluation))
         (losses(6, "TLS under loss", &evaluation.figure6))
         (losses(7, "DTLS beside TLS under loss", &evaluation.figure7))
-        h2 { "Figure 10: packet buffers of the mote" }
+        h2 id="figure10" { "Figure 10: packet buffers of the mote" }
         p { "The first run of each row, after each call of the allocator." }
         div class="grid" { @for measured in &evaluation.figure10 { (pool(measured)) } }
         (checks(evaluation))
@@ -65,7 +68,7 @@ fn figure5(evaluation: &Evaluation) -> Markup {
     ticks.sort_by(f64::total_cmp);
     ticks.dedup();
     html! {
-        h2 { "Figure 5: time against duty cycle" }
+        h2 id="figure5" { "Figure 5: time against duty cycle" }
         figure { (drawn(figure::curves(&curves, &ticks, "duty cycle of the busiest mote, %", "seconds, mean"))) }
     }
 }
@@ -75,8 +78,9 @@ fn losses(number: u8, title: &str, measured: &[Measured]) -> Markup {
         let peers = all_peers(measured);
         let rows = peers.iter().flat_map(|name| Loss::ALL.map(|loss| (find(measured, name, loss), *name, loss)));
         let boxed = |(row, name, loss): (Option<&Measured>, &str, Loss)| {
-            let (first, second) = name.split_once(' ').unwrap_or((name, ""));
-            let names = vec![first.to_owned(), second.to_owned(), loss.name().to_owned()];
+            let words = name.split(' ').map(str::to_owned);
+            let mut names: Vec<String> = words.chain(core::iter::repeat(String::new())).take(WORDS_IN_NAME).collect();
+            names.push(loss.name().trim_start_matches("5 % of ").to_owned());
             Some(Boxed { names, values: of(row?), paper: None, is_dark: loss != Loss::Nothing })
         };
         rows.filter_map(boxed).collect()
@@ -84,13 +88,13 @@ fn losses(number: u8, title: &str, measured: &[Measured]) -> Markup {
     let in_seconds = boxes(&|measured| measured.values(seconds));
     let in_bytes = boxes(&|measured| measured.values(bytes));
     html! {
-        h2 { "Figure " (number) ": " (title) }
+        h2 id=(format!("figure{number}")) { "Figure " (number) ": " (title) }
         figure { (drawn(figure::boxes(&in_seconds, "seconds"))) }
         figure { (drawn(figure::boxes(&in_bytes, "bytes on the air"))) }
         p class="note" {
             "A box has half of the runs; the thick line is the median, whiskers reach to the outermost runs within one and a \
-             half times the height of the box, and circles are runs beyond. Light boxes are without loss. Fragments are lost \
-             after the MAC has acknowledged them, on each hop; packets once on their way."
+             half times the height of the box, and circles are runs beyond. Light boxes are without loss. 5 % of fragments are \
+             lost after the MAC has acknowledged them, on each hop, or 5 % of packets, once on their way."
         }
         table class="numbers" {
             tr { th { "median with loss over the least without" } th { "loss" } th { "seconds" } th { "bytes" } th { "failed runs" } }
@@ -118,7 +122,7 @@ fn ratio(ratio: Option<f64>) -> String {
 
 fn checks(evaluation: &Evaluation) -> Markup {
     html! {
-        h2 { "Checks" }
+        h2 id="checks" { "Checks" }
         table {
             tr { th { "" } th { "place" } th { "what must hold" } th { "here" } th { "the paper says" } }
             @for check in &evaluation.checks {
