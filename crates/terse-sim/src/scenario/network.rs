@@ -108,7 +108,7 @@ impl<'w, 'a> Built<'w, 'a> {
     pub(super) fn summary(&mut self) -> Option<Summary> {
         match self.network.node_mut(self.ends.client).peer_mut()? {
             Peer::Engine(program) => program.connection().map(|connection| connection.summary().clone()),
-            Peer::Script(_) => None,
+            Peer::Script(_) | Peer::Edhoc(_) => None,
         }
     }
 

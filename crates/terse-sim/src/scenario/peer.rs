@@ -1,9 +1,8 @@
-//! What a host of a scenario runs: one side of a handshake, of the engine or of a script.
+//! What a host of a scenario runs: one side of a handshake, of the engine, of a script or of EDHOC.
 
-use crate::Time;
 use crate::engine::Program;
 use crate::host::{Application, SocketEvent, Sockets};
-use crate::script;
+use crate::{Time, edhoc, script};
 
 /// One side of a handshake.
 pub(super) enum Peer<'w, 'a> {
@@ -11,6 +10,8 @@ pub(super) enum Peer<'w, 'a> {
     Engine(Box<Program<'w, 'a>>),
     /// A script.
     Script(Box<script::Peer>),
+    /// EDHOC.
+    Edhoc(edhoc::Peer),
 }
 
 impl Peer<'_, '_> {
@@ -19,6 +20,7 @@ impl Peer<'_, '_> {
         match self {
             Self::Engine(program) => program.connected,
             Self::Script(peer) => peer.connected(),
+            Self::Edhoc(peer) => peer.outcome()?.connected,
         }
     }
 
@@ -27,6 +29,7 @@ impl Peer<'_, '_> {
         match self {
             Self::Engine(program) => program.failure.clone(),
             Self::Script(peer) => peer.failure().map(str::to_owned),
+            Self::Edhoc(peer) => peer.outcome()?.failure.clone(),
         }
     }
 
@@ -37,6 +40,7 @@ impl Peer<'_, '_> {
                 program.connection().map_or(0, |connection| u64::from(connection.summary().retransmissions))
             }
             Self::Script(peer) => peer.outcomes().map(|outcome| u64::from(outcome.repeated_flights)).sum(),
+            Self::Edhoc(peer) => peer.outcome().map_or(0, |outcome| u64::from(outcome.repeated_flights)),
         }
     }
 
@@ -44,6 +48,7 @@ impl Peer<'_, '_> {
         match self {
             Self::Engine(program) => &mut **program,
             Self::Script(peer) => &mut **peer,
+            Self::Edhoc(peer) => peer,
         }
     }
 }
@@ -61,6 +66,7 @@ impl Application for Peer<'_, '_> {
         match self {
             Self::Engine(program) => program.poll_timeout(),
             Self::Script(peer) => peer.poll_timeout(),
+            Self::Edhoc(peer) => peer.poll_timeout(),
         }
     }
 

@@ -18,6 +18,7 @@ use super::outcome::Outcome;
 use super::peer::Peer;
 use crate::compare::{self, Captured, Comparison, Failed, IpVersion, Keys, Parties, Setting, Sides, Start};
 use crate::computing::{Device, Devices};
+use crate::edhoc::{self, Identity};
 use crate::engine::{Processor, Watcher};
 use crate::link::Link;
 use crate::paper::Peers;
@@ -111,6 +112,7 @@ impl Prepared {
         let keys = Arc::new(Keys::default());
         let peers = match &self.engine {
             Some(engine) => engine.peers(&self.scenario, seed, &watcher, captures.then(|| keys.clone()))?,
+            None if self.scenario.peers == PeerKind::Edhoc => self.edhoc(seed)?,
             None => self.scripts(),
         };
         let starts_at = self.start(seed);
@@ -167,11 +169,37 @@ impl Prepared {
     }
 }
 
+impl Prepared {
+    /// Returns both sides of EDHOC, with new keys.
+    fn edhoc<'w, 'a>(&self, seed: u64) -> Result<Ends<Peer<'w, 'a>>, CannotRun> {
+        let Scenario { edhoc: options, internet, .. } = &self.scenario;
+        let random = |stream| Random::new(seed, EDHOC + stream);
+        let identity = |subject, kid: u8| {
+            let identity = Identity::generate(subject, &[kid], random(kid.into()));
+            identity.map_err(|_| CannotRun::Parties("a credential of EDHOC is too long".into()))
+        };
+        let (client, server) = (identity("42-50-31-FF-EF-37-32-39", 0x2b)?, identity("broker.plant.example", 0x32)?);
+        let remote = SocketAddr::new(IpAddr::V6(internet.server), PORT);
+        let transfer = options.credentials;
+        let [of_client, of_server] = [&options.client_device, &options.server_device].map(|name| device(name));
+        let responder = edhoc::Server::new(server.clone(), [&client], transfer, PORT, random(0), of_server);
+        let initiator = edhoc::Client::new(client, &server, transfer, remote, random(1), of_client);
+        Ok(Ends {
+            client: Peer::Edhoc(edhoc::Peer::Client(Box::new(initiator))),
+            server: Peer::Edhoc(edhoc::Peer::Server(Box::new(responder))),
+        })
+    }
+}
+
+/// Returns the device of a name that was checked.
+fn device(name: &str) -> Option<Arc<Device>> {
+    if name == NO_DEVICE { None } else { Devices::built_in().find(name).cloned() }
+}
+
 impl Engine {
     fn new(scenario: &Scenario, maker: &dyn MakesParties) -> Result<Self, CannotRun> {
         let options = &scenario.engine;
         let parties = maker.parties(options).map_err(CannotRun::Parties)?;
-        let device = |name: &str| if name == NO_DEVICE { None } else { Devices::built_in().find(name).cloned() };
         let devices = Sides { client: device(&options.client_device), server: device(&options.server_device) };
         if (devices.client.is_some() || devices.server.is_some()) && !parties.are_counted() {
             return Err(CannotRun::Engine(Failed::NotCounted));
@@ -264,6 +292,9 @@ impl Scenario {
 
 /// How long the network is up before the client is switched on.
 const UP: Duration = Duration::from_secs(1);
+
+/// The first random stream of EDHOC.
+const EDHOC: u64 = 1 << 35;
 
 /// The random stream of the client's start.
 const START: u64 = 1 << 33;

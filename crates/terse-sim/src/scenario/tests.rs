@@ -205,7 +205,7 @@ prop_compose! {
             part(&["topology.hops = 3", "topology.parents = [0, 1, 1, 0]", "topology.hops = 2\ntopology.client = 1"]),
             part(&["schedule.slotframe = 101", "schedule.duty_cycle = 0.123", "schedule.placement = \"together\""]),
             part(&["schedule.cells = [\"up\", \"down\", \"shared\", \"up\"]", "schedule.slot_ms = 10", "schedule.hopping = [11]"]),
-            part(&["peers = \"engine\"\nengine.mode = \"compact\"", "peers = \"edhoc\"\nedhoc.method = 0"]),
+            part(&["peers = \"engine\"\nengine.mode = \"compact\"", "peers = \"edhoc\"\nedhoc.credentials = \"value\""]),
             part(&["tcp.client.profile = \"linux\"", "tcp.client.acknowledgements = \"immediate\"", "tcp.client.ack_delay_ms = 20.25"]),
             part(&["tcp.server.profile = \"constrained\"", "tcp.server.acknowledgements = \"delayed\"\ntcp.server.ack_segments = 3"]),
             part(&["radio.link = [{ from = 0, to = 1, channel = 15, delivery = 0.25 }, { from = 1, to = 0 }]", "radio.delivery = 0.9"]),
@@ -332,7 +332,8 @@ fn frames_are_those_counted_by_hand() {
 
 #[test]
 fn frames_of_each_hop_count_and_packets_once() {
-    let keys = "mbedtls.protocol = \"DTLS 1.2\"\ntopology.hops = 2\n";
+    let keys = "mbedtls.protocol = \"DTLS 1.2\"\ntopology.hops = 2\n\
+                dtls = { client_timeout_ms = 60_000, server_timeout_ms = 60_000 }\n";
     let outcome = run(&parse(keys).rows[0].scenario, 0);
     assert_eq!((outcome.air.frames, outcome.air.packets), (2 * 24, 6));
 }
@@ -396,7 +397,7 @@ fn the_files_that_come_along_can_be_run() {
         let file = ScenarioFile::parse(name, source).unwrap_or_else(|mistakes| panic!("{mistakes}"));
         assert_eq!(parse(&file.to_toml()), file, "{name}");
         let uses_engine = |row: &Row| row.scenario.peers == PeerKind::Engine;
-        for row in file.rows.iter().filter(|row| !uses_engine(row) && row.scenario.peers != PeerKind::Edhoc) {
+        for row in file.rows.iter().filter(|row| !uses_engine(row)) {
             let prepared =
                 Prepared::new(&row.scenario, &Nobody).unwrap_or_else(|error| panic!("{}: {error}", row.name));
             let outcome = prepared.run(0).unwrap_or_else(|error| panic!("{}: {error}", row.name));

@@ -5,7 +5,8 @@ use core::time::Duration;
 use super::Contradiction;
 use crate::compare::{Mode, Version};
 use crate::computing::Devices;
-use crate::scenario::visit::{Named, Visitor, choice, field, milliseconds, small};
+use crate::edhoc::Transfer;
+use crate::scenario::visit::{Named, Visitor, choice, field, milliseconds};
 
 /// What connects.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -74,11 +75,21 @@ pub enum Aead {
     Aes128Gcm,
 }
 
-/// EDHOC.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// EDHOC over CoAP.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EdhocOptions {
     /// The method (RFC 9528, 3.2).
     pub method: u8,
+    /// How both sides send their credentials.
+    pub credentials: Transfer,
+    /// The client's device; `none` computes in no time.
+    pub client_device: String,
+    /// The server's device; `none` computes in no time.
+    pub server_device: String,
+}
+
+impl Named for Transfer {
+    const NAMES: &'static [(Self, &'static str)] = &[(Self::Reference, "reference"), (Self::Value, "value")];
 }
 
 impl Named for PeerKind {
@@ -144,7 +155,12 @@ impl Default for EngineOptions {
 
 impl Default for EdhocOptions {
     fn default() -> Self {
-        Self { method: 3 }
+        Self {
+            method: 3,
+            credentials: Transfer::Reference,
+            client_device: "cortex-m3".into(),
+            server_device: NO_DEVICE.into(),
+        }
     }
 }
 
@@ -190,7 +206,13 @@ impl EngineOptions {
 
 impl EdhocOptions {
     pub(super) fn visit(&mut self, visitor: &mut dyn Visitor) {
-        small(visitor, field("method", "method of EDHOC", ""), &mut self.method, 0..=3);
+        let mut method = self.method.into();
+        // The only one that lakers has: static Diffie-Hellman keys on both sides.
+        visitor.one_of(field("method", "method of EDHOC that there is", ""), &[3], &mut method);
+        choice(visitor, field("credentials", "way to send credentials", ""), &mut self.credentials);
+        let device = |key| field(key, "device", "");
+        visitor.text(device("client_device"), &mut self.client_device, &check_device);
+        visitor.text(device("server_device"), &mut self.server_device, &check_device);
     }
 }
 
