@@ -12,7 +12,7 @@ pub struct Connectivity {
 }
 
 /// The quality of one link, one way.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 struct Quality {
     delivery: f64,
     /// Channels with another quality.
@@ -40,7 +40,7 @@ impl Connectivity {
 
     /// Sets the share of frames that arrive, on one `channel` (11 to 26) or on all.
     pub fn set(&mut self, from: u16, to: u16, channel: Option<u8>, delivery: f64) {
-        let quality = self.links.entry((from, to)).or_insert_with(|| Quality { delivery, channels: BTreeMap::new() });
+        let quality = self.links.entry((from, to)).or_default();
         match channel {
             Some(channel) => drop(quality.channels.insert(channel, delivery)),
             None => quality.delivery = delivery,
@@ -63,3 +63,6 @@ impl Connectivity {
         self.links.iter().map(|((from, to), quality)| (*from, *to, quality.delivery))
     }
 }
+
+#[cfg(test)]
+mod tests;

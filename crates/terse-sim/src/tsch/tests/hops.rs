@@ -278,3 +278,25 @@ fn the_bytes_of_each_hop_are_the_packet() {
         }
     }
 }
+
+/// Three captures at a time: all frames, those of one node, and the packets at the gateway.
+#[test]
+fn a_capture_may_be_of_one_node() {
+    let config = chain(2);
+    let packets = [datagram(&config, 2, true, 40), datagram(&config, 2, false, 40)];
+    let count = |view, node: Option<u16>| {
+        let (mut network, mesh, nodes) = world(config.clone(), 3);
+        match node {
+            None => network.capture(mesh, view),
+            Some(node) => network.capture_node(mesh, node),
+        }
+        network.node_mut(nodes[2]).to_send.push_back((Time::from_millis(1), packets[0].clone()));
+        network.node_mut(nodes[0]).to_send.push_back((Time::from_millis(2_000), packets[1].clone()));
+        network.run_for(Duration::from_secs(30));
+        network.captured().entries().len()
+    };
+    assert_eq!(count(View::Frames, None), 8, "two packets over two hops, each frame acknowledged");
+    assert_eq!(count(View::Frames, Some(1)), 8, "the router sends or receives all of them");
+    assert_eq!(count(View::Frames, Some(2)), 4, "one frame each way, and its acknowledgement");
+    assert_eq!(count(View::Packets, None), 2);
+}
