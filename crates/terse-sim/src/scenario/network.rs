@@ -66,9 +66,11 @@ impl<'w, 'a> Built<'w, 'a> {
         Ok(Self { network, ends: Ends { client, server }, mesh, mote, packets: 0 })
     }
 
-    /// Keeps all frames.
+    /// Keeps all frames, and all IPv6 packets as the gateway has them: Wireshark does not reassemble fragments that begin
+    /// with a 6LoRH.
     pub(super) fn capture(&mut self) {
         self.network.capture(self.mesh, View::Frames);
+        self.network.capture(self.mesh, View::Packets);
     }
 
     /// Runs until both sides are connected and nothing was sent for `settling`, or one failed, or `end` is over.
