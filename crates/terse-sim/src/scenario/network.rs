@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 use std::collections::BTreeSet;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv6Addr};
 
 use terse_tls::summary::Summary;
 
@@ -36,17 +36,21 @@ pub(super) struct Built<'w, 'a> {
 }
 
 impl<'w, 'a> Built<'w, 'a> {
-    /// Builds the network. The client is switched on at `starts_at`.
+    /// Builds the network. The client is switched on at `starts_at`, and `label` is a part of its address.
     pub(super) fn new(
         scenario: &Scenario,
         seed: u64,
         starts_at: Time,
+        label: u16,
         peers: Ends<Peer<'w, 'a>>,
     ) -> Result<Self, ConfigError> {
         let random = |stream| Random::new(seed, HOSTS + stream);
-        let config = scenario.mesh();
+        let mut config = scenario.mesh();
         let mote = scenario.topology.client as u16;
-        let address = config.motes.get(usize::from(mote)).ok_or(ConfigError::Motes)?.address;
+        let address = &mut config.motes.get_mut(usize::from(mote)).ok_or(ConfigError::Motes)?.address;
+        // Numbers of motes have the last two bytes.
+        *address = Ipv6Addr::from_bits(address.to_bits() | u128::from(label) << 16);
+        let address = *address;
         let mut network = Network::new(seed);
         let server = Host::new(IpAddr::V6(scenario.internet.server), peers.server, random(0));
         let server = network.add(match scenario.tcp.drop_first_syn_ack {
@@ -117,9 +121,15 @@ impl<'w, 'a> Built<'w, 'a> {
     /// Returns what the run came to; the client was switched on at `starts_at`.
     pub(super) fn outcome(&mut self, starts_at: Time) -> Outcome {
         let sides = [("client", self.ends.client), ("server", self.ends.server)];
-        let failure = sides.iter().find_map(|(name, node)| {
-            self.network.node(*node).peer()?.failure().map(|cause| format!("{name}: {cause}"))
-        });
+        let failure_of = |(name, node): &(&str, NodeId)| {
+            let peer = self.network.node(*node).peer()?;
+            let never = || peer.connected().is_none().then(|| "it was not connected within the limit".to_owned());
+            Some(format!("{name}: {}", peer.failure().or_else(never)?))
+        };
+        // The side that failed says more than the one that waits for it.
+        let has_failed =
+            |(_, node): &&(&str, NodeId)| self.network.node(*node).peer().is_some_and(|peer| peer.failure().is_some());
+        let failure = sides.iter().find(has_failed).and_then(failure_of).or_else(|| sides.iter().find_map(failure_of));
         let connected = self.network.node(self.ends.client).peer().and_then(Peer::connected);
         let latency = connected.map(|at| at.since(starts_at));
         let records = || self.ledger().records().iter().filter(|record| record.packet < self.packets);

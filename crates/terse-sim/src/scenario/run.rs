@@ -96,27 +96,29 @@ impl Prepared {
 
     /// Runs the scenario for the time numbered `number`.
     pub fn run(&self, number: u32) -> Result<Outcome, CannotRun> {
-        Ok(self.run_with(number, false)?.0)
+        Ok(self.run_with(number, None)?.0)
     }
 
-    /// Runs the scenario, and keeps its frames, and the secrets that decrypt them.
-    pub fn capture(&self, number: u32) -> Result<(Outcome, Captured), CannotRun> {
-        self.run_with(number, true)
+    /// Runs the scenario, and keeps its frames, and the secrets that decrypt them. The label is a part of the client's
+    /// address, so that connections of several captures that become one file are told apart; it changes nothing else.
+    pub fn capture(&self, number: u32, label: u16) -> Result<(Outcome, Captured), CannotRun> {
+        self.run_with(number, Some(label))
     }
 
-    fn run_with(&self, number: u32, captures: bool) -> Result<(Outcome, Captured), CannotRun> {
+    fn run_with(&self, number: u32, label: Option<u16>) -> Result<(Outcome, Captured), CannotRun> {
+        let captures = label.is_some();
         let seed = compare::seed(self.scenario.repetitions.seed, number as usize);
         let mut unwatched = Unwatched;
         let probe: &mut dyn Probe = &mut unwatched;
         let watcher: Watcher<'_> = RefCell::new(probe);
         let keys = Arc::new(Keys::default());
         let peers = match &self.engine {
-            Some(engine) => engine.peers(&self.scenario, seed, &watcher, captures.then(|| keys.clone()))?,
+            Some(engine) => engine.peers(&self.scenario, seed, &watcher, label.map(|label| (label, keys.clone())))?,
             None if self.scenario.peers == PeerKind::Edhoc => self.edhoc(seed)?,
             None => self.scripts(),
         };
         let starts_at = self.start(seed);
-        let built = Built::new(&self.scenario, seed, starts_at, peers);
+        let built = Built::new(&self.scenario, seed, starts_at, label.unwrap_or(0), peers);
         let mut built = built.map_err(CannotRun::Mesh)?;
         if captures {
             built.capture();
@@ -241,9 +243,10 @@ impl Engine {
         scenario: &Scenario,
         seed: u64,
         watcher: &'w Watcher<'a>,
-        keys: Option<Arc<Keys>>,
+        captured: Option<(u16, Arc<Keys>)>,
     ) -> Result<Ends<Peer<'w, 'a>>, CannotRun> {
         let mut comparison = self.comparison.clone();
+        let (label, keys) = captured.unzip();
         if let Some(keys) = &keys {
             comparison.parties.client.key_log(keys.clone());
         }
@@ -260,7 +263,8 @@ impl Engine {
             server: IpAddr::V6(scenario.internet.server),
             exchanges: Sides { client: Exchange::OF_SILENT_CLIENT, server: Exchange::OF_SILENT_SERVER },
             tcp: Sides { client: tcp(&scenario.tcp.client), server: tcp(&scenario.tcp.server) },
-            seed,
+            // Secrets are found by the client's random, which two captures must not have in common. It changes no size.
+            seed: seed ^ u64::from(label.unwrap_or(0)) << 32,
             clock: comparison.clock().after(earlier),
         };
         let processor = |party| Processor::new(party, watcher, self.devices.of(party).clone());

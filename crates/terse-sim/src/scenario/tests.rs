@@ -350,6 +350,23 @@ fn a_run_follows_from_its_seed() {
 }
 
 #[test]
+fn a_capture_changes_nothing() {
+    for keys in
+        ["", "mbedtls.protocol = \"DTLS 1.2\"\n", "peers = \"edhoc\"\ntopology.hops = 3\nloss.fragments = 0.05\n"]
+    {
+        let prepared = Prepared::new(&parse(keys).rows[0].scenario, &Nobody).expect("it can be run");
+        let plain = prepared.run(3).expect("it runs");
+        let [first, second] = [1, 2].map(|label| prepared.capture(3, label).expect("it runs"));
+        assert_eq!((&first.0, &second.0), (&plain, &plain), "{keys}");
+        let lengths = |captured: &crate::compare::Captured| -> Vec<usize> {
+            captured.capture.entries().iter().map(|entry| entry.bytes.len()).collect()
+        };
+        assert_eq!(lengths(&first.1), lengths(&second.1), "{keys}");
+        assert!(!lengths(&first.1).is_empty() && first.1.capture != second.1.capture, "another address");
+    }
+}
+
+#[test]
 fn options_reach_the_network() {
     let latency = |keys: &str| {
         let outcome = run(&parse(keys).rows[0].scenario, 0);
@@ -376,6 +393,7 @@ fn options_reach_the_network() {
 fn what_never_arrives_is_no_connection() {
     let outcome = run(&parse("loss.fragments = 1\nlimit_ms = 100_000\n").rows[0].scenario, 0);
     assert!(!outcome.is_connected() && outcome.latency.is_none(), "{outcome:?}");
+    assert!(outcome.failure.as_ref().is_some_and(|failure| failure.starts_with("client: ")), "{outcome:?}");
     let no_radio = run(&parse("radio.delivery = 0\nlimit_ms = 100_000\n").rows[0].scenario, 0);
     assert!(no_radio.drops.contains_key(&crate::network::Cause::RetriesExhausted), "{no_radio:?}");
 }

@@ -33,7 +33,7 @@ pub(super) fn all(file: &ScenarioFile, jobs: Option<u16>, captures: bool) -> Res
     let results = in_parallel(&runs, threads, |(row, run)| {
         let Some(Ok(prepared)) = prepared.get(*row) else { return None };
         Some(match captures && *run == 0 {
-            true => prepared.capture(*run).map(|(outcome, captured)| (outcome, Some(captured))),
+            true => prepared.capture(*run, *row as u16 + 1).map(|(outcome, captured)| (outcome, Some(captured))),
             false => prepared.run(*run).map(|outcome| (outcome, None)),
         })
     });
