@@ -1,7 +1,7 @@
 //! The report of `terse sim run`: one HTML file.
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
-use terse_sim::scenario::{Outcome, ScenarioFile, Statistics};
+use terse_sim::scenario::{Outcome, PaperValues, ScenarioFile, Statistics};
 
 use super::figure::{self, Boxed};
 use super::measure::{Measured, bytes, seconds};
@@ -42,9 +42,14 @@ pub(super) fn page(title: &str, body: &Markup) -> String {
     page.into_string()
 }
 
+/// Whether a row has values of a paper.
+pub(super) fn has_paper(measured: &[Measured]) -> bool {
+    measured.iter().any(|measured| measured.row.scenario.paper != PaperValues::default())
+}
+
 /// Returns the table of all rows.
 pub(super) fn numbers(measured: &[Measured]) -> Markup {
-    let has_paper = measured.iter().any(|measured| measured.row.scenario.paper != Default::default());
+    let has_paper = has_paper(measured);
     html! {
         table class="numbers" {
             tr {
@@ -106,6 +111,7 @@ fn beside(paper: Option<f64>, ours: &Statistics, digits: usize) -> Markup {
 
 /// Returns the distributions of times and bytes, some rows in each figure.
 fn boxes(measured: &[Measured]) -> Markup {
+    let has_paper = has_paper(measured);
     html! {
         h2 { "Distributions" }
         @for (number, measured) in measured.chunks(BOXES_IN_FIGURE).enumerate() {
@@ -114,7 +120,8 @@ fn boxes(measured: &[Measured]) -> Markup {
             @if number == 0 {
                 p class="note" {
                     "A box has half of the runs; the thick line is the median. Whiskers reach to the outermost runs within one \
-                     and a half times the height of the box, and circles are runs beyond. A red line is the mean of a paper."
+                     and a half times the height of the box, and circles are runs beyond. "
+                    @if has_paper { "A red line is the mean of a paper." }
                 }
             }
         }

@@ -5,11 +5,12 @@ use core::fmt::Write;
 use terse_sim::scenario::Statistics;
 
 use super::measure::Measured;
+use super::report::has_paper;
 use crate::compare::table::lay_out;
 
 /// Returns the table of all rows.
 pub(super) fn rows(title: &str, measured: &[Measured]) -> String {
-    let has_paper = measured.iter().any(|measured| measured.row.scenario.paper != Default::default());
+    let has_paper = has_paper(measured);
     let mut header = vec!["", "seconds", "median", "95 %", "bytes", "frames", "packets", "again", "dropped", "failed"];
     if has_paper {
         header.extend(["paper s", "diff", "paper B", "diff"]);

@@ -143,6 +143,20 @@ fn bad_files_are_refused_with_their_lines() {
 }
 
 #[test]
+fn rows_that_never_connect_are_a_failure() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = scenario(directory.path(), "radio.delivery = 0\nlimit_ms = 50_000\nrepetitions = 2\n");
+    let output = sim(&["run", &path]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text(&output.stdout).contains("2/2"), "{}", text(&output.stdout));
+    let errors = text(&output.stderr);
+    assert!(
+        errors.contains("terse: scenario: client: ") && errors.contains("1 of 1 rows were never connected"),
+        "{errors}"
+    );
+}
+
+#[test]
 fn every_scenario_that_comes_along_is_right() {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios");
     let all = [directory.join("paper-001"), directory].into_iter().flat_map(|directory| {
