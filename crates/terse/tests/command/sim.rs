@@ -205,7 +205,7 @@ fn the_paper_has_the_fields_of_the_contract() {
     let directory = tempfile::tempdir().expect("a directory");
     let html = directory.path().join("paper.html").display().to_string();
     let lines = json(&["paper", "--seeds", "3", "--json", "--html", &html]);
-    let rows: Vec<&Value> = lines.iter().filter(|line| line["row"].is_string() && line["table"].is_u64()).collect();
+    let rows: Vec<&Value> = lines.iter().filter(|line| !line["table"].is_null()).collect();
     assert_eq!(rows.len(), 6 + 2, "the rows of tables 2 and 3");
     let row = rows.iter().find(|line| line["row"] == "tls mss=844 nagle").expect("the first row");
     assert_eq!(
@@ -215,9 +215,12 @@ fn the_paper_has_the_fields_of_the_contract() {
     for name in ["mean", "sd"] {
         assert!(row["bytes"][name].is_f64() && row["latency_s"][name].is_f64(), "{name} in {row}");
     }
+    let effects: Vec<&Value> = lines.iter().filter(|line| !line["figure"].is_null()).collect();
     for figure in [5, 6, 7, 10] {
-        let checks = lines.iter().filter(|line| line["figure"] == figure && line["check"].is_string());
-        assert!(checks.filter(|check| check["holds"].is_boolean()).count() > 0, "figure {figure}");
+        assert!(effects.iter().any(|effect| effect["figure"] == figure), "figure {figure}");
+    }
+    for effect in effects {
+        assert!(effect["check"].is_string() && effect["holds"].is_boolean(), "{effect}");
     }
     let report = std::fs::read_to_string(html).expect("the file is there");
     for word in ["Table 2", "Table 3", "Figure 5", "Figure 6", "Figure 7", "Figure 10", "Checks", "<svg"] {

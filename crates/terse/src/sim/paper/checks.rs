@@ -8,23 +8,19 @@ use terse_sim::scenario::{Outcome, PeerKind, Protocol, Statistics};
 use super::{Evaluation, Loss, Measured, all_peers, find, growth, peers};
 
 /// What must hold, and whether it does.
-#[derive(Clone, Debug, serde::Serialize)]
+#[derive(Clone, Debug)]
 pub(super) struct Check {
     /// The table, if it is one of a table.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) table: Option<u8>,
     /// The figure, if it is one of a figure.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) figure: Option<u8>,
     /// What must hold.
     pub(super) check: String,
     /// The value here.
     pub(super) value: f64,
     /// What the paper says.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) paper: Option<String>,
     /// Whether it holds; `None` of what is only shown beside the paper.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) holds: Option<bool>,
 }
 

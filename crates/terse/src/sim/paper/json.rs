@@ -1,8 +1,13 @@
 //! The evaluation as JSON, one object a line.
+//!
+//! What must always hold: an object with `table` is a row of a table, and one with `figure` an effect that holds or does not.
+//! Whatever else is printed has `of_table` or `of_figure` instead.
 
 use serde::Serialize;
+use terse_sim::scenario::Statistics;
 
-use super::{Evaluation, Loss, Measured, all_peers, growth};
+use super::checks::{duty_cycle, hops_of};
+use super::{Evaluation, Loss, Measured, all_peers, growth, peers};
 use crate::failure::Failure;
 use crate::output;
 
@@ -23,14 +28,50 @@ struct Quantity {
     paper: Option<f64>,
 }
 
+/// A point of figure 5.
+#[derive(Serialize)]
+struct Point<'a> {
+    of_figure: u8,
+    row: &'a str,
+    hops: u64,
+    duty_cycle: f64,
+    latency_s: Statistics,
+    bytes: Statistics,
+}
+
+/// The packet buffers in use in the first run of a row of figure 10, after each call of the allocator.
+#[derive(Serialize)]
+struct Buffers<'a> {
+    of_figure: u8,
+    row: &'a str,
+    buffers: &'a [u8],
+}
+
 /// How much a row of figure 6 or 7 grows under loss.
 #[derive(Serialize)]
 struct Growth<'a> {
-    figure: u8,
+    of_figure: u8,
     row: &'a str,
     loss: &'static str,
     bytes: Option<f64>,
     latency: Option<f64>,
+}
+
+/// A check.
+#[derive(Serialize)]
+struct Effect<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    figure: Option<u8>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    of_figure: Option<u8>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    of_table: Option<u8>,
+    check: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    holds: Option<bool>,
+    value: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    paper: Option<&'a str>,
 }
 
 impl Evaluation {
@@ -52,15 +93,40 @@ impl Evaluation {
                 })?;
             }
         }
+        for measured in &self.figure5 {
+            output::json(&Point {
+                of_figure: 5,
+                row: peers(measured),
+                hops: hops_of(measured),
+                duty_cycle: duty_cycle(measured),
+                latency_s: measured.latency(),
+                bytes: measured.bytes(),
+            })?;
+        }
         for (figure, rows) in [(6, &self.figure6), (7, &self.figure7)] {
             for row in all_peers(rows) {
                 for loss in [Loss::Fragments, Loss::Packets] {
                     let bytes = growth(rows, row, loss, Measured::bytes);
                     let latency = growth(rows, row, loss, Measured::latency);
-                    output::json(&Growth { figure, row, loss: loss.name(), bytes, latency })?;
+                    output::json(&Growth { of_figure: figure, row, loss: loss.name(), bytes, latency })?;
                 }
             }
         }
-        self.checks.iter().try_for_each(output::json)
+        for measured in &self.figure10 {
+            let buffers = measured.outcomes.first().map_or(&[][..], |outcome| &outcome.pool);
+            output::json(&Buffers { of_figure: 10, row: &measured.row.name, buffers })?;
+        }
+        self.checks.iter().try_for_each(|check| {
+            let decided = check.figure.filter(|_| check.holds.is_some());
+            output::json(&Effect {
+                figure: decided,
+                of_figure: check.figure.filter(|_| decided.is_none()),
+                of_table: check.table,
+                check: &check.check,
+                holds: check.holds,
+                value: check.value,
+                paper: check.paper.as_deref(),
+            })
+        })
     }
 }
