@@ -1,7 +1,5 @@
 //! `terse compare` is run as a program: its outputs, and its errors after wrong use.
 
-mod common;
-
 use std::process::{Command, Output};
 
 fn compare(options: &str) -> Output {

@@ -1,10 +1,8 @@
 //! Cached handshakes run through the command line, across processes and in spite of damage.
 
-mod common;
-
 use std::fs;
 
-use common::{Pki, mode};
+use crate::common::{self, Pki, mode};
 use serde_json::{Value, json};
 use terse_pki::LeafOptions;
 

@@ -1,12 +1,10 @@
 //! Identity keys through the command line: the generator's files, handshakes without certificates, and what is refused.
 
-mod common;
-
 use core::time::Duration;
 use std::fs;
 use std::net::{Shutdown, TcpListener, TcpStream, UdpSocket};
 
-use common::{CLIENT, Outcome, Pki, SERVER, Server, run};
+use crate::common::{CLIENT, Outcome, Pki, SERVER, Server, run};
 use serde_json::Value;
 
 const DEVICE: &str = "eui64:0200000000000017";

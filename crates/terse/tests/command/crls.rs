@@ -1,15 +1,13 @@
 //! Files of `--crl` change while the programs run: cached and resumed connections of revoked certificates end, and no
 //! others.
 
-mod common;
-
 use std::fs;
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
-use common::{Outcome, Pki, Server, now, validity};
+use crate::common::{Outcome, Pki, Server, now, validity};
 use terse_pki::Revocation;
 
 const CHECKING: &str = "--client-ca @ca.pem --require-client-cert --crl @leaves.crl --echo";

@@ -1,8 +1,6 @@
 //! Handshakes run between `terse client` and `terse server`.
 
-mod common;
-
-use common::{CLIENT, Pki, SERVER, run, validity};
+use crate::common::{CLIENT, Pki, SERVER, run, validity};
 use serde_json::Value;
 use terse_pki::{Authority, AuthorityOptions, LeafOptions};
 

@@ -1,10 +1,8 @@
 //! DTLS runs through the command line.
 
-mod common;
-
 use std::net::UdpSocket;
 
-use common::{CLIENT, Pki, SERVER, run};
+use crate::common::{self, CLIENT, Pki, SERVER, run};
 use serde_json::{Value, json};
 use terse_pki::{Authority, AuthorityOptions};
 

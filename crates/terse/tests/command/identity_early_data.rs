@@ -1,8 +1,6 @@
 //! Early data of identity keys through the command line: what files keep from one run to the next.
 
-mod common;
-
-use common::{Outcome, Pki, SERVER, Server, run};
+use crate::common::{Outcome, Pki, SERVER, Server, run};
 use serde_json::Value;
 
 const DEVICE: &str = "eui64:0200000000000017";

@@ -1,10 +1,8 @@
 //! TLS 1.2 works through the command line, and versions are negotiated.
 
-mod common;
-
 use std::io::{Read, Write};
 
-use common::{CLIENT, Pki, SERVER};
+use crate::common::{CLIENT, Pki, SERVER};
 use serde_json::json;
 
 const MUTUAL: &str = "--client-ca @ca.pem --require-client-cert --ca-names --echo";

@@ -1,11 +1,9 @@
 //! The machine-readable output is a contract: the fields of the JSON summary and their types, the key log, the trace,
 //! the demo.
 
-mod common;
-
 use std::fs;
 
-use common::{Pki, mode, run, terse};
+use crate::common::{self, Pki, mode, run, terse};
 use serde_json::Value;
 
 const FIELDS: [&str; 17] = [

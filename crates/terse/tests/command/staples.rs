@@ -1,13 +1,11 @@
 //! OCSP responses are stapled through the command line: by a server, for clients that require one, and from files that
 //! change.
 
-mod common;
-
 use std::fs;
 use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use common::Pki;
+use crate::common::{self, Pki};
 use serde_json::json;
 use terse_pki::pki_types::CertificateDer;
 use terse_pki::pki_types::pem::PemObject;

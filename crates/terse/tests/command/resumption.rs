@@ -1,10 +1,8 @@
 //! Resumption and early data work through the command line.
 
-mod common;
-
 use std::fs;
 
-use common::{CLIENT, Pki, SERVER, Server, mode};
+use crate::common::{self, CLIENT, Pki, SERVER, Server, mode};
 use serde_json::Value;
 
 const MUTUAL: &str = "--client-ca @ca.pem --require-client-cert --echo";

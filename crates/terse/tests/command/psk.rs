@@ -1,8 +1,6 @@
 //! Pre-shared keys work through the command line, without certificates.
 
-mod common;
-
-use common::{Outcome, Pki, Server, run};
+use crate::common::{Outcome, Pki, Server, run};
 use serde_json::Value;
 
 const KEY: &str = "--psk-identity sensor-17 --psk-file @device.psk";

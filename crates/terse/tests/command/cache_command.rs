@@ -1,10 +1,8 @@
 //! `terse cache` tells what files hold.
 
-mod common;
-
 use std::fs;
 
-use common::{CLIENT, Outcome, Pki, SERVER, Server, run};
+use crate::common::{self, CLIENT, Outcome, Pki, SERVER, Server, run};
 use serde_json::{Value, json};
 
 const MUTUAL: &str = "--client-ca @ca.pem --require-client-cert --echo --cache-file @server.cache";

@@ -1,12 +1,10 @@
 //! The command's cache file may not be writable, or be written by two programs.
 
-mod common;
-
 use std::fs;
 use std::process::Command;
 use std::thread;
 
-use common::Pki;
+use crate::common::{self, Pki};
 use serde_json::Value;
 
 const MUTUAL: &str = "--client-ca @ca.pem --require-client-cert --echo";

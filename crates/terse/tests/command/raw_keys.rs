@@ -1,8 +1,6 @@
 //! Raw public keys work through the command line: a key pair on each side, and no certificates.
 
-mod common;
-
-use common::{Outcome, Pki, SERVER, Server, run};
+use crate::common::{Outcome, Pki, SERVER, Server, run};
 
 /// Returns a PKI with `server.pub` and `client.pub`, which belong to `server.key` and `client.key`.
 fn pki(chain: &str) -> Pki {

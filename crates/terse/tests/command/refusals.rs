@@ -1,12 +1,10 @@
 //! Certificates, files and options are refused with a line that says why.
 
-mod common;
-
 use std::net::TcpListener;
 use std::sync::Arc;
 use std::thread;
 
-use common::{CLIENT, Pki, SERVER, now, run, terse, validity};
+use crate::common::{CLIENT, Pki, SERVER, now, run, terse, validity};
 use terse_aws_lc::PROVIDER;
 use terse_net::{Clock, Stream};
 use terse_pki::{Authority, AuthorityOptions, LeafOptions, Validity};
