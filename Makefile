@@ -7,7 +7,7 @@ DEVICE_CRATES := -p terse-tls -p terse-rustcrypto
 SECONDS ?= 60
 
 # Features are those that the chosen packages want. With one choice throughout, nothing is compiled twice: `bogo/run`,
-# `tools/product.sh` and `interop` make the same. Only the benchmarks want more.
+# `tools/product.sh` and `interop` make the same. Only the benchmarks want more: `rsa-signing`.
 WORKSPACE := --workspace --exclude terse-bench
 
 .PHONY: help demo test prepare lint product devices unit smoke fuzz interop bytes bench lossy bogo
@@ -16,7 +16,8 @@ help: ## Show this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
 
 demo: ## Connect in full, then cached, over TCP and UDP on loopback, and show what was saved
-	@$(CARGO) run --quiet --bin terse -- demo
+	@$(CARGO) build --quiet $(WORKSPACE) --bin terse
+	@$${CARGO_TARGET_DIR:-target}/debug/terse demo
 
 test: SECONDS = 3
 test: WITHOUT_GO = skip
@@ -34,14 +35,21 @@ product: ## Whether what users build is free of what is there for tests, and whe
 	@CARGO="$(CARGO)" tools/product.sh
 	@CARGO="$(CARGO)" tools/packages.sh
 
+# What is built never runs, and need not be fast.
+devices: export RUSTFLAGS := -D warnings -C opt-level=0
+devices: export TERSE_TESTING := 0
 devices: ## Build the device crates for Cortex-M, as a firmware has them: without a warning
-	@for target in $(DEVICE_TARGETS); do \
+	@targets=; \
+	for target in $(DEVICE_TARGETS); do \
 		if tools/prepare.sh has-target $$target; then \
 			echo "building the device crates for $$target"; \
-			RUSTFLAGS="-D warnings" TERSE_TESTING=0 $(CARGO) build --quiet $(DEVICE_CRATES) --target $$target || exit 1; \
-			RUSTFLAGS="-D warnings" TERSE_TESTING=0 $(CARGO) build --quiet -p terse-ibc --no-default-features --target $$target || exit 1; \
+			targets="$$targets --target $$target"; \
 		fi; \
-	done
+	done; \
+	if [ -n "$$targets" ]; then \
+		$(CARGO) build --quiet $(DEVICE_CRATES) $$targets && \
+		$(CARGO) build --quiet -p terse-ibc --no-default-features $$targets; \
+	fi
 
 unit: ## Unit tests, properties, client against server, the command
 	$(CARGO) test $(WORKSPACE)
