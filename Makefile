@@ -10,7 +10,7 @@ SECONDS ?= 60
 # `tools/product.sh` and `interop` make the same. Only the benchmarks want more: `rsa-signing`.
 WORKSPACE := --workspace --exclude terse-bench
 
-.PHONY: help demo test prepare lint product devices unit smoke fuzz interop bytes bench lossy bogo
+.PHONY: help demo test prepare lint product devices unit beside smoke fuzz interop bytes bench lossy bogo
 
 help: ## Show this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -21,7 +21,7 @@ demo: ## Connect in full, then cached, over TCP and UDP on loopback, and show wh
 
 test: SECONDS = 3
 test: WITHOUT_GO = skip
-test: prepare lint devices unit smoke product fuzz bogo interop ## Everything that must hold; ends with the interoperability matrix
+test: prepare lint devices unit smoke bogo beside ## Everything that must hold; ends with the interoperability matrix
 
 prepare: ## Install what the tests need: packages with apt-get, Rust targets with rustup
 	@tools/prepare.sh
@@ -59,6 +59,10 @@ fuzz: ## Fuzz each target for SECONDS, a minute unless given; a finding is an er
 
 interop: ## Against OpenSSL, GnuTLS, wolfSSL, BoringSSL, Mbed TLS, Scandium, dimpl, rustls, Bouncy Castle; prints the matrix
 	$(CARGO) test $(WORKSPACE) --test bytes --test matrix
+
+# The matrix waits for timers most of its time. Meanwhile the builds of other profiles run, which it has no part in.
+beside:
+	+@tools/beside.sh "$(MAKE) --no-print-directory product fuzz SECONDS=$(SECONDS)" "$(MAKE) --no-print-directory interop"
 
 smoke: ## Whether the benchmarks run, not how fast anything is; and the provider for devices as they have it, signing with RSA
 	$(CARGO) test --workspace --test smoke --test rustcrypto --test api
