@@ -240,6 +240,7 @@ fn hello_retry_request(
 }
 
 impl ExpectSecondClientHello {
+    #[inline(never)] // what it parses would take stack in `State::handle`, below which certificates are verified
     fn handle(self: Box<Self>, message: Message<'_>, output: &mut Output<'_>) -> Result<State, Error> {
         let received = ReceivedClientHello::read(&self.config.common, message)?;
         self.client_hello(&received, output)
