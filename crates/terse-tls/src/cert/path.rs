@@ -112,6 +112,7 @@ impl<'a> PathBuilder<'a> {
 
     /// Checks that no certificate of `path` is revoked. A current list must cover the leaf; the certificates above it
     /// are looked up if their issuer has a list. Cached handshakes are checked against the same [`Findings`].
+    #[inline(never)] // its options and lists would take stack while the path is built
     fn check_revocation(
         &self,
         end_entity: &EndEntityCert<'a>,

@@ -1,4 +1,6 @@
 //! Sends the server's flight from ServerHello to Finished, without the objects that caching replaces.
+//!
+//! What must always hold: whoever has the state that follows Finished completes the flight (`State::complete_flight`).
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -29,7 +31,7 @@ use crate::wire::{
     SignatureAlgorithms, SignatureAlgorithmsCert, SignatureScheme, Transport,
 };
 
-/// Answers a ClientHello with the whole flight.
+/// Answers a ClientHello with the whole flight. The caller completes it.
 #[inline(never)]
 pub(super) fn send(
     config: Arc<ServerConfig>,
@@ -282,7 +284,8 @@ pub(crate) struct ExpectSignature {
 impl ExpectSignature {
     pub(super) fn signed(self: Box<Self>, signature: &[u8], output: &mut Output<'_>) -> Result<Handshake, Error> {
         let Self { flight, request } = *self;
-        flight.certificate_verify(request.scheme(), signature, output).map(Handshake::Tls13Server)
+        let state = flight.certificate_verify(request.scheme(), signature, output)?;
+        state.complete_flight(output).map(Handshake::Tls13Server)
     }
 }
 
@@ -313,8 +316,6 @@ impl PartialFlight {
         config.common.log_secret("CLIENT_TRAFFIC_SECRET_0", &client_random, receive.expose());
         config.common.log_secret("SERVER_TRAFFIC_SECRET_0", &client_random, send.expose());
         config.common.log_secret("EXPORTER_SECRET", &client_random, exporter.expose());
-        output.link.new_keys(&EpochKeys::Tls13(send.clone()))?;
-        output.link.end_of_flight()?;
         let handshaking =
             Handshaking { config, transcript, client, main, send, receive, exporter, cache, tickets, identity };
         if let Some(client_type) = asked {
@@ -326,6 +327,23 @@ impl PartialFlight {
             (true, Transport::Stream) => State::EndOfEarlyData(Box::new(ExpectEndOfEarlyData { finished })),
             _ => State::Finished(Box::new(finished)), // RFC 9147, 5.6: DTLS has no EndOfEarlyData
         })
+    }
+}
+
+impl State {
+    /// Protects the flight if Finished is in it, and installs the keys of application data. Nothing takes as much stack as
+    /// protection, so this happens when the functions that made the flight have returned.
+    #[inline(never)]
+    pub(super) fn complete_flight(self, output: &mut Output<'_>) -> Result<Self, Error> {
+        let handshaking = match &self {
+            Self::EndOfEarlyData(state) => &state.finished.handshaking,
+            Self::Certificate(state) => &state.handshaking,
+            Self::Finished(state) => &state.handshaking,
+            Self::SecondClientHello(_) | Self::CertificateVerify(_) | Self::Signature(_) => return Ok(self),
+        };
+        output.link.new_keys(&EpochKeys::Tls13(handshaking.send.clone()))?;
+        output.link.end_of_flight()?;
+        Ok(self)
     }
 }
 

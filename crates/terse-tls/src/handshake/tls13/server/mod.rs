@@ -179,7 +179,8 @@ pub(crate) fn client_hello<'a>(
     let Some(negotiated) = negotiated.look_up(&config, &offer, output) else {
         return Ok(Handshake::Server(ExpectClientHello::new(config)));
     };
-    flight::send(config, &offer, negotiated, early_data, transcript, output).map(Handshake::Tls13Server)
+    let state = flight::send(config, &offer, negotiated, early_data, transcript, output)?;
+    state.complete_flight(output).map(Handshake::Tls13Server)
 }
 
 /// Skips the early data of a client that does not know yet that it is rejected (RFC 9846, 4.3.10).
@@ -240,6 +241,7 @@ fn hello_retry_request(
 }
 
 impl ExpectSecondClientHello {
+    #[inline(never)] // what it parses would take stack in `State::handle`, below which certificates are verified
     fn handle(self: Box<Self>, message: Message<'_>, output: &mut Output<'_>) -> Result<State, Error> {
         let received = ReceivedClientHello::read(&self.config.common, message)?;
         self.client_hello(&received, output)
@@ -287,7 +289,7 @@ impl ExpectSecondClientHello {
         };
         let Self { config, mut transcript, .. } = *self;
         transcript.add(message.bytes);
-        flight::send(config, &offer, negotiated, None, transcript, output)
+        flight::send(config, &offer, negotiated, None, transcript, output)?.complete_flight(output)
     }
 }
 
