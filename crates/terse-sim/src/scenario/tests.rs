@@ -390,6 +390,33 @@ fn options_reach_the_network() {
 }
 
 #[test]
+fn cells_given_one_by_one_are_those_of_the_pattern() {
+    let cell = |slot: u16, from, to| format!("{{ slot = {slot}, from = {from}, to = {to} }}");
+    let cells = [cell(1, 1, 0), cell(2, 0, 1), cell(3, 0, 1), cell(4, 0, 1)].join(", ");
+    let explicit = format!("[schedule]\nslotframe = 5\ncell = [{{ slot = 0, kind = \"shared\" }}, {cells}]\n");
+    let by_pattern = parse("").rows.remove(0).scenario;
+    let explicit = parse(&explicit).rows.remove(0).scenario;
+    assert_eq!(run(&explicit, 1), run(&by_pattern, 1));
+    assert_ne!(explicit.schedule, by_pattern.schedule);
+}
+
+#[test]
+fn a_bad_channel_costs_frames_on_its_link_only() {
+    let dtls = |keys: &str| {
+        let scenario = parse(&format!("mbedtls.protocol = \"DTLS 1.2\"\n{keys}")).rows.remove(0).scenario;
+        let outcomes = (0..10).map(|number| run(&scenario, number));
+        outcomes.map(|outcome| outcome.air.frames).sum::<u64>()
+    };
+    let one = "radio.link = [{ from = 1, to = 0, channel = 15, delivery = 0 }]\n";
+    let all = "radio.link = [{ from = 1, to = 0, delivery = 0.5 }]\n";
+    let elsewhere =
+        "topology.parents = [0, 0]\ntopology.client = 1\nradio.link = [{ from = 2, to = 0, delivery = 0 }]\n";
+    let alone = "topology.parents = [0, 0]\ntopology.client = 1\n";
+    assert!(dtls("") < dtls(one) && dtls(one) < dtls(all), "{} {} {}", dtls(""), dtls(one), dtls(all));
+    assert_eq!(dtls(elsewhere), dtls(alone), "another mote's link");
+}
+
+#[test]
 fn what_never_arrives_is_no_connection() {
     let outcome = run(&parse("loss.fragments = 1\nlimit_ms = 100_000\n").rows[0].scenario, 0);
     assert!(!outcome.is_connected() && outcome.latency.is_none(), "{outcome:?}");

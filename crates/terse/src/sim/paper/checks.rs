@@ -203,9 +203,8 @@ fn orderings(table: u8, rows: &[Measured]) -> Vec<Check> {
         }
     };
     vec![
-        order("bytes", Some(20.0), &bytes),
+        order("bytes", Some(0.0), &bytes),
         order("seconds", Some(GREATEST_DEVIATION), &latency),
-        order("bytes", None, &bytes),
         order("seconds", None, &latency),
     ]
 }
