@@ -5,8 +5,6 @@ use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize};
 
-use super::RowKey;
-
 /// The numbers of the paper.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -32,6 +30,17 @@ pub enum Kind {
     TlsPep,
     /// DTLS over UDP.
     Dtls,
+}
+
+/// Which row of the paper.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct RowKey {
+    /// What is measured.
+    pub peers: Kind,
+    /// The MSS of TCP, or the maximum fragment length of DTLS.
+    pub size: u16,
+    /// Whether TCP has Nagle's algorithm.
+    pub nagle: Option<bool>,
 }
 
 /// A row of a table.
@@ -104,6 +113,18 @@ pub struct Bound {
     pub most: Option<f64>,
     /// What the paper says.
     pub paper: Option<String>,
+}
+
+impl RowKey {
+    /// Returns the key of TLS with this MSS.
+    pub const fn tls(mss: u16, nagle: bool) -> Self {
+        Self { peers: Kind::Tls, size: mss, nagle: Some(nagle) }
+    }
+
+    /// Returns the key of DTLS with this maximum fragment length.
+    pub const fn dtls(maximum_fragment_length: u16) -> Self {
+        Self { peers: Kind::Dtls, size: maximum_fragment_length, nagle: None }
+    }
 }
 
 impl Targets {

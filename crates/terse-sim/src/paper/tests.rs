@@ -1,7 +1,6 @@
 //! The paper's peers and numbers: the bytes of its rows by hand, and what TCP makes of its records.
 
 mod by_hand;
-mod checks;
 mod segments;
 mod syn_ack;
 

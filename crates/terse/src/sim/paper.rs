@@ -15,6 +15,8 @@ mod checks;
 mod json;
 mod report;
 mod table;
+#[cfg(test)]
+mod tests;
 
 use checks::Check;
 

@@ -2,8 +2,8 @@
 
 use core::ops::RangeInclusive;
 
-use terse_sim::paper::{Bound, Targets};
-use terse_sim::scenario::{Outcome, PeerKind, Protocol, Statistics};
+use terse_sim::paper::{Bound, Targets, humps};
+use terse_sim::scenario::{PeerKind, Protocol, Statistics};
 
 use super::{Evaluation, Loss, Measured, all_peers, find, growth, peers};
 
@@ -149,7 +149,7 @@ impl Evaluation {
         let humps = |name: &str| {
             let measured = find(&self.figure10, name, Loss::Nothing)?;
             // The median over the runs.
-            let mut counts: Vec<usize> = measured.connected().map(humps).collect();
+            let mut counts: Vec<usize> = measured.connected().map(|outcome| humps(&outcome.pool).len()).collect();
             counts.sort_unstable();
             counts.get(counts.len() / 2).copied()
         };
@@ -162,7 +162,7 @@ impl Evaluation {
         let check = |(name, what, right): (&str, &str, RangeInclusive<usize>)| {
             let humps = humps(name)?;
             let check =
-                format!("{name}: {what} (stretches of {HIGH} buffers or more, between which {LOW} or fewer are used)");
+                format!("{name}: {what} (humps rise by more than four buffers, those of a segment of 336 bytes)");
             Some(Check::of_figure(10, check, humps as f64, right.contains(&humps)))
         };
         expected.into_iter().filter_map(check).collect()
@@ -209,20 +209,6 @@ fn orderings(table: u8, rows: &[Measured]) -> Vec<Check> {
     ]
 }
 
-/// Counts the humps in the occupancy of the packet buffers.
-fn humps(outcome: &Outcome) -> usize {
-    let mut humps = 0;
-    let mut is_high = false;
-    for used in &outcome.pool {
-        if *used >= HIGH && !is_high {
-            (humps, is_high) = (humps + 1, true);
-        } else if *used <= LOW {
-            is_high = false;
-        }
-    }
-    humps
-}
-
 fn bound(name: &str) -> Option<&'static Bound> {
     Targets::of_paper().bounds.get(name)
 }
@@ -245,28 +231,3 @@ const GREATEST_DEVIATION: f64 = 0.125;
 
 /// The time that the dropped SYN-ACK takes, in seconds: the initial timeout of the server.
 const DROPPED: f64 = 1.0;
-
-/// From how many buffers on a hump begins: a segment of 336 bytes takes four.
-const HIGH: u8 = 5;
-
-/// At how many buffers a hump is over.
-const LOW: u8 = 2;
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn humps_are_counted_by_hand() {
-        for (pool, expected) in [
-            (&[][..], 0),
-            (&[1, 2, 3, 4, 4, 1], 0),
-            (&[1, 6, 7, 6, 3, 8, 1], 1),
-            (&[1, 6, 7, 2, 3, 4, 5, 4, 1], 2),
-            (&[9, 9, 9], 1),
-        ] {
-            let outcome = Outcome { pool: pool.to_vec(), ..Outcome::default() };
-            assert_eq!(humps(&outcome), expected, "{pool:?}");
-        }
-    }
-}
