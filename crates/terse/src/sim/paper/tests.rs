@@ -53,3 +53,36 @@ fn the_page_has_the_numbers_of_the_command() {
     let failed: Vec<Option<u8>> = failed.map(|check| check.figure).collect();
     assert_eq!(failed, [Some(5), Some(5), Some(10)], "the page names what does not hold");
 }
+
+/// The engine's rows on one hop without loss: the first four columns of the page's table.
+#[test]
+fn the_page_has_the_numbers_of_the_engine() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/sixtisch-paper.md");
+    let page = std::fs::read_to_string(path).expect("the page is there");
+    let (_, page) = page.split_once("## The engine").expect("a section");
+    let source = include_str!("../../../scenarios/engine.toml");
+    let mut file = ScenarioFile::parse("engine.toml", source).expect("a scenario");
+    let is_of_table = |name: &str| name.ends_with("topology.hops 1, loss.fragments 0") && !name.contains("secp256r1");
+    file.rows.retain(|row| is_of_table(&row.name));
+    let measured = measure::all(&file, None, false).expect("it runs");
+    let mut found = 0;
+    for first in measured.iter().filter(|measured| measured.row.name.contains("cortex-m3")) {
+        let other = first.row.name.replace("cortex-m3", "cortex-m4");
+        let second = measured.iter().find(|measured| measured.row.name == other).expect("both devices are run");
+        let words: Vec<&str> = first.row.name.split(", ").collect();
+        let name = match words[0] {
+            "identity" => format!("{}, `identity`", words[1]),
+            "EDHOC" => format!("EDHOC, credentials by {}", words[1]),
+            version => format!("{version}, `{}`", words[1]),
+        };
+        let frames = Statistics::of(second.connected().map(|outcome| outcome.air.frames as f64)).median;
+        let bytes = (second.bytes().median.round() as u64).to_string();
+        let (high, low) = bytes.split_at(bytes.len().saturating_sub(3));
+        let bytes = if high.is_empty() { low.to_owned() } else { format!("{high},{low}") };
+        let [a, b] = [first, second].map(|measured| measured.latency().median);
+        let start = format!("| {name} | {a:.2} | {b:.2} | {bytes} | {frames:.0} |");
+        assert!(row(page, &name).starts_with(&start), "not on the page: {start}");
+        found += 1;
+    }
+    assert_eq!(found, 20, "every version and way, and EDHOC twice");
+}
