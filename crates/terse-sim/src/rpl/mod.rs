@@ -9,5 +9,7 @@
 //! Each part is a small state machine: time comes in as [`crate::Time`], chance as a hash ([`crate::chance`]), messages go out
 //! as values. None of them knows a radio, a medium or a queue of events.
 
+mod messages;
+mod options;
 mod sequence;
 mod trickle;
