@@ -10,6 +10,8 @@
 //! as values. None of them knows a radio, a medium or a queue of events.
 
 mod messages;
+mod of0;
 mod options;
+mod routes;
 mod sequence;
 mod trickle;
