@@ -23,6 +23,10 @@ pub(crate) enum Purpose {
     BackOff,
     /// When in its interval a Trickle timer fires.
     Trickle,
+    /// How long a node waits before it sends a DAO.
+    Dao,
+    /// How long a node without a DODAG waits before it asks for one.
+    Solicitation,
 }
 
 impl Chance {

@@ -9,7 +9,9 @@
 //! Each part is a small state machine: time comes in as [`crate::Time`], chance as a hash ([`crate::chance`]), messages go out
 //! as values. None of them knows a radio, a medium or a queue of events.
 
+mod config;
 mod messages;
+mod node;
 mod of0;
 mod options;
 mod routes;

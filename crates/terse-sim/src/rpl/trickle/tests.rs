@@ -34,6 +34,8 @@ fn intervals_double_up_to_the_longest() {
     // RFC 6550, 17: 8 ms, and 2.3 hours.
     assert_eq!(Parameters::RPL.shortest().as_millis(), 8);
     assert_eq!(Parameters::RPL.longest().as_secs(), 8_388);
+    let simulator = Parameters::SIXTISCH_SIMULATOR;
+    assert_eq!((simulator.shortest().as_millis(), simulator.longest().as_secs()), (16_384, 8_388));
 }
 
 #[test]
