@@ -27,6 +27,10 @@ pub(crate) enum Purpose {
     Dao,
     /// How long a node without a DODAG waits before it asks for one.
     Solicitation,
+    /// Where a node is.
+    Position,
+    /// How much weaker the signal between two nodes is than in free space.
+    PathLoss,
 }
 
 impl Chance {
@@ -49,9 +53,12 @@ impl Chance {
     /// Decides whether something that has this `probability` (0 to 1) happens.
     pub(crate) fn happens(self, probability: f64, purpose: Purpose, node: u64, moment: u64) -> bool {
         // Certainties cost no draw. A float of this size has 53 bits of precision.
-        probability > 0.0
-            && (probability >= 1.0
-                || ((self.draw(purpose, node, moment) >> 11) as f64 / (1_u64 << 53) as f64) < probability)
+        probability > 0.0 && (probability >= 1.0 || self.share(purpose, node, moment) < probability)
+    }
+
+    /// Returns a number from 0 up to 1, which is never reached.
+    pub(crate) fn share(self, purpose: Purpose, node: u64, moment: u64) -> f64 {
+        (self.draw(purpose, node, moment) >> 11) as f64 / (1_u64 << 53) as f64
     }
 }
 
