@@ -58,6 +58,12 @@ impl Connectivity {
         }
     }
 
+    /// Sets the share of frames that arrive on one `channel` alone: if nothing else was set, none arrive on the others.
+    pub(super) fn set_on(&mut self, from: u16, to: u16, channel: u8, delivery: f64, rssi: Option<f64>) {
+        let new = || Quality { delivery: 0.0, rssi: None, channels: BTreeMap::new() };
+        self.links.entry((from, to)).or_insert_with(new).channels.insert(channel, (delivery, rssi));
+    }
+
     /// Returns the share of frames from one node that arrive at another on this channel.
     pub fn delivery(&self, from: u16, to: u16, channel: u8) -> f64 {
         self.quality(from, to, channel).0

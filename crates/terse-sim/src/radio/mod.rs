@@ -2,10 +2,10 @@
 
 mod connectivity;
 mod interference;
-
+mod k7;
 mod pister_hack;
 
 pub use connectivity::Connectivity;
 pub use interference::{delivery_among, rssi_to_delivery};
-
+pub use k7::{Header, Moment, Row, Trace, TraceError, TraceErrorCause};
 pub use pister_hack::{NoPlace, PisterHack, Position};
