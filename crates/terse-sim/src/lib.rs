@@ -16,6 +16,7 @@ mod conservation;
 mod deadlines;
 mod decoded;
 mod direction;
+pub mod energy;
 mod engine;
 pub mod gateway;
 pub mod host;
