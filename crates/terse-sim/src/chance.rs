@@ -31,6 +31,10 @@ pub(crate) enum Purpose {
     Position,
     /// How much weaker the signal between two nodes is than in free space.
     PathLoss,
+    /// How fast a node's clock is.
+    Drift,
+    /// Whether a node sends a beacon.
+    Beacon,
 }
 
 impl Chance {

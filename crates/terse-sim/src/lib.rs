@@ -35,6 +35,8 @@ pub mod route;
 mod rpl;
 pub mod script;
 mod sixlowpan;
+#[cfg_attr(not(test), expect(dead_code, reason = "the mesh does not run it yet"))]
+mod synchronization;
 pub mod tcp;
 mod time;
 pub mod tsch;
