@@ -74,6 +74,9 @@ impl Routes {
         let parent = best.parent.filter(|parent| *parent != target && target != self.root).ok_or(Refused::Parent)?;
         let path_sequence = Sequence(best.path_sequence);
         let known = self.nodes.get(&target).filter(|entry| entry.is_valid(now));
+        if known.is_some_and(|entry| (entry.path_sequence, entry.parent) == (path_sequence, parent)) {
+            return Ok(true); // the same again
+        }
         if known.is_some_and(|entry| !path_sequence.is_newer_than(entry.path_sequence)) {
             return Err(Refused::Stale);
         }

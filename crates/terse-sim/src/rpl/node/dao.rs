@@ -93,8 +93,13 @@ impl Node {
     pub(super) fn handle_dao_ack(&mut self, now: Time, ack: &DaoAck) {
         let Some(dodag) = &self.dodag else { return };
         let is_mine = ack.instance == dodag.instance && ack.dodag_id.is_none_or(|id| id == dodag.id);
-        // A rejection is as good as no answer: the DAO is sent again, so often as the options say.
-        if !is_mine || !self.dao.is_waiting || ack.sequence != self.dao.sequence || ack.status >= REJECTION {
+        if !is_mine || !self.dao.is_waiting || ack.sequence != self.dao.sequence {
+            return;
+        }
+        if ack.status >= REJECTION {
+            // A rejection is as good as no answer: the DAO is sent again, as often as the options say. If this node has started
+            // anew, the root may know a newer Path Sequence of its life before. It is overtaken by steps that it can follow.
+            (0..REJECTED_STEP).for_each(|_| self.dao.count());
             return;
         }
         let (lifetime, unit) = (dodag.configuration.default_lifetime, dodag.configuration.lifetime_unit);
@@ -140,8 +145,6 @@ impl Node {
                             root.repair_at = Some(root.repair_at.map_or(at, |present| present.min(at)));
                         }
                     }
-                    // The same DAO again, because the answer was lost: it is answered again.
-                    Some(Err(crate::rpl::routes::Refused::Stale)) => {}
                     Some(Err(_)) | None => status = REJECTION,
                 }
             }
@@ -191,5 +194,7 @@ impl Node {
 
 /// Path Control of the only parent: the first bit of PC1 (6.7.8, figure 27).
 const MOST_PREFERRED: u8 = 0x80;
+/// Half of SEQUENCE_WINDOW (7.2).
+const REJECTED_STEP: u8 = 8;
 /// The least status that is a rejection. 127 is in both of the RFC's ranges (6.5.1).
 const REJECTION: u8 = 128;

@@ -177,6 +177,36 @@ fn a_router_joins_with_the_first_dio_and_sends_a_dao() {
 }
 
 #[test]
+fn a_node_that_has_started_anew_overtakes_its_path_sequence() {
+    for earlier in [241, 248, 255, 3, 20, 127] {
+        let (mut root, mut router, mut now) = pair();
+        let transit = crate::rpl::options::Transit {
+            is_external: false,
+            path_control: 0x80,
+            path_sequence: earlier,
+            path_lifetime: 20,
+            parent: Some(address(7)),
+        };
+        assert_eq!(root.root.as_mut().unwrap().routes.update(now, address(1), &[transit], 60), Ok(true));
+        router.handle_message(now, link_local(address(0)), ALL_RPL_NODES, &Message::Dio(dio_of(&mut root)));
+        let mut tries = 0;
+        while root.routes().unwrap().parent(now, address(1)) != Some(address(0)) {
+            now = router.dao.next_time().unwrap();
+            router.handle_timeout(now);
+            while let Some(transmit) = router.poll_transmit() {
+                if matches!(transmit.message, Message::Dao(_)) {
+                    tries += 1;
+                    root.handle_message(now, address(1), address(0), &transmit.message);
+                    let answer = root.poll_transmit().unwrap();
+                    router.handle_message(now, address(0), address(1), &answer.message);
+                }
+            }
+            assert!(tries <= 4, "after {earlier}");
+        }
+    }
+}
+
+#[test]
 fn a_dis_to_all_resets_trickle_and_one_to_a_node_is_answered() {
     let (mut root, router, _) = pair();
     let now = minutes(10);

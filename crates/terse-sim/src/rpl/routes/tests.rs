@@ -57,6 +57,7 @@ fn an_old_path_sequence_changes_nothing() {
     for sequence in [240, 239] {
         assert_eq!(routes.update(NOW, address(3), &[transit(0, sequence)], 60), Err(Refused::Stale));
     }
+    assert_eq!(routes.update(NOW, address(3), &[transit(2, 240)], 60), Ok(true), "the same again");
     assert_eq!(routes.parent(NOW, address(3)), Some(address(2)));
     assert_eq!(routes.update(NOW, address(3), &[transit(0, 241)], 60), Ok(true));
     assert_eq!(routes.parent(NOW, address(3)), Some(address(0)));
