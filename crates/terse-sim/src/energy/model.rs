@@ -111,6 +111,13 @@ pub enum EnergyError {
         /// The field.
         field: &'static str,
     },
+    /// A note is on nothing that the model has.
+    Note {
+        /// The model.
+        model: String,
+        /// What the note is on.
+        field: String,
+    },
 }
 
 impl RadioModel {
@@ -238,6 +245,12 @@ impl RadioEntry {
         if !on.iter().flatten().all(|on| on.is_possible()) {
             return Err(number("on-us"));
         }
+        let is_known = |field: &str| {
+            matches!(field, "sleep-ma" | "timeslot-us") || SlotKind::ALL.iter().any(|kind| kind.name() == field)
+        };
+        if let Some(field) = notes.keys().find(|field| !is_known(field)) {
+            return Err(EnergyError::Note { model: name, field: field.clone() });
+        }
         let timeslot = Duration::from_micros(timeslot_us.into());
         Ok(RadioModel { name, description, source, timeslot, sleep_milliamperes: sleep_ma, charges, on, notes })
     }
@@ -275,6 +288,7 @@ impl fmt::Display for EnergyError {
             Self::Format(cause) => out.write_str(cause.trim_end()),
             Self::Missing { model, kind } => write!(out, "model {model}: there is no number for {}", kind.name()),
             Self::Number { model, field } => write!(out, "model {model}: {field} must be 0 or more"),
+            Self::Note { model, field } => write!(out, "model {model}: there is a note on {field}, but no such number"),
         }
     }
 }

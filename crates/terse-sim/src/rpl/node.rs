@@ -164,8 +164,12 @@ impl Node {
 
     /// Counts a frame to a neighbour, and whether it was acknowledged.
     pub(crate) fn handle_transmission(&mut self, now: Time, neighbour: Ipv6Addr, is_acknowledged: bool) {
-        self.neighbours.count(neighbour, is_acknowledged);
-        self.select_parent(now);
+        let of0 = self.of0();
+        let Some((before, after)) = self.neighbours.count(neighbour, is_acknowledged) else { return };
+        // Most frames change nothing: this is called for each of them.
+        if of0.rank_through(0, &before) != of0.rank_through(0, &after) {
+            self.select_parent(now);
+        }
     }
 
     /// Handles that a neighbour cannot be reached any more (8.2.1, rule 6).

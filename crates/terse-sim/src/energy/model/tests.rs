@@ -59,6 +59,7 @@ fn what_is_wrong_with_a_file_is_said() {
     says("sleep-ma = 0.5", "sleep-ma = nan", "model r: sleep-ma");
     says("timeslot-us = 10_000", "timeslot-us = 0", "model r: timeslot-us");
     says("active-ma = 7", "active-ma = -7", "model p: active-ma");
+    says("[processor.p]", "[radio.r.notes]\nsend = \"guessed\"\n[processor.p]", "model r: there is a note on send");
     says("idle = 1", "idel = 1", "idel");
     says("source = \"A meter\"\n", "", "source");
 }

@@ -71,11 +71,12 @@ impl Neighbours {
         Some(core::mem::replace(&mut neighbour.dtsn, dtsn))
     }
 
-    /// Counts a frame to a neighbour.
-    pub(super) fn count(&mut self, address: Ipv6Addr, is_acknowledged: bool) {
-        if let Some(neighbour) = self.all.iter_mut().find(|neighbour| neighbour.address == address) {
-            neighbour.link.count(is_acknowledged);
-        }
+    /// Counts a frame to a neighbour. Returns what was known of the link before, and what is now.
+    pub(super) fn count(&mut self, address: Ipv6Addr, is_acknowledged: bool) -> Option<(LinkQuality, LinkQuality)> {
+        let neighbour = self.all.iter_mut().find(|neighbour| neighbour.address == address)?;
+        let before = neighbour.link;
+        neighbour.link.count(is_acknowledged);
+        Some((before, neighbour.link))
     }
 
     /// Notes that a neighbour cannot be reached.
