@@ -3,6 +3,7 @@
 //! What must always hold: all numbers are finite and none is negative; each kind of slot has a charge.
 
 use core::fmt;
+use core::num::NonZeroU32;
 use core::time::Duration;
 use std::collections::BTreeMap;
 
@@ -203,7 +204,7 @@ struct File {
 struct RadioEntry {
     description: String,
     source: String,
-    timeslot_us: u32,
+    timeslot_us: NonZeroU32,
     sleep_ma: f64,
     microcoulombs: BTreeMap<SlotKind, Number>,
     on_us: Option<BTreeMap<SlotKind, Number>>,
@@ -236,9 +237,6 @@ impl RadioEntry {
         if !is_possible(sleep_ma) {
             return Err(number("sleep-ma"));
         }
-        if timeslot_us == 0 {
-            return Err(number("timeslot-us"));
-        }
         if !charges.iter().all(|charge| charge.is_possible()) {
             return Err(number("microcoulombs"));
         }
@@ -251,7 +249,7 @@ impl RadioEntry {
         if let Some(field) = notes.keys().find(|field| !is_known(field)) {
             return Err(EnergyError::Note { model: name, field: field.clone() });
         }
-        let timeslot = Duration::from_micros(timeslot_us.into());
+        let timeslot = Duration::from_micros(u64::from(timeslot_us.get()));
         Ok(RadioModel { name, description, source, timeslot, sleep_milliamperes: sleep_ma, charges, on, notes })
     }
 }

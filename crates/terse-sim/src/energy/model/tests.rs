@@ -57,7 +57,7 @@ fn what_is_wrong_with_a_file_is_said() {
     says("idle = 1", "idle = -1", "model r: microcoulombs must be 0 or more");
     says("idle = 1", "idle = inf", "model r: microcoulombs");
     says("sleep-ma = 0.5", "sleep-ma = nan", "model r: sleep-ma");
-    says("timeslot-us = 10_000", "timeslot-us = 0", "model r: timeslot-us");
+    says("timeslot-us = 10_000", "timeslot-us = 0", "timeslot-us");
     says("active-ma = 7", "active-ma = -7", "model p: active-ma");
     says("[processor.p]", "[radio.r.notes]\nsend = \"guessed\"\n[processor.p]", "model r: there is a note on send");
     says("idle = 1", "idel = 1", "idel");

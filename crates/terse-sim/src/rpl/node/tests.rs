@@ -1,8 +1,11 @@
 mod world;
 
+use core::time::Duration;
+
 use world::{World, address};
 
 use super::*;
+use crate::rpl::messages::{Dio, Dis};
 use crate::rpl::trickle::Parameters;
 
 /// Trickle from 1 s to 2 min, as there is one message at a time; a path lives for 20 min.

@@ -1,5 +1,6 @@
 //! A small world: nodes on a virtual clock, whose messages are lost by chance.
 
+use core::time::Duration;
 use std::collections::BTreeMap;
 
 use super::super::*;
