@@ -35,6 +35,8 @@ pub(crate) enum Purpose {
     Drift,
     /// Whether a node sends a beacon.
     Beacon,
+    /// On which channel a node listens for beacons.
+    Scan,
 }
 
 impl Chance {

@@ -7,4 +7,5 @@
 mod beacon;
 mod beacon_chance;
 mod clock;
+mod joining;
 mod keep_alive;
