@@ -7,20 +7,21 @@ DEVICE_CRATES := -p terse-tls -p terse-rustcrypto
 SECONDS ?= 60
 
 # Features are those that the chosen packages want. With one choice throughout, nothing is compiled twice: `bogo/run`,
-# `tools/product.sh` and `interop` make the same. Only the benchmarks want more.
+# `tools/product.sh` and `interop` make the same. Only the benchmarks want more: `rsa-signing`.
 WORKSPACE := --workspace --exclude terse-bench
 
-.PHONY: help demo test prepare lint product devices unit smoke fuzz interop bytes bench lossy bogo
+.PHONY: help demo test prepare lint product devices unit beside smoke fuzz interop bytes bench lossy bogo
 
 help: ## Show this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
 
 demo: ## Connect in full, then cached, over TCP and UDP on loopback, and show what was saved
-	@$(CARGO) run --quiet --bin terse -- demo
+	@$(CARGO) build --quiet $(WORKSPACE) --bin terse
+	@$${CARGO_TARGET_DIR:-target}/debug/terse demo
 
 test: SECONDS = 3
 test: WITHOUT_GO = skip
-test: prepare lint devices unit smoke product fuzz bogo interop ## Everything that must hold; ends with the interoperability matrix
+test: prepare lint devices unit smoke bogo beside ## Everything that must hold; ends with the interoperability matrix
 
 prepare: ## Install what the tests need: packages with apt-get, Rust targets with rustup
 	@tools/prepare.sh
@@ -34,14 +35,21 @@ product: ## Whether what users build is free of what is there for tests, and whe
 	@CARGO="$(CARGO)" tools/product.sh
 	@CARGO="$(CARGO)" tools/packages.sh
 
+# What is built never runs, and need not be fast.
+devices: export RUSTFLAGS := -D warnings -C opt-level=0
+devices: export TERSE_TESTING := 0
 devices: ## Build the device crates for Cortex-M, as a firmware has them: without a warning
-	@for target in $(DEVICE_TARGETS); do \
+	@targets=; \
+	for target in $(DEVICE_TARGETS); do \
 		if tools/prepare.sh has-target $$target; then \
 			echo "building the device crates for $$target"; \
-			RUSTFLAGS="-D warnings" TERSE_TESTING=0 $(CARGO) build --quiet $(DEVICE_CRATES) --target $$target || exit 1; \
-			RUSTFLAGS="-D warnings" TERSE_TESTING=0 $(CARGO) build --quiet -p terse-ibc --no-default-features --target $$target || exit 1; \
+			targets="$$targets --target $$target"; \
 		fi; \
-	done
+	done; \
+	if [ -n "$$targets" ]; then \
+		$(CARGO) build --quiet $(DEVICE_CRATES) $$targets && \
+		$(CARGO) build --quiet -p terse-ibc --no-default-features $$targets; \
+	fi
 
 unit: ## Unit tests, properties, client against server, the command
 	$(CARGO) test $(WORKSPACE)
@@ -51,6 +59,10 @@ fuzz: ## Fuzz each target for SECONDS, a minute unless given; a finding is an er
 
 interop: ## Against OpenSSL, GnuTLS, wolfSSL, BoringSSL, Mbed TLS, Scandium, dimpl, rustls, Bouncy Castle; prints the matrix
 	$(CARGO) test $(WORKSPACE) --test bytes --test matrix
+
+# The matrix waits for timers most of its time. Meanwhile the builds of other profiles run, which it has no part in.
+beside:
+	+@tools/beside.sh "$(MAKE) --no-print-directory product fuzz SECONDS=$(SECONDS)" "$(MAKE) --no-print-directory interop"
 
 smoke: ## Whether the benchmarks run, not how fast anything is; and the provider for devices as they have it, signing with RSA
 	$(CARGO) test --workspace --test smoke --test rustcrypto --test api

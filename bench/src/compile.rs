@@ -12,7 +12,7 @@ use std::process::{Command, id};
 use std::sync::Mutex;
 
 use terse_interop::compile::objects::Compiler;
-use terse_interop::compile::{directory, run, shipped};
+use terse_interop::compile::{OPTIMISATION, directory, run, shipped};
 use terse_interop::peer::{boringssl, wolfssl};
 
 use crate::stack::Version;
@@ -58,7 +58,7 @@ impl Library {
             (_, Version::Dtls13) => &["-DDATAGRAMS", "-DDATAGRAMS_13"],
         };
         let mut hasher = DefaultHasher::new();
-        defined.hash(&mut hasher);
+        (OPTIONS, defined).hash(&mut hasher);
         for file in self.files().iter().chain(&["c/peer.h", "c/peer.map", "Cargo.toml", "src/compile.rs"]) {
             fs::read(own(file)).map_err(|error| format!("{file}: {error}"))?.hash(&mut hasher);
         }
@@ -177,7 +177,7 @@ const WOLFSSL_ASSEMBLY: &[&str] = &[
 ];
 
 /// The options for all objects, so that the libraries can be compared.
-const OPTIONS: &[&str] = &["-O2", "-fPIC"];
+const OPTIONS: &[&str] = &[OPTIMISATION, "-fPIC"];
 
 /// Returns the path of a file of ours.
 fn own(file: &str) -> PathBuf {

@@ -37,6 +37,11 @@ impl<K: Ord + Copy> Deadlines<K> {
         self.by_time.first().map(|(at, _)| *at)
     }
 
+    /// Returns the key of the earliest deadline.
+    pub(crate) fn first(&self) -> Option<K> {
+        self.by_time.first().map(|(_, key)| *key)
+    }
+
     /// Returns the keys of the deadlines up to `now`, in the order of the keys.
     pub(crate) fn due(&self, now: Time) -> Vec<K> {
         let mut keys: Vec<K> = self.by_time.iter().take_while(|(at, _)| *at <= now).map(|(_, key)| *key).collect();

@@ -16,6 +16,7 @@ mod conservation;
 mod deadlines;
 mod decoded;
 mod direction;
+pub mod edhoc;
 pub mod energy;
 mod engine;
 pub mod gateway;
@@ -33,6 +34,7 @@ mod rng;
 pub mod route;
 #[cfg_attr(not(test), expect(dead_code, reason = "the mesh does not run it yet"))]
 mod rpl;
+pub mod scenario;
 pub mod script;
 mod sixlowpan;
 #[cfg_attr(not(test), expect(dead_code, reason = "the mesh does not run it yet"))]

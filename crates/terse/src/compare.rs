@@ -17,14 +17,15 @@ use crate::failure::Failure;
 use crate::options::{self, Crypto};
 use crate::output;
 
-mod certificates;
+pub(crate) mod certificates;
 mod devices;
-mod files;
+pub(crate) mod files;
 mod itls;
 mod network;
+pub(crate) mod one_length;
 mod probe;
-mod report;
-mod table;
+pub(crate) mod report;
+pub(crate) mod table;
 
 use certificates::{Algorithms, Chains};
 

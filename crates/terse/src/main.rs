@@ -17,10 +17,12 @@ mod failure;
 mod identities;
 mod options;
 mod output;
+mod parallel;
 mod pkg;
 mod pki;
 mod server;
 mod sessions;
+mod sim;
 mod stamp;
 mod staples;
 mod trace;
@@ -45,6 +47,9 @@ enum Command {
     Server(Box<server::ServerArgs>),
     /// Every handshake mode side by side, on a simulated link
     Compare(Box<compare::CompareArgs>),
+    /// Handshakes over a 6TiSCH network in virtual time, from a scenario file
+    #[command(subcommand)]
+    Sim(sim::SimCommand),
     /// What a cache file holds, and why it was not used
     #[command(subcommand)]
     Cache(cache::CacheCommand),
@@ -71,6 +76,7 @@ fn main() -> ExitCode {
         Command::Client(args) => client::run(*args, json),
         Command::Server(args) => server::run(*args, json),
         Command::Compare(args) => compare::run(&args, json),
+        Command::Sim(command) => sim::run(command, json),
         Command::Cache(command) => cache::run(command, json),
         Command::Pkg(command) => pkg::run(command, json),
         Command::Pki(command) => pki::run(command, json),

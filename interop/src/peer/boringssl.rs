@@ -1,7 +1,8 @@
 //! The current BoringSSL, driven by `c/boringssl.c`. Its sources are in the crate `boring-sys`, which itself is never built,
 //! because that needs libclang; the libraries are made with CMake, as BoringSSL's own documentation says.
 //!
-//! What must always hold: its libraries are kept under the name of the crate's version, and only when they are complete.
+//! What must always hold: its libraries are kept under the name of the crate's version and their optimisation, and only
+//! when they are complete.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,7 +15,7 @@ use super::absence::absent;
 use super::driver::Driver;
 use super::{Absence, DatagramCookies, Implementation, Remote, Way};
 use crate::case::Case;
-use crate::compile::{CProgram, Launcher, directory, run, shipped};
+use crate::compile::{CProgram, Launcher, OPTIMISATION, directory, run, shipped};
 use crate::features::Carrier;
 
 /// Both versions of DTLS.
@@ -115,7 +116,7 @@ pub const LIBRARIES: &[&str] = &["-lstdc++", "-lpthread"];
 /// The Debian packages that building BoringSSL needs.
 pub const PACKAGES: &str = "build-essential and cmake";
 
-/// Returns BoringSSL's libraries. They are compiled once, which takes some minutes, and serve both the programs and the
+/// Returns BoringSSL's libraries. They are compiled once, which takes a minute or two, and serve both the programs and the
 /// shared objects whose speed is measured.
 pub fn boringssl() -> Result<Libraries, String> {
     let package = shipped("boring-sys")?;
@@ -132,7 +133,7 @@ pub fn boringssl() -> Result<Libraries, String> {
 
 /// Returns where the libraries are.
 fn libraries(name: &str, sources: &Path) -> Result<PathBuf, String> {
-    let libraries = directory().join(format!("boringssl-pic-of-{name}"));
+    let libraries = directory().join(format!("boringssl-pic{OPTIMISATION}-of-{name}"));
     if libraries.exists() {
         return Ok(libraries);
     }
@@ -141,8 +142,8 @@ fn libraries(name: &str, sources: &Path) -> Result<PathBuf, String> {
     let hint = format!("install the packages {PACKAGES}");
     let mut cmake = Command::new("cmake");
     cmake.arg("-S").arg(sources).arg("-B").arg(&unfinished).args(["-DCMAKE_BUILD_TYPE=Release", "-DBUILD_TESTING=OFF"]);
-    // BoringSSL makes its warnings errors, and writes them for other compilers than ours.
-    cmake.args(["C", "CXX"].map(|language| format!("-DCMAKE_{language}_FLAGS_RELEASE=-O2 -w")));
+    // BoringSSL makes its warnings errors, and writes them for other compilers than ours. Nobody debugs it here.
+    cmake.args(["C", "CXX"].map(|language| format!("-DCMAKE_{language}_FLAGS_RELEASE={OPTIMISATION} -g0 -w")));
     run(cmake.arg("-DCMAKE_POSITION_INDEPENDENT_CODE=ON"), &hint)?;
     let processors = thread::available_parallelism().map_or(1, usize::from).to_string(); // without a number: all at once
     run(

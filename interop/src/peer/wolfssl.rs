@@ -10,7 +10,7 @@ use super::driver::Driver;
 use super::{Absence, Implementation, Remote, Way};
 use crate::case::Case;
 use crate::compile::objects::Compiler;
-use crate::compile::{CProgram, Launcher, own, shipped};
+use crate::compile::{CProgram, Launcher, OPTIMISATION, own, shipped};
 use crate::features::Carrier;
 
 /// Everything that our engine speaks.
@@ -107,7 +107,7 @@ fn objects(wolfssl: &Path) -> Result<Vec<PathBuf>, String> {
     let sources: Vec<PathBuf> = SOURCES.iter().map(|source| wolfssl.join(source)).collect();
     let mut settings: Vec<String> = FLAGS.iter().map(|flag| (*flag).to_owned()).collect();
     settings.extend([own("c/wolfssl").as_path(), wolfssl].map(|directory| format!("-I{}", directory.display())));
-    Compiler { options: ["-O1", "-w"].map(str::to_owned).into(), settings }.objects(&sources)
+    Compiler { options: [OPTIMISATION, "-w"].map(str::to_owned).into(), settings }.objects(&sources)
 }
 
 const FLAGS: &[&str] = &["-DWOLFSSL_USER_SETTINGS"];

@@ -40,16 +40,16 @@ impl Captured {
 
 /// Collects the secrets of a connection.
 #[derive(Debug, Default)]
-pub(super) struct Keys(Mutex<String>);
+pub(crate) struct Keys(Mutex<String>);
 
 impl Keys {
     /// Forgets all secrets.
-    pub(super) fn clear(&self) {
+    pub(crate) fn clear(&self) {
         self.with(String::clear);
     }
 
     /// Returns all lines of the key log.
-    pub(super) fn lines(&self) -> String {
+    pub(crate) fn lines(&self) -> String {
         self.with(|lines| lines.clone())
     }
 

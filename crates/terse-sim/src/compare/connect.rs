@@ -23,7 +23,7 @@ use crate::engine::{Clock, Processor, Program, Role, Watcher};
 use crate::host::Host;
 use crate::network::Network;
 use crate::probe::{Party, Probe};
-use crate::{Random, Time};
+use crate::{Exchange, Random, Time};
 
 /// A connection that came to its end.
 pub(super) struct FinishedConnection {
@@ -76,23 +76,18 @@ pub(super) fn connect(
     let watcher: Watcher<'_> = RefCell::new(probe);
     let (client_address, server_address) = setting.ip.addresses(setting.client);
     let tcp = (setting.version.transport() == Transport::Stream).then(|| setting.tcp_config());
-    let random = |stream| Random::new(seed, stream);
-    let client = Role::Client {
-        config: pair.client.clone(),
-        server: pair.address.clone(),
-        remote: SocketAddr::new(server_address, pair.address.port),
-    };
-    let server = Role::Server { config: pair.server.clone(), limits: pair.limits, port: pair.address.port };
-    let program = |role, party, stream| {
+    let processor = |party| {
         let device = setting.devices.as_ref().map(|devices| devices.of(party).clone());
-        let processor = Processor::new(party, &watcher, device);
-        Program::new(role, setting.exchange, tcp.clone(), random(stream), clock, processor)
+        Processor::new(party, &watcher, device)
     };
+    let processors = Sides { client: processor(Party::Client), server: processor(Party::Server) };
+    let exchanges = Sides { client: setting.exchange, server: setting.exchange };
+    let tcp = Sides { client: tcp.clone(), server: tcp };
+    let start = Start { server: server_address, exchanges, tcp, seed, clock };
+    let Sides { client, server } = pair.programs(start, processors);
     let mut network = Network::new(seed);
-    let server = program(server, Party::Server, CHANCE);
-    let server_node = network.add(Host::new(server_address, server, random(CHANCE + 1)));
-    let client = program(client, Party::Client, CHANCE + 2);
-    let client_node = network.add(Host::new(client_address, client, random(CHANCE + 3)));
+    let server_node = network.add(Host::new(server_address, server, Random::new(seed, CHANCE + 1)));
+    let client_node = network.add(Host::new(client_address, client, Random::new(seed, CHANCE + 3)));
     let link = network.connect(client_node, server_node, setting.link.clone());
     if let Some(keys) = captured {
         keys.clear();
@@ -140,6 +135,40 @@ pub(super) fn connect(
         computed,
         computing,
     })
+}
+
+/// How a connection begins.
+pub(crate) struct Start {
+    /// The address of the server.
+    pub(crate) server: IpAddr,
+    /// What both sides have to say.
+    pub(crate) exchanges: Sides<Exchange>,
+    /// The configuration of TCP; `None` over UDP.
+    pub(crate) tcp: Sides<Option<crate::tcp::Config>>,
+    /// What all randomness of the programs follows from.
+    pub(crate) seed: u64,
+    /// The clock of both sides.
+    pub(crate) clock: Clock,
+}
+
+impl Pair {
+    /// Returns the programs of both sides for a connection, with what they compute on.
+    pub(crate) fn programs<'w, 'a>(
+        &self,
+        start: Start,
+        processors: Sides<Processor<'w, 'a>>,
+    ) -> Sides<Program<'w, 'a>> {
+        let Start { server, exchanges, tcp, seed, clock } = start;
+        let remote = SocketAddr::new(server, self.address.port);
+        let client = Role::Client { config: self.client.clone(), server: self.address.clone(), remote };
+        let server = Role::Server { config: self.server.clone(), limits: self.limits, port: self.address.port };
+        let random = |stream| Random::new(seed, stream);
+        let (of_client, of_server) = (processors.client, processors.server);
+        Sides {
+            client: Program::new(client, exchanges.client, tcp.client, random(CHANCE + 2), clock, of_client),
+            server: Program::new(server, exchanges.server, tcp.server, random(CHANCE), clock, of_server),
+        }
+    }
 }
 
 /// Returns the bytes of a connection, by what the client, the server without a connection, and the server sent in their

@@ -116,7 +116,7 @@ impl Comparison {
     }
 
     /// Returns the two sides of a setting, which have not met.
-    pub(super) fn pair(&self, setting: &Setting) -> Result<Pair, Failed> {
+    pub(crate) fn pair(&self, setting: &Setting) -> Result<Pair, Failed> {
         let max_datagram = setting.max_datagram().ok_or(Failed::MtuTooSmall)?;
         if setting.devices.is_some() && !self.parties.are_counted() {
             return Err(Failed::NotCounted);
@@ -143,7 +143,7 @@ impl Comparison {
 
     /// Has the earlier connection that the mode of `setting` needs, if it needs one. Returns after which time the
     /// connection that counts begins.
-    pub(super) fn earlier(&self, setting: &Setting, pair: &Pair, seed: u64) -> Result<Duration, Failed> {
+    pub(crate) fn earlier(&self, setting: &Setting, pair: &Pair, seed: u64) -> Result<Duration, Failed> {
         if !setting.mode.needs_earlier() {
             return Ok(LATER);
         }
@@ -156,7 +156,7 @@ impl Comparison {
     }
 
     /// Returns the clock at the beginning of the first connection of a pair.
-    pub(super) const fn clock(&self) -> Clock {
+    pub(crate) const fn clock(&self) -> Clock {
         Clock { unix: self.begins, monotonic: 0 }
     }
 

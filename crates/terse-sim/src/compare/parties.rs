@@ -17,6 +17,7 @@ use terse_tls::{
     EndpointLimits, LearnedIssuers, NamedGroup, ProtocolVersion, ServerAddress, ServerConfig, ServerIdentity, Trust,
 };
 
+use super::row::Sides;
 use super::setting::{Mode, Setting, Version};
 use crate::Exchange;
 use crate::computing::{CountingIdentityKey, is_counting};
@@ -89,7 +90,7 @@ impl Pair {
 
 impl Parties {
     /// Whether the operations of both sides' providers are [counted](crate::computing::counting).
-    pub(super) fn are_counted(&self) -> bool {
+    pub(crate) fn are_counted(&self) -> bool {
         is_counting(self.client.config().common().provider()) && is_counting(self.server.config().common().provider())
     }
 
@@ -97,9 +98,17 @@ impl Parties {
     ///
     /// Fails if the configurations cannot be used so.
     pub fn pair(&self, setting: &Setting, max_datagram: usize) -> Result<Pair, ApiMisuse> {
+        let datagrams = self.datagrams.max_datagram(max_datagram);
+        self.pair_over(setting, Sides { client: datagrams, server: datagrams })
+    }
+
+    /// Returns the two sides as [`Self::pair`] does, with these timers and sizes of DTLS.
+    ///
+    /// Fails if the configurations cannot be used so.
+    pub fn pair_over(&self, setting: &Setting, datagrams: Sides<Datagrams>) -> Result<Pair, ApiMisuse> {
         let Setting { version, mode, exchange, .. } = *setting;
         let (mut client, mut server) = (self.client.clone(), self.server.clone());
-        for common in [client.common_mut(), server.common_mut()] {
+        for (common, datagrams) in [(client.common_mut(), datagrams.client), (server.common_mut(), datagrams.server)] {
             common.set_versions(Vec::from([version.protocol_version()]));
             if let Some(curve) = self.curve.filter(|_| version.protocol_version() == ProtocolVersion::TLS_1_2)
                 && !common.groups().contains(&curve)
@@ -107,9 +116,7 @@ impl Parties {
                 let groups = [common.groups(), &[curve]].concat();
                 common.set_groups(groups);
             }
-            common.set_datagrams(
-                (version.transport() == Transport::Datagram).then_some(self.datagrams.max_datagram(max_datagram)),
-            );
+            common.set_datagrams((version.transport() == Transport::Datagram).then_some(datagrams));
         }
         let schemes = match mode {
             Mode::Rfc7924 => Some(Schemes::RFC7924),

@@ -5,7 +5,7 @@ use crate::Random;
 
 /// Returns the seed of the connection numbered `run`. Seeds next to each other share no connection: a comparison that
 /// is repeated with the next seed repeats none.
-pub(super) fn seed(seed: u64, run: usize) -> u64 {
+pub(crate) fn seed(seed: u64, run: usize) -> u64 {
     let mut random = Random::new(seed, run as u64);
     u64::from(random.next_u32()) << 32 | u64::from(random.next_u32())
 }

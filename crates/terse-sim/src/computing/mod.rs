@@ -2,7 +2,8 @@
 //! operations that it really carried out.
 //!
 //! The engine runs unmodified. [`counting`] wraps a crypto provider so that every call of it is noted; [`observe`] returns
-//! what was noted in a piece of work, and [`Device::time`] how long a device takes for it.
+//! what was noted in a piece of work, and [`Device::time`] how long a device takes for it. The cryptography of EDHOC is
+//! wrapped in the same way.
 //!
 //! What must always hold: an operation that a device has no time for is an error, never free; without a device nothing is
 //! counted, and a run is the same as if this module did not exist.
@@ -16,12 +17,14 @@
 
 mod counter;
 mod device;
+mod edhoc;
 mod identity;
 mod operation;
 mod provider;
 
 pub use counter::{Counts, observe};
 pub use device::{Device, DeviceError, Devices, NoTime};
+pub(crate) use edhoc::CountingEdhoc;
 pub use identity::CountingIdentityKey;
 pub use operation::{Operation, SignatureKey};
 pub use provider::{counting, is_counting};

@@ -13,7 +13,7 @@ use super::observe;
 
 mod aead;
 mod group;
-mod hash;
+pub(super) mod hash;
 mod signature;
 
 /// Returns a provider that has all algorithms of `provider`, and notes every call for [`observe`]. Keys that it loads are

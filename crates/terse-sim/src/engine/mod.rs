@@ -29,6 +29,14 @@ pub struct Exchange {
     pub early_data: bool,
 }
 
+impl Exchange {
+    /// What a client has to say on a connection that is a handshake and nothing more: it waits for ever, and closes nothing.
+    pub(crate) const OF_SILENT_CLIENT: Self = Self { request: 0, reply: usize::MAX, early_data: false };
+
+    /// What its server has to say.
+    pub(crate) const OF_SILENT_SERVER: Self = Self { request: usize::MAX, reply: 0, early_data: false };
+}
+
 impl Default for Exchange {
     /// wolfSSL's example programs send messages of this size; the paper gives none.
     fn default() -> Self {

@@ -1,24 +1,29 @@
-//! A gateway joins a mesh to the Internet: a router with two interfaces (RFC 8200).
+//! A gateway joins a mesh to the Internet: a router with two interfaces (RFC 8200), which may also split TCP connections
+//! ([`Proxy`]).
 //!
 //! Interface [`MESH`] is the mesh's root, interface [`INTERNET`] any other link. Packets are forwarded by prefix: the
 //! mesh's prefix, and whatever else is [routed](Gateway::with_route) there, to the mesh; everything else to the Internet. A
 //! route to one host comes before the prefix around it, so a server may have an address of the mesh's prefix.
 //!
-//! What must always hold: a packet is forwarded as it is, except for its hop limit. The media fragment and reassemble, and
+//! What must always hold: a packet is taken by the proxy, or forwarded as it is, except for its hop limit. The media fragment and reassemble, and
 //! addresses are never translated.
 
+mod proxy;
+mod split;
 #[cfg(test)]
 mod tests;
 
 use std::collections::VecDeque;
 use std::net::IpAddr;
 
+pub use proxy::{Proxy, ProxyConfig, ProxyStatistics, ServerPattern};
 use smoltcp::wire::IpProtocol;
+pub use split::SplitConnection;
 
-use crate::Time;
 use crate::network::{Cause, Node, Verdict};
 use crate::packet::Packet;
 use crate::route::{Prefix, Routes};
+use crate::{Random, Time};
 
 /// The gateway's interface to the mesh.
 pub const MESH: usize = 0;
@@ -31,6 +36,8 @@ pub struct Gateway {
     address: IpAddr,
     routes: Routes,
     keeps_hop_limits: bool,
+    mtus: [usize; 2],
+    proxy: Option<Proxy>,
     outbox: VecDeque<(usize, Packet)>,
 }
 
@@ -39,7 +46,8 @@ impl Gateway {
     pub fn new(address: IpAddr, mesh: Prefix) -> Self {
         let mut routes = Routes::default();
         routes.add(mesh, MESH);
-        Self { address, routes, keeps_hop_limits: false, outbox: VecDeque::new() }
+        let outbox = VecDeque::new();
+        Self { address, routes, keeps_hop_limits: false, mtus: [usize::MAX; 2], proxy: None, outbox }
     }
 
     /// Routes a prefix, or one address, through an interface.
@@ -57,13 +65,30 @@ impl Gateway {
         self
     }
 
-    /// Forwards a packet that is not for the gateway itself.
-    fn forward(&mut self, from: usize, mut packet: Packet) -> Verdict {
+    /// Adds a proxy that splits TCP connections from the mesh. `random` is for initial sequence numbers.
+    #[must_use]
+    pub fn with_proxy(mut self, config: ProxyConfig, random: Random) -> Self {
+        self.proxy = Some(Proxy::new(config, random));
+        self
+    }
+
+    /// Returns the proxy, if there is one.
+    pub const fn proxy(&self) -> Option<&Proxy> {
+        self.proxy.as_ref()
+    }
+
+    /// Forwards a packet that is not for the gateway itself, or gives it to the proxy.
+    fn forward(&mut self, now: Time, from: usize, mut packet: Packet) -> Verdict {
         let destination = packet.destination();
         let to = self.routes.interface_of(destination).unwrap_or(INTERNET);
         // What the Internet sends here by mistake is not sent back, or it would come again.
         if !may_be_forwarded(packet.source()) || !may_be_forwarded(destination) || (from, to) == (INTERNET, INTERNET) {
             return Verdict::Dropped(Cause::Misdirected);
+        }
+        if let Some(proxy) = &mut self.proxy
+            && let Some(verdict) = proxy.handle_packet(now, (from, to), &packet, self.mtus, &mut self.outbox)
+        {
+            return verdict;
         }
         if !self.keeps_hop_limits {
             // RFC 8200, 3: a packet whose last hop this was is discarded.
@@ -94,11 +119,17 @@ impl Node for Gateway {
         Some(self.address)
     }
 
-    fn handle_packet(&mut self, _now: Time, interface: usize, packet: Packet) -> Verdict {
+    fn attach(&mut self, interface: usize, mtu: usize) {
+        if let Some(of_interface) = self.mtus.get_mut(interface) {
+            *of_interface = mtu;
+        }
+    }
+
+    fn handle_packet(&mut self, now: Time, interface: usize, packet: Packet) -> Verdict {
         if packet.destination() == self.address {
             return self.take(interface, &packet);
         }
-        self.forward(interface, packet)
+        self.forward(now, interface, packet)
     }
 
     fn poll_transmit(&mut self, _now: Time) -> Option<(usize, Packet)> {
@@ -106,10 +137,14 @@ impl Node for Gateway {
     }
 
     fn poll_timeout(&self) -> Option<Time> {
-        None
+        self.proxy.as_ref()?.poll_timeout()
     }
 
-    fn handle_timeout(&mut self, _now: Time) {}
+    fn handle_timeout(&mut self, now: Time) {
+        if let Some(proxy) = &mut self.proxy {
+            proxy.handle_timeout(now, &mut self.outbox);
+        }
+    }
 }
 
 /// Whether a router forwards packets with this address: not if it means something on one link only (RFC 4291, 2.5.6), is

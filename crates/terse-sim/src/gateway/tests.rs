@@ -1,9 +1,18 @@
-//! Forwarding.
+//! Forwarding, and the proxy.
+
+mod handshake;
+mod proxy;
+mod world;
 
 use std::net::SocketAddr;
 
 use super::*;
+use crate::direction::Direction;
+use crate::ledger::Kind;
+use crate::link::Link;
 use crate::packet::Packet;
+use crate::tcp::Config;
+use world::{Program, World};
 
 fn ip(text: &str) -> IpAddr {
     text.parse().expect("an address")
@@ -92,4 +101,23 @@ fn the_gateway_answers_echo_requests() {
     *damaged.last_mut().expect("a byte") ^= 1;
     let damaged = Packet::parse(damaged).expect("the header is whole");
     assert_eq!(gateway.handle_packet(Time::ZERO, MESH, damaged), Verdict::Dropped(Cause::Checksum));
+}
+
+#[test]
+fn a_decremented_hop_limit_is_an_octet_more_in_6lowpan() {
+    let run = |gateway: Gateway| {
+        let client = Program::client(Config::constrained(), vec![world::server()], vec![1; 100]);
+        let links = [Link::ieee802154(), Link::ethernet(1280)];
+        let mut world = World::through(gateway, links, [client, Program::server(Config::linux())], 1);
+        world.run_until(Time::from_millis(10_000));
+        assert_eq!(world.program(world.device).only().received, [1; 100]);
+        let ledger = world.network.ledger(world.mesh);
+        let of = |direction| ledger.total_of(|way, kind| way == direction && kind != Kind::LinkAcknowledgement);
+        (of(Direction::Up), of(Direction::Down))
+    };
+    let (up, down) = run(world::gateway(None, 1));
+    let (up_unchanged, down_unchanged) = run(world::gateway(None, 1).with_unchanged_hop_limits());
+    assert_eq!(up.bytes(), up_unchanged.bytes());
+    assert_eq!((down.frames, down.packets), (down_unchanged.frames, down_unchanged.packets));
+    assert_eq!(down.bytes(), down_unchanged.bytes() + down.packets as usize);
 }

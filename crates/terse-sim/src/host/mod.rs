@@ -59,6 +59,13 @@ impl<A: Application> Host<A> {
         self
     }
 
+    /// Sets the port that the host takes next by itself, for programs that do not choose one. It begins with a random one.
+    #[must_use]
+    pub const fn with_next_port(mut self, port: u16) -> Self {
+        self.stack.set_next_port(port);
+        self
+    }
+
     /// Lets the host answer datagrams to ports where nobody listens (RFC 4443, 3.1: Destination Unreachable, port
     /// unreachable). By default it is silent.
     #[must_use]

@@ -199,6 +199,11 @@ impl Stack {
         id
     }
 
+    /// Sets the port that is tried next when a socket is bound to none.
+    pub(super) const fn set_next_port(&mut self, port: u16) {
+        self.next_port = port;
+    }
+
     fn free_port(&mut self, is_taken: impl Fn(&Self, u16) -> bool) -> Option<u16> {
         for _ in EPHEMERAL..=u16::MAX {
             let port = self.next_port;

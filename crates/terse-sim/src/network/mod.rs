@@ -95,7 +95,7 @@ impl<N: Node> Network<N> {
         id
     }
 
-    /// Connects two nodes by a link; [`Direction::Up`] is from `first` to `second`.
+    /// Connects two nodes by a link; [`crate::link::Direction::Up`] is from `first` to `second`.
     pub fn connect(&mut self, first: NodeId, second: NodeId, link: Link) -> LinkId {
         let id = self.next_link();
         let ends = [first, second];

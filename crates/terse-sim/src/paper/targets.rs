@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
+
+use super::RowKey;
 
 /// The numbers of the paper.
 #[derive(Clone, Debug, Deserialize)]
@@ -21,7 +23,7 @@ pub struct Targets {
 }
 
 /// What is compared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
     /// TLS over TCP, whose first SYN-ACK is dropped.
@@ -53,7 +55,7 @@ pub struct Row {
 }
 
 /// A mean and its standard deviation.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(from = "[f64; 2]")]
 pub struct Measured {
     /// The mean.
@@ -114,9 +116,47 @@ impl Targets {
         &TARGETS
     }
 
-    /// Returns the row of these peers.
-    pub fn row(&self, peers: Kind, size: u16, nagle: Option<bool>) -> Option<&Row> {
-        self.rows.iter().find(|row| (row.peers, row.size, row.nagle) == (peers, size, nagle))
+    /// Returns a row.
+    pub fn row(&self, key: RowKey) -> Option<&Row> {
+        self.rows.iter().find(|row| row.key() == key)
+    }
+
+    /// Returns how much a row grows under loss, as a factor.
+    pub fn growth(&self, key: RowKey, quantity: Quantity) -> Option<f64> {
+        let RowKey { peers, size, nagle } = key;
+        let is_of = |effect: &&Effect| (effect.peers, effect.nagle, effect.quantity) == (peers, nagle, quantity);
+        let percent = self.effects.iter().find(is_of)?.percent.get(&size.to_string())?;
+        Some(1.0 + percent / 100.0)
+    }
+}
+
+impl Row {
+    /// Returns what the row is of.
+    pub const fn key(&self) -> RowKey {
+        RowKey { peers: self.peers, size: self.size, nagle: self.nagle }
+    }
+
+    /// Returns what was measured.
+    pub const fn of(&self, quantity: Quantity) -> Measured {
+        match quantity {
+            Quantity::Seconds => self.seconds,
+            Quantity::Bytes => self.bytes,
+        }
+    }
+
+    /// Returns the mean of what was measured.
+    pub const fn mean(&self, quantity: Quantity) -> f64 {
+        self.of(quantity).mean
+    }
+}
+
+impl Quantity {
+    /// Returns its name in sentences.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Seconds => "seconds",
+            Self::Bytes => "bytes",
+        }
     }
 }
 

@@ -1,10 +1,11 @@
 //! The paper's peers and numbers: the bytes of its rows by hand, and what TCP makes of its records.
 
 mod by_hand;
+mod checks;
 mod segments;
 mod syn_ack;
 
-use super::{Bound, Kind, Peers, Quantity, Targets};
+use super::{Bound, Kind, Peers, Quantity, RowKey, Targets};
 use crate::script::{Handshake, Party, Timers, Transport};
 use core::time::Duration;
 
@@ -25,9 +26,9 @@ fn the_files_are_read() {
     }
     let targets = Targets::of_paper();
     assert_eq!((targets.rows.len(), targets.effects.len(), targets.bounds.len()), (8, 6, 8));
-    let row = targets.row(Kind::Tls, 336, Some(false)).expect("table 2, row 4");
+    let row = targets.row(RowKey::tls(336, false)).expect("table 2, row 4");
     assert_eq!((row.seconds.mean, row.bytes.mean, row.bytes.deviation), (4.241, 3671.0, 3.74));
-    assert!(targets.row(Kind::TlsPep, 336, Some(false)).is_none());
+    assert!(targets.row(RowKey { peers: Kind::TlsPep, ..RowKey::tls(336, false) }).is_none());
     let growth = targets.effects.iter().find(|effect| effect.peers == Kind::Dtls && effect.quantity == Quantity::Bytes);
     assert_eq!(growth.expect("section 3.3").percent["1024"], 45.0);
 }

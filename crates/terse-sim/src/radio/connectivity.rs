@@ -15,7 +15,7 @@ pub struct Connectivity {
 }
 
 /// The quality of one link, one way.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 struct Quality {
     delivery: f64,
     /// The strength of the signal in dBm, if it is known.
@@ -50,18 +50,11 @@ impl Connectivity {
 
     /// Sets the share of frames that arrive, and the strength of the signal in dBm.
     pub fn set_with_rssi(&mut self, from: u16, to: u16, channel: Option<u8>, delivery: f64, rssi: Option<f64>) {
-        let new = || Quality { delivery, rssi, channels: BTreeMap::new() };
-        let quality = self.links.entry((from, to)).or_insert_with(new);
+        let quality = self.links.entry((from, to)).or_default();
         match channel {
             Some(channel) => drop(quality.channels.insert(channel, (delivery, rssi))),
             None => (quality.delivery, quality.rssi) = (delivery, rssi),
         }
-    }
-
-    /// Sets the share of frames that arrive on one `channel` alone: if nothing else was set, none arrive on the others.
-    pub(super) fn set_on(&mut self, from: u16, to: u16, channel: u8, delivery: f64, rssi: Option<f64>) {
-        let new = || Quality { delivery: 0.0, rssi: None, channels: BTreeMap::new() };
-        self.links.entry((from, to)).or_insert_with(new).channels.insert(channel, (delivery, rssi));
     }
 
     /// Returns the share of frames from one node that arrive at another on this channel.

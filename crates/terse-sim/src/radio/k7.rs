@@ -144,7 +144,7 @@ impl Trace {
             let delivery = if row.mean_rssi.is_none() { 0.0 } else { row.pdr };
             let channels = row.channel.as_ref().map_or(&self.header.channels[..], core::slice::from_ref);
             for channel in channels {
-                radio.set_on(row.src, row.dst, *channel, delivery, row.mean_rssi);
+                radio.set_with_rssi(row.src, row.dst, Some(*channel), delivery, row.mean_rssi);
             }
         }
         radio

@@ -8,7 +8,7 @@ use super::Outcome;
 use crate::Time;
 
 /// A handshake with one peer.
-pub(super) trait Conversation {
+pub(crate) trait Conversation {
     /// Returns when the conversation has to act by itself.
     fn deadline(&self) -> Option<Time>;
 
@@ -18,23 +18,23 @@ pub(super) trait Conversation {
 
 /// Conversations by the socket or the address of the peer.
 #[derive(Debug)]
-pub(super) struct Conversations<K, C> {
+pub(crate) struct Conversations<K, C> {
     all: BTreeMap<K, C>,
     deadlines: BTreeSet<(Time, K)>,
 }
 
 impl<K: Ord + Copy, C: Conversation> Conversations<K, C> {
-    pub(super) const fn new() -> Self {
+    pub(crate) const fn new() -> Self {
         Self { all: BTreeMap::new(), deadlines: BTreeSet::new() }
     }
 
-    pub(super) fn contains(&self, key: K) -> bool {
+    pub(crate) fn contains(&self, key: K) -> bool {
         self.all.contains_key(&key)
     }
 
     /// Adds a conversation, in the place of the one that has been over for longest if there are too many. Returns whether
     /// there was a place.
-    pub(super) fn add(&mut self, key: K, conversation: C) -> bool {
+    pub(crate) fn add(&mut self, key: K, conversation: C) -> bool {
         if self.all.len() >= LIMIT && !self.all.contains_key(&key) {
             let over = self.all.iter().filter(|(_, conversation)| conversation.outcome().is_over());
             let Some(oldest) = over.min_by_key(|(_, other)| other.outcome().connected).map(|(key, _)| *key) else {
@@ -48,14 +48,14 @@ impl<K: Ord + Copy, C: Conversation> Conversations<K, C> {
         true
     }
 
-    pub(super) fn remove(&mut self, key: K) {
+    pub(crate) fn remove(&mut self, key: K) {
         if let Some(deadline) = self.all.remove(&key).and_then(|conversation| conversation.deadline()) {
             self.deadlines.remove(&(deadline, key));
         }
     }
 
     /// Lets a conversation act.
-    pub(super) fn with<R>(&mut self, key: K, act: impl FnOnce(&mut C) -> R) -> Option<R> {
+    pub(crate) fn with<R>(&mut self, key: K, act: impl FnOnce(&mut C) -> R) -> Option<R> {
         let conversation = self.all.get_mut(&key)?;
         let before = conversation.deadline();
         let result = act(conversation);
@@ -70,23 +70,23 @@ impl<K: Ord + Copy, C: Conversation> Conversations<K, C> {
     }
 
     /// Returns the next deadline.
-    pub(super) fn deadline(&self) -> Option<Time> {
+    pub(crate) fn deadline(&self) -> Option<Time> {
         self.deadlines.first().map(|(at, _)| *at)
     }
 
     /// Returns the conversations that have to act by `now`, the longest overdue first.
-    pub(super) fn due(&self, now: Time) -> Vec<K> {
+    pub(crate) fn due(&self, now: Time) -> Vec<K> {
         self.deadlines.iter().take_while(|(at, _)| *at <= now).map(|(_, key)| *key).collect()
     }
 
     /// Returns how far each has come.
-    pub(super) fn outcomes(&self) -> impl Iterator<Item = &Outcome> {
+    pub(crate) fn outcomes(&self) -> impl Iterator<Item = &Outcome> {
         self.all.values().map(Conversation::outcome)
     }
 }
 
 /// The most conversations of a server: more than any network here has nodes.
-pub(super) const LIMIT: usize = 4096;
+pub(crate) const LIMIT: usize = 4096;
 
 #[cfg(test)]
 mod tests {

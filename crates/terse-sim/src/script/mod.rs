@@ -24,7 +24,7 @@
 //! What must always hold: both sides follow the same list, so that neither waits for what the other does not send; a peer
 //! that sends something else has failed.
 
-mod conversations;
+pub(crate) mod conversations;
 mod datagram;
 mod outcome;
 mod peer;

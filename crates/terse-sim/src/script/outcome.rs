@@ -21,7 +21,7 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    pub(super) const fn new(peer: SocketAddr) -> Self {
+    pub(crate) const fn new(peer: SocketAddr) -> Self {
         Self { peer, began: None, connected: None, failure: None, repeated_flights: 0 }
     }
 
@@ -30,7 +30,7 @@ impl Outcome {
         self.connected.is_some() || self.failure.is_some()
     }
 
-    pub(super) fn fail(&mut self, cause: impl Into<String>) {
+    pub(crate) fn fail(&mut self, cause: impl Into<String>) {
         if !self.is_over() {
             self.failure = Some(cause.into());
         }

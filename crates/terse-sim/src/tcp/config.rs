@@ -247,4 +247,12 @@ impl Config {
         let size = mtu.saturating_sub(headers);
         Self { maximum_segment_size: if size == 0 { 1 } else { size }, ..self }
     }
+
+    /// Returns this configuration with an MSS that is at most what a link of this `mtu` leaves room for.
+    pub(crate) fn limited_to_mtu(self, mtu: usize, ip_header: usize) -> Self {
+        let most = self.maximum_segment_size;
+        let mtu = u16::try_from(mtu).unwrap_or(u16::MAX);
+        let fitting = self.for_mtu(mtu, u16::try_from(ip_header).unwrap_or(u16::MAX));
+        Self { maximum_segment_size: fitting.maximum_segment_size.min(most), ..fitting }
+    }
 }

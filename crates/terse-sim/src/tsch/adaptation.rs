@@ -109,6 +109,7 @@ impl Mesh {
             false => datagram.route.get(usize::from(frame.hop) + 1).copied(),
         };
         let (pieces, number) = (datagram.pieces(), datagram.number);
+        let may_go_on = datagram.hop_limit_after(frame.hop) > 1;
         let received = self.received_at(asn, len);
         if node == 0 && goes_up {
             // The root hands every frame to the gateway.
@@ -125,6 +126,10 @@ impl Mesh {
                 self.deliver(received, node, place);
             }
         } else if let Some(next_hop) = next_hop {
+            if !may_go_on {
+                self.motes[usize::from(node)].pool.free(1);
+                return self.datagrams.gone(place, 1, Some(Cause::HopLimitExceeded));
+            }
             let onward = Frame { hop: frame.hop + 1, next_hop, tries: 0, sequence: None, ready: asn + 1, ..frame };
             if is_fragmented {
                 self.forward(received, node, onward, (number, pieces));
@@ -224,7 +229,9 @@ impl Mesh {
         if self.chance.happens(self.config.loss.packets, Purpose::Packet, end.into(), datagram.number) {
             return self.datagrams.gone(place, 1, Some(Cause::Lost));
         }
-        match datagram.decode() {
+        let node = if datagram.goes_up() { datagram.origin } else { datagram.destination };
+        let routers = self.motes.get(usize::from(node)).map_or(0, |mote| mote.depth.saturating_sub(1));
+        match datagram.decode(routers) {
             Some(packet) => {
                 if end == 0 {
                     self.capture_packet(now, Direction::Up, &packet);
@@ -279,13 +286,13 @@ impl Mesh {
         if datagram.goes_up() {
             // Each hop is one rank nearer to the root.
             let sender_rank = self.motes.get(usize::from(datagram.origin))?.depth + 1 - frame.hop;
-            return Some(datagram.payload(frame.piece, &Routing::Up { sender_rank }));
+            return Some(datagram.payload(frame.piece, frame.hop, &Routing::Up { sender_rank }));
         }
         let routers = &datagram.route[..datagram.route.len() - 1];
         let remaining = routers.get(usize::from(frame.hop)..).unwrap_or_default();
         let identifier = |router: &u16| identifier_of(self.config.motes[usize::from(*router)].address);
         let routers: Vec<_> = remaining.iter().map(identifier).collect();
-        Some(datagram.payload(frame.piece, &Routing::Down { routers: &routers }))
+        Some(datagram.payload(frame.piece, frame.hop, &Routing::Down { routers: &routers }))
     }
 }
 

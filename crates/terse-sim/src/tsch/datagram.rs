@@ -26,6 +26,7 @@ pub(super) struct Datagram {
     pub(super) route: Vec<u16>,
     pub(super) kind: Kind,
     len: usize,
+    hop_limit: u8,
     /// The compressed packet, with the routing headers of the first hop.
     bytes: Vec<u8>,
     routing_len: usize,
@@ -100,7 +101,7 @@ impl Datagram {
             return Err(Cause::TooLong);
         }
         let Way { origin, destination, route, .. } = way;
-        let (len, live) = (packet.len(), 0);
+        let (len, live, hop_limit) = (packet.len(), 0, packet.hop_limit());
         let (has_arrived, cause) = (false, None);
         Ok(Self {
             number,
@@ -109,6 +110,7 @@ impl Datagram {
             route,
             kind,
             len,
+            hop_limit,
             bytes,
             routing_len,
             saved,
@@ -143,6 +145,7 @@ impl Datagram {
         let mut layers = self.layers.part(start, end);
         if piece == 0 {
             layers.network -= self.routing_len - self.routing_len_after(hop);
+            layers.network = layers.network + in_line(self.hop_limit_after(hop)) - in_line(self.hop_limit);
         }
         if self.is_fragmented() {
             layers.network += if piece == 0 { FRAG1_LEN } else { FRAGN_LEN };
@@ -151,8 +154,13 @@ impl Datagram {
         layers
     }
 
-    /// Returns what a frame carries after its MAC header. `eui64s` has the routers that are still to come.
-    pub(super) fn payload(&self, piece: u8, routing: &Routing<'_>) -> Vec<u8> {
+    /// Returns the hop limit after so many routers: each decrements it (RFC 8200, 3).
+    pub(super) fn hop_limit_after(&self, routers: u8) -> u8 {
+        self.hop_limit.saturating_sub(routers)
+    }
+
+    /// Returns what a frame carries after its MAC header, after so many routers.
+    pub(super) fn payload(&self, piece: u8, hop: u8, routing: &Routing<'_>) -> Vec<u8> {
         let Range { start, end } = self.cuts[usize::from(piece)].clone();
         let mut bytes = Vec::new();
         if self.is_fragmented() {
@@ -162,18 +170,23 @@ impl Datagram {
         }
         if piece == 0 {
             routing.encode(&mut bytes);
-            bytes.extend(&self.bytes[self.routing_len..end]);
+            // Only 1, 64 and 255 are compressed, so that the headers may be a byte longer than they were.
+            let end = end - self.routing_len + in_line(self.hop_limit_after(hop)) - in_line(self.hop_limit);
+            let compressed = self.decode(hop).map(|packet| compress(&packet, &self.context).bytes);
+            bytes.extend(compressed.as_ref().and_then(|bytes| bytes.get(..end)).unwrap_or_default());
         } else {
             bytes.extend(&self.bytes[start..end]);
         }
         bytes
     }
 
-    /// Returns the packet, as its destination decodes it.
-    pub(super) fn decode(&self) -> Option<Packet> {
+    /// Returns the packet, as it is decoded after so many routers.
+    pub(super) fn decode(&self, routers: u8) -> Option<Packet> {
         let compressed = skip(&self.bytes)?;
         let size = self.is_fragmented().then_some(self.len);
-        Packet::parse(decompress(compressed, size, &self.context)?).ok()
+        let mut packet = Packet::parse(decompress(compressed, size, &self.context)?).ok()?;
+        packet.set_hop_limit(self.hop_limit_after(routers));
+        Some(packet)
     }
 
     fn routing_len_after(&self, hop: u8) -> usize {
@@ -257,6 +270,14 @@ impl Datagrams {
             balance.queued.add(datagram.len);
         }
         balance
+    }
+}
+
+/// Returns how many bytes a hop limit takes in LOWPAN_IPHC (RFC 6282, 3.1.1).
+const fn in_line(hop_limit: u8) -> usize {
+    match hop_limit {
+        1 | 64 | 255 => 0,
+        _ => 1,
     }
 }
 

@@ -9,10 +9,10 @@
 //! others. End 0 is the gateway behind the root, which compresses, reassembles and knows all routes, as OpenVisualizer does
 //! (non-storing mode of RPL, without RPL).
 //!
-//! Slots in which nobody has anything to send are passed over: the [`wheel`] knows each node's next opportunity.
+//! Slots in which nobody has anything to send are passed over: a wheel knows each node's next opportunity.
 //! [`MeshConfig::steps_every_slot`] steps through all of them, with the same results.
 //!
-//! What must always hold: every chance is a hash of the node and the slot ([`crate::chance`]); a slot is worked off before
+//! What must always hold: every chance is a hash of the node and the slot; a slot is worked off before
 //! anything else that happens at its beginning; a packet is counted once, whatever becomes of its fragments.
 
 mod adaptation;

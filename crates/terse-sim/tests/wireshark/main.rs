@@ -3,6 +3,7 @@
 
 mod engine;
 mod mesh;
+mod scripts;
 mod tshark;
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};

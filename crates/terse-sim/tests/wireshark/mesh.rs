@@ -67,7 +67,7 @@ fn frames_of_a_mesh_are_read_down_to_their_fragments() {
     for line in &slots {
         let (asn, channel) = line.split_once('|').expect("two fields");
         let asn: u64 = asn.parse().expect("a number");
-        let offset = if (asn % 9 - 1) % 4 == 0 { 1 } else { 2 };
+        let offset = if (asn % 9 - 1).is_multiple_of(4) { 1 } else { 2 };
         assert_eq!(channel.parse::<u8>(), Ok(hopping[((asn + offset) % 16) as usize]), "slot {asn}");
     }
     // Each frame that arrived has its acknowledgement, with a time correction.

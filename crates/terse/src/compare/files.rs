@@ -9,7 +9,7 @@ use terse_sim::compare::{Captured, Row};
 use crate::failure::Failure;
 
 /// Refuses a file in a directory that does not exist, before the measurements rather than after them.
-pub(super) fn check(path: &Path) -> Result<(), Failure> {
+pub(crate) fn check(path: &Path) -> Result<(), Failure> {
     match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() && !parent.is_dir() => {
             let (path, parent) = (path.display(), parent.display());
@@ -20,12 +20,12 @@ pub(super) fn check(path: &Path) -> Result<(), Failure> {
 }
 
 /// Writes a file, and replaces an existing one.
-pub(super) fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
+pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     fs::write(path, bytes).map_err(|error| cannot_write(path, error))
 }
 
 /// Whether a name means standard output.
-pub(super) fn is_standard_output(path: &Path) -> bool {
+pub(crate) fn is_standard_output(path: &Path) -> bool {
     path.as_os_str() == "-"
 }
 
@@ -145,12 +145,12 @@ fn line(row: &Row) -> Line<'_> {
 }
 
 /// Writes the packets of all rows into one file; each row is an interface, with its secrets.
-pub(super) fn write_captures(path: &Path, captures: &[Captured]) -> Result<(), Failure> {
+pub(crate) fn write_captures(path: &Path, captures: &[Captured]) -> Result<(), Failure> {
     write(path, &Captured::join(captures).to_pcapng())
 }
 
 /// Writes the secrets of all rows.
-pub(super) fn write_keys(path: &Path, captures: &[Captured]) -> Result<(), Failure> {
+pub(crate) fn write_keys(path: &Path, captures: &[Captured]) -> Result<(), Failure> {
     let lines: String = captures.iter().map(|captured| captured.key_log.as_str()).collect();
     write(path, lines.as_bytes())
 }

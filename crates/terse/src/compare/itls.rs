@@ -2,11 +2,7 @@
 //!
 //! What must always hold: a value does not depend on how many threads measured, nor on the order of the points.
 
-use std::io::IsTerminal;
-use std::num::NonZeroUsize;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
 
 use terse_sim::compare::itls::{Contestants, Figure, Paper, Point, SecurityLevel, Series, Value};
 use terse_sim::compare::{Failed, Sides};
@@ -15,6 +11,7 @@ use terse_sim::computing::Device;
 use super::{CompareArgs, files};
 use crate::failure::Failure;
 use crate::output;
+use crate::parallel::in_parallel;
 
 mod contestants;
 mod figure;
@@ -169,7 +166,7 @@ impl Evaluation {
                 distinct.push(point);
             }
         }
-        let values = in_parallel(&distinct, |point| contestants.measure(point, runs, seed));
+        let values = in_parallel(&distinct, 0, |point| contestants.measure(point, runs, seed));
         let mut evaluation = Self { rows, points: Vec::new(), failures: Vec::new() };
         for point in points {
             let place = distinct.iter().position(|distinct| *distinct == point.measured_as());
@@ -209,34 +206,6 @@ fn table_rows(contestants: &Contestants, seed: u64) -> Result<Vec<TableRow>, Fai
         Ok(TableRow { level, series, bytes, paper: Paper::get().bytes(level, series) })
     };
     cells.map(row).collect()
-}
-
-/// Does `work` for each of `jobs` on all processors, and returns the results in the order of the jobs.
-fn in_parallel<T: Sync, R: Send>(jobs: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
-    let next = AtomicUsize::new(0);
-    let threads = thread::available_parallelism().map_or(1, NonZeroUsize::get).min(jobs.len().max(1));
-    let progress = std::io::stderr().is_terminal();
-    let work = || {
-        let mut done = Vec::new();
-        loop {
-            let number = next.fetch_add(1, Ordering::Relaxed);
-            let Some(job) = jobs.get(number) else { return done };
-            if progress {
-                eprint!("\r\x1b[2K{} of {}", number + 1, jobs.len());
-            }
-            done.push((number, work(job)));
-        }
-    };
-    let mut results: Vec<(usize, R)> = thread::scope(|scope| {
-        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
-        let joined = workers.into_iter().map(|worker| worker.join());
-        joined.flat_map(|done| done.unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
-    });
-    if progress {
-        eprint!("\r\x1b[2K");
-    }
-    results.sort_by_key(|(number, _)| *number);
-    results.into_iter().map(|(_, result)| result).collect()
 }
 
 #[cfg(test)]

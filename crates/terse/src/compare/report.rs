@@ -12,7 +12,8 @@ use super::table::groups;
 
 mod figure;
 
-use figure::{LAYERS, PAPER, thousands};
+use figure::LAYERS;
+pub(crate) use figure::{Drawn, PAPER, thousands};
 
 /// Returns the report as HTML. With `devices` computing took time.
 pub(super) fn render(
@@ -236,7 +237,7 @@ fn section(sheet: &[&Row], has_paper: bool) -> Markup {
     }
 }
 
-pub(super) fn drawn(figure: Result<String, Box<dyn core::error::Error>>) -> Markup {
+pub(crate) fn drawn(figure: Drawn) -> Markup {
     match figure {
         Ok(svg) => html! { (PreEscaped(svg)) },
         Err(error) => html! { p { "This figure cannot be drawn: " (error) } },
@@ -412,7 +413,7 @@ fn of_device(device: &Device) -> Markup {
 }
 
 /// Returns the command that made the report.
-pub(super) fn command_line() -> String {
+pub(crate) fn command_line() -> String {
     let words = std::env::args_os().skip(1).map(|word| {
         let word = word.to_string_lossy().into_owned();
         if word.contains(char::is_whitespace) { format!("'{word}'") } else { word }
@@ -420,7 +421,7 @@ pub(super) fn command_line() -> String {
     core::iter::once("terse".to_owned()).chain(words).collect::<Vec<_>>().join(" ")
 }
 
-pub(super) const STYLE: &str = "
+pub(crate) const STYLE: &str = "
 :root { color-scheme: light; }
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 1080px; margin: 2rem auto; padding: 0 1rem; color: #1b1b1b; background: #fff; }
 h1 { font-size: 1.9rem; margin-bottom: .3rem; } h2 { margin-top: 2.4rem; border-bottom: 1px solid #ddd; padding-bottom: .2rem; }

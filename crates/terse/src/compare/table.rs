@@ -143,7 +143,7 @@ fn dash() -> String {
 }
 
 /// Pads columns to the width of their longest value: the first to the left, the others to the right.
-pub(super) fn lay_out(lines: &[Vec<String>]) -> String {
+pub(crate) fn lay_out(lines: &[Vec<String>]) -> String {
     let columns = lines.iter().map(Vec::len).max().unwrap_or(0);
     let width = |column| {
         lines.iter().filter_map(|line| line.get(column)).map(|cell: &String| cell.chars().count()).max().unwrap_or(0)

@@ -201,10 +201,7 @@ impl Stack {
     /// Returns the configuration with an MSS that fits the MTU of the link towards `destination`.
     fn fitted(&self, config: Config, source: IpAddr, destination: IpAddr) -> Config {
         let mtu = self.interfaces.mtu(self.interfaces.leaving(source, destination));
-        let mtu = u16::try_from(mtu).unwrap_or(u16::MAX);
-        let ip_header = ip_header_len(source) as u16;
-        let most = config.clone().for_mtu(mtu, ip_header).maximum_segment_size;
-        Config { maximum_segment_size: config.maximum_segment_size.min(most), ..config }
+        config.limited_to_mtu(mtu, ip_header_len(source))
     }
 
     fn add_connection(

@@ -5,7 +5,7 @@
 //! with the next header of TCP), UDP 4, TCP 20; server to mote: IP 20, UDP 8, TCP 20. The SYN and the SYN-ACK have 8 bytes of
 //! options.
 
-use crate::paper::{Kind, Peers, Targets};
+use crate::paper::{Peers, RowKey, Targets};
 use crate::script::{Handshake, Party};
 use Party::{Client, Server};
 
@@ -39,7 +39,7 @@ fn the_rows_of_dtls() {
     assert_eq!(of_datagrams(&peers.dtls_mfl_512), 2840);
     let targets = Targets::of_paper();
     for (size, bytes) in [(1024, 2681.0), (512, 2840.0)] {
-        let of_paper = targets.row(Kind::Dtls, size, None).expect("a row of table 2").bytes.mean;
+        let of_paper = targets.row(RowKey::dtls(size)).expect("a row of table 2").bytes.mean;
         assert!(targets.bounds["dtls-bytes"].holds(bytes / of_paper), "{size}");
     }
 }

@@ -3,7 +3,7 @@
 use core::time::Duration;
 
 use super::{STREAM, World, constrained, handshake, slow};
-use crate::link::Link;
+use crate::link::{Direction, Link};
 use crate::script::Party;
 use crate::tcp::{Config, Nagle};
 use crate::{Time, tcp};
@@ -114,4 +114,20 @@ fn a_connection_that_fails_is_a_failure() {
     world.network.run_for(Duration::from_secs(3600));
     assert_eq!(world.peer(Party::Server).failure(), Some("TCP: the peer stopped answering"));
     assert_eq!(world.peer(Party::Client).connected(), None);
+}
+
+/// What the ledger counts as application is what the script says, to the byte.
+#[test]
+fn the_ledger_has_the_bytes_of_the_script() {
+    for text in [STREAM, super::DATAGRAMS] {
+        let handshake = handshake(text);
+        let mut world = World::new(&handshake, constrained(Nagle::Off), Link::ieee802154(), 1);
+        world.run();
+        world.connected(text);
+        let ledger = world.network.ledger(world.link);
+        for (party, direction) in [(Party::Client, Direction::Up), (Party::Server, Direction::Down)] {
+            let sent = ledger.total_towards(direction).layers.application;
+            assert_eq!(sent, handshake.parts(party).iter().sum::<usize>(), "{party:?}: {text}");
+        }
+    }
 }

@@ -1,6 +1,11 @@
 //! Bytes on the air by hand, forwarding over several hops, retries, losses, full pools: each with its balance.
 
+use smoltcp::wire::SixlowpanFragPacket;
+
 use super::*;
+use crate::capture::View;
+use crate::sixlowpan::routing::skip;
+use crate::sixlowpan::{Context, decompress};
 
 /// Sends packets, one a minute, and returns the data frames of each.
 fn bytes_of(config: &MeshConfig, packets: &[Packet]) -> Vec<usize> {
@@ -11,7 +16,10 @@ fn bytes_of(config: &MeshConfig, packets: &[Packet]) -> Vec<usize> {
         network.node_mut(sender).to_send.push_back((Time::from_millis(1), packet.clone()));
         network.run_for(Duration::from_secs(60));
         let receiver = if goes_up { nodes[0] } else { *nodes.last().unwrap() };
-        assert_eq!(network.node(receiver).got.iter().map(|(_, got)| got).collect::<Vec<_>>(), [packet]);
+        let [(_, got)] = &network.node(receiver).got[..] else { panic!("one packet arrives") };
+        let mut expected = packet.clone();
+        expected.set_hop_limit(64 - (config.motes.len() as u8 - 2));
+        assert_eq!(*got, expected, "every router decrements the hop limit");
         assert!(network.conservation().holds(), "{}", network.conservation());
         data(&network, mesh).iter().map(|record| record.layers.sum()).sum()
     };
@@ -29,16 +37,17 @@ fn a_hop_costs_what_the_hand_computes() {
     assert_eq!(bytes_of(&config, &down), [111, 1098, 158]);
 }
 
-/// Each hop costs the same up; down, the source route has 8 bytes for each router that is still to come, and 2 for all of them.
+/// A hop costs a byte more behind a router, which has decremented the hop limit; down, the source route has 8 bytes for each router
+/// that is still to come, and 2 for all of them.
 #[test]
 fn a_source_route_grows_by_eight_bytes_a_hop() {
     for hops in 1..=4_usize {
         let config = chain(hops as u16);
         let up = bytes_of(&config, &[datagram(&config, hops as u16, true, 30)]);
-        assert_eq!(up, [hops * (23 + 22 + 4 + 30)]);
+        assert_eq!(up, [hops * (23 + 22 + 4 + 30) + hops - 1]);
         let down = bytes_of(&config, &[datagram(&config, hops as u16, false, 30)]);
         let route: usize = (1..hops).map(|routers| 2 + 8 * routers).sum();
-        assert_eq!(down, [hops * (23 + 1 + 3 + 16 + 8 + 30) + route], "{hops} hops");
+        assert_eq!(down, [hops * (23 + 1 + 3 + 16 + 8 + 30) + hops - 1 + route], "{hops} hops");
     }
 }
 
@@ -200,4 +209,94 @@ fn what_the_mesh_does_not_carry_has_a_cause() {
     assert!(balance.holds(), "{balance}");
     assert_eq!(balance.packets.dropped_for(Cause::Misdirected), 2, "neither has a node here");
     assert_eq!(balance.packets.dropped_for(Cause::TooLong), 1);
+}
+
+#[test]
+fn a_packet_ends_where_its_hop_limit_does() {
+    let config = chain(3);
+    for (hop_limit, arrives) in [(2, false), (3, true)] {
+        let mut packet = datagram(&config, 3, true, 300);
+        packet.set_hop_limit(hop_limit);
+        let (mut network, mesh, nodes) = world(config.clone(), 3);
+        network.node_mut(nodes[3]).to_send.push_back((Time::from_millis(1), packet));
+        network.run_for(Duration::from_secs(90));
+        assert_eq!(network.node(nodes[0]).got.len(), usize::from(arrives), "{hop_limit}");
+        let balance = network.conservation_of(mesh);
+        assert!(balance.holds(), "{balance}");
+        assert_eq!(balance.packets.dropped_for(Cause::HopLimitExceeded), u64::from(!arrives));
+    }
+}
+
+/// Reads the frames of one hop as a receiver would that knows nothing but their bytes.
+fn read(frames: &[Vec<u8>]) -> Packet {
+    let context = Context { from: None, to: None, prefix: Some(PREFIX), compresses_udp: true };
+    let mut whole = Vec::new();
+    for frame in frames {
+        let tap_len = usize::from(u16::from_le_bytes([frame[2], frame[3]]));
+        let payload = &frame[tap_len + 21..frame.len() - 2];
+        let Ok(fragment) = SixlowpanFragPacket::new_checked(payload).map_err(|_| ()) else {
+            return Packet::parse(decompress(skip(payload).unwrap(), None, &context).unwrap()).unwrap();
+        };
+        let size = usize::from(fragment.datagram_size());
+        whole.resize(size, 0);
+        let (offset, content) = match fragment.is_first_fragment() {
+            true => (0, decompress(skip(fragment.payload()).unwrap(), Some(size), &context).unwrap()),
+            false => (8 * usize::from(fragment.datagram_offset()), fragment.payload().to_vec()),
+        };
+        whole[offset..offset + content.len()].copy_from_slice(&content);
+    }
+    Packet::parse(whole).unwrap()
+}
+
+#[test]
+fn the_bytes_of_each_hop_are_the_packet() {
+    for hops in 1..=3 {
+        for (goes_up, len) in [(true, 40), (true, 600), (false, 40), (false, 600)] {
+            let config = chain(hops);
+            let packet = datagram(&config, hops, goes_up, len);
+            let (mut network, mesh, nodes) = world(config, 3);
+            network.capture(mesh, View::Frames);
+            let sender = if goes_up { nodes[usize::from(hops)] } else { nodes[0] };
+            network.node_mut(sender).to_send.push_back((Time::from_millis(1), packet.clone()));
+            network.run_for(Duration::from_secs(30));
+            let capture = network.captured();
+            let frames = capture.entries().iter().zip(network.ledger(mesh).records());
+            for hop in 0..hops {
+                let sender = if goes_up { hops - hop } else { hop };
+                let of_hop =
+                    |(_, record): &(_, &Record)| record.sender == sender && record.kind != Kind::LinkAcknowledgement;
+                let frames = frames.clone().filter(of_hop);
+                for (entry, record) in frames.clone() {
+                    let tap_len = usize::from(entry.bytes[2]);
+                    assert_eq!(entry.bytes.len() - tap_len, record.layers.sum(), "the ledger has the lengths");
+                }
+                let mut expected = packet.clone();
+                expected.set_hop_limit(64 - hop as u8);
+                let bytes: Vec<_> = frames.map(|(entry, _)| entry.bytes.clone()).collect();
+                assert_eq!(read(&bytes), expected, "{hops} hops, hop {hop}, up {goes_up}, {len} B");
+            }
+        }
+    }
+}
+
+/// Three captures at a time: all frames, those of one node, and the packets at the gateway.
+#[test]
+fn a_capture_may_be_of_one_node() {
+    let config = chain(2);
+    let packets = [datagram(&config, 2, true, 40), datagram(&config, 2, false, 40)];
+    let count = |view, node: Option<u16>| {
+        let (mut network, mesh, nodes) = world(config.clone(), 3);
+        match node {
+            None => network.capture(mesh, view),
+            Some(node) => network.capture_node(mesh, node),
+        }
+        network.node_mut(nodes[2]).to_send.push_back((Time::from_millis(1), packets[0].clone()));
+        network.node_mut(nodes[0]).to_send.push_back((Time::from_millis(2_000), packets[1].clone()));
+        network.run_for(Duration::from_secs(30));
+        network.captured().entries().len()
+    };
+    assert_eq!(count(View::Frames, None), 8, "two packets over two hops, each frame acknowledged");
+    assert_eq!(count(View::Frames, Some(1)), 8, "the router sends or receives all of them");
+    assert_eq!(count(View::Frames, Some(2)), 4, "one frame each way, and its acknowledgement");
+    assert_eq!(count(View::Packets, None), 2);
 }

@@ -6,9 +6,10 @@
 use std::sync::Arc;
 
 use terse_aws_lc::{PROVIDER as AWS_LC, group, hash, suites, verify};
-use terse_net::pki_types::{PrivateKeyDer, SubjectPublicKeyInfoDer};
-use terse_tls::SignatureScheme;
-use terse_tls::crypto::{CryptoError, CryptoProvider, KeyError, Rng, Signing, SigningKey};
+use terse_net::pki_types::PrivateKeyDer;
+use terse_tls::crypto::{CryptoProvider, KeyError, SigningKey};
+
+use crate::compare::one_length::OneLength;
 
 /// The provider.
 pub(super) static PROVIDER: CryptoProvider = CryptoProvider::new("aws-lc", verify::ALL, hash::SHA256, load_key)
@@ -18,30 +19,3 @@ pub(super) static PROVIDER: CryptoProvider = CryptoProvider::new("aws-lc", verif
 fn load_key(key: &PrivateKeyDer<'_>) -> Result<Arc<dyn SigningKey>, KeyError> {
     Ok(Arc::new(OneLength(AWS_LC.load_key(key)?)))
 }
-
-/// A key that signs again until an ECDSA signature has its most frequent length, as every second one has.
-struct OneLength(Arc<dyn SigningKey>);
-
-impl SigningKey for OneLength {
-    fn schemes(&self) -> &[SignatureScheme] {
-        self.0.schemes()
-    }
-
-    fn public_key(&self) -> SubjectPublicKeyInfoDer<'_> {
-        self.0.public_key()
-    }
-
-    fn sign(&self, scheme: SignatureScheme, message: &[u8], rng: &mut dyn Rng) -> Result<Signing, CryptoError> {
-        loop {
-            let signing = self.0.sign(scheme, message, rng)?;
-            match &signing {
-                Signing::Done(signature)
-                    if scheme == SignatureScheme::ECDSA_SECP256R1_SHA256 && signature.len() != TYPICAL => {}
-                _ => return Ok(signing),
-            }
-        }
-    }
-}
-
-/// The most frequent length of the DER of an ECDSA signature over P-256, in bytes (RFC 3279, 2.2.3).
-const TYPICAL: usize = 71;

@@ -45,7 +45,7 @@ fn the_same_seed_gives_the_same_numbers() {
         point(Figure::Exchanges, 127, 16.0, Series::ResumedEarly),
     ];
     let in_order: Vec<_> = points.iter().map(|point| contestants().measure(point, 10, 7).unwrap()).collect();
-    let on_threads = in_parallel(&points, |point| others.measure(point, 10, 7).unwrap());
+    let on_threads = in_parallel(&points, 0, |point| others.measure(point, 10, 7).unwrap());
     assert_eq!(in_order, on_threads);
     let of_another_seed = contestants().measure(&points[1], 10, 8).unwrap();
     assert_ne!(in_order[1], of_another_seed);

@@ -17,7 +17,7 @@ pub(super) const LAYERS: [Layer; 5] = [
 ];
 
 /// The colour of a paper's values.
-pub(super) const PAPER: RGBColor = RGBColor(192, 0, 0);
+pub(crate) const PAPER: RGBColor = RGBColor(192, 0, 0);
 
 const BAR: f64 = 0.72;
 const SIZE: (u32, u32) = (1000, 420);
@@ -27,7 +27,7 @@ const MOST_ACROSS: usize = 10;
 const NAMES: u32 = 88;
 
 type Chart<'a, 'b> = ChartContext<'a, SVGBackend<'b>, Cartesian2d<RangedCoordf64, RangedCoordf64>>;
-type Drawn = Result<String, Box<dyn core::error::Error>>;
+pub(crate) type Drawn = Result<String, Box<dyn core::error::Error>>;
 
 /// Draws the bytes on all layers: a bar for each row, with a gap between MTUs. A paper's value is drawn beside.
 pub(super) fn layers(rows: &[&Row]) -> Drawn {
@@ -190,7 +190,7 @@ fn upwards(size: u32) -> TextStyle<'static> {
 }
 
 /// Formats 12345 as `12,345`.
-pub(super) fn thousands(number: usize) -> String {
+pub(crate) fn thousands(number: usize) -> String {
     let digits = number.to_string();
     let mut text = String::new();
     for (place, digit) in digits.chars().enumerate() {

@@ -1,0 +1,151 @@
+//! The options of a scenario, by section. `docs/scenarios.md` says where each default comes from.
+//!
+//! What must always hold: a [`Scenario`] that was read from a file was checked, so that it can be run.
+
+mod ends;
+mod peers;
+mod radio;
+mod schedule;
+mod tcp;
+mod topology;
+
+use core::time::Duration;
+
+pub use ends::{DtlsOptions, GatewayOptions, InternetOptions, PaperValues, SerialOptions};
+pub(super) use peers::NO_DEVICE;
+pub use peers::{Aead, EdhocOptions, EngineOptions, Group, MbedTlsOptions, PeerKind, Protocol};
+pub use radio::{LinkQuality, LossOptions, MacOptions, PoolOptions, RadioOptions, SixlowpanOptions};
+pub use schedule::{CellKind, ExplicitCell, ExplicitKind, Length, Placement, ScheduleOptions, SlotLength};
+pub use tcp::{TcpOptions, TcpProfile, TcpSide};
+pub use topology::{Shape, Topology};
+
+use super::visit::{Visitor, field, milliseconds, small};
+
+/// Everything that a run follows from, besides the peers' certificates.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Scenario {
+    /// How often, and from which seed.
+    pub repetitions: Repetitions,
+    /// The motes and their parents.
+    pub topology: Topology,
+    /// The TSCH schedule.
+    pub schedule: ScheduleOptions,
+    /// How well motes hear each other.
+    pub radio: RadioOptions,
+    /// What is lost after the MAC's acknowledgement.
+    pub loss: LossOptions,
+    /// The TSCH MAC.
+    pub mac: MacOptions,
+    /// The packet buffers of each mote.
+    pub pool: PoolOptions,
+    /// 6LoWPAN.
+    pub sixlowpan: SixlowpanOptions,
+    /// The serial line between the root and the gateway.
+    pub serial: SerialOptions,
+    /// The network between the gateway and the server.
+    pub internet: InternetOptions,
+    /// The gateway.
+    pub gateway: GatewayOptions,
+    /// TCP on both sides.
+    pub tcp: TcpOptions,
+    /// DTLS on both sides.
+    pub dtls: DtlsOptions,
+    /// What connects.
+    pub peers: PeerKind,
+    /// The messages of Mbed TLS, for [`PeerKind::MbedTls`].
+    pub mbedtls: MbedTlsOptions,
+    /// The engine, for [`PeerKind::Engine`].
+    pub engine: EngineOptions,
+    /// EDHOC, for [`PeerKind::Edhoc`].
+    pub edhoc: EdhocOptions,
+    /// What a paper measured, if it did.
+    pub paper: PaperValues,
+}
+
+/// How often a scenario is run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Repetitions {
+    /// The number of runs, each with a seed of its own.
+    pub count: u32,
+    /// What the seeds of all runs follow from.
+    pub seed: u64,
+    /// The virtual time after which a run that is not connected has failed.
+    pub limit: Duration,
+}
+
+impl Default for Repetitions {
+    fn default() -> Self {
+        Self { count: 20, seed: 1, limit: Duration::from_secs(600) }
+    }
+}
+
+impl Repetitions {
+    fn visit(&mut self, visitor: &mut dyn Visitor) {
+        small(visitor, field("repetitions", "number of runs", "runs"), &mut self.count, 1..=100_000);
+        visitor.integer(field("seed", "seed", ""), &mut self.seed, 0..=i64::MAX.unsigned_abs());
+        milliseconds(visitor, field("limit_ms", "limit of a run", "milliseconds"), &mut self.limit, 1.0..=86_400_000.0);
+    }
+}
+
+/// A contradiction between keys: the path of the key that it is reported at, and what would be right.
+pub(super) type Contradiction = (&'static str, String);
+
+impl Scenario {
+    /// Visits every key.
+    pub(super) fn visit(&mut self, visitor: &mut dyn Visitor) {
+        self.repetitions.visit(visitor);
+        PeerKind::visit(&mut self.peers, visitor);
+        visitor.table("topology", &mut |visitor| self.topology.visit(visitor));
+        visitor.table("schedule", &mut |visitor| self.schedule.visit(visitor));
+        visitor.table("radio", &mut |visitor| self.radio.visit(visitor));
+        visitor.table("loss", &mut |visitor| self.loss.visit(visitor));
+        visitor.table("mac", &mut |visitor| self.mac.visit(visitor));
+        visitor.table("pool", &mut |visitor| self.pool.visit(visitor));
+        visitor.table("sixlowpan", &mut |visitor| self.sixlowpan.visit(visitor));
+        visitor.table("serial", &mut |visitor| self.serial.visit(visitor));
+        visitor.table("internet", &mut |visitor| self.internet.visit(visitor));
+        visitor.table("gateway", &mut |visitor| self.gateway.visit(visitor));
+        visitor.table("tcp", &mut |visitor| self.tcp.visit(visitor));
+        visitor.table("dtls", &mut |visitor| self.dtls.visit(visitor));
+        visitor.table("mbedtls", &mut |visitor| self.mbedtls.visit(visitor));
+        visitor.table("engine", &mut |visitor| self.engine.visit(visitor));
+        visitor.table("edhoc", &mut |visitor| self.edhoc.visit(visitor));
+        visitor.table("paper", &mut |visitor| self.paper.visit(visitor));
+    }
+
+    /// Returns what contradicts itself, though each key alone is right.
+    pub(super) fn contradictions(&self) -> Vec<Contradiction> {
+        let mut found = Vec::new();
+        self.topology.check(&mut found);
+        if found.is_empty() {
+            self.schedule.check(&self.topology, &mut found);
+            self.radio.check(&self.topology, &mut found);
+        }
+        self.mac.check(&mut found);
+        self.pool.check(&mut found);
+        self.sixlowpan.check(&mut found);
+        self.tcp.check(&mut found);
+        self.dtls.check(&mut found);
+        if self.peers == PeerKind::Engine {
+            self.engine.check(&mut found);
+        }
+        if self.gateway.proxy && !self.uses_tcp() {
+            found.push(("gateway.proxy", "a proxy is for TCP: false, or peers that use TLS".into()));
+        }
+        found
+    }
+
+    /// Whether the peers are ones that do not exist, so that a matrix leaves them out: identities are for TLS 1.3 only.
+    pub(super) const fn exists(&self) -> bool {
+        !matches!(self.peers, PeerKind::Engine) || self.engine.mode.exists_in(self.engine.version)
+    }
+
+    /// Whether the peers connect over TCP; otherwise they use UDP.
+    pub const fn uses_tcp(&self) -> bool {
+        match self.peers {
+            PeerKind::MbedTls => matches!(self.mbedtls.protocol, Protocol::Tls12),
+            PeerKind::Engine => matches!(self.engine.version.transport(), terse_tls::summary::Transport::Stream),
+            PeerKind::Edhoc => false,
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! The motes: a chain, or a tree given by the parents.
+
+use super::Contradiction;
+use crate::scenario::visit::{Visitor, field};
+
+/// The motes. The root is mote 0; the others are counted from 1 on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Topology {
+    /// Who is whose parent.
+    pub shape: Shape,
+    /// The mote that connects.
+    pub client: u64,
+}
+
+/// Who is whose parent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Shape {
+    /// A chain of so many motes: each one's parent is the one before it.
+    Chain(u64),
+    /// The parents of the motes 1, 2, 3 and so on.
+    Tree(Vec<u64>),
+}
+
+impl Default for Topology {
+    fn default() -> Self {
+        Self { shape: Shape::Chain(1), client: 1 }
+    }
+}
+
+impl Topology {
+    /// Returns the parents of the motes 1, 2, 3 and so on.
+    pub fn parents(&self) -> Vec<u64> {
+        match &self.shape {
+            Shape::Chain(hops) => (0..*hops).collect(),
+            Shape::Tree(parents) => parents.clone(),
+        }
+    }
+
+    /// Returns the number of motes without the root.
+    pub const fn motes(&self) -> u64 {
+        match &self.shape {
+            Shape::Chain(hops) => *hops,
+            Shape::Tree(parents) => parents.len() as u64,
+        }
+    }
+
+    /// Returns the number of hops from a mote to the root.
+    pub fn depth(&self, mote: u64) -> u64 {
+        let parents = self.parents();
+        let mut hops = 0;
+        let mut mote = mote;
+        while let Some(parent) = mote.checked_sub(1).and_then(|place| parents.get(place as usize)) {
+            (mote, hops) = (*parent, hops + 1);
+            if hops > parents.len() as u64 {
+                break; // a circle, which `check` reports
+            }
+        }
+        hops
+    }
+
+    pub(super) fn visit(&mut self, visitor: &mut dyn Visitor) {
+        let current = usize::from(matches!(self.shape, Shape::Tree(_)));
+        let mut is_set = false;
+        for alternative in visitor.alternatives(&["hops", "parents"], current) {
+            match alternative {
+                0 => {
+                    let mut hops = self.motes();
+                    is_set |= visitor.integer(field("hops", "number of hops", "hops"), &mut hops, 1..=MOST_HOPS);
+                    self.shape = Shape::Chain(hops);
+                }
+                _ => {
+                    let mut parents = self.parents();
+                    let key = field("parents", "list of parents", "");
+                    is_set |= visitor.integers(key, &mut parents, 0..=MOST_MOTES, MOST_MOTES as usize);
+                    self.shape = Shape::Tree(parents);
+                }
+            }
+        }
+        if is_set {
+            self.client = self.motes();
+        }
+        visitor.integer(field("client", "mote", ""), &mut self.client, 1..=MOST_MOTES);
+    }
+
+    pub(super) fn check(&self, found: &mut Vec<Contradiction>) {
+        let parents = self.parents();
+        for (place, parent) in parents.iter().enumerate() {
+            if *parent as usize > place {
+                let mote = place + 1;
+                found.push(("topology.parents", format!("mote {mote} has mote {parent} as its parent: 0 to {place}")));
+            }
+        }
+        if self.client > self.motes() {
+            found.push(("topology.client", format!("there is no mote {}: 1 to {}", self.client, self.motes())));
+        }
+        if found.is_empty() && self.depth(self.client) > MOST_HOPS {
+            found.push(("topology.parents", format!("the client is more than {MOST_HOPS} hops away")));
+        }
+    }
+}
+
+/// The most hops of a chain.
+const MOST_HOPS: u64 = 16;
+
+/// The most motes.
+const MOST_MOTES: u64 = 1_000;

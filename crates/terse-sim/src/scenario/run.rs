@@ -1,0 +1,307 @@
+//! Rows are prepared and run: the network is built, the peers connect over it, and what they cost is counted.
+//!
+//! What must always hold: a run is a function of its scenario, the parties and the seed; it counts the frames of all packets
+//! that were sent until both sides were connected, and goes on until every one of them is accounted for.
+
+use core::cell::RefCell;
+use core::fmt;
+use core::time::Duration;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+
+use terse_tls::Datagrams;
+use terse_tls::summary::Transport;
+
+use super::network::{Built, Ends};
+use super::options::{DtlsOptions, NO_DEVICE, PeerKind, Protocol, Scenario};
+use super::outcome::Outcome;
+use super::peer::Peer;
+use crate::compare::{self, Captured, Comparison, Failed, IpVersion, Keys, Parties, Setting, Sides, Start};
+use crate::computing::{Device, Devices};
+use crate::edhoc::{self, Identity};
+use crate::engine::{Processor, Watcher};
+use crate::link::Link;
+use crate::paper::Peers;
+use crate::probe::{Party, Probe, Unwatched};
+use crate::script::{self, Timers};
+use crate::tsch::ConfigError;
+use crate::{Exchange, Random, Time, tcp};
+
+/// Makes the two sides of the engine: certificates and keys are not the simulator's.
+pub trait MakesParties {
+    /// Returns both sides for these options, made with [counting providers](crate::computing::counting). The text of an
+    /// error says what to change.
+    fn parties(&self, options: &super::EngineOptions) -> Result<Parties, String>;
+
+    /// Returns when connections begin, in UNIX seconds: certificates must be valid then.
+    fn begins(&self) -> u64;
+}
+
+/// Why a row cannot be run at all.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CannotRun {
+    /// The parties cannot be made.
+    Parties(String),
+    /// The engine cannot do what the row asks for.
+    Engine(Failed),
+    /// The mesh cannot be built.
+    Mesh(ConfigError),
+    /// The simulator lost count of frames or packets.
+    Conservation(String),
+}
+
+impl fmt::Display for CannotRun {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Parties(cause) => f.write_str(cause),
+            Self::Engine(cause) => cause.fmt(f),
+            Self::Mesh(cause) => cause.fmt(f),
+            Self::Conservation(balance) => write!(f, "the simulator lost count: {balance}"),
+        }
+    }
+}
+
+impl core::error::Error for CannotRun {}
+
+/// A row that is ready to be run.
+#[derive(Clone, Debug)]
+pub struct Prepared {
+    scenario: Scenario,
+    engine: Option<Engine>,
+}
+
+/// What the engine's runs have in common.
+#[derive(Clone, Debug)]
+struct Engine {
+    comparison: Comparison,
+    setting: Setting,
+    datagrams: Sides<Datagrams>,
+    devices: Sides<Option<Arc<Device>>>,
+}
+
+impl Prepared {
+    /// Prepares a scenario.
+    pub fn new(scenario: &Scenario, maker: &dyn MakesParties) -> Result<Self, CannotRun> {
+        let engine = match scenario.peers {
+            PeerKind::Engine => Some(Engine::new(scenario, maker)?),
+            _ => None,
+        };
+        Ok(Self { scenario: scenario.clone(), engine })
+    }
+
+    /// Returns how often the scenario is to be run.
+    pub const fn repetitions(&self) -> u32 {
+        self.scenario.repetitions.count
+    }
+
+    /// Runs the scenario for the time numbered `number`.
+    pub fn run(&self, number: u32) -> Result<Outcome, CannotRun> {
+        Ok(self.run_with(number, None)?.0)
+    }
+
+    /// Runs the scenario, and keeps its frames, and the secrets that decrypt them. The label is a part of the client's
+    /// address, so that connections of several captures that become one file are told apart; it changes nothing else.
+    pub fn capture(&self, number: u32, label: u16) -> Result<(Outcome, Captured), CannotRun> {
+        self.run_with(number, Some(label))
+    }
+
+    fn run_with(&self, number: u32, label: Option<u16>) -> Result<(Outcome, Captured), CannotRun> {
+        let captures = label.is_some();
+        let seed = compare::seed(self.scenario.repetitions.seed, number as usize);
+        let mut unwatched = Unwatched;
+        let probe: &mut dyn Probe = &mut unwatched;
+        let watcher: Watcher<'_> = RefCell::new(probe);
+        let keys = Arc::new(Keys::default());
+        let peers = match &self.engine {
+            Some(engine) => engine.peers(&self.scenario, seed, &watcher, label.map(|label| (label, keys.clone())))?,
+            None if self.scenario.peers == PeerKind::Edhoc => self.edhoc(seed)?,
+            None => self.scripts(),
+        };
+        let starts_at = self.start(seed);
+        let built = Built::new(&self.scenario, seed, starts_at, label.unwrap_or(0), peers);
+        let mut built = built.map_err(CannotRun::Mesh)?;
+        if captures {
+            built.capture();
+        }
+        let end = starts_at + self.scenario.repetitions.limit;
+        built.run(end, self.scenario.settling());
+        if !built.conservation().holds() {
+            return Err(CannotRun::Conservation(built.conservation().to_string()));
+        }
+        let outcome = Outcome { seed, ..built.outcome(starts_at) };
+        if let Some(engine) = &self.engine
+            && outcome.is_connected()
+        {
+            engine.verify(&mut built)?;
+        }
+        let captured = match captures {
+            true => Captured { capture: built.captured(), key_log: keys.lines() },
+            false => Captured::default(),
+        };
+        Ok((outcome, captured))
+    }
+
+    /// Returns the time at which the client is switched on: any of the slotframe, after the network has been up for a second.
+    fn start(&self, seed: u64) -> Time {
+        let (slots, _) = self.scenario.schedule.lay_out(&self.scenario.topology);
+        let slotframe = self.scenario.schedule.slot.duration() * u32::from(slots);
+        let nanoseconds = u64::try_from(slotframe.as_nanos()).unwrap_or(u64::MAX).max(1);
+        let mut random = Random::new(seed, START);
+        let draw = u64::from(random.next_u32()) << 32 | u64::from(random.next_u32());
+        Time::ZERO + UP + Duration::from_nanos(draw % nanoseconds)
+    }
+
+    /// Returns the scripted peers.
+    fn scripts<'w, 'a>(&self) -> Ends<Peer<'w, 'a>> {
+        let Scenario { mbedtls, tcp, dtls, internet, .. } = &self.scenario;
+        let peers = Peers::of_paper();
+        let handshake = match (mbedtls.protocol, mbedtls.max_fragment_length) {
+            (Protocol::Tls12, _) => &peers.tls,
+            (Protocol::Dtls12, 512) => &peers.dtls_mfl_512,
+            (Protocol::Dtls12, _) => &peers.dtls_mfl_1024,
+        };
+        let handshake = handshake.clone().with_computing(Party::Client, mbedtls.computing);
+        let timers = |initial| Timers { initial, maximum: dtls.longest_timeout };
+        let (client, server) = (timers(dtls.client_timeout), timers(dtls.server_timeout));
+        let remote = SocketAddr::new(IpAddr::V6(internet.server), PORT);
+        Ends {
+            client: Peer::Script(Box::new(script::Peer::client(&handshake, remote, &tcp.client.config, client))),
+            server: Peer::Script(Box::new(script::Peer::server(&handshake, PORT, &tcp.server.config, server))),
+        }
+    }
+}
+
+impl Prepared {
+    /// Returns both sides of EDHOC, with new keys.
+    fn edhoc<'w, 'a>(&self, seed: u64) -> Result<Ends<Peer<'w, 'a>>, CannotRun> {
+        let Scenario { edhoc: options, internet, .. } = &self.scenario;
+        let random = |stream| Random::new(seed, EDHOC + stream);
+        let identity = |subject, kid: u8| {
+            let identity = Identity::generate(subject, &[kid], random(kid.into()));
+            identity.map_err(|_| CannotRun::Parties("a credential of EDHOC is too long".into()))
+        };
+        let (client, server) = (identity("42-50-31-FF-EF-37-32-39", 0x2b)?, identity("broker.plant.example", 0x32)?);
+        let remote = SocketAddr::new(IpAddr::V6(internet.server), PORT);
+        let transfer = options.credentials;
+        let [of_client, of_server] = [&options.client_device, &options.server_device].map(|name| device(name));
+        let responder = edhoc::Server::new(server.clone(), [&client], transfer, PORT, random(0), of_server);
+        let initiator = edhoc::Client::new(client, &server, transfer, remote, random(1), of_client);
+        Ok(Ends {
+            client: Peer::Edhoc(edhoc::Peer::Client(Box::new(initiator))),
+            server: Peer::Edhoc(edhoc::Peer::Server(Box::new(responder))),
+        })
+    }
+}
+
+/// Returns the device of a name that was checked.
+fn device(name: &str) -> Option<Arc<Device>> {
+    if name == NO_DEVICE { None } else { Devices::built_in().find(name).cloned() }
+}
+
+impl Engine {
+    fn new(scenario: &Scenario, maker: &dyn MakesParties) -> Result<Self, CannotRun> {
+        let options = &scenario.engine;
+        let parties = maker.parties(options).map_err(CannotRun::Parties)?;
+        let devices = Sides { client: device(&options.client_device), server: device(&options.server_device) };
+        if (devices.client.is_some() || devices.server.is_some()) && !parties.are_counted() {
+            return Err(CannotRun::Engine(Failed::NotCounted));
+        }
+        let DtlsOptions { client_timeout, server_timeout, longest_timeout, datagram } = scenario.dtls;
+        let timers = |first: Duration| {
+            let [first, longest] = [first, longest_timeout].map(|time| time.as_millis() as u64);
+            // What was measured of the round trip says nothing of the time that the peer computes.
+            let datagrams = parties.datagrams.max_datagram(datagram.into()).initial_timeout(first);
+            datagrams.min_timeout(first).max_timeout(longest)
+        };
+        let datagrams = Sides { client: timers(client_timeout), server: timers(server_timeout) };
+        let setting = Setting {
+            version: options.version,
+            mode: options.mode,
+            // Only an earlier connection uses this link and these segments.
+            link: Link { mtu: 1_280, ..Link::lossless() },
+            ip: IpVersion::V6,
+            tcp: tcp::Config::linux(),
+            limits_segments: false,
+            client: 17,
+            exchange: Exchange::default(),
+            devices: None,
+        };
+        let comparison = Comparison {
+            parties,
+            certificates: options.certificates.clone(),
+            begins: maker.begins(),
+            runs: 1,
+            seed: scenario.repetitions.seed,
+            captures: false,
+        };
+        Ok(Self { comparison, setting, datagrams, devices })
+    }
+
+    /// Returns both sides, after the earlier connection that the mode needs.
+    fn peers<'w, 'a>(
+        &self,
+        scenario: &Scenario,
+        seed: u64,
+        watcher: &'w Watcher<'a>,
+        captured: Option<(u16, Arc<Keys>)>,
+    ) -> Result<Ends<Peer<'w, 'a>>, CannotRun> {
+        let mut comparison = self.comparison.clone();
+        let (label, keys) = captured.unzip();
+        if let Some(keys) = &keys {
+            comparison.parties.client.key_log(keys.clone());
+        }
+        comparison.parties.address.port = PORT;
+        let pair = comparison.parties.pair_over(&self.setting, self.datagrams);
+        let pair = pair.map_err(|misuse| CannotRun::Engine(Failed::Configuration(misuse)))?;
+        let earlier = comparison.earlier(&self.setting, &pair, seed).map_err(CannotRun::Engine)?;
+        if let Some(keys) = &keys {
+            keys.clear();
+        }
+        let is_stream = self.setting.version.transport() == Transport::Stream;
+        let tcp = |side: &super::TcpSide| is_stream.then(|| side.config.clone());
+        let start = Start {
+            server: IpAddr::V6(scenario.internet.server),
+            exchanges: Sides { client: Exchange::OF_SILENT_CLIENT, server: Exchange::OF_SILENT_SERVER },
+            tcp: Sides { client: tcp(&scenario.tcp.client), server: tcp(&scenario.tcp.server) },
+            // Secrets are found by the client's random, which two captures must not have in common. It changes no size.
+            seed: seed ^ u64::from(label.unwrap_or(0)) << 32,
+            clock: comparison.clock().after(earlier),
+        };
+        let processor = |party| Processor::new(party, watcher, self.devices.of(party).clone());
+        let processors = Sides { client: processor(Party::Client), server: processor(Party::Server) };
+        let Sides { client, server } = pair.programs(start, processors);
+        Ok(Ends { client: Peer::Engine(Box::new(client)), server: Peer::Engine(Box::new(server)) })
+    }
+
+    /// Checks that a connection was of the mode that was asked for.
+    fn verify(&self, built: &mut Built<'_, '_>) -> Result<(), CannotRun> {
+        let Some(summary) = built.summary() else { return Ok(()) };
+        let (was, wanted) = (summary.mode, self.setting.mode.summary());
+        if was == wanted {
+            return Ok(());
+        }
+        let because = summary.fallback.map(terse_tls::FallbackReason::text);
+        Err(CannotRun::Engine(Failed::OtherMode { was: was.name(), because }))
+    }
+}
+
+impl Scenario {
+    /// Returns how long the network must be silent after the handshake until its last frame has come: an acknowledgement of
+    /// TCP waits for half a second at most (RFC 1122, 4.2.3.2), and one packet takes a few slotframes.
+    fn settling(&self) -> Duration {
+        let (slots, _) = self.schedule.lay_out(&self.topology);
+        Duration::from_secs(1) + self.schedule.slot.duration() * u32::from(slots) * 20
+    }
+}
+
+/// How long the network is up before the client is switched on.
+const UP: Duration = Duration::from_secs(1);
+
+/// The first random stream of EDHOC.
+const EDHOC: u64 = 1 << 35;
+
+/// The random stream of the client's start.
+const START: u64 = 1 << 33;
+
+/// The server's port: one of the sixteen that RFC 6282, 4.3.3, compresses to four bits. The paper's UDP headers have 4 bytes.
+pub(super) const PORT: u16 = 0xf0b1;

@@ -1,0 +1,425 @@
+//! Tests of scenario files: mistakes word by word, rows and matrices, the round trip, and the documentation.
+
+use proptest::prelude::*;
+
+use super::print::Printer;
+use super::*;
+use crate::compare::{Mode, Version};
+
+fn parse(source: &str) -> ScenarioFile {
+    ScenarioFile::parse("scenario.toml", source).unwrap_or_else(|mistakes| panic!("{mistakes}\nin {source}"))
+}
+
+fn mistakes(source: &str) -> String {
+    match ScenarioFile::parse("scenario.toml", source) {
+        Ok(_) => "none".into(),
+        Err(mistakes) => mistakes.to_string(),
+    }
+}
+
+#[test]
+fn mistakes_name_the_line_the_key_and_what_would_be_right() {
+    let expected = [
+        (
+            "\n[schedule]\nslotframe = 0\n",
+            "3: schedule.slotframe: 0 is no length of a slotframe: a number of slots from 1 to 65535",
+        ),
+        (
+            "[schedule]\nslotframe = \"five\"\n",
+            "2: schedule.slotframe: \"five\" is no length of a slotframe: a number of slots from 1 to 65535",
+        ),
+        ("[schedule]\nslotfame = 5\n", "2: schedule.slotfame: there is no such key; did you mean slotframe?"),
+        ("schedul.slotframe = 5\n", "1: schedul: there is no such key; did you mean schedule?"),
+        ("[loss]\nhumidity = 0.5\n", "2: loss.humidity: there is no such key; there are fragments, packets"),
+        ("schedule.slot_ms = 12\n", "1: schedule.slot_ms: 12 is no length of a slot: 10 or 15 or 20"),
+        ("loss.fragments = 1.5\n", "1: loss.fragments: 1.5 is no probability: a number from 0 to 1"),
+        ("loss.fragments = nan\n", "1: loss.fragments: nan is no probability: a number from 0 to 1"),
+        ("loss = 0.05\n", "1: loss: 0.05 is no table: [loss]"),
+        ("repetitions = -3\n", "1: repetitions: -3 is no number of runs: a number of runs from 1 to 100000"),
+        (
+            "peers = \"mbedtsl\"\n",
+            "1: peers: \"mbedtsl\" is no kind of peers: one of \"mbedtls\", \"engine\", \"edhoc\"; did you mean \"mbedtls\"?",
+        ),
+        ("tcp.drop_first_syn_ack = 1\n", "1: tcp.drop_first_syn_ack: 1 is no flag: true or false"),
+        (
+            "schedule.cells = [\"up\", \"sideways\"]\n",
+            "1: schedule.cells: \"sideways\" is none of a list of cells: one of \"shared\", \"up\", \"down\"",
+        ),
+        ("schedule.cells = []\n", "1: schedule.cells: [] is no list of cells: a list of 1 to 64"),
+        ("schedule.cells = [\"up\"]\n", "1: schedule.cells: the server has no cell to send in: add \"down\""),
+        (
+            "schedule.hopping = [11, 27]\n",
+            "1: schedule.hopping: 27 is none of a list of channels: a number of channels from 11 to 26",
+        ),
+        (
+            "[schedule]\nslotframe = 4\n",
+            "2: schedule.slotframe: 4 slots are too few for the cells of all links: 5 or more",
+        ),
+        (
+            "[schedule]\nslotframe = 10\nduty_cycle = 0.5\n",
+            "3: schedule.duty_cycle: this contradicts schedule.slotframe: give one of the two",
+        ),
+        ("topology.parents = [0, 2]\n", "1: topology.parents: mote 2 has mote 2 as its parent: 0 to 1"),
+        ("[topology]\nhops = 2\nclient = 3\n", "3: topology.client: there is no mote 3: 1 to 2"),
+        ("[[radio.link]]\nfrom = 1\nto = 5\n", "1: radio.link: from 1 to 5 is no link: two of the motes 0 to 1"),
+        ("radio.link = 3\n", "1: radio.link: 3 is no list of tables: [[radio.link]]"),
+        (
+            "[mac]\nmin_backoff_exponent = 6\n",
+            "2: mac.min_backoff_exponent: 6 is more than max_backoff_exponent: 0 to 5",
+        ),
+        ("pool.frames = 10\n", "1: pool.limit: 16 is more than the pool has: 1 to 10"),
+        (
+            "sixlowpan.fragment_bytes = 95\n",
+            "1: sixlowpan.fragment_bytes: 95 is no length of a fragment: a multiple of 8, up to 96",
+        ),
+        (
+            "sixlowpan.prefix = \"bbbb::1/64\"\n",
+            "1: sixlowpan.prefix: \"bbbb::1/64\" is no prefix: 64 bits, such as \"bbbb::/64\"",
+        ),
+        (
+            "internet.server = \"10.0.0.1\"\n",
+            "1: internet.server: \"10.0.0.1\" is no address: an IPv6 address, such as \"bbbb::1\"",
+        ),
+        (
+            "mbedtls.protocol = \"DTLS 1.2\"\ngateway.proxy = true\n",
+            "2: gateway.proxy: a proxy is for TCP: false, or peers that use TLS",
+        ),
+        (
+            "peers = \"engine\"\n[engine]\nversion = \"TLS 1.2\"\nmode = \"identity\"\n",
+            "4: engine.mode: TLS 1.2 has no mode identity: TLS 1.3 or DTLS 1.3",
+        ),
+        (
+            "engine.certificates = \"rsa2048x3\"\n",
+            "1: engine.certificates: \"rsa2048x3\" is no chain of certificates: p256 or ed25519, then x and how many from leaf to root (2 to 9), such as \"p256x2\"",
+        ),
+        (
+            "engine.client_device = \"cortex-m7\"\n",
+            "1: engine.client_device: \"cortex-m7\" is no device: one of cortex-m3, cortex-m4, server, server-rustcrypto, none",
+        ),
+        (
+            "tcp.client.rto_initial_ms = 70_000\n",
+            "1: tcp.client.rto_initial_ms: 70000 is more than rto_maximum_ms: 1 to 60000",
+        ),
+        ("seed = 2026-01-01\n", "1: seed: 2026-01-01 is no seed: a whole number from 0 to 9223372036854775807"),
+        ("[[row]]\nname = 5\n", "2: row.name: 5 is no name: a text"),
+        ("[[row]]\n[[row]]\n", "2: row.name: there are two rows \"scenario\": give each its own"),
+        (
+            "[[row]]\nname = \"a\"\nloss.fragmants = 0.1\n",
+            "3: loss.fragmants: there is no such key; did you mean fragments?",
+        ),
+        (
+            "[matrix]\nloss.fragments = 0.05\n",
+            "2: matrix.loss.fragments: 0.05 is no list of values: [ ... ] with one at least",
+        ),
+        ("row = 5\n", "1: row: 5 is no list of tables: [[row]]"),
+    ];
+    for (source, right) in expected {
+        assert_eq!(mistakes(source), format!("scenario.toml:{right}"), "in {source}");
+    }
+}
+
+#[test]
+fn what_is_no_toml_has_a_line() {
+    let text = mistakes("repetitions = 3\nseed = = 1\n");
+    assert!(text.starts_with("scenario.toml:2: this is not TOML: "), "{text}");
+}
+
+#[test]
+fn all_mistakes_are_reported_each_once_in_the_order_of_lines() {
+    let text =
+        mistakes("seed = -1\n[loss]\npackets = 2\n[[row]]\nname = \"a\"\n[[row]]\nname = \"b\"\npool.frames = 0\n");
+    let lines: Vec<&str> = text.lines().map(|line| line.split(": ").next().unwrap_or_default()).collect();
+    assert_eq!(lines, ["scenario.toml:1", "scenario.toml:3", "scenario.toml:8"], "{text}");
+}
+
+#[test]
+fn rows_override_the_base() {
+    let file = parse(
+        "tcp.client.mss_bytes = 336\ntopology.hops = 2\n[[row]]\nname = \"a\"\ntcp.client.nagle = \"off\"\n\
+         [[row]]\nname = \"b\"\ntopology.parents = [0, 0]\n",
+    );
+    let [a, b] = &file.rows[..] else { panic!("{file:?}") };
+    assert_eq!((a.name.as_str(), b.name.as_str()), ("a", "b"));
+    assert_eq!(a.scenario.tcp.client.config.maximum_segment_size, 336);
+    assert_eq!(a.scenario.tcp.client.config.nagle, crate::tcp::Nagle::Off);
+    assert_eq!(b.scenario.tcp.client.config.nagle, crate::tcp::Nagle::On);
+    assert_eq!((a.scenario.topology.client, b.scenario.topology.client), (2, 2), "the last mote");
+    assert_eq!(b.scenario.topology.shape, Shape::Tree(vec![0, 0]));
+}
+
+#[test]
+fn a_profile_brings_its_constants_whatever_the_order_of_keys() {
+    let file = parse("tcp.client.mss_bytes = 500\ntcp.client.profile = \"linux\"\n");
+    let side = &file.rows[0].scenario.tcp.client;
+    let linux = crate::tcp::Config::linux();
+    assert_eq!((side.config.maximum_segment_size, side.config.rto_minimum), (500, linux.rto_minimum));
+}
+
+#[test]
+fn a_matrix_has_a_row_for_each_combination_that_exists() {
+    let file = parse(
+        "peers = \"engine\"\n[matrix]\nengine.version = [\"TLS 1.2\", \"TLS 1.3\"]\nengine.mode = [\"full\", \"identity\"]\n\
+         topology.hops = [1, 3]\n[[row]]\nname = \"engine\"\n[[row]]\nname = \"EDHOC\"\npeers = \"edhoc\"\n",
+    );
+    let names: Vec<&str> = file.rows.iter().map(|row| row.name.as_str()).collect();
+    let engine = ["TLS 1.2, full", "TLS 1.3, full", "TLS 1.3, identity"];
+    let both = |name: &str| [1, 3].map(|hops| format!("engine, {name}, topology.hops {hops}"));
+    let expected: Vec<String> = engine.into_iter().flat_map(both).collect();
+    assert_eq!(names[..6], expected.iter().map(String::as_str).collect::<Vec<_>>());
+    assert_eq!(names.len(), 6 + 8, "EDHOC has no versions: all eight are the same");
+    let row = file.row("engine, TLS 1.3, identity, topology.hops 3").expect("a row");
+    assert_eq!(row.scenario.topology, Topology { shape: Shape::Chain(3), client: 3 });
+    assert_eq!((row.scenario.engine.version, row.scenario.engine.mode), (Version::Tls13, Mode::Identity));
+}
+
+#[test]
+fn a_matrix_of_a_row_is_its_own() {
+    let file = parse(
+        "matrix.loss.fragments = [0, 0.05]\n[[row]]\nname = \"a\"\nmatrix.topology.hops = [1, 2]\n[[row]]\nname = \"b\"\n",
+    );
+    let names: Vec<&str> = file.rows.iter().map(|row| row.name.as_str()).collect();
+    let hops = |hops, loss| format!("a, topology.hops {hops}, loss.fragments {loss}");
+    assert_eq!(names[..4], [hops(1, "0"), hops(1, "0.05"), hops(2, "0"), hops(2, "0.05")]);
+    assert_eq!(names[4..], ["b, loss.fragments 0", "b, loss.fragments 0.05"]);
+}
+
+#[test]
+fn the_defaults_print_and_read_back() {
+    let file = parse("");
+    let printed = file.to_toml();
+    assert_eq!(parse(&printed), file, "{printed}");
+    assert_eq!(parse(&printed).to_toml(), printed);
+    for key in ["duty_cycle = 1", "max_retries = 15", "rto_initial_ms = 1000", "server = \"bbbb::1\""] {
+        assert!(printed.contains(key), "{key} in {printed}");
+    }
+}
+
+/// A part of a file: nothing, or some keys that go with all other parts.
+fn part(keys: &'static [&'static str]) -> impl Strategy<Value = String> {
+    proptest::sample::select([&[""], keys].concat()).prop_map(String::from)
+}
+
+prop_compose! {
+    fn keys()(
+        parts in (
+            part(&["topology.hops = 3", "topology.parents = [0, 1, 1, 0]", "topology.hops = 2\ntopology.client = 1"]),
+            part(&["schedule.slotframe = 101", "schedule.duty_cycle = 0.123", "schedule.placement = \"together\""]),
+            part(&["schedule.cells = [\"up\", \"down\", \"shared\", \"up\"]", "schedule.slot_ms = 10", "schedule.hopping = [11]"]),
+            part(&["peers = \"engine\"\nengine.mode = \"compact\"", "peers = \"edhoc\"\nedhoc.credentials = \"value\""]),
+            part(&["tcp.client.profile = \"linux\"", "tcp.client.acknowledgements = \"immediate\"", "tcp.client.ack_delay_ms = 20.25"]),
+            part(&["tcp.server.profile = \"constrained\"", "tcp.server.acknowledgements = \"delayed\"\ntcp.server.ack_segments = 3"]),
+            part(&["radio.link = [{ from = 0, to = 1, channel = 15, delivery = 0.25 }, { from = 1, to = 0 }]", "radio.delivery = 0.9"]),
+            part(&["internet.rate_bit_per_s = 250000", "paper.latency_ms = 4495\npaper.bytes = 3102", "internet.server = \"2001:db8::7\""]),
+        ),
+        seed in 0..=i64::MAX,
+        loss in 0.0..1.0,
+        delay in 0_u64..60_000_000_000,
+        title in "[ -~]{0,20}",
+    ) -> String {
+        let (a, b, c, d, e, f, g, h) = parts;
+        let milliseconds = delay as f64 / 1e6;
+        let own = format!("seed = {seed}\nloss.packets = {loss}\ninternet.delay_ms = {milliseconds}\n");
+        let _ = &title;
+        [a, b, c, d, e, f, g, h, own].join("\n")
+    }
+}
+
+proptest! {
+    #[test]
+    fn what_is_printed_reads_back(base in keys(), row in keys(), name in "[ -~äß\\t]{1,12}") {
+        let name = print::quoted(&name);
+        let source = format!("{base}\n[[row]]\nname = \"first\"\n[[row]]\nname = {name}\n{row}\n");
+        // Some rows contradict themselves, for example a mote that there is no more: those are no scenarios.
+        if let Ok(file) = ScenarioFile::parse("scenario.toml", &source) {
+            let printed = file.to_toml();
+            let read = ScenarioFile::parse("printed.toml", &printed);
+            prop_assert_eq!(read.as_ref(), Ok(&file), "{}", printed);
+            prop_assert_eq!(read.map(|file| file.to_toml()), Ok(printed));
+        }
+    }
+
+    #[test]
+    fn no_file_makes_the_reader_panic(source in "[a-z_.=\\[\\]\"0-9 \n{},-]{0,200}") {
+        let _ = ScenarioFile::parse("scenario.toml", &source);
+    }
+}
+
+#[test]
+fn a_row_keeps_what_it_overrides_when_it_is_printed() {
+    let source = "topology.hops = 2\nschedule.slotframe = 40\n[[row]]\nname = \"a \\\"quoted\\\" \\\\ name\"\n\
+                  topology.parents = [0, 0]\nschedule.duty_cycle = 0.5\ntcp.server.profile = \"constrained\"\n";
+    let file = parse(source);
+    assert_eq!(parse(&file.to_toml()), file, "{}", file.to_toml());
+    let Length::DutyCycle(share) = file.rows[0].scenario.schedule.length else { panic!("{file:?}") };
+    assert_eq!(share, 0.5);
+}
+
+/// Every key.
+fn all_keys() -> Vec<String> {
+    let mut scenario = Scenario::default();
+    scenario.internet.rate = Some(1.0);
+    Printer::keys(|visitor| scenario.visit(visitor))
+}
+
+#[test]
+fn every_key_is_documented_with_its_default_and_no_other() {
+    let docs = include_str!("../../../../docs/scenarios.md");
+    let mut scenario = Scenario::default();
+    let defaults = Printer::lines(|visitor| scenario.visit(visitor));
+    let rows: Vec<&str> = docs.lines().filter(|line| line.starts_with("| `") && !line.starts_with("| `--")).collect();
+    let cell =
+        |row: &str, number: usize| row.split('|').nth(number).unwrap_or_default().trim().trim_matches('`').to_owned();
+    let documented: Vec<String> = rows.iter().map(|row| cell(row, 1)).collect();
+    for key in all_keys() {
+        let place = documented.iter().position(|documented| *documented == key);
+        let place = place.unwrap_or_else(|| panic!("docs/scenarios.md has no row for {key}"));
+        if let Some(line) = defaults.iter().find(|line| line.path() == key) {
+            assert_eq!(cell(rows[place], 2), line.value, "the default of {key} in docs/scenarios.md");
+        }
+    }
+    for key in &documented {
+        assert!(all_keys().contains(key), "docs/scenarios.md documents {key}, which there is not");
+    }
+}
+
+#[test]
+fn every_key_has_an_example_that_reads() {
+    let docs = include_str!("../../../../docs/scenarios.md");
+    let examples: Vec<&str> = docs.split("```toml\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
+    assert!(examples.len() > 10, "{}", examples.len());
+    let mut read = String::new();
+    for example in examples {
+        parse(example);
+        read += example;
+    }
+    for key in all_keys() {
+        let last = key.rsplit('.').next().unwrap_or_default();
+        assert!(read.contains(&format!("{last} = ")), "docs/scenarios.md has no example of {key}");
+    }
+}
+
+/// Makes no parties: scripts need none.
+struct Nobody;
+
+impl MakesParties for Nobody {
+    fn parties(&self, _: &EngineOptions) -> Result<crate::compare::Parties, String> {
+        Err("there are no certificates here".into())
+    }
+
+    fn begins(&self) -> u64 {
+        0
+    }
+}
+
+fn run(scenario: &Scenario, number: u32) -> Outcome {
+    Prepared::new(scenario, &Nobody).expect("it can be run").run(number).expect("it runs")
+}
+
+#[test]
+fn frames_are_those_counted_by_hand() {
+    // simulator.md and the paper have 2,680 and 2,841 B; by hand 2,681 and 2,840 in 24 and 26 frames, and 27 B for each
+    // acknowledgement of the MAC.
+    for (length, bytes, frames, packets) in [(1_024, 2_681, 24, 6), (512, 2_840, 26, 8)] {
+        let keys = format!("mbedtls.protocol = \"DTLS 1.2\"\nmbedtls.max_fragment_length_bytes = {length}\n");
+        for number in 0..5 {
+            let outcome = run(&parse(&keys).rows[0].scenario, number);
+            let air = Air { bytes, acknowledgement_bytes: 27 * frames, frames, packets };
+            assert_eq!((outcome.air, outcome.retransmissions), (air, 0));
+            assert!(outcome.is_connected() && outcome.drops.is_empty(), "{outcome:?}");
+        }
+    }
+}
+
+#[test]
+fn frames_of_each_hop_count_and_packets_once() {
+    let keys = "mbedtls.protocol = \"DTLS 1.2\"\ntopology.hops = 2\n\
+                dtls = { client_timeout_ms = 60_000, server_timeout_ms = 60_000 }\n";
+    let outcome = run(&parse(keys).rows[0].scenario, 0);
+    assert_eq!((outcome.air.frames, outcome.air.packets), (2 * 24, 6));
+}
+
+#[test]
+fn a_run_follows_from_its_seed() {
+    let lossy = parse("loss.fragments = 0.05\n").rows.remove(0).scenario;
+    let first: Vec<Outcome> = (0..4).map(|number| run(&lossy, number)).collect();
+    assert_eq!(first, (0..4).map(|number| run(&lossy, number)).collect::<Vec<_>>());
+    assert!(first.windows(2).all(|pair| pair[0] != pair[1]), "{first:?}");
+    let mut other = lossy.clone();
+    other.repetitions.seed = 2;
+    assert_ne!(run(&other, 0), first[0]);
+}
+
+#[test]
+fn a_capture_changes_nothing() {
+    for keys in
+        ["", "mbedtls.protocol = \"DTLS 1.2\"\n", "peers = \"edhoc\"\ntopology.hops = 3\nloss.fragments = 0.05\n"]
+    {
+        let prepared = Prepared::new(&parse(keys).rows[0].scenario, &Nobody).expect("it can be run");
+        let plain = prepared.run(3).expect("it runs");
+        let [first, second] = [1, 2].map(|label| prepared.capture(3, label).expect("it runs"));
+        assert_eq!((&first.0, &second.0), (&plain, &plain), "{keys}");
+        let lengths = |captured: &crate::compare::Captured| -> Vec<usize> {
+            captured.capture.entries().iter().map(|entry| entry.bytes.len()).collect()
+        };
+        assert_eq!(lengths(&first.1), lengths(&second.1), "{keys}");
+        assert!(!lengths(&first.1).is_empty() && first.1.capture != second.1.capture, "another address");
+    }
+}
+
+#[test]
+fn options_reach_the_network() {
+    let latency = |keys: &str| {
+        let outcome = run(&parse(keys).rows[0].scenario, 0);
+        outcome.latency.unwrap_or_else(|| panic!("{keys}: {outcome:?}")).as_secs_f64()
+    };
+    let base = latency("");
+    for (keys, least, most) in [
+        // The network goes on while the client computes.
+        ("mbedtls.computing_ms = 0", -2.1, -1.0),
+        ("internet.delay_ms = 100", 0.4, 3.0),
+        ("tcp.drop_first_syn_ack = true", 0.5, 1.5),
+        ("schedule.duty_cycle = 0.25", 1.0, 20.0),
+        ("topology.hops = 2", 0.5, 10.0),
+        ("schedule.slot_ms = 10", -2.0, -0.3),
+        ("serial = { up_ms = 60, down_ms = 60 }", 0.1, 3.0),
+        ("radio.delivery = 0.5", 0.3, 10.0),
+    ] {
+        let more = latency(keys) - base;
+        assert!((least..most).contains(&more), "{keys}: {more} s more");
+    }
+}
+
+#[test]
+fn what_never_arrives_is_no_connection() {
+    let outcome = run(&parse("loss.fragments = 1\nlimit_ms = 100_000\n").rows[0].scenario, 0);
+    assert!(!outcome.is_connected() && outcome.latency.is_none(), "{outcome:?}");
+    assert!(outcome.failure.as_ref().is_some_and(|failure| failure.starts_with("client: ")), "{outcome:?}");
+    let no_radio = run(&parse("radio.delivery = 0\nlimit_ms = 100_000\n").rows[0].scenario, 0);
+    assert!(no_radio.drops.contains_key(&crate::network::Cause::RetriesExhausted), "{no_radio:?}");
+}
+
+/// The files of `scenarios`.
+const FILES: [(&str, &str); 7] = [
+    ("table2.toml", include_str!("../../../../scenarios/paper-001/table2.toml")),
+    ("table3.toml", include_str!("../../../../scenarios/paper-001/table3.toml")),
+    ("figure5.toml", include_str!("../../../../scenarios/paper-001/figure5.toml")),
+    ("figure6.toml", include_str!("../../../../scenarios/paper-001/figure6.toml")),
+    ("figure7.toml", include_str!("../../../../scenarios/paper-001/figure7.toml")),
+    ("figure10.toml", include_str!("../../../../scenarios/paper-001/figure10.toml")),
+    ("engine.toml", include_str!("../../../../scenarios/engine.toml")),
+];
+
+#[test]
+fn the_files_that_come_along_can_be_run() {
+    for (name, source) in FILES {
+        let file = ScenarioFile::parse(name, source).unwrap_or_else(|mistakes| panic!("{mistakes}"));
+        assert_eq!(parse(&file.to_toml()), file, "{name}");
+        let uses_engine = |row: &Row| row.scenario.peers == PeerKind::Engine;
+        for row in file.rows.iter().filter(|row| !uses_engine(row)) {
+            let prepared =
+                Prepared::new(&row.scenario, &Nobody).unwrap_or_else(|error| panic!("{}: {error}", row.name));
+            let outcome = prepared.run(0).unwrap_or_else(|error| panic!("{}: {error}", row.name));
+            assert!(outcome.is_connected(), "{name}, {}: {outcome:?}", row.name);
+        }
+    }
+}

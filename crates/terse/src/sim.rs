@@ -1,0 +1,222 @@
+//! `terse sim` runs scenario files: handshakes over a 6TiSCH network in virtual time (docs/scenarios.md).
+//!
+//! What must always hold: results do not depend on the number of threads, nor on the machine.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use clap::{Args, Subcommand};
+use terse_sim::scenario::ScenarioFile;
+
+use crate::compare::files;
+use crate::failure::Failure;
+use crate::output;
+
+mod export;
+mod figure;
+mod measure;
+mod paper;
+mod parties;
+mod report;
+mod table;
+
+use measure::Measured;
+
+/// What to do with scenarios.
+#[derive(Debug, Subcommand)]
+pub(crate) enum SimCommand {
+    /// Run all rows of a scenario file, and say what they cost
+    Run(RunArgs),
+    /// Print a scenario file with every key, defaults included
+    Show(ShowArgs),
+    /// Report every mistake of a scenario file, with its line and what would be right
+    Check(CheckArgs),
+    /// Repeat the evaluation of the paper on TLS over 6TiSCH, and show it beside the paper's numbers
+    Paper(PaperArgs),
+}
+
+/// Each row is a handshake, run again and again under other seeds. Times are virtual; the bytes are those of the frames
+/// that the simulated motes sent.
+#[derive(Args, Debug)]
+#[command(after_help = "Example:
+  terse sim run scenarios/paper-001/table2.toml --seeds 50 --html table2.html")]
+pub(crate) struct RunArgs {
+    /// The scenario file
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    #[command(flatten)]
+    runs: RunOptions,
+    /// What all seeds follow from, instead of the file's
+    #[arg(long, value_name = "S", value_parser = clap::value_parser!(u64).range(..=i64::MAX as u64))]
+    seed: Option<u64>,
+    /// Only the row of this name (repeatable)
+    #[arg(long, value_name = "NAME")]
+    row: Vec<String>,
+    /// Write a line of comma-separated values for each run (- for standard output, instead of the table)
+    #[arg(long, value_name = "FILE")]
+    csv: Option<PathBuf>,
+    /// Write the frames of the first run of each row, for Wireshark, with the secrets that decrypt them
+    #[arg(long, value_name = "FILE")]
+    pcapng: Option<PathBuf>,
+    /// Write the secrets of those runs (NSS key log format)
+    #[arg(long, value_name = "FILE")]
+    keylog: Option<PathBuf>,
+}
+
+/// How much is run, and where.
+#[derive(Args, Debug)]
+struct RunOptions {
+    /// Runs of each row, instead of the file's repetitions
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    seeds: Option<u32>,
+    /// Threads [default: one for each processor]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1_024))]
+    jobs: Option<u16>,
+    /// Write a report with figures, in one file
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+}
+
+/// What is printed is a scenario file, too, and means the same.
+#[derive(Args, Debug)]
+#[command(after_help = "Example:
+  terse sim show scenarios/engine.toml")]
+pub(crate) struct ShowArgs {
+    /// The scenario file
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = "Example:
+  terse sim check scenarios/engine.toml")]
+pub(crate) struct CheckArgs {
+    /// The scenario file
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+}
+
+/// Tables 2 and 3 and figures 5, 6, 7 and 10 are run from the scenarios that come along. What must hold of each was written
+/// down before it was run.
+#[derive(Args, Debug)]
+#[command(after_help = "Example:
+  terse sim paper --seeds 200 --html paper.html")]
+pub(crate) struct PaperArgs {
+    #[command(flatten)]
+    runs: RunOptions,
+}
+
+/// Runs the command.
+pub(crate) fn run(command: SimCommand, json: bool) -> Result<(), Failure> {
+    match command {
+        SimCommand::Run(args) => args.run(json),
+        SimCommand::Show(args) => output::line(read(&args.file)?.to_toml().trim_end()),
+        SimCommand::Check(args) => check(&args.file, json),
+        SimCommand::Paper(args) => paper::run(&args, json),
+    }
+}
+
+fn check(path: &Path, json: bool) -> Result<(), Failure> {
+    #[derive(serde::Serialize)]
+    struct Checked {
+        rows: usize,
+        runs: u64,
+    }
+    let file = read(path)?;
+    let runs = file.rows.iter().map(|row| u64::from(row.scenario.repetitions.count)).sum();
+    let rows = file.rows.len();
+    match json {
+        true => output::json(&Checked { rows, runs }),
+        false => output::line(format!("{}: nothing is wrong; {rows} rows, {runs} runs", path.display())),
+    }
+}
+
+/// Reads a scenario file.
+fn read(path: &Path) -> Result<ScenarioFile, Failure> {
+    let name = path.display().to_string();
+    let length = fs::metadata(path).map(|metadata| metadata.len());
+    if length.is_ok_and(|length| length > LONGEST_FILE) {
+        return Err(Failure::Failed(format!("{name} is too long to be a scenario: at most {LONGEST_FILE} bytes")));
+    }
+    let source = fs::read_to_string(path)
+        .map_err(|error| Failure::Failed(format!("cannot read {name}: {error}; scenarios has some to begin with")))?;
+    ScenarioFile::parse(&name, &source).map_err(|mistakes| Failure::Failed(mistakes.to_string()))
+}
+
+impl RunArgs {
+    fn run(&self, json: bool) -> Result<(), Failure> {
+        let prints_csv = self.csv.as_deref().is_some_and(files::is_standard_output);
+        if prints_csv && json {
+            return Err(Failure::Usage("--json and --csv - both want standard output; give --csv a file".into()));
+        }
+        for path in [&self.csv, &self.runs.html, &self.pcapng, &self.keylog].into_iter().flatten() {
+            files::check(path)?;
+        }
+        let mut file = read(&self.file)?;
+        self.choose(&mut file)?;
+        let captures = self.pcapng.is_some() || self.keylog.is_some();
+        let measured = measure::all(&file, self.runs.jobs, captures)?;
+        // The table comes first: it is printed even if a file cannot be written.
+        match (json, prints_csv) {
+            (true, _) => measured.iter().try_for_each(|measured| output::json(&export::Object::new(measured)))?,
+            (false, false) => output::line(table::rows(&file.title, &measured).trim_end())?,
+            (false, true) => {}
+        }
+        if let Some(path) = &self.csv {
+            export::write_csv(path, &measured)?;
+        }
+        let captured: Vec<_> = measured.iter().filter_map(|measured| measured.captured.clone()).collect();
+        if let Some(path) = &self.pcapng {
+            files::write_captures(path, &captured)?;
+        }
+        if let Some(path) = &self.keylog {
+            files::write_keys(path, &captured)?;
+        }
+        if let Some(path) = &self.runs.html {
+            files::write(path, report::of_rows(&file, &measured).as_bytes())?;
+        }
+        complete(&measured)
+    }
+
+    /// Leaves only what is wanted, under the seeds that are wanted.
+    fn choose(&self, file: &mut ScenarioFile) -> Result<(), Failure> {
+        if let Some(name) = self.row.iter().find(|name| file.row(name).is_none()) {
+            let names: Vec<&str> = file.rows.iter().map(|row| row.name.as_str()).take(NAMES_IN_MESSAGES).collect();
+            let more = if file.rows.len() > NAMES_IN_MESSAGES { ", ..." } else { "" };
+            return Err(Failure::Usage(format!("--row: there is no row {name}; there are {}{more}", names.join("; "))));
+        }
+        file.rows.retain(|row| self.row.is_empty() || self.row.contains(&row.name));
+        self.runs.apply(file);
+        for row in &mut file.rows {
+            row.scenario.repetitions.seed = self.seed.unwrap_or(row.scenario.repetitions.seed);
+        }
+        Ok(())
+    }
+}
+
+impl RunOptions {
+    /// Sets how often each row is run.
+    fn apply(&self, file: &mut ScenarioFile) {
+        for row in &mut file.rows {
+            row.scenario.repetitions.count = self.seeds.unwrap_or(row.scenario.repetitions.count);
+        }
+    }
+}
+
+/// Fails if a row could not be run at all, or never was connected.
+fn complete(measured: &[Measured]) -> Result<(), Failure> {
+    let missing = measured.iter().filter(|measured| measured.latency().count == 0).count();
+    match missing {
+        0 => Ok(()),
+        _ => Err(Failure::Failed(format!(
+            "{missing} of {} rows were never connected; see above: try less loss, a longer limit_ms, or longer timeouts",
+            measured.len()
+        ))),
+    }
+}
+
+/// How many names a message lists.
+const NAMES_IN_MESSAGES: usize = 12;
+
+/// The longest scenario file, in bytes.
+const LONGEST_FILE: u64 = 4 << 20;

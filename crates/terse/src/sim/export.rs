@@ -1,0 +1,127 @@
+//! Rows for machines: JSON, an object a row, and comma-separated values, a line a run.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde::Serialize;
+use terse_sim::scenario::{Outcome, Statistics};
+
+use super::measure::{Measured, bytes, seconds};
+use crate::compare::files;
+use crate::failure::Failure;
+use crate::output;
+
+/// A row in JSON.
+#[derive(Serialize)]
+pub(super) struct Object<'a> {
+    row: &'a str,
+    runs: usize,
+    failed: usize,
+    latency_s: Quantity,
+    bytes: Quantity,
+    acknowledgement_bytes: Statistics,
+    frames: Statistics,
+    packets: Statistics,
+    retransmissions: Statistics,
+    pool_peak: Statistics,
+    dropped: BTreeMap<String, u64>,
+    failure: Option<&'a str>,
+}
+
+/// A quantity, beside the paper's value.
+#[derive(Serialize)]
+struct Quantity {
+    #[serde(flatten)]
+    statistics: Statistics,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    paper: Option<f64>,
+}
+
+/// A run in a file; the names of these fields are its columns.
+#[derive(Serialize)]
+struct Line<'a> {
+    row: &'a str,
+    run: usize,
+    seed: u64,
+    connected: bool,
+    latency_s: Option<f64>,
+    bytes: u64,
+    acknowledgement_bytes: u64,
+    frames: u64,
+    packets: u64,
+    retransmissions: u64,
+    dropped: u64,
+    pool_peak: u8,
+}
+
+impl<'a> Object<'a> {
+    pub(super) fn new(measured: &'a Measured) -> Self {
+        let statistics = |of: &dyn Fn(&Outcome) -> f64| Statistics::of(measured.values(of));
+        let paper = measured.row.scenario.paper;
+        let mut dropped = BTreeMap::new();
+        for (cause, number) in measured.outcomes.iter().flat_map(|outcome| &outcome.drops) {
+            *dropped.entry(snake_case(&format!("{cause:?}"))).or_default() += number;
+        }
+        let of_run = || measured.outcomes.iter().find_map(|outcome| outcome.failure.as_deref());
+        Self {
+            row: &measured.row.name,
+            runs: measured.outcomes.len(),
+            failed: measured.outcomes.len() - measured.connected().count(),
+            latency_s: Quantity { statistics: statistics(&seconds), paper: paper.latency_ms.map(|ms| ms / 1e3) },
+            bytes: Quantity { statistics: statistics(&|outcome| bytes(outcome)), paper: paper.bytes },
+            acknowledgement_bytes: statistics(&|outcome| outcome.air.acknowledgement_bytes as f64),
+            frames: statistics(&|outcome| outcome.air.frames as f64),
+            packets: statistics(&|outcome| outcome.air.packets as f64),
+            retransmissions: statistics(&|outcome| outcome.retransmissions as f64),
+            pool_peak: statistics(&|outcome| f64::from(peak(outcome))),
+            dropped,
+            failure: measured.failure.as_deref().or_else(of_run),
+        }
+    }
+}
+
+/// Writes a line for each run of each row.
+pub(super) fn write_csv(path: &Path, measured: &[Measured]) -> Result<(), Failure> {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    let failed = |error: &dyn core::fmt::Display| Failure::Failed(format!("cannot write {}: {error}", path.display()));
+    for measured in measured {
+        for (run, outcome) in measured.outcomes.iter().enumerate() {
+            let line = Line {
+                row: &measured.row.name,
+                run,
+                seed: outcome.seed,
+                connected: outcome.is_connected(),
+                latency_s: outcome.latency.map(|latency| latency.as_secs_f64()),
+                bytes: outcome.air.bytes,
+                acknowledgement_bytes: outcome.air.acknowledgement_bytes,
+                frames: outcome.air.frames,
+                packets: outcome.air.packets,
+                retransmissions: outcome.retransmissions,
+                dropped: outcome.drops.values().sum(),
+                pool_peak: peak(outcome),
+            };
+            writer.serialize(line).map_err(|error| failed(&error))?;
+        }
+    }
+    let bytes = writer.into_inner().map_err(|error| failed(&error))?;
+    match files::is_standard_output(path) {
+        true => output::line(String::from_utf8_lossy(&bytes).trim_end()),
+        false => files::write(path, &bytes),
+    }
+}
+
+fn peak(outcome: &Outcome) -> u8 {
+    outcome.pool.iter().copied().max().unwrap_or(0)
+}
+
+/// Returns the name of a cause as the other names in JSON.
+fn snake_case(name: &str) -> String {
+    let mut text = String::new();
+    for character in name.chars() {
+        if character.is_uppercase() && !text.is_empty() {
+            text.push('_');
+        }
+        text.extend(character.to_lowercase());
+    }
+    text
+}

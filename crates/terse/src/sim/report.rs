@@ -1,0 +1,196 @@
+//! The report of `terse sim run`: one HTML file.
+
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+use terse_sim::scenario::{Outcome, PaperValues, ScenarioFile, Statistics};
+
+use super::figure::{self, Boxed};
+use super::measure::{Measured, bytes, seconds};
+use super::table::{difference, interval, with_deviation};
+use crate::compare::report::{STYLE, command_line, drawn};
+
+/// Returns the report of a file's rows.
+pub(super) fn of_rows(file: &ScenarioFile, measured: &[Measured]) -> String {
+    let title = if file.title.is_empty() { "Handshakes over 6TiSCH" } else { &file.title };
+    let body = html! {
+        h1 { (title) }
+        p class="lead" {
+            "A mote of a 6TiSCH network connects to a server. This report shows how long that took in virtual time, how many \
+             bytes and frames were on the air, and what was sent again or dropped."
+        }
+        (numbers(measured))
+        (boxes(measured))
+        (pools(measured))
+        (how(measured))
+    };
+    page(title, &body)
+}
+
+/// Returns a page with this body.
+pub(super) fn page(title: &str, body: &Markup) -> String {
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                title { (title) }
+                style { (PreEscaped(STYLE)) (PreEscaped(PRINT)) }
+            }
+            body { (body) }
+        }
+    };
+    page.into_string()
+}
+
+/// Whether a row has values of a paper.
+pub(super) fn has_paper(measured: &[Measured]) -> bool {
+    measured.iter().any(|measured| measured.row.scenario.paper != PaperValues::default())
+}
+
+/// Returns the table of all rows.
+pub(super) fn numbers(measured: &[Measured]) -> Markup {
+    let has_paper = has_paper(measured);
+    html! {
+        table class="numbers" {
+            tr {
+                th { "" } th { "seconds" } th { "95 % interval" } th { "median" } th { "bytes" } th { "frames" } th { "again" }
+                th { "dropped" } th { "failed" }
+                @if has_paper { th { "paper: s" } th { "paper: B" } }
+            }
+            @for measured in measured { (row(measured, has_paper)) }
+        }
+        p class="note" {
+            "seconds: mean ± standard deviation, from the client's first packet until it is connected. bytes, frames: on the \
+             air until both sides are connected, each hop and each repetition by the MAC, without its acknowledgements. \
+             again: segments that TCP, or flights that DTLS, sent again. dropped: packets that the mesh lost. failed: runs \
+             that never were connected; they count nowhere else."
+            @if has_paper { " Beside the paper's values: by how much the mean is above or below." }
+        }
+    }
+}
+
+fn row(measured: &Measured, has_paper: bool) -> Markup {
+    let (latency, bytes) = (measured.latency(), measured.bytes());
+    let mean = |of: &dyn Fn(&Outcome) -> f64| format!("{:.1}", Statistics::of(measured.values(of)).mean);
+    let paper = measured.row.scenario.paper;
+    let runs = measured.outcomes.len();
+    html! {
+        tr {
+            td { (measured.row.name) }
+            @if latency.count > 0 {
+                td { b { (with_deviation(&latency, 3)) } }
+                td { (interval(&latency, 3)) }
+                td { (format!("{:.3}", latency.median)) }
+                td { b { (with_deviation(&bytes, 0)) } }
+                td { (mean(&|outcome| outcome.air.frames as f64)) }
+                td { (mean(&|outcome| outcome.retransmissions as f64)) }
+                td { (mean(&|outcome| outcome.drops.values().sum::<u64>() as f64)) }
+            } @else {
+                td colspan="7" { (measured.failure.as_deref().unwrap_or("never connected")) }
+            }
+            td { (runs - latency.count) "/" (runs) }
+            @if has_paper {
+                (beside(paper.latency_ms.map(|ms| ms / 1e3), &latency, 3))
+                (beside(paper.bytes, &bytes, 0))
+            }
+        }
+    }
+}
+
+/// Returns the value of a paper, and by how much the mean differs.
+fn beside(paper: Option<f64>, ours: &Statistics, digits: usize) -> Markup {
+    html! {
+        td class="paper" {
+            @if let Some(paper) = paper {
+                (format!("{paper:.digits$}"))
+                @if ours.count > 0 { " (" (difference(ours.mean, paper)) ")" }
+            }
+        }
+    }
+}
+
+/// Returns the distributions of times and bytes, some rows in each figure.
+fn boxes(measured: &[Measured]) -> Markup {
+    let has_paper = has_paper(measured);
+    html! {
+        h2 { "Distributions" }
+        @for (number, measured) in measured.chunks(BOXES_IN_FIGURE).enumerate() {
+            (box_plot(measured, "seconds", seconds, |measured| measured.row.scenario.paper.latency_ms.map(|ms| ms / 1e3)))
+            (box_plot(measured, "bytes on the air", bytes, |measured| measured.row.scenario.paper.bytes))
+            @if number == 0 {
+                p class="note" {
+                    "A box has half of the runs; the thick line is the median. Whiskers reach to the outermost runs within one \
+                     and a half times the height of the box, and circles are runs beyond. "
+                    @if has_paper { "A red line is the mean of a paper." }
+                }
+            }
+        }
+    }
+}
+
+fn box_plot(
+    measured: &[Measured],
+    unit: &str,
+    of: impl Fn(&Outcome) -> f64 + Copy,
+    paper: impl Fn(&Measured) -> Option<f64>,
+) -> Markup {
+    let boxed = |measured: &Measured| Boxed {
+        names: measured.row.name.split(", ").map(str::to_owned).collect(),
+        values: measured.values(of),
+        paper: paper(measured),
+        is_dark: true,
+    };
+    let boxes: Vec<Boxed> = measured.iter().map(boxed).collect();
+    html! { figure { (drawn(figure::boxes(&boxes, unit))) } }
+}
+
+/// Returns the packet buffers of the client's mote over the first run of each row.
+fn pools(measured: &[Measured]) -> Markup {
+    html! {
+        @if measured.len() <= MOST_POOLS {
+            h2 { "Packet buffers of the mote" }
+            p { "In the first run of each row, after each call of the allocator, as in figure 10 of the paper." }
+            div class="grid" { @for measured in measured { (pool(measured)) } }
+        }
+    }
+}
+
+/// Returns the packet buffers of the client's mote over the first run of a row.
+pub(super) fn pool(measured: &Measured) -> Markup {
+    let frames = measured.row.scenario.pool.frames;
+    html! {
+        @if let Some(outcome) = measured.outcomes.first() {
+            figure { figcaption { b { (measured.row.name) } } (drawn(figure::pool(&outcome.pool, frames))) }
+        }
+    }
+}
+
+/// Says how the numbers were made.
+fn how(measured: &[Measured]) -> Markup {
+    let runs = measured.iter().map(|measured| measured.outcomes.len()).max().unwrap_or(0);
+    let seed = measured.first().map_or(0, |measured| measured.row.scenario.repetitions.seed);
+    html! {
+        h2 { "How this was measured" }
+        ul {
+            li { "Each row was run up to " (runs) " times (seed " (seed) "); the client begins at any time of the slotframe." }
+            li { "The network is simulated in virtual time: every frame is sent in its cell, and every byte of it was made. \
+                  After each run every packet and frame is accounted for." }
+            li { "Scripted peers send messages of the sizes that Mbed TLS 2.24 sends, and compute as long as the scenario says; \
+                  the engine is Terse's own, unmodified, and computes as long as the device would." }
+        }
+        p { "To do it again: " code { (command_line()) } }
+    }
+}
+
+/// The most boxes in a figure.
+const BOXES_IN_FIGURE: usize = 8;
+
+/// The most rows whose packet buffers are drawn.
+const MOST_POOLS: usize = 12;
+
+const PRINT: &str = "
+.grid { display: grid; grid-template-columns: 1fr 1fr; gap: .4rem 1rem; } .grid figure { margin: .4rem 0; }
+.holds { color: #2e6b2e; font-weight: 600; } .fails { color: #8c0000; font-weight: 600; }
+@media (max-width: 800px) { .grid { grid-template-columns: 1fr; } }
+@media print { body { max-width: none; margin: 0; font-size: 11pt; } figure, tr { break-inside: avoid; } h2 { break-after: avoid; } }
+";

@@ -1,0 +1,22 @@
+//! The command, run as users run it. The modules are one program, as each program takes as long to link as the command.
+//! What fills a machine has a program of its own: `load`, `soak` and `kernel`.
+
+mod cache_command;
+mod cache_file;
+mod caching;
+#[path = "../common/mod.rs"]
+mod common;
+mod compare;
+mod contract;
+mod crls;
+mod datagrams;
+mod handshake;
+mod identity;
+mod identity_early_data;
+mod psk;
+mod raw_keys;
+mod refusals;
+mod resumption;
+mod sim;
+mod staples;
+mod tls12;
