@@ -21,6 +21,22 @@ pub(crate) enum Purpose {
     Packet,
     /// How long a node backs off.
     BackOff,
+    /// When in its interval a Trickle timer fires.
+    Trickle,
+    /// How long a node waits before it sends a DAO.
+    Dao,
+    /// How long a node without a DODAG waits before it asks for one.
+    Solicitation,
+    /// Where a node is.
+    Position,
+    /// How much weaker the signal between two nodes is than in free space.
+    PathLoss,
+    /// How fast a node's clock is.
+    Drift,
+    /// Whether a node sends a beacon.
+    Beacon,
+    /// On which channel a node listens for beacons.
+    Scan,
 }
 
 impl Chance {
@@ -34,12 +50,21 @@ impl Chance {
         mix(mix(mix(self.0 ^ purpose as u64) ^ node) ^ moment)
     }
 
+    /// Returns a number from 0 up to `bound`, which is never reached. Of a `bound` of 0 it makes 0.
+    pub(crate) const fn below(self, bound: u64, purpose: Purpose, node: u64, moment: u64) -> u64 {
+        // The upper half of the product: uniform to one part in 2^64 / bound.
+        ((self.draw(purpose, node, moment) as u128 * bound as u128) >> 64) as u64
+    }
+
     /// Decides whether something that has this `probability` (0 to 1) happens.
     pub(crate) fn happens(self, probability: f64, purpose: Purpose, node: u64, moment: u64) -> bool {
         // Certainties cost no draw. A float of this size has 53 bits of precision.
-        probability > 0.0
-            && (probability >= 1.0
-                || ((self.draw(purpose, node, moment) >> 11) as f64 / (1_u64 << 53) as f64) < probability)
+        probability > 0.0 && (probability >= 1.0 || self.share(purpose, node, moment) < probability)
+    }
+
+    /// Returns a number from 0 up to 1, which is never reached.
+    pub(crate) fn share(self, purpose: Purpose, node: u64, moment: u64) -> f64 {
+        (self.draw(purpose, node, moment) >> 11) as f64 / (1_u64 << 53) as f64
     }
 }
 
@@ -55,6 +80,15 @@ const fn mix(word: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn numbers_below_a_bound_are_uniform() {
+        let chance = Chance::new(3);
+        let mut counts = [0; 10];
+        (0..100_000).for_each(|moment| counts[chance.below(10, Purpose::Trickle, 1, moment) as usize] += 1);
+        assert!(counts.iter().all(|count| (9_700..10_300).contains(count)), "{counts:?}");
+        assert_eq!(chance.below(0, Purpose::Trickle, 1, 1), 0);
+    }
 
     #[test]
     fn chances_have_their_probability_and_are_independent() {

@@ -1,9 +1,12 @@
 //! The share of frames that arrive, for each pair of nodes and each channel: a matrix.
 //!
 //! What must always hold: nodes that are not named hear nothing of each other. A node that hears another one at all is also
-//! disturbed by it: two frames on one channel in one slot are both lost to a node that hears both senders.
+//! disturbed by it: two frames on one channel in one slot are both lost to a node that hears both senders. Where the strength
+//! of signals is known, the stronger one of them may arrive ([`Connectivity::delivery_among`]).
 
 use std::collections::BTreeMap;
+
+use super::interference::{self, NOISE};
 
 /// The quality of all links between nodes.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -15,8 +18,10 @@ pub struct Connectivity {
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Quality {
     delivery: f64,
-    /// Channels with another quality.
-    channels: BTreeMap<u8, f64>,
+    /// The strength of the signal in dBm, if it is known.
+    rssi: Option<f64>,
+    /// Channels with another quality: the share of frames, and the strength.
+    channels: BTreeMap<u8, (f64, Option<f64>)>,
 }
 
 impl Connectivity {
@@ -40,17 +45,45 @@ impl Connectivity {
 
     /// Sets the share of frames that arrive, on one `channel` (11 to 26) or on all.
     pub fn set(&mut self, from: u16, to: u16, channel: Option<u8>, delivery: f64) {
+        self.set_with_rssi(from, to, channel, delivery, None);
+    }
+
+    /// Sets the share of frames that arrive, and the strength of the signal in dBm.
+    pub fn set_with_rssi(&mut self, from: u16, to: u16, channel: Option<u8>, delivery: f64, rssi: Option<f64>) {
         let quality = self.links.entry((from, to)).or_default();
         match channel {
-            Some(channel) => drop(quality.channels.insert(channel, delivery)),
-            None => quality.delivery = delivery,
+            Some(channel) => drop(quality.channels.insert(channel, (delivery, rssi))),
+            None => (quality.delivery, quality.rssi) = (delivery, rssi),
         }
     }
 
     /// Returns the share of frames from one node that arrive at another on this channel.
     pub fn delivery(&self, from: u16, to: u16, channel: u8) -> f64 {
-        let Some(quality) = self.links.get(&(from, to)) else { return 0.0 };
-        quality.channels.get(&channel).copied().unwrap_or(quality.delivery)
+        self.quality(from, to, channel).0
+    }
+
+    /// Returns the strength in dBm with which a node hears another one, if it is known.
+    pub fn rssi(&self, from: u16, to: u16, channel: u8) -> Option<f64> {
+        self.quality(from, to, channel).1
+    }
+
+    /// Returns the share of frames that arrive while `others` send on the same channel. If the strength of a signal is not known,
+    /// whoever is heard at all makes all others lost.
+    pub fn delivery_among(&self, from: u16, to: u16, channel: u8, others: impl IntoIterator<Item = u16>) -> f64 {
+        let (alone, signal) = self.quality(from, to, channel);
+        let others = others.into_iter().filter(|other| *other != from && *other != to);
+        let mut strengths = Vec::new();
+        for other in others {
+            match (signal, self.quality(other, to, channel)) {
+                (Some(_), (_, Some(strength))) => strengths.push(strength),
+                (_, (share, _)) if share > 0.0 => return 0.0,
+                _ => {}
+            }
+        }
+        match signal {
+            Some(signal) if !strengths.is_empty() => alone * interference::delivery_among(signal, &strengths, NOISE),
+            _ => alone,
+        }
     }
 
     /// Whether a node hears another one at all on this channel.
@@ -61,6 +94,11 @@ impl Connectivity {
     /// Returns all links with their quality where no channel has another one: sender, receiver, share of frames.
     pub fn links(&self) -> impl Iterator<Item = (u16, u16, f64)> {
         self.links.iter().map(|((from, to), quality)| (*from, *to, quality.delivery))
+    }
+
+    fn quality(&self, from: u16, to: u16, channel: u8) -> (f64, Option<f64>) {
+        let Some(quality) = self.links.get(&(from, to)) else { return (0.0, None) };
+        quality.channels.get(&channel).copied().unwrap_or((quality.delivery, quality.rssi))
     }
 }
 

@@ -1,0 +1,19 @@
+//! RPL (RFC 6550) in non-storing mode, as RFC 8180 wants it for 6TiSCH.
+//!
+//! ```text
+//! DIS, DIO, DAO, DAO-ACK ── messages ──> node ──> of0: which parent, what rank
+//!                                         │  └──> trickle: when to send a DIO
+//!                                         └─(root)─> routes: source routes from the parents that DAOs name
+//! ```
+//!
+//! Each part is a small state machine: time comes in as [`crate::Time`], chance as a hash ([`crate::chance`]), messages go out
+//! as values. None of them knows a radio, a medium or a queue of events.
+
+mod config;
+mod messages;
+mod node;
+mod of0;
+mod options;
+mod routes;
+mod sequence;
+mod trickle;
