@@ -32,6 +32,8 @@ mod rng;
 pub mod route;
 pub mod script;
 mod sixlowpan;
+#[allow(dead_code, unused_imports, reason = "the mesh does not use it yet")]
+pub mod sixtop;
 pub mod tcp;
 mod time;
 pub mod tsch;
