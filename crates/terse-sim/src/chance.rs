@@ -21,6 +21,8 @@ pub(crate) enum Purpose {
     Packet,
     /// How long a node backs off.
     BackOff,
+    /// Which free cells a node proposes to a neighbour.
+    Cells,
 }
 
 impl Chance {
