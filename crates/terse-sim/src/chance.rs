@@ -23,6 +23,8 @@ pub(crate) enum Purpose {
     BackOff,
     /// Which free cells a node proposes to a neighbour.
     Cells,
+    /// How long a node waits before it tries a transaction again.
+    Retry,
 }
 
 impl Chance {

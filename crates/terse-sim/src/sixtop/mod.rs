@@ -17,12 +17,14 @@
 pub(crate) mod cells;
 pub(crate) mod fixed;
 pub(crate) mod message;
+pub(crate) mod msf;
 mod node;
 pub(crate) mod scheduling;
 #[cfg(test)]
 mod tests;
 pub(crate) mod transaction;
 
+pub use msf::{AutonomousHash, MsfOptions};
 pub(crate) use node::Sixtop;
 
 pub(crate) use crate::tsch::Asn;

@@ -2,4 +2,5 @@
 
 mod diagrams;
 mod losses;
+mod msf;
 mod world;
