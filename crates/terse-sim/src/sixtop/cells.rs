@@ -55,6 +55,11 @@ impl CellTable {
         self.length
     }
 
+    /// Returns the number of channel offsets.
+    pub(crate) const fn channel_offsets(&self) -> u16 {
+        self.channel_offsets
+    }
+
     /// Returns all cells, in order.
     pub(crate) fn all(&self) -> &[NegotiatedCell] {
         &self.cells

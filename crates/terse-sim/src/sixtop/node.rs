@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use super::Asn;
 use super::cells::CellTable;
 use super::message::{Answer, CellList, CellOptions, Change, Command, Message, Request, ReturnCode, SixpCell};
-use super::scheduling::{Action, CellChange, ReceivedIn, SchedulingFunction, Selection, View};
+use super::scheduling::{Action, CellChange, ReceivedIn, SchedulingFunction, Selection, TunnelRequest, View};
 use super::transaction::{Conclusion, Outcome, Outgoing, Step, Token, Transactions};
 use crate::chance::Chance;
 
@@ -47,6 +47,12 @@ impl Sixtop {
         &self.cells
     }
 
+    /// Adds a cell as though it had been negotiated.
+    #[cfg(test)]
+    pub(super) fn occupy(&mut self, peer: u16, cell: SixpCell) {
+        self.cells.add(peer, CellOptions::RX, 0, cell);
+    }
+
     /// Returns the SeqNum with a neighbour.
     pub(crate) fn seq_num(&self, peer: u16) -> u8 {
         self.transactions.seq_num(peer)
@@ -57,15 +63,25 @@ impl Sixtop {
         self.tell(now, |function, view| function.set_parent(view, parent));
     }
 
-    /// Handles a frame that was put into the queue. `waiting` frames are for the parent now.
-    pub(crate) fn enqueued(&mut self, now: Asn, peer: u16, waiting: u16) {
+    /// Notes how many frames wait for the parent. The scheduling function looks at it when its period is over.
+    pub(crate) const fn set_waiting(&mut self, waiting: u16) {
         self.waiting = waiting;
-        self.tell(now, |function, view| function.enqueued(view, peer));
     }
 
-    /// Handles a transmission in a negotiated cell. `waiting` frames are for the parent now.
-    pub(crate) fn transmitted(&mut self, now: Asn, peer: u16, slot_offset: u16, is_acknowledged: bool, waiting: u16) {
-        self.waiting = waiting;
+    /// Opens a tunnel to the root. Returns whether the scheduling function can do that.
+    pub(crate) fn open_tunnel(&mut self, now: Asn, request: TunnelRequest) -> bool {
+        let mut is_possible = false;
+        self.tell(now, |function, view| is_possible = function.open_tunnel(view, request));
+        is_possible
+    }
+
+    /// Removes this node's tunnels, hop by hop.
+    pub(crate) fn close_tunnels(&mut self, now: Asn) {
+        self.tell(now, |function, _| function.close_tunnels());
+    }
+
+    /// Handles a transmission in a negotiated cell.
+    pub(crate) fn transmitted(&mut self, now: Asn, peer: u16, slot_offset: u16, is_acknowledged: bool) {
         let Some(cell) = self.cells.find_mut(peer, slot_offset) else { return };
         cell.num_tx += 1;
         cell.num_tx_ack += u16::from(is_acknowledged);

@@ -28,9 +28,6 @@ pub(crate) trait SchedulingFunction: fmt::Debug {
     /// Handles a new parent, or that there is none.
     fn set_parent(&mut self, _view: View<'_>, _parent: Option<u16>) {}
 
-    /// Handles a frame that now waits for this neighbour.
-    fn enqueued(&mut self, _view: View<'_>, _peer: u16) {}
-
     /// Handles a transmission to a neighbour in a negotiated cell.
     fn transmitted(&mut self, _view: View<'_>, _cell: &NegotiatedCell) {}
 
@@ -58,6 +55,14 @@ pub(crate) trait SchedulingFunction: fmt::Debug {
     /// Handles that a neighbour has cleared the schedule with this node.
     fn cleared(&mut self, _view: View<'_>, _peer: u16) {}
 
+    /// Wants a tunnel to the root: cells on all hops. Returns whether the scheduling function can do that.
+    fn open_tunnel(&mut self, _view: View<'_>, _request: TunnelRequest) -> bool {
+        false
+    }
+
+    /// Wants the node's tunnels to be removed.
+    fn close_tunnels(&mut self) {}
+
     /// Returns the slot after which [`Self::handle_timeout`] must be called, before the next slot.
     fn poll_timeout(&self, _view: View<'_>) -> Option<Asn> {
         None
@@ -71,6 +76,17 @@ pub(crate) trait SchedulingFunction: fmt::Debug {
     fn poll_action(&mut self, _view: View<'_>, _may_begin: &dyn Fn(u16, Command) -> bool) -> Option<Action> {
         None
     }
+}
+
+/// A tunnel that a node wants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct TunnelRequest {
+    /// How many hops away the root is.
+    pub(crate) hops: u8,
+    /// How many cells each hop gets, at most 8.
+    pub(crate) cells: u8,
+    /// Whether frames go to the root, or come from it.
+    pub(crate) goes_up: bool,
 }
 
 /// What a scheduling function sees.

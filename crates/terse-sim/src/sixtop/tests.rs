@@ -3,4 +3,6 @@
 mod diagrams;
 mod losses;
 mod msf;
+mod pid;
+mod tunnel;
 mod world;

@@ -34,7 +34,7 @@ fn run(
         match cell {
             Some((CellOptions::TX, _)) => {
                 if let Some(is_acknowledged) = sends(now.0, slot) {
-                    world.nodes[1].transmitted(now, parent, slot, is_acknowledged, 0);
+                    world.nodes[1].transmitted(now, parent, slot, is_acknowledged);
                     if is_acknowledged {
                         world.nodes[usize::from(parent)].received(now, 1, ReceivedIn::Negotiated(slot));
                     }
