@@ -44,7 +44,7 @@ pub(crate) struct Msf {
     /// Cells on which frames seem to collide (5.3).
     to_relocate: CellList,
     /// Neighbours to which a CLEAR must go.
-    to_clear: VecDeque<u16>,
+    to_clear: Vec<ToClear>,
     actions: VecDeque<Action>,
     /// When each neighbour that has cells here was heard last.
     heard: Vec<(u16, Asn)>,
@@ -54,6 +54,16 @@ pub(crate) struct Msf {
     failures: u32,
     /// The slot in which enough cells have elapsed, in one of the two directions.
     full: Option<Asn>,
+}
+
+/// A neighbour to which a CLEAR must go. RFC 9033 sends one, which may fail; here it is sent again, as a neighbour that did not
+/// get it would go on to use cells that are gone.
+#[derive(Clone, Copy, Debug)]
+struct ToClear {
+    peer: u16,
+    tries: u32,
+    /// Until when the node waits after a failure.
+    wait: Option<Asn>,
 }
 
 /// A parent that was given up, and how many cells the node has with it.
@@ -79,7 +89,7 @@ impl Msf {
             wanted_tx: 0,
             wanted_rx: 0,
             to_relocate: CellList::EMPTY,
-            to_clear: VecDeque::new(),
+            to_clear: Vec::new(),
             actions: VecDeque::new(),
             heard: Vec::new(),
             housekeeping: Asn(periods.housekeeping),
@@ -148,7 +158,7 @@ impl Msf {
         for (peer, _) in self.heard.extract_if(.., |heard| is_gone(heard)) {
             if view.cells.with(peer).next().is_some() {
                 self.actions.push_back(Action::Forget { peer });
-                self.to_clear.push_back(peer);
+                add_to_clear(&mut self.to_clear, peer);
             }
         }
     }
@@ -212,6 +222,7 @@ impl Msf {
     fn succeeded(&mut self, view: View<'_>, conclusion: &Conclusion) {
         self.failures = 0;
         match &conclusion.request {
+            Request::Clear { .. } => self.to_clear.retain(|entry| entry.peer != conclusion.peer),
             // The neighbour could use none of the candidates: others may do.
             Request::Add(_) if conclusion.answer.cells().is_empty() => self.back_off(view),
             Request::Add(change) | Request::Delete(change) => match change.cell_options {
@@ -241,25 +252,26 @@ impl Msf {
                     self.retry = Some(until);
                 }
             }
-            // RFC 9033 has no rule for these. A CLEAR may fail (12); others are repeated, ever more seldom.
-            Outcome::Timeout | Outcome::LinkFailure if request.command() == Command::Clear => {}
+            // RFC 9033 has no rule for these: they are repeated, ever more seldom.
+            Outcome::Timeout | Outcome::LinkFailure if request.command() == Command::Clear => {
+                self.to_clear.retain(|entry| entry.peer != peer || entry.tries < MAX_FAILURES);
+                if let Some(entry) = self.to_clear.iter_mut().find(|entry| entry.peer == peer) {
+                    entry.wait = Some(view.now + back_off(view, entry.tries));
+                }
+            }
             Outcome::Timeout | Outcome::LinkFailure => self.back_off(view),
         }
     }
 
     fn clear(&mut self, peer: u16) {
         self.actions.push_back(Action::Forget { peer });
-        if !self.to_clear.contains(&peer) {
-            self.to_clear.push_back(peer);
-        }
+        add_to_clear(&mut self.to_clear, peer);
     }
 
-    /// Waits for some slotframes, by chance: up to 2, 4, 8 and so on, 32 at most.
+    /// Waits before the next request for the parent.
     fn back_off(&mut self, view: View<'_>) {
         self.failures = (self.failures + 1).min(MAX_FAILURES);
-        let draw = view.chance.draw(Purpose::Retry, view.node.into(), view.now.0);
-        let slotframes = 1 + draw % (1 << self.failures);
-        self.retry = Some(view.now + slotframes * u64::from(view.cells.length()));
+        self.retry = Some(view.now + back_off(view, self.failures));
     }
 
     fn note_heard(&mut self, view: View<'_>, peer: u16) {
@@ -302,14 +314,14 @@ impl SchedulingFunction for Msf {
             return;
         }
         if let Some(before) = self.old.take().filter(|before| Some(before.peer) != parent) {
-            self.to_clear.push_back(before.peer);
+            add_to_clear(&mut self.to_clear, before.peer);
         }
         if let Some(peer) = self.parent {
             let count = |options| own_cells(view, peer, options).count();
             let (tx, rx) = (count(CellOptions::TX), count(CellOptions::RX));
             match parent {
                 Some(_) => self.old = Some(OldParent { peer, tx, rx }),
-                None => self.to_clear.push_back(peer),
+                None => add_to_clear(&mut self.to_clear, peer),
             }
         }
         self.parent = parent;
@@ -355,16 +367,23 @@ impl SchedulingFunction for Msf {
         }
     }
 
+    fn cleared(&mut self, _: View<'_>, peer: u16) {
+        self.to_clear.retain(|entry| entry.peer != peer);
+    }
+
     fn poll_timeout(&self, _: View<'_>) -> Option<Asn> {
         let mut due = self.housekeeping;
-        if let Some(retry) = self.retry {
-            due = due.min(retry);
+        for wait in self.to_clear.iter().filter_map(|entry| entry.wait).chain(self.retry) {
+            due = due.min(wait);
         }
         Some(self.full.map_or(due, |full| full.min(due)))
     }
 
     fn handle_timeout(&mut self, view: View<'_>) {
         self.retry = self.retry.filter(|retry| *retry > view.now);
+        for entry in &mut self.to_clear {
+            entry.wait = entry.wait.filter(|wait| *wait > view.now);
+        }
         if let Some(parent) = self.parent.filter(|_| self.options.adapts) {
             self.settle(view);
             self.adapt(view, parent);
@@ -381,13 +400,20 @@ impl SchedulingFunction for Msf {
             return Some(action);
         }
         if self.old.is_some() && self.parent.is_some_and(|parent| self.missing(view, parent) == (0, 0)) {
-            self.to_clear.extend(self.old.take().map(|old| old.peer));
+            if let Some(old) = self.old.take() {
+                add_to_clear(&mut self.to_clear, old.peer);
+            }
         }
-        if let Some(index) = self.to_clear.iter().position(|peer| may_begin(*peer, Command::Clear)) {
+        let is_due = |entry: &&mut ToClear| entry.wait.is_none() && may_begin(entry.peer, Command::Clear);
+        if let Some(entry) = self.to_clear.iter_mut().find(is_due) {
+            entry.tries += 1;
             let request = Request::Clear { metadata: METADATA };
-            return self.to_clear.remove(index).map(|peer| Action::Request { peer, request });
+            return Some(Action::Request { peer: entry.peer, request });
         }
         let parent = self.parent.filter(|peer| self.retry.is_none() && may_begin(*peer, Command::Add))?;
+        if self.to_clear.iter().any(|entry| entry.peer == parent) {
+            return None;
+        }
         let request = self.next_request(view, parent)?;
         Some(Action::Request { peer: parent, request })
     }
@@ -396,6 +422,18 @@ impl SchedulingFunction for Msf {
 /// Returns the cells that MSF has negotiated with a neighbour.
 fn own_cells(view: View<'_>, peer: u16, options: CellOptions) -> impl Iterator<Item = &NegotiatedCell> {
     view.cells.matching(peer, options).filter(|cell| cell.metadata == METADATA)
+}
+
+fn add_to_clear(to_clear: &mut Vec<ToClear>, peer: u16) {
+    if !to_clear.iter().any(|entry| entry.peer == peer) {
+        to_clear.push(ToClear { peer, tries: 0, wait: None });
+    }
+}
+
+/// Returns how many slots a node waits after so many failures: some slotframes, up to 2, 4, 8 and so on, 32 at most.
+fn back_off(view: View<'_>, failures: u32) -> u64 {
+    let draw = view.chance.draw(Purpose::Retry, view.node.into(), view.now.0);
+    (1 + draw % (1 << failures.min(MAX_FAILURES))) * u64::from(view.cells.length())
 }
 
 /// Deletes the cells on which most was lost, and leaves `least` of them.
@@ -417,5 +455,5 @@ const SFID: u8 = 0;
 const METADATA: u16 = 0;
 /// The most cells of one request.
 const MOST_AT_ONCE: usize = 8;
-/// After so many failures the node does not wait any longer.
+/// After so many failures the node does not wait longer and longer any more, and gives up to clear.
 const MAX_FAILURES: u32 = 5;

@@ -123,6 +123,11 @@ impl Sixtop {
         self.transactions.refuse_version(from, sfid, seq_num);
     }
 
+    /// Whether this node has found out that its cells and the neighbour's differ, or may do. CLEAR ends that.
+    pub(crate) fn is_inconsistent(&self, peer: u16) -> bool {
+        self.transactions.is_inconsistent(peer)
+    }
+
     /// Returns how many transactions have ended in such a way that the cells of a neighbour are not known.
     pub(crate) const fn inconsistencies(&self) -> u64 {
         self.inconsistencies

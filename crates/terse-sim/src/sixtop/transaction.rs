@@ -129,6 +129,11 @@ struct Session {
     /// The last request of this node that got no response in time. If one comes all the same, the neighbour may have changed
     /// its cells.
     unanswered: Option<(u8, Request)>,
+    /// The last request of the neighbour whose offer was not confirmed in time: a confirmation would mean the same.
+    unconfirmed: Option<(u8, Request)>,
+    /// Whether this node has found an inconsistency. Equal SeqNums do not end it, as a lost RC_ERR_SEQNUM makes the neighbour
+    /// count on; a CLEAR does.
+    is_inconsistent: bool,
 }
 
 /// The transaction with a neighbour. Its SeqNum is that of the request.
@@ -165,6 +170,8 @@ impl Transactions {
         let serial = self.serial();
         let session = self.session(peer);
         let seq_num = session.seq_num;
+        // A request that the MAC has given up has not used its SeqNum up.
+        session.unanswered.take_if(|(sent, _)| *sent == seq_num);
         session.serial = serial;
         session.state = State::Requesting { seq_num, request };
         self.post(peer, Role::Request, seq_num, Body::Request(request));
@@ -248,7 +255,10 @@ impl Transactions {
                     (false, false) if !code.is_error() && changes(&request) => {
                         session.end(request, false, Outcome::Inconsistent, answer)
                     }
-                    (false, _) => session.end(request, false, Outcome::LinkFailure, answer),
+                    (false, is_offer) => {
+                        session.unconfirmed = is_offer.then_some((seq_num, request));
+                        session.end(request, false, Outcome::LinkFailure, answer)
+                    }
                 }
             }
             (Role::Confirmation, State::Confirming { request, code, cells, .. }) => {
@@ -275,7 +285,8 @@ impl Transactions {
                 session.increment();
                 session.end(request, true, Outcome::Timeout, Answer::Nothing)
             }
-            State::AwaitingConfirmation { request, .. } => {
+            State::AwaitingConfirmation { seq_num, request, .. } => {
+                session.unconfirmed = Some((seq_num, request));
                 session.end(request, false, Outcome::Timeout, Answer::Nothing)
             }
             _ => Step::Nothing,
@@ -295,6 +306,11 @@ impl Transactions {
     /// Returns the SeqNum that the next request to a neighbour, or from it, has.
     pub(crate) fn seq_num(&self, peer: u16) -> u8 {
         self.find(peer).map_or(0, |session| session.seq_num)
+    }
+
+    /// Whether this node has found out that its cells and the neighbour's differ, or may do.
+    pub(crate) fn is_inconsistent(&self, peer: u16) -> bool {
+        self.find(peer).is_some_and(|session| session.is_inconsistent)
     }
 
     /// Whether a transaction with the neighbour is under way.
@@ -318,12 +334,12 @@ impl Transactions {
         let own = session.seq_num;
         let (code, seq_num, counts) = match session.state {
             // RFC 8480, 3.4.3: the second transaction is treated as though it had never happened.
-            State::Responding { .. } => {
-                session.heard = heard;
-                (ReturnCode::RC_RESET, seq_num, false)
-            }
+            State::Responding { .. } => (ReturnCode::RC_RESET, seq_num, false),
             // RFC 8480, 3.4.6: a request with 0 gets 0, others get the SeqNum of this node.
-            _ if seq_num != own => (ReturnCode::RC_ERR_SEQNUM, if seq_num == 0 { 0 } else { own }, false),
+            _ if seq_num != own || session.is_inconsistent && changes(&request) => {
+                session.is_inconsistent = true;
+                (ReturnCode::RC_ERR_SEQNUM, if seq_num == 0 { 0 } else { own }, false)
+            }
             State::Idle | State::AwaitingConfirmation { .. } => {
                 let aborts = matches!(session.state, State::AwaitingConfirmation { .. });
                 match check(&request) {
@@ -340,6 +356,10 @@ impl Transactions {
             // Both nodes have begun a transaction with each other.
             _ => (ReturnCode::RC_ERR_BUSY, seq_num, true),
         };
+        if !counts {
+            // The neighbour may ask again with the same SeqNum, which is no duplicate then.
+            session.heard = heard;
+        }
         self.post(from, Role::Refusal { counts }, seq_num, error(code));
         Step::Nothing
     }
@@ -348,7 +368,7 @@ impl Transactions {
     /// are gone here for certain. A CLEAR that this node has sent itself goes on.
     fn receive_clear(&mut self, from: u16, seq_num: u8) -> Step {
         let session = self.session(from);
-        (session.seq_num, session.unanswered) = (0, None);
+        session.reset();
         let mut aborted = None;
         match session.state {
             State::Requesting { request, .. } | State::AwaitingResponse { request, .. }
@@ -370,6 +390,7 @@ impl Transactions {
         let session = self.session(from);
         if let Some((_, request)) = session.unanswered.take_if(|(sent, _)| *sent == seq_num && !code.is_error()) {
             // RFC 8480, 3.1.1: the timeout expired while the response was in the air.
+            session.is_inconsistent |= changes(&request);
             let (peer, is_own) = (from, true);
             return if changes(&request) {
                 Step::Ended(Conclusion { peer, request, is_own, outcome: Outcome::Inconsistent, answer })
@@ -392,15 +413,24 @@ impl Transactions {
                 session.end(request, true, Outcome::Code(code), Answer::Nothing)
             };
         }
-        if seq_num != sent {
-            return Step::Nothing;
+        // One that does not fit is the late response to an earlier request with the same SeqNum: one that the MAC has given up,
+        // or a CLEAR.
+        let fits = code.is_error() || fits(&request, &answer);
+        if seq_num != sent || !fits {
+            let has_changed = seq_num == sent && !answer.cells().is_empty();
+            return if has_changed {
+                session.end(request, true, Outcome::Inconsistent, Answer::Nothing)
+            } else {
+                Step::Nothing
+            };
         }
         let command = request.command();
         let outcome = if is_subset(&request, &answer.cells()) { Outcome::Code(code) } else { Outcome::Inconsistent };
         match code {
             ReturnCode::RC_RESET => {}
             ReturnCode::RC_SUCCESS if command == Command::Clear => {
-                (session.seq_num, session.heard, session.unanswered) = (0, None, None);
+                session.reset();
+                session.heard = None;
             }
             ReturnCode::RC_SUCCESS if request.has_three_steps() => {
                 let (code, cells) = (ReturnCode::RC_RESET, CellList::EMPTY);
@@ -420,6 +450,11 @@ impl Transactions {
 
     fn receive_confirmation(&mut self, from: u16, seq_num: u8, code: ReturnCode, cells: CellList) -> Step {
         let session = self.session(from);
+        if let Some((_, request)) = session.unconfirmed.take_if(|(sent, _)| *sent == seq_num && !code.is_error()) {
+            session.is_inconsistent = true;
+            let (peer, is_own, answer) = (from, false, Answer::Cells(cells));
+            return Step::Ended(Conclusion { peer, request, is_own, outcome: Outcome::Inconsistent, answer });
+        }
         // As figure 30 shows, it may come before the acknowledgement of the response.
         let (sent, request, offered) = match session.state {
             State::AwaitingConfirmation { seq_num, request, offered, .. } => (seq_num, request, offered),
@@ -451,7 +486,16 @@ impl Transactions {
 
     fn session(&mut self, peer: u16) -> &mut Session {
         let index = self.sessions.binary_search_by_key(&peer, |session| session.peer).unwrap_or_else(|index| {
-            let session = Session { peer, seq_num: 0, serial: 0, state: State::Idle, heard: None, unanswered: None };
+            let session = Session {
+                peer,
+                seq_num: 0,
+                serial: 0,
+                state: State::Idle,
+                heard: None,
+                unanswered: None,
+                unconfirmed: None,
+                is_inconsistent: false,
+            };
             self.sessions.insert(index, session);
             index
         });
@@ -483,8 +527,15 @@ impl Session {
         self.seq_num = if self.seq_num == u8::MAX { 1 } else { self.seq_num + 1 };
     }
 
+    /// Begins anew after a CLEAR.
+    const fn reset(&mut self) {
+        (self.seq_num, self.is_inconsistent) = (0, false);
+        (self.unanswered, self.unconfirmed) = (None, None);
+    }
+
     const fn end(&mut self, request: Request, is_own: bool, outcome: Outcome, answer: Answer) -> Step {
         self.state = State::Idle;
+        self.is_inconsistent |= matches!(outcome, Outcome::Inconsistent);
         Step::Ended(Conclusion { peer: self.peer, request, is_own, outcome, answer })
     }
 
@@ -531,6 +582,16 @@ fn wanted(request: &Request) -> usize {
     match request {
         Request::Add(change) | Request::Delete(change) | Request::Relocate(change, _) => change.num_cells.into(),
         _ => 0,
+    }
+}
+
+/// Whether a response has the fields that belong to the command.
+const fn fits(request: &Request, answer: &Answer) -> bool {
+    match request.command() {
+        Command::Add | Command::Delete | Command::Relocate | Command::List => matches!(answer, Answer::Cells(_)),
+        Command::Count => matches!(answer, Answer::NumCells(_)),
+        Command::Signal => matches!(answer, Answer::Payload(_)),
+        Command::Clear => matches!(answer, Answer::Nothing),
     }
 }
 

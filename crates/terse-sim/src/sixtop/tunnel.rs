@@ -258,6 +258,11 @@ impl SchedulingFunction for Tunnels {
                 None => {}
             }
         }
+        // The tunnel may have been given up while the parent was asked: then the cells go again.
+        if request.command() == Command::Add && *is_own && self.find(metadata, options).is_none() {
+            let (child, cells, stride, failures, is_closing) = (None, 0, 1, 0, true);
+            self.legs.push(Leg { metadata, options, child, cells, stride, failures, is_closing });
+        }
         if !*is_own {
             self.inner.ended(view, conclusion);
         }

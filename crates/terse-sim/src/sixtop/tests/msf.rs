@@ -171,6 +171,25 @@ fn a_cell_with_collisions_is_relocated() {
     assert!(world.agree(1, 0));
 }
 
+#[test]
+fn looking_at_every_slot_changes_nothing() {
+    let runs = [false, true].map(|steps_every_slot| {
+        let mut world = world(&MsfOptions::RFC_9033);
+        world.steps_every_slot = steps_every_slot;
+        world.fate = Box::new(|attempt| if attempt.number % 7 == 3 { Fate::Lost } else { Fate::Arrives });
+        world.nodes[1].set_parent(Asn(0), Some(0));
+        world.nodes[2].set_parent(Asn(0), Some(0));
+        let sends = |asn: u64, slot: u16| (asn / 5_000 % 3 > 0).then_some(slot % 3 > 0 || asn.is_multiple_of(4));
+        run(&mut world, 0, 101 * 900, sends, |asn| (asn / 9_000).is_multiple_of(2));
+        let now = world.now;
+        world.nodes[1].set_parent(now, Some(2));
+        run(&mut world, 2, 101 * 200, sends, |_| false);
+        (world.sent.clone(), world.cells(1, 2), world.cells(2, 0))
+    });
+    assert!(runs[0].0.len() > 20, "{}", runs[0].0.len());
+    assert_eq!(runs[0], runs[1]);
+}
+
 fn command(message: &Message) -> Option<Command> {
     match &message.body {
         Body::Request(request) => Some(request.command()),

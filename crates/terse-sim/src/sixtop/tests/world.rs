@@ -39,10 +39,16 @@ pub(super) struct Attempt<'a> {
 pub(super) struct World {
     pub(super) now: Asn,
     pub(super) nodes: Vec<Sixtop>,
-    queues: Vec<VecDeque<(Outgoing, u8, Asn)>>,
+    /// For each node the messages, how often each was sent in vain, from when on it can be sent, and whether it has arrived.
+    queues: Vec<VecDeque<(Outgoing, u8, Asn, bool)>>,
     pub(super) fate: Box<dyn FnMut(Attempt<'_>) -> Fate>,
     /// All transmissions: who sent what.
     pub(super) sent: Vec<(u16, Message)>,
+    /// Whether a request arrived of which its sender thinks that it did not. The next one has the same SeqNum then (RFC 8480,
+    /// 3.4.6), and the answer to one can be taken for that to the other.
+    pub(super) has_unknown_request: bool,
+    /// Whether timeouts are looked at after every slot, and not only after those that nodes name.
+    pub(super) steps_every_slot: bool,
 }
 
 impl World {
@@ -56,7 +62,15 @@ impl World {
         let node = |node| Self::node(node, function(node));
         let nodes: Vec<Sixtop> = (0..nodes).map(node).collect();
         let queues = nodes.iter().map(|_| VecDeque::new()).collect();
-        Self { now: Asn(0), nodes, queues, fate: Box::new(|_| Fate::Arrives), sent: Vec::new() }
+        Self {
+            now: Asn(0),
+            nodes,
+            queues,
+            fate: Box::new(|_| Fate::Arrives),
+            sent: Vec::new(),
+            has_unknown_request: false,
+            steps_every_slot: false,
+        }
     }
 
     pub(super) fn node(node: u16, function: Box<dyn SchedulingFunction>) -> Sixtop {
@@ -91,7 +105,7 @@ impl World {
         let now = self.now;
         for from in 0..self.nodes.len() {
             self.collect(from);
-            let Some((outgoing, tries, ready)) = self.queues[from].front().copied() else { continue };
+            let Some((outgoing, tries, ready, _)) = self.queues[from].front().copied() else { continue };
             if ready > now {
                 continue;
             }
@@ -103,7 +117,10 @@ impl World {
             }
             self.sent.push((from as u16, outgoing.message));
             let is_acknowledged = fate == Fate::Arrives;
+            self.queues[from][0].3 |= fate == Fate::Unacknowledged;
             if is_acknowledged || tries >= RETRIES {
+                let has_arrived = self.queues[from][0].3;
+                self.has_unknown_request |= !is_acknowledged && has_arrived && kind(message) == 0;
                 self.queues[from].pop_front();
                 self.nodes[from].sent(now, outgoing.token, is_acknowledged);
             } else {
@@ -114,7 +131,7 @@ impl World {
             }
         }
         for (index, node) in self.nodes.iter_mut().enumerate() {
-            if node.poll_timeout().is_some_and(|due| due <= now) {
+            if self.steps_every_slot || node.poll_timeout().is_some_and(|due| due <= now) {
                 node.handle_timeout(now);
                 assert!(node.poll_timeout().is_none_or(|due| due > now), "node {index} at {now:?}");
             }
@@ -136,7 +153,7 @@ impl World {
 
     fn collect(&mut self, from: usize) {
         while let Some(outgoing) = self.nodes[from].poll_transmit() {
-            self.queues[from].push_back((outgoing, 0, self.now));
+            self.queues[from].push_back((outgoing, 0, self.now, false));
         }
         while self.nodes[from].poll_change().is_some() {}
         while self.nodes[from].poll_quarantine().is_some() {}
