@@ -399,10 +399,10 @@ impl SchedulingFunction for Msf {
         if let Some(action) = self.actions.pop_front() {
             return Some(action);
         }
-        if self.old.is_some() && self.parent.is_some_and(|parent| self.missing(view, parent) == (0, 0)) {
-            if let Some(old) = self.old.take() {
-                add_to_clear(&mut self.to_clear, old.peer);
-            }
+        let has_all = |msf: &Self| msf.parent.is_some_and(|parent| msf.missing(view, parent) == (0, 0));
+        if let Some(old) = self.old.filter(|_| has_all(self)) {
+            self.old = None;
+            add_to_clear(&mut self.to_clear, old.peer);
         }
         let is_due = |entry: &&mut ToClear| entry.wait.is_none() && may_begin(entry.peer, Command::Clear);
         if let Some(entry) = self.to_clear.iter_mut().find(is_due) {

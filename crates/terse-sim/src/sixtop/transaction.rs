@@ -47,6 +47,8 @@ pub(crate) struct Outgoing {
 pub(crate) struct Token {
     pub(crate) peer: u16,
     serial: u32,
+    /// How many CLEARs there were before: a message from before a CLEAR does not count after it.
+    clears: u32,
     role: Role,
 }
 
@@ -123,6 +125,7 @@ struct Session {
     peer: u16,
     seq_num: u8,
     serial: u32,
+    clears: u32,
     state: State,
     /// The SeqNum and command of the last request from the neighbour, and until when the same ones are a duplicate.
     heard: Option<(u8, Command, Asn)>,
@@ -223,7 +226,7 @@ impl Transactions {
         let until = now + self.timeout;
         let session = self.session(token.peer);
         if let Role::Refusal { counts } = token.role {
-            if is_acknowledged && counts {
+            if is_acknowledged && counts && session.clears == token.clears {
                 session.increment();
             }
             return Step::Nothing;
@@ -324,7 +327,10 @@ impl Transactions {
         let serial = self.serial();
         let session = self.session(from);
         // RFC 8480, 3.4.6.1. After a timeout the MAC has no duplicates any more: then the sender has lost its SeqNum.
-        if session.heard.is_some_and(|(seq, last, until)| (seq, last) == (seq_num, command) && now < until) {
+        // A CLEAR after which another transaction has ended is a new one: every second CLEAR has the SeqNum 0.
+        let can_be_duplicate = command != Command::Clear || session.seq_num == 0;
+        let is_last = |(seq, last, until)| (seq, last) == (seq_num, command) && now < until;
+        if can_be_duplicate && session.heard.is_some_and(is_last) {
             return Step::Nothing;
         }
         let heard = session.heard.replace((seq_num, command, until));
@@ -490,6 +496,7 @@ impl Transactions {
                 peer,
                 seq_num: 0,
                 serial: 0,
+                clears: 0,
                 state: State::Idle,
                 heard: None,
                 unanswered: None,
@@ -516,7 +523,8 @@ impl Transactions {
         if matches!(role, Role::Refusal { .. }) && self.outbox.len() >= LONGEST_OUTBOX {
             return;
         }
-        let token = Token { peer, serial: self.session(peer).serial, role };
+        let Session { serial, clears, .. } = *self.session(peer);
+        let token = Token { peer, serial, clears, role };
         self.outbox.push_back(Outgoing { peer, message: Message { sfid, seq_num, body }, token });
     }
 }
@@ -530,6 +538,7 @@ impl Session {
     /// Begins anew after a CLEAR.
     const fn reset(&mut self) {
         (self.seq_num, self.is_inconsistent) = (0, false);
+        self.clears = self.clears.wrapping_add(1);
         (self.unanswered, self.unconfirmed) = (None, None);
     }
 

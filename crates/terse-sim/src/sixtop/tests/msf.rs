@@ -179,7 +179,8 @@ fn looking_at_every_slot_changes_nothing() {
         world.fate = Box::new(|attempt| if attempt.number % 7 == 3 { Fate::Lost } else { Fate::Arrives });
         world.nodes[1].set_parent(Asn(0), Some(0));
         world.nodes[2].set_parent(Asn(0), Some(0));
-        let sends = |asn: u64, slot: u16| (asn / 5_000 % 3 > 0).then_some(slot % 3 > 0 || asn.is_multiple_of(4));
+        let sends =
+            |asn: u64, slot: u16| (asn % 15_000 > 5_000).then_some(!slot.is_multiple_of(3) || asn.is_multiple_of(4));
         run(&mut world, 0, 101 * 900, sends, |asn| (asn / 9_000).is_multiple_of(2));
         let now = world.now;
         world.nodes[1].set_parent(now, Some(2));

@@ -44,8 +44,8 @@ pub(super) struct World {
     pub(super) fate: Box<dyn FnMut(Attempt<'_>) -> Fate>,
     /// All transmissions: who sent what.
     pub(super) sent: Vec<(u16, Message)>,
-    /// Whether a request arrived of which its sender thinks that it did not. The next one has the same SeqNum then (RFC 8480,
-    /// 3.4.6), and the answer to one can be taken for that to the other.
+    /// Whether a request arrived of which its sender thinks that it did not, or that a CLEAR has overtaken. The next one can
+    /// have the same SeqNum then (RFC 8480, 3.4.6), and the answer to one can be taken for that to the other.
     pub(super) has_unknown_request: bool,
     /// Whether timeouts are looked at after every slot, and not only after those that nodes name.
     pub(super) steps_every_slot: bool,
@@ -116,6 +116,10 @@ impl World {
                 continue;
             }
             self.sent.push((from as u16, outgoing.message));
+            if matches!(message.body, Body::Request(Request::Clear { .. })) {
+                let others = &self.queues[usize::from(outgoing.peer)];
+                self.has_unknown_request |= others.iter().any(|(other, ..)| kind(&other.message) == 0);
+            }
             let is_acknowledged = fate == Fate::Arrives;
             self.queues[from][0].3 |= fate == Fate::Unacknowledged;
             if is_acknowledged || tries >= RETRIES {
