@@ -44,7 +44,7 @@ pub(super) struct World {
     pub(super) fate: Box<dyn FnMut(Attempt<'_>) -> Fate>,
     /// All transmissions: who sent what.
     pub(super) sent: Vec<(u16, Message)>,
-    /// Whether a request arrived of which its sender thinks that it did not, or that a CLEAR has overtaken. The next one can
+    /// Whether a request arrived of which its sender thinks that it did not, or that a CLEAR has overtaken, or its answer. The next one can
     /// have the same SeqNum then (RFC 8480, 3.4.6), and the answer to one can be taken for that to the other.
     pub(super) has_unknown_request: bool,
     /// Whether timeouts are looked at after every slot, and not only after those that nodes name.
@@ -118,7 +118,8 @@ impl World {
             self.sent.push((from as u16, outgoing.message));
             if matches!(message.body, Body::Request(Request::Clear { .. })) {
                 let others = &self.queues[usize::from(outgoing.peer)];
-                self.has_unknown_request |= others.iter().any(|(other, ..)| kind(&other.message) == 0);
+                let is_overtaken = others.iter().any(|(other, ..)| kind(&other.message) == 0);
+                self.has_unknown_request |= is_overtaken || self.queues[from].len() > 1;
             }
             let is_acknowledged = fate == Fate::Arrives;
             self.queues[from][0].3 |= fate == Fate::Unacknowledged;
