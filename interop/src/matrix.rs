@@ -120,8 +120,8 @@ fn run(cells: &[(&Feature, Cell)], missing: &HashMap<Peer, String>) -> Outcomes 
     Arc::into_inner(outcomes).and_then(|outcomes| outcomes.into_inner().ok()).unwrap_or_default()
 }
 
-/// How often a cell is tried again whose peer is known to fail now and then.
-const MORE_TRIES: usize = 3;
+/// How often a cell is tried again whose peer is known to fail now and then. The worst one fails in six of ten tries.
+const MORE_TRIES: usize = 11;
 
 fn run_cell(feature: &Feature, cell: Cell, missing: &HashMap<Peer, String>) -> Outcome {
     if let Some(reason) = cell.absent(feature) {

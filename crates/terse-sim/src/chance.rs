@@ -21,6 +21,10 @@ pub(crate) enum Purpose {
     Packet,
     /// How long a node backs off.
     BackOff,
+    /// Which free cells a node proposes to a neighbour.
+    Cells,
+    /// How long a node waits before it tries a transaction again.
+    Retry,
     /// When in its interval a Trickle timer fires.
     Trickle,
     /// How long a node waits before it sends a DAO.

@@ -37,6 +37,8 @@ mod rpl;
 pub mod scenario;
 pub mod script;
 mod sixlowpan;
+#[allow(dead_code, unused_imports, reason = "the mesh does not run it yet")]
+pub mod sixtop;
 #[cfg_attr(not(test), expect(dead_code, reason = "the mesh does not run it yet"))]
 mod synchronization;
 pub mod tcp;
