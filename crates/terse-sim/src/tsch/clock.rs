@@ -1,4 +1,4 @@
-//! Time in slots: the absolute slot number, and the durations within a timeslot (IEEE 802.15.4-2020, 6.2.6 and 8.4.3.3.3).
+//! Time in slots: the absolute slot number, and the durations within a timeslot (IEEE 802.15.4-2020, 6.2.6).
 
 use core::ops::Add;
 use core::time::Duration;
@@ -31,7 +31,7 @@ pub struct Timeslot {
 }
 
 impl Timeslot {
-    /// The default timeslot of the standard: 10 ms (IEEE 802.15.4-2020, table 8-97).
+    /// The default timeslot of the standard: 10 ms (IEEE 802.15.4-2020: the defaults of macTsTimeslotLength, macTsTxOffset and macTsTxAckDelay at 2.4 GHz).
     pub const STANDARD_10_MS: Self = Self {
         length_ticks: 10_000,
         ticks_per_second: 1_000_000,
@@ -39,7 +39,8 @@ impl Timeslot {
         tx_ack_delay: Duration::from_micros(1_000),
     };
 
-    /// OpenWSN's timeslot of 15 ms: 492 ticks of 32,768 Hz.
+    /// OpenWSN's timeslot of 15 ms: 492 ticks of 32,768 Hz. Its offsets are those of the firmware until April 2020; later
+    /// firmware has a template for 10 and for 20 ms only.
     pub const OPENWSN_15_MS: Self = Self {
         length_ticks: 492,
         ticks_per_second: 32_768,

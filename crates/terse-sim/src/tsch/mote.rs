@@ -49,7 +49,7 @@ pub(super) struct Forwarding {
     pub(super) until: Time,
 }
 
-/// The back-off in shared cells (IEEE 802.15.4-2020, 6.2.6.4): how many of them pass by before the node sends there again.
+/// The back-off in shared cells (IEEE 802.15.4-2020, 6.2.5.3): how many of them pass by before the node sends there again.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct BackOff {
     exponent: u8,

@@ -38,18 +38,18 @@ fn close(value: f64, expected: f64) {
 fn two_nodes_by_hand_with_a_charge_for_each_slot() {
     let [sender, receiver] = two_nodes();
     assert_eq!((sender.active(), receiver.active()), (1_250, 2_000));
-    let (radio, processor) = models("sixtisch-simulator", "cc2538");
+    let (radio, processor) = models("sixtisch-simulator", "cc2650");
     let energy = sender.energy(&radio, &processor, 101_000, SLOT);
-    // 100 x 49.5 + 100 x 22.6 + 800 x 6.4 + 250 x 54.5 = 4950 + 2260 + 5120 + 13625 = 25955 µC; 1.5 s x 13 mA = 19500 µC.
+    // 100 x 49.5 + 100 x 22.6 + 800 x 6.4 + 250 x 54.5 = 4950 + 2260 + 5120 + 13625 = 25955 µC; 1.5 s x 2.703 mA = 4054.5 µC.
     close(energy.slots.iter().sum(), 25_955.0);
-    close(energy.computing, 19_500.0);
-    close(energy.charge(), 45_455.0);
+    close(energy.computing, 4_054.5);
+    close(energy.charge(), 30_009.5);
     assert_eq!((energy.sleep, energy.elapsed), (0.0, Duration::from_secs(1_010)));
-    // 45.455 mC in 1010 s are 45.005 µA; 2821.5 mAh last 62693 h, and at 3 V it is 136.365 mJ.
-    close(energy.current(), 45_455.0 / 1_010.0);
-    close(energy.days(&Battery::AA), 2_821_500.0 / (45_455.0 / 1_010.0) / 24.0);
-    assert!((energy.days(&Battery::AA) - 2_612.2).abs() < 0.1, "{}", energy.days(&Battery::AA));
-    close(energy.millijoules(&Battery::AA), 136.365);
+    // 30.0095 mC in 1010 s are 29.712 µA; 2821.5 mAh last 94960 h, and at 3 V it is 90.0285 mJ.
+    close(energy.current(), 30_009.5 / 1_010.0);
+    close(energy.days(&Battery::AA), 2_821_500.0 / (30_009.5 / 1_010.0) / 24.0);
+    assert!((energy.days(&Battery::AA) - 3_956.7).abs() < 0.1, "{}", energy.days(&Battery::AA));
+    close(energy.millijoules(&Battery::AA), 90.0285);
     close(energy.duty_cycle, 1_250.0 / 101_000.0);
     let energy = receiver.energy(&radio, &processor, 101_000, SLOT);
     // 4950 + 2260 + (800 + 760) x 6.4 + 240 x 32.6 = 4950 + 2260 + 9984 + 7824 = 25018.

@@ -23,7 +23,7 @@ active-ma = 7
 fn the_models_of_the_simulator_are_read() {
     let models = Models::parse(include_str!("../../../energy.toml")).unwrap();
     assert_eq!(models, Models::built_in());
-    assert_eq!((models.radios().count(), models.processors().count()), (2, 3));
+    assert_eq!((models.radios().count(), models.processors().count()), (2, 1));
     let simulator = models.radio("sixtisch-simulator").unwrap();
     let charges = SlotKind::ALL.map(|kind| simulator.charge(kind));
     assert_eq!(charges.map(|charge| charge.base), [6.4, 49.5, 54.5, 22.6, 32.6, 6.4]);
