@@ -14,8 +14,13 @@
 //! What must always hold: with a neighbour there is one transaction at a time; each that began ends, by a message, by the
 //! MAC's report on a message, or by the timeout; a report on a message of a transaction that is over changes nothing.
 
+mod request;
+mod session;
+
 use std::collections::VecDeque;
 
+use self::request::{changes, check, fits, is_subset, wanted};
+use self::session::{Session, State};
 use super::Asn;
 use super::message::{Answer, Body, CellList, Command, Message, Request, ReturnCode};
 
@@ -117,37 +122,6 @@ impl Outcome {
     pub(crate) fn is_success(self) -> bool {
         self == Self::Code(ReturnCode::RC_SUCCESS)
     }
-}
-
-/// What a node knows of a neighbour.
-#[derive(Debug)]
-struct Session {
-    peer: u16,
-    seq_num: u8,
-    serial: u32,
-    clears: u32,
-    state: State,
-    /// The SeqNum and command of the last request from the neighbour, and until when the same ones are a duplicate.
-    heard: Option<(u8, Command, Asn)>,
-    /// The last request of this node that got no response in time. If one comes all the same, the neighbour may have changed
-    /// its cells.
-    unanswered: Option<(u8, Request)>,
-    /// The last request of the neighbour whose offer was not confirmed in time: a confirmation would mean the same.
-    unconfirmed: Option<(u8, Request)>,
-    /// Whether this node has found an inconsistency. Equal SeqNums do not end it, as a lost RC_ERR_SEQNUM makes the neighbour
-    /// count on; a CLEAR does.
-    is_inconsistent: bool,
-}
-
-/// The transaction with a neighbour. Its SeqNum is that of the request.
-#[derive(Clone, Copy, Debug)]
-enum State {
-    Idle,
-    Requesting { seq_num: u8, request: Request },
-    AwaitingResponse { seq_num: u8, request: Request, until: Asn },
-    Confirming { seq_num: u8, request: Request, code: ReturnCode, cells: CellList },
-    Responding { seq_num: u8, request: Request, code: ReturnCode, answer: Answer },
-    AwaitingConfirmation { seq_num: u8, request: Request, offered: CellList, until: Asn },
 }
 
 impl Transactions {
@@ -492,18 +466,7 @@ impl Transactions {
 
     fn session(&mut self, peer: u16) -> &mut Session {
         let index = self.sessions.binary_search_by_key(&peer, |session| session.peer).unwrap_or_else(|index| {
-            let session = Session {
-                peer,
-                seq_num: 0,
-                serial: 0,
-                clears: 0,
-                state: State::Idle,
-                heard: None,
-                unanswered: None,
-                unconfirmed: None,
-                is_inconsistent: false,
-            };
-            self.sessions.insert(index, session);
+            self.sessions.insert(index, Session::new(peer));
             index
         });
         &mut self.sessions[index]
@@ -529,91 +492,8 @@ impl Transactions {
     }
 }
 
-impl Session {
-    /// Goes on to the next SeqNum: a lollipop counter, which does not become 0 again (RFC 8480, 3.4.6).
-    const fn increment(&mut self) {
-        self.seq_num = if self.seq_num == u8::MAX { 1 } else { self.seq_num + 1 };
-    }
-
-    /// Begins anew after a CLEAR.
-    const fn reset(&mut self) {
-        (self.seq_num, self.is_inconsistent) = (0, false);
-        self.clears = self.clears.wrapping_add(1);
-        (self.unanswered, self.unconfirmed) = (None, None);
-    }
-
-    const fn end(&mut self, request: Request, is_own: bool, outcome: Outcome, answer: Answer) -> Step {
-        self.state = State::Idle;
-        self.is_inconsistent |= matches!(outcome, Outcome::Inconsistent);
-        Step::Ended(Conclusion { peer: self.peer, request, is_own, outcome, answer })
-    }
-
-    const fn until(&self) -> Option<Asn> {
-        match self.state {
-            State::AwaitingResponse { until, .. } | State::AwaitingConfirmation { until, .. } => Some(until),
-            _ => None,
-        }
-    }
-}
-
 const fn error(code: ReturnCode) -> Body {
     Body::Response(code, Answer::Nothing)
-}
-
-/// Checks what can be checked of a request without a schedule (RFC 8480, 3.3.1 to 3.3.3).
-fn check(request: &Request) -> Result<(), ReturnCode> {
-    let (Request::Add(change) | Request::Delete(change) | Request::Relocate(change, _)) = request else {
-        return Ok(());
-    };
-    if !change.cell_options.is_valid() {
-        return Err(ReturnCode::RC_ERR);
-    }
-    let num_cells = usize::from(change.num_cells);
-    let is_enough = |list: &CellList| (list.is_empty() || list.len() >= num_cells) && !list.has_repetitions();
-    let lists_are_possible = match request {
-        Request::Relocate(change, candidates) => {
-            num_cells > 0
-                && change.cell_list.len() == num_cells
-                && !change.cell_list.has_repetitions()
-                && is_enough(candidates)
-        }
-        _ => is_enough(&change.cell_list),
-    };
-    if lists_are_possible { Ok(()) } else { Err(ReturnCode::RC_ERR_CELLLIST) }
-}
-
-const fn changes(request: &Request) -> bool {
-    matches!(request, Request::Add(_) | Request::Delete(_) | Request::Relocate(..))
-}
-
-/// Returns how many cells a request is for.
-fn wanted(request: &Request) -> usize {
-    match request {
-        Request::Add(change) | Request::Delete(change) | Request::Relocate(change, _) => change.num_cells.into(),
-        _ => 0,
-    }
-}
-
-/// Whether a response has the fields that belong to the command.
-const fn fits(request: &Request, answer: &Answer) -> bool {
-    match request.command() {
-        Command::Add | Command::Delete | Command::Relocate | Command::List => matches!(answer, Answer::Cells(_)),
-        Command::Count => matches!(answer, Answer::NumCells(_)),
-        Command::Signal => matches!(answer, Answer::Payload(_)),
-        Command::Clear => matches!(answer, Answer::Nothing),
-    }
-}
-
-/// Whether a response names cells that the request named, and no more than it wanted. Other requests name none.
-fn is_subset(request: &Request, cells: &CellList) -> bool {
-    let of = |list: &CellList| {
-        list.is_empty() || cells.len() <= wanted(request) && cells.iter().all(|cell| list.contains(cell))
-    };
-    match request {
-        Request::Add(change) | Request::Delete(change) => of(&change.cell_list),
-        Request::Relocate(_, candidates) => of(candidates),
-        _ => true,
-    }
 }
 
 /// The most refusals that wait.
