@@ -23,25 +23,31 @@ pub(super) fn render(
     devices: Option<&Sides<Arc<Device>>>,
 ) -> String {
     let has_paper = rows.iter().any(|row| paper_value(row).is_some());
+    let body = html! {
+        h1 { "What a secure connection costs" }
+        (opening(rows))
+        (missing(failures))
+        (modes(rows))
+        @for sheet in sheets(rows) {
+            (section(&sheet, has_paper))
+        }
+        (method(args, rows, has_paper, devices))
+    };
+    page("What a secure connection costs", "", &body)
+}
+
+/// Returns a page with this body, and with a style of its own after that of all reports.
+pub(crate) fn page(title: &str, style: &str, body: &Markup) -> String {
     let page = html! {
         (DOCTYPE)
         html lang="en" {
             head {
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width, initial-scale=1";
-                title { "What a secure connection costs" }
-                style { (PreEscaped(STYLE)) }
+                title { (title) }
+                style { (PreEscaped(STYLE)) (PreEscaped(style)) }
             }
-            body {
-                h1 { "What a secure connection costs" }
-                (opening(rows))
-                (missing(failures))
-                (modes(rows))
-                @for sheet in sheets(rows) {
-                    (section(&sheet, has_paper))
-                }
-                (method(args, rows, has_paper, devices))
-            }
+            body { (body) }
         }
     };
     page.into_string()

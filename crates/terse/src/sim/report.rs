@@ -1,12 +1,12 @@
 //! The report of `terse sim run`: one HTML file.
 
-use maud::{DOCTYPE, Markup, PreEscaped, html};
+use maud::{Markup, html};
 use terse_sim::scenario::{Outcome, PaperValues, ScenarioFile, Statistics};
 
 use super::figure::{self, Boxed};
 use super::measure::{Measured, bytes, seconds};
 use super::table::{difference, interval, with_deviation};
-use crate::compare::report::{STYLE, command_line, drawn};
+use crate::compare::report::{self, command_line, drawn};
 
 /// Returns the report of a file's rows.
 pub(super) fn of_rows(file: &ScenarioFile, measured: &[Measured]) -> String {
@@ -27,19 +27,7 @@ pub(super) fn of_rows(file: &ScenarioFile, measured: &[Measured]) -> String {
 
 /// Returns a page with this body.
 pub(super) fn page(title: &str, body: &Markup) -> String {
-    let page = html! {
-        (DOCTYPE)
-        html lang="en" {
-            head {
-                meta charset="utf-8";
-                meta name="viewport" content="width=device-width, initial-scale=1";
-                title { (title) }
-                style { (PreEscaped(STYLE)) (PreEscaped(PRINT)) }
-            }
-            body { (body) }
-        }
-    };
-    page.into_string()
+    report::page(title, PRINT, body)
 }
 
 /// Whether a row has values of a paper.

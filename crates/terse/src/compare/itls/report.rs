@@ -1,40 +1,29 @@
 //! The evaluation as one HTML file.
 
-use maud::{DOCTYPE, Markup, PreEscaped, html};
+use maud::{Markup, html};
 use terse_sim::compare::itls::{DIFFERENCES, Figure, Paper, Part, SecurityLevel};
 
 use super::table::{number, range, title};
 use super::{Evaluation, Method, figure};
-use crate::compare::report::{STYLE, command_line, drawn};
+use crate::compare::report::{command_line, drawn, page};
 
 /// Returns the report.
 pub(super) fn render(evaluation: &Evaluation, method: &Method) -> String {
-    let page = html! {
-        (DOCTYPE)
-        html lang="en" {
-            head {
-                meta charset="utf-8";
-                meta name="viewport" content="width=device-width, initial-scale=1";
-                title { "Identity-based handshakes beside the paper on iTLS" }
-                style { (PreEscaped(STYLE)) (PreEscaped(GRID)) }
-            }
-            body {
-                h1 { "Identity-based handshakes beside the paper on iTLS" }
-                p class="lead" {
-                    "The paper on iTLS lets two sides prove who they are by identity keys, without certificates, and measures \
-                     what that saves. This report repeats its measurements with Terse's engine on a simulated network, and \
-                     shows the paper's own numbers beside."
-                }
-                (missing(evaluation))
-                h2 { "Tables I and II: bytes of a full handshake" }
-                @for level in SecurityLevel::ALL { (traffic(evaluation, level)) }
-                (differences(Part::Tables))
-                @for figure in Figure::ALL { (section(evaluation, figure)) }
-                (how(method))
-            }
+    let body = html! {
+        h1 { "Identity-based handshakes beside the paper on iTLS" }
+        p class="lead" {
+            "The paper on iTLS lets two sides prove who they are by identity keys, without certificates, and measures \
+             what that saves. This report repeats its measurements with Terse's engine on a simulated network, and \
+             shows the paper's own numbers beside."
         }
+        (missing(evaluation))
+        h2 { "Tables I and II: bytes of a full handshake" }
+        @for level in SecurityLevel::ALL { (traffic(evaluation, level)) }
+        (differences(Part::Tables))
+        @for figure in Figure::ALL { (section(evaluation, figure)) }
+        (how(method))
     };
-    page.into_string()
+    page("Identity-based handshakes beside the paper on iTLS", GRID, &body)
 }
 
 /// Lists the values that could not be measured.
