@@ -25,6 +25,12 @@ pub enum Cause {
     Checksum,
     /// It was for another address.
     Misdirected,
+    /// A node had no parent, or the root no route.
+    NoRoute,
+    /// A node that forwards had met a Rank twice that was not greater than its own (RFC 6550, 11.2.2.2): there is a loop.
+    RankError,
+    /// The node with it lost the network, or was switched off.
+    NodeLost,
     /// A node that forwards had no hop left for it (RFC 8200, 3).
     HopLimitExceeded,
     /// No socket was there for it (a TCP segment is answered with RST).

@@ -41,6 +41,8 @@ pub(crate) enum Purpose {
     Beacon,
     /// On which channel a node listens for beacons.
     Scan,
+    /// Whether a frame for all is lost on its way to one of them.
+    Broadcast,
 }
 
 impl Chance {

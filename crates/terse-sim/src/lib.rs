@@ -7,6 +7,7 @@
 
 extern crate alloc;
 
+mod asn;
 pub mod capture;
 mod cause;
 mod chance;
@@ -32,15 +33,27 @@ pub mod radio;
 mod recent;
 mod rng;
 pub mod route;
-#[cfg_attr(not(test), expect(dead_code, reason = "the mesh does not run it yet"))]
-mod rpl;
+#[cfg_attr(
+    not(test),
+    expect(dead_code, reason = "the mesh carries messages as values: reading their bytes is for tests")
+)]
+pub mod rpl;
 pub mod scenario;
 pub mod script;
 mod sixlowpan;
-#[allow(dead_code, unused_imports, reason = "the mesh does not run it yet")]
+#[cfg_attr(
+    not(test),
+    expect(
+        dead_code,
+        reason = "reading messages, and the commands that no scheduling function here sends, are for tests"
+    )
+)]
 pub mod sixtop;
-#[cfg_attr(not(test), expect(dead_code, reason = "the mesh does not run it yet"))]
-mod synchronization;
+#[cfg_attr(
+    not(test),
+    expect(dead_code, reason = "the mesh carries messages as values: reading their bytes is for tests")
+)]
+pub mod synchronization;
 pub mod tcp;
 mod time;
 pub mod tsch;

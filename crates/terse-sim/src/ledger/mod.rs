@@ -38,6 +38,31 @@ pub enum Kind {
     Other,
     /// A frame of the link layer itself: an acknowledgement.
     LinkAcknowledgement,
+    /// An Enhanced Beacon.
+    Beacon,
+    /// A frame that asks for nothing but its acknowledgement, to stay synchronised.
+    KeepAlive,
+    /// A 6P message.
+    Sixp,
+    /// RPL: a DODAG Information Solicitation.
+    Dis,
+    /// RPL: a DODAG Information Object.
+    Dio,
+    /// RPL: a Destination Advertisement Object.
+    Dao,
+    /// RPL: the answer to one.
+    DaoAck,
+}
+
+impl Kind {
+    /// The kinds of what a network sends to form itself and to stay, without acknowledgements of the link layer.
+    pub const OF_NETWORK: [Self; 7] =
+        [Self::Beacon, Self::KeepAlive, Self::Sixp, Self::Dis, Self::Dio, Self::Dao, Self::DaoAck];
+
+    /// Whether frames of this kind form a network, or keep it.
+    pub const fn is_of_network(self) -> bool {
+        matches!(self, Self::Beacon | Self::KeepAlive | Self::Sixp | Self::Dis | Self::Dio | Self::Dao | Self::DaoAck)
+    }
 }
 
 /// The fate of a frame.
@@ -68,7 +93,7 @@ pub struct Record {
     pub kind: Kind,
     /// The index of the fragment in its packet, from 0 on, if the link had to fragment.
     pub fragment: Option<u16>,
-    /// The number of the packet on this link.
+    /// The number of the packet on this link; [`u64::MAX`] for a frame without one, as a beacon is.
     pub packet: u64,
     /// The number of earlier transmissions of this frame by the link layer.
     pub attempt: u8,

@@ -24,6 +24,7 @@ use queue::Queue;
 
 use crate::Time;
 use crate::capture::{Capture, View};
+use crate::direction::Direction;
 use crate::ledger::Ledger;
 use crate::link::{Link, Station};
 use crate::tsch::{ConfigError, Mesh, MeshConfig, MeshEvent};
@@ -176,6 +177,32 @@ impl<N: Node> Network<N> {
             Medium::Wire(_) => None,
             Medium::Mesh { mesh, .. } => Some(mesh),
         }
+    }
+
+    /// Switches a node of a mesh off that forms itself: what it has is lost, and nobody is told. The root stays on.
+    pub fn switch_off(&mut self, id: LinkId, node: u16) {
+        self.with_mesh(id, |mesh, now| mesh.switch_off(now, node));
+    }
+
+    /// Switches a node of a mesh on again, which then listens for beacons.
+    pub fn switch_on(&mut self, id: LinkId, node: u16) {
+        self.with_mesh(id, |mesh, now| mesh.switch_on(now, node));
+    }
+
+    /// Opens a tunnel through a mesh that forms itself: so many cells on each hop, up from a node to the root, or down from the root
+    /// to it. They are negotiated hop by hop, which takes a while. Returns whether the node can ask for one: it must have a parent,
+    /// and not have asked before.
+    pub fn open_tunnel(&mut self, id: LinkId, node: u16, cells: u8, direction: Direction) -> bool {
+        self.with_mesh(id, |mesh, now| mesh.open_tunnel(now, node, cells, direction == Direction::Up)).unwrap_or(false)
+    }
+
+    /// Calls something of a mesh that may have new events.
+    fn with_mesh<T>(&mut self, id: LinkId, call: impl FnOnce(&mut Mesh, Time) -> T) -> Option<T> {
+        let Medium::Mesh { mesh, .. } = &mut self.media[id.0 as usize] else { return None };
+        let result = call(mesh, self.now);
+        mesh.rearm();
+        Schedule { events: &mut self.events, link: id }.take(mesh);
+        Some(result)
     }
 
     /// Changes a link during a run. The change applies to later frames; the framing stays as it was. A mesh does not change.

@@ -16,7 +16,7 @@ pub struct Connectivity {
 
 /// The quality of one link, one way.
 #[derive(Clone, Debug, Default, PartialEq)]
-struct Quality {
+pub(super) struct Quality {
     delivery: f64,
     /// The strength of the signal in dBm, if it is known.
     rssi: Option<f64>,
@@ -70,20 +70,8 @@ impl Connectivity {
     /// Returns the share of frames that arrive while `others` send on the same channel. If the strength of a signal is not known,
     /// whoever is heard at all makes all others lost.
     pub fn delivery_among(&self, from: u16, to: u16, channel: u8, others: impl IntoIterator<Item = u16>) -> f64 {
-        let (alone, signal) = self.quality(from, to, channel);
         let others = others.into_iter().filter(|other| *other != from && *other != to);
-        let mut strengths = Vec::new();
-        for other in others {
-            match (signal, self.quality(other, to, channel)) {
-                (Some(_), (_, Some(strength))) => strengths.push(strength),
-                (_, (share, _)) if share > 0.0 => return 0.0,
-                _ => {}
-            }
-        }
-        match signal {
-            Some(signal) if !strengths.is_empty() => alone * interference::delivery_among(signal, &strengths, NOISE),
-            _ => alone,
-        }
+        combine(self.quality(from, to, channel), others.map(|other| self.quality(other, to, channel)))
     }
 
     /// Whether a node hears another one at all on this channel.
@@ -96,9 +84,37 @@ impl Connectivity {
         self.links.iter().map(|((from, to), quality)| (*from, *to, quality.delivery))
     }
 
+    /// Returns all links with all that is known of them, ordered by sender and receiver.
+    pub(super) fn qualities(&self) -> impl Iterator<Item = (u16, u16, &Quality)> {
+        self.links.iter().map(|((from, to), quality)| (*from, *to, quality))
+    }
+
     fn quality(&self, from: u16, to: u16, channel: u8) -> (f64, Option<f64>) {
-        let Some(quality) = self.links.get(&(from, to)) else { return (0.0, None) };
-        quality.channels.get(&channel).copied().unwrap_or((quality.delivery, quality.rssi))
+        self.links.get(&(from, to)).map_or((0.0, None), |quality| quality.on(channel))
+    }
+}
+
+impl Quality {
+    /// Returns the share of frames that arrive on a channel, and the strength of the signal.
+    pub(super) fn on(&self, channel: u8) -> (f64, Option<f64>) {
+        self.channels.get(&channel).copied().unwrap_or((self.delivery, self.rssi))
+    }
+}
+
+/// Returns the share of frames that arrive, of the quality of the link, and those of the links from others that send at the
+/// same time. If the strength of a signal is not known, whoever is heard at all makes all others lost.
+pub(super) fn combine((alone, signal): (f64, Option<f64>), others: impl Iterator<Item = (f64, Option<f64>)>) -> f64 {
+    let mut strengths = Vec::new();
+    for other in others {
+        match (signal, other) {
+            (Some(_), (_, Some(strength))) => strengths.push(strength),
+            (_, (share, _)) if share > 0.0 => return 0.0,
+            _ => {}
+        }
+    }
+    match signal {
+        Some(signal) if !strengths.is_empty() => alone * interference::delivery_among(signal, &strengths, NOISE),
+        _ => alone,
     }
 }
 

@@ -8,38 +8,38 @@ use super::trickle::Parameters;
 
 /// The options of a node. Those of the DODAG count at the root, which gives them to all others.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct RplOptions {
+pub struct RplOptions {
     /// RPLInstanceID.
-    pub(crate) instance: u8,
+    pub instance: u8,
     /// What the root puts into its DIOs.
-    pub(crate) dodag: DodagConfiguration,
+    pub dodag: DodagConfiguration,
     /// The Objective Function. MinHopRankIncrease is the DODAG's.
-    pub(crate) of0: Of0,
+    pub of0: Of0,
     /// What a node does that has lost its parent.
-    pub(crate) repair: Repair,
+    pub repair: Repair,
     /// How often a node without a parent sends a DIS.
-    pub(crate) dis_interval: Duration,
+    pub dis_interval: Duration,
     /// DelayDAO: how long a node waits on average before it sends a DAO (RFC 6550, 9.5).
-    pub(crate) dao_delay: Duration,
+    pub dao_delay: Duration,
     /// How long a node waits for a DAO-ACK before it sends the DAO again; `None` if it asks for none.
-    pub(crate) dao_ack_timeout: Option<Duration>,
+    pub dao_ack_timeout: Option<Duration>,
     /// How often a DAO is sent again.
-    pub(crate) dao_retries: u8,
+    pub dao_retries: u8,
     /// The most neighbours that a node remembers.
-    pub(crate) neighbours: usize,
+    pub neighbours: usize,
     /// How long a neighbour is left alone whose link was too poor. Then the link counts as not measured.
-    pub(crate) forget_after: Duration,
+    pub forget_after: Duration,
     /// The most nodes of which the root knows the parent.
-    pub(crate) routes: usize,
+    pub routes: usize,
     /// The most hops of a source route.
-    pub(crate) max_hops: usize,
+    pub max_hops: usize,
     /// How often the root begins a new version of the DODAG without a reason; `None` for never.
-    pub(crate) version_interval: Option<Duration>,
+    pub version_interval: Option<Duration>,
 }
 
 /// What a node does that has lost its parent, and hears routers still.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Repair {
+pub enum Repair {
     /// A router becomes parent only if its Rank is lower than the lowest that this node has had in this version (L). Then
     /// parents make no loop at any time, whatever messages are lost: along parents, L falls. (A node that forgets L, as it starts
     /// anew in the same version, can make one; MaxRankIncrease ends it.) If there is no such router, the node poisons
@@ -56,7 +56,7 @@ pub(crate) enum Repair {
 
 impl RplOptions {
     /// The options of RFC 8180 and RFC 6550, and for what they leave open, those of the 6TiSCH Simulator.
-    pub(crate) const RFC_8180: Self = Self {
+    pub const RFC_8180: Self = Self {
         instance: 0,
         dodag: DodagConfiguration {
             is_authenticated: false,
@@ -79,5 +79,11 @@ impl RplOptions {
         routes: 2_000,
         max_hops: 33,
         version_interval: None,
+    };
+
+    /// The same with the Trickle parameters of the 6TiSCH Simulator.
+    pub const SIXTISCH: Self = Self {
+        dodag: DodagConfiguration { trickle: Parameters::SIXTISCH_SIMULATOR, ..Self::RFC_8180.dodag },
+        ..Self::RFC_8180
     };
 }

@@ -17,3 +17,10 @@ mod options;
 mod routes;
 mod sequence;
 mod trickle;
+
+pub use config::{Repair, RplOptions};
+pub(crate) use messages::{INFINITE_RANK, Message};
+pub(crate) use node::{Event, Forwarding, Node, Transmit, link_local};
+pub use of0::Of0;
+pub use options::DodagConfiguration;
+pub use trickle::Parameters as TrickleParameters;

@@ -8,23 +8,23 @@ use super::messages::INFINITE_RANK;
 
 /// The options of the Objective Function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Of0 {
+pub struct Of0 {
     /// MinHopRankIncrease.
-    pub(crate) min_hop_rank_increase: u16,
+    pub min_hop_rank_increase: u16,
     /// step_of_rank of a link that is not measured yet: DEFAULT_STEP_OF_RANK (RFC 6552, 6.3).
-    pub(crate) default_step_of_rank: u16,
+    pub default_step_of_rank: u16,
     /// So many transmissions measure a link.
-    pub(crate) sufficient_transmissions: u16,
+    pub sufficient_transmissions: u16,
     /// The greatest ETX of a parent (RFC 8180, figure 3).
-    pub(crate) greatest_etx: u16,
+    pub greatest_etx: u16,
     /// PARENT_SWITCH_THRESHOLD: by more than this must another parent improve the Rank.
-    pub(crate) parent_switch_threshold: u16,
+    pub parent_switch_threshold: u16,
 }
 
 impl Of0 {
     /// The parameters of RFC 8180. After how many transmissions a link is measured is not in the RFC; ten are the 6TiSCH
     /// Simulator's first choice (NUM_SUFFICIENT_TX).
-    pub(crate) const RFC_8180: Self = Self {
+    pub const RFC_8180: Self = Self {
         min_hop_rank_increase: 256,
         default_step_of_rank: 3,
         sufficient_transmissions: 10,

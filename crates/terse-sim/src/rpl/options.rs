@@ -18,23 +18,23 @@ pub(super) struct Options {
 
 /// DODAG Configuration (6.7.6): what the root decides for all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct DodagConfiguration {
+pub struct DodagConfiguration {
     /// A: whether nodes authenticate with a key authority.
-    pub(crate) is_authenticated: bool,
+    pub is_authenticated: bool,
     /// PCS, 0 to 7.
-    pub(crate) path_control_size: u8,
+    pub path_control_size: u8,
     /// DIOIntervalMin, DIOIntervalDoublings and DIORedundancyConstant.
-    pub(crate) trickle: Parameters,
+    pub trickle: Parameters,
     /// MaxRankIncrease: how much a node's Rank may grow within a version; 0 for without a limit.
-    pub(crate) max_rank_increase: u16,
+    pub max_rank_increase: u16,
     /// MinHopRankIncrease.
-    pub(crate) min_hop_rank_increase: u16,
+    pub min_hop_rank_increase: u16,
     /// OCP: the Objective Function, 0 for OF0.
-    pub(crate) objective_code_point: u16,
+    pub objective_code_point: u16,
     /// The lifetime of routes, in units; 255 is infinite.
-    pub(crate) default_lifetime: u8,
+    pub default_lifetime: u8,
     /// The unit of lifetimes in seconds.
-    pub(crate) lifetime_unit: u16,
+    pub lifetime_unit: u16,
 }
 
 /// Prefix Information (6.7.10).

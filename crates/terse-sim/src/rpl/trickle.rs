@@ -16,22 +16,22 @@ use crate::chance::{Chance, Purpose};
 
 /// The three parameters of a Trickle timer (RFC 6206, 4.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Parameters {
+pub struct Parameters {
     /// The logarithm to base 2 of Imin in milliseconds: DIOIntervalMin.
-    pub(crate) interval_min: u8,
+    pub interval_min: u8,
     /// How often Imin is doubled at most: DIOIntervalDoublings.
-    pub(crate) doublings: u8,
+    pub doublings: u8,
     /// The redundancy constant k. 0 stands for infinity (RFC 6206, 6.5).
-    pub(crate) redundancy: u8,
+    pub redundancy: u8,
 }
 
 impl Parameters {
     /// The defaults of RPL, from 8 ms to 2.3 hours (RFC 6550, 17), which RFC 8180, 5.3, demands of 6TiSCH.
-    pub(crate) const RPL: Self = Self { interval_min: 3, doublings: 20, redundancy: 10 };
+    pub const RPL: Self = Self { interval_min: 3, doublings: 20, redundancy: 10 };
 
     /// The parameters of the 6TiSCH Simulator (SimEngine/Mote/rpl.py), from 16 s to 2.3 hours: a schedule with few cells has
     /// no room for intervals of 8 ms. Any DODAG may have its own (RFC 6550, 6.7.6).
-    pub(crate) const SIXTISCH_SIMULATOR: Self = Self { interval_min: 14, doublings: 9, redundancy: 3 };
+    pub const SIXTISCH_SIMULATOR: Self = Self { interval_min: 14, doublings: 9, redundancy: 3 };
 
     /// Returns the shortest interval. Exponents without any use are cut, so that nothing overflows: 2^40 ms are 34 years.
     pub(crate) fn shortest(&self) -> Duration {

@@ -15,7 +15,7 @@ use crate::host::Host;
 use crate::ledger::{Kind, Ledger};
 use crate::network::{Conservation, LinkId, Network, NodeId};
 use crate::paper::DropFirstSynAck;
-use crate::tsch::ConfigError;
+use crate::tsch::{ConfigError, Mesh};
 use crate::{Random, Time};
 
 /// A value of each end.
@@ -85,7 +85,7 @@ impl<'w, 'a> Built<'w, 'a> {
             let failed = peers.clone().any(|peer| peer.failure().is_some());
             !failed && peers.any(|peer| peer.connected().is_none())
         });
-        self.packets = self.network.conservation_of(self.mesh).packets.sent.number;
+        self.packets = self.network.mesh(self.mesh).map_or(0, Mesh::next_packet);
         loop {
             let sent = self.ledger().total().frames;
             let until = (self.network.now() + settling).min(end);

@@ -75,8 +75,7 @@ pub(crate) fn compress(packet: &Packet, context: &Context) -> Compressed {
         bytes[1] |= compress_address(&source, context.from, context.prefix, &mut bytes) << 4;
     }
     if destination[0] == 0xFF {
-        bytes[1] |= 0b1000;
-        bytes.extend(destination);
+        bytes[1] |= 0b1000 | compress_group(&destination, &mut bytes);
     } else {
         bytes[1] |= compress_address(&destination, context.to, context.prefix, &mut bytes);
     }
@@ -128,7 +127,7 @@ pub(crate) fn decompress(bytes: &[u8], size: Option<usize>, context: &Context) -
         mode => reader.address(mode, context.from, context.prefix)?,
     };
     let destination = match second & 0b1111 {
-        0b1000 => reader.take()?,
+        mode if mode & 0b1100 == 0b1000 => reader.group(mode & 0b11)?,
         mode if mode & 0b1000 == 0 => reader.address(mode & 0b111, context.to, context.prefix)?,
         _ => return None,
     };
@@ -203,6 +202,26 @@ fn compress_address(address: &[u8; 16], eui64: Option<[u8; 8]>, prefix: Option<[
     }
 }
 
+/// Writes the part of a multicast address that is not elided, and returns DAM (RFC 6282, 3.1.1, M = 1 and DAC = 0).
+fn compress_group(address: &[u8; 16], out: &mut Vec<u8>) -> u8 {
+    let are_zero = |from: usize, to: usize| address[from..to].iter().all(|octet| *octet == 0);
+    if address[1] == 0x02 && are_zero(2, 15) {
+        out.push(address[15]);
+        0b11
+    } else if are_zero(2, 13) {
+        out.push(address[1]);
+        out.extend(&address[13..]);
+        0b10
+    } else if are_zero(2, 11) {
+        out.push(address[1]);
+        out.extend(&address[11..]);
+        0b01
+    } else {
+        out.extend(address);
+        0b00
+    }
+}
+
 /// Returns the interface identifier of an EUI-64 (RFC 4291, appendix A).
 fn identifier_of(mut eui64: [u8; 8]) -> [u8; 8] {
     eui64[0] ^= 0x02;
@@ -241,6 +260,27 @@ impl Reader<'_> {
         let mut address = [0; 16];
         address[..8].copy_from_slice(&net);
         address[8..].copy_from_slice(&identifier);
+        Some(address)
+    }
+
+    /// Reads a multicast address that was compressed in a mode of two bits, DAM.
+    fn group(&mut self, mode: u8) -> Option<[u8; 16]> {
+        let mut address = [0; 16];
+        address[..2].copy_from_slice(&[0xFF, 0x02]);
+        match mode {
+            0b00 => return self.take(),
+            0b01 => {
+                let [scope, rest @ ..] = self.take::<6>()?;
+                address[1] = scope;
+                address[11..].copy_from_slice(&rest);
+            }
+            0b10 => {
+                let [scope, rest @ ..] = self.take::<4>()?;
+                address[1] = scope;
+                address[13..].copy_from_slice(&rest);
+            }
+            _ => address[15] = self.byte()?,
+        }
         Some(address)
     }
 

@@ -1,8 +1,8 @@
 //! 6LoWPAN: IPv6 over frames that are far too short for it (RFC 4944, RFC 6282).
 //!
-//! Modelled: LOWPAN_IPHC with every mode for traffic class, hop limit and unicast addresses, context 0 or stateless;
+//! Modelled: LOWPAN_IPHC with every mode for traffic class, hop limit and addresses, context 0 or stateless;
 //! LOWPAN_NHC for UDP with its checksum in line; FRAG1 and FRAGN with reassembly. Not modelled: mesh and broadcast
-//! headers, compressed multicast addresses (they go in full), extension headers, contexts other than 0. TCP has no
+//! headers, multicast addresses by a context, extension headers, contexts other than 0. TCP has no
 //! compression.
 //!
 //! [`Sixlowpan`] is the whole layer of a link with two ends. Where nodes forward, [`routing`] has the headers that are added

@@ -7,10 +7,12 @@
 /// The routing headers of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Routing<'a> {
-    /// RPI-6LoRH: the packet goes up, from a node of this rank, in units of MinHopRankIncrease (256).
+    /// RPI-6LoRH: the packet goes up, from a node of this rank.
     Up {
-        /// SenderRank without its low octet, which is zero.
-        sender_rank: u8,
+        /// SenderRank. Its low octet is compressed if it is zero: a multiple of the usual MinHopRankIncrease, 256.
+        sender_rank: u16,
+        /// R: a router has met a Rank that was not greater than its own (RFC 6550, 11.2.2.2).
+        rank_error: bool,
     },
     /// SRH-6LoRH: the packet goes down over these routers, of which each is named by its interface identifier. The last one
     /// is the parent of the destination, which stands in LOWPAN_IPHC.
@@ -24,7 +26,7 @@ impl Routing<'_> {
     /// Returns the length of the encoding.
     pub(crate) const fn len(&self) -> usize {
         match self {
-            Self::Up { .. } => 4,
+            Self::Up { sender_rank, .. } => up_len(*sender_rank),
             Self::Down { routers: [] } => 1,
             Self::Down { routers } => 3 + 8 * routers.len(),
         }
@@ -34,7 +36,13 @@ impl Routing<'_> {
     pub(crate) fn encode(&self, out: &mut Vec<u8>) {
         out.push(PAGE_1);
         match self {
-            Self::Up { sender_rank } => out.extend([CRITICAL | INSTANCE_ELIDED | RANK_COMPRESSED, RPI, *sender_rank]),
+            Self::Up { sender_rank, rank_error } => {
+                let flags = CRITICAL | INSTANCE_ELIDED | if *rank_error { RANK_ERROR } else { 0 };
+                match sender_rank.to_be_bytes() {
+                    [high, 0] => out.extend([flags | RANK_COMPRESSED, RPI, high]),
+                    [high, low] => out.extend([flags, RPI, high, low]),
+                }
+            }
             Self::Down { routers } => {
                 if let Some(size) = routers.len().checked_sub(1) {
                     out.extend([CRITICAL | (size.min(MAX_ROUTERS - 1)) as u8, SRH_OF_8]);
@@ -65,12 +73,19 @@ pub(crate) fn skip(bytes: &[u8]) -> Option<&[u8]> {
     Some(rest)
 }
 
+/// Returns the length of the headers of a packet that goes up.
+pub(crate) const fn up_len(sender_rank: u16) -> usize {
+    if sender_rank.is_multiple_of(256) { 4 } else { 5 }
+}
+
 /// The most hops of one SRH-6LoRH (RFC 8138, 5.1).
 pub(crate) const MAX_ROUTERS: usize = 32;
 
 const PAGE_1: u8 = 0xF1;
 /// A critical 6LoRH (RFC 8138, 4.2).
 const CRITICAL: u8 = 0b1000_0000;
+/// R (RFC 8138, 6.3).
+const RANK_ERROR: u8 = 0b1000;
 const INSTANCE_ELIDED: u8 = 0b10;
 const RANK_COMPRESSED: u8 = 0b1;
 /// The type of the RPI-6LoRH (RFC 8138, 6.3).

@@ -8,7 +8,9 @@ mod list;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use codec::{Malformed, Subtype};
+#[cfg(test)]
+pub(crate) use codec::Malformed;
+pub(crate) use codec::Subtype;
 pub(crate) use list::{CellList, Payload, SixpCell};
 
 /// A 6P message.

@@ -32,4 +32,4 @@ pub use msf::{AutonomousHash, MsfOptions};
 pub(crate) use node::Sixtop;
 pub use pid::PidOptions;
 
-pub(crate) use crate::tsch::Asn;
+pub(crate) use crate::asn::Asn;

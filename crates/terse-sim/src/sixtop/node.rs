@@ -25,7 +25,6 @@ pub(crate) struct Sixtop {
     changes: VecDeque<CellChange>,
     quarantines: VecDeque<(u16, Asn)>,
     waiting: u16,
-    inconsistencies: u64,
 }
 
 impl Sixtop {
@@ -39,7 +38,7 @@ impl Sixtop {
     ) -> Self {
         let transactions = Transactions::new(function.sfid(), function.timeout(), capacity);
         let (changes, quarantines) = (VecDeque::new(), VecDeque::new());
-        Self { node, chance, transactions, cells, function, changes, quarantines, waiting: 0, inconsistencies: 0 }
+        Self { node, chance, transactions, cells, function, changes, quarantines, waiting: 0 }
     }
 
     /// Returns the negotiated cells.
@@ -126,11 +125,6 @@ impl Sixtop {
     /// Whether this node has found out that its cells and the neighbour's differ, or may do. CLEAR ends that.
     pub(crate) fn is_inconsistent(&self, peer: u16) -> bool {
         self.transactions.is_inconsistent(peer)
-    }
-
-    /// Returns how many transactions have ended in such a way that the cells of a neighbour are not known.
-    pub(crate) const fn inconsistencies(&self) -> u64 {
-        self.inconsistencies
     }
 
     /// Returns the next message to send.
@@ -237,7 +231,7 @@ impl Sixtop {
                     Request::Add(change) | Request::Relocate(change, _) => {
                         let (options, metadata) = (change.cell_options, change.metadata);
                         let count = usize::from(change.num_cells);
-                        self.function.select(self.view(now), &Selection { peer, options, metadata, candidates, count })
+                        self.function.select(self.view(now), &Selection { options, metadata, candidates, count })
                     }
                     _ => CellList::EMPTY,
                 };
@@ -256,7 +250,6 @@ impl Sixtop {
             }
             Step::Ended(conclusion) => {
                 self.cells.unlock(conclusion.peer);
-                self.inconsistencies += u64::from(conclusion.outcome == Outcome::Inconsistent);
                 if conclusion.outcome.is_success() {
                     self.apply(now, &conclusion);
                 }
@@ -304,7 +297,7 @@ impl Sixtop {
     fn select(&self, now: Asn, peer: u16, change: &Change, candidates: &CellList) -> Result<CellList, ReturnCode> {
         let (options, metadata) = (change.cell_options.mirrored(), change.metadata);
         let (candidates, count) = (*candidates, usize::from(change.num_cells));
-        let selected = self.function.select(self.view(now), &Selection { peer, options, metadata, candidates, count });
+        let selected = self.function.select(self.view(now), &Selection { options, metadata, candidates, count });
         let are_locked = candidates.iter().any(|cell| self.cells.is_locked_for(peer, cell));
         // RFC 8480, 3.4.3
         if selected.is_empty() && count > 0 && are_locked { Err(ReturnCode::RC_ERR_LOCKED) } else { Ok(selected) }

@@ -114,7 +114,6 @@ pub(crate) enum ReceivedIn {
 /// A choice to be made among a neighbour's candidates.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Selection {
-    pub(crate) peer: u16,
     pub(crate) options: CellOptions,
     pub(crate) metadata: u16,
     pub(crate) candidates: CellList,

@@ -290,11 +290,6 @@ impl Transactions {
         self.find(peer).is_some_and(|session| session.is_inconsistent)
     }
 
-    /// Whether a transaction with the neighbour is under way.
-    pub(crate) fn is_active(&self, peer: u16) -> bool {
-        self.find(peer).is_some_and(|session| !matches!(session.state, State::Idle))
-    }
-
     fn receive_request(&mut self, now: Asn, from: u16, seq_num: u8, request: Request) -> Step {
         let (command, until) = (request.command(), now + self.timeout);
         let is_full = self.active() >= self.capacity;

@@ -12,19 +12,19 @@ use crate::chance::{Chance, Purpose};
 
 /// The options of joining.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct JoinOptions {
+pub struct JoinOptions {
     /// NUM_NEIGHBOURS_TO_WAIT: from so many neighbours the node hears a beacon before it chooses.
-    pub(crate) neighbours: usize,
+    pub neighbours: usize,
     /// MAX_EB_DELAY: after the first beacon it waits no longer than this.
-    pub(crate) delay: Duration,
+    pub delay: Duration,
     /// For so many slots it stays on a channel.
-    pub(crate) dwell: u64,
+    pub dwell: u64,
 }
 
 impl JoinOptions {
     /// The recommendations of RFC 8180, 7.3. How long to stay on a channel is not in it: one slot, as in the 6TiSCH Simulator
     /// (SimEngine/Mote/tsch.py: `_action_listeningForEB_cell`).
-    pub(crate) const RFC_8180: Self = Self { neighbours: 2, delay: Duration::from_secs(180), dwell: 1 };
+    pub const RFC_8180: Self = Self { neighbours: 2, delay: Duration::from_secs(180), dwell: 1 };
 }
 
 /// A node that listens for beacons.

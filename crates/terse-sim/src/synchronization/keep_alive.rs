@@ -10,19 +10,19 @@
 
 /// The options of keeping synchronised, in slots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct KeepAliveOptions {
+pub struct KeepAliveOptions {
     /// After so many slots without a word from the time source, a keep-alive is sent.
-    pub(crate) period: u64,
+    pub period: u64,
     /// After so many, the network is lost.
-    pub(crate) timeout: u64,
+    pub timeout: u64,
     /// So long does a node wait, after a keep-alive was given up, before it sends another one.
-    pub(crate) retry: u64,
+    pub retry: u64,
 }
 
 impl KeepAliveOptions {
     /// OpenWSN's MAXKAPERIOD and DESYNCTIMEOUT (IEEE802154E.h), which has other numbers for other boards and slots. It looks once a
     /// second whether a keep-alive is due: 50 slots of 20 ms.
-    pub(crate) const OPENWSN: Self = Self { period: 1_000, timeout: 1_750, retry: 50 };
+    pub const OPENWSN: Self = Self { period: 1_000, timeout: 1_750, retry: 50 };
 }
 
 /// What a node has to do to stay synchronised, and when.

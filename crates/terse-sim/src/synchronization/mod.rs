@@ -9,3 +9,11 @@ mod beacon_chance;
 mod clock;
 mod joining;
 mod keep_alive;
+
+pub(crate) use beacon::EnhancedBeacon;
+pub(crate) use beacon_chance::BeaconChance;
+pub(crate) use clock::{Clock, Drift};
+pub use joining::JoinOptions;
+pub(crate) use joining::Joining;
+pub use keep_alive::KeepAliveOptions;
+pub(crate) use keep_alive::{Due, KeepAlive};

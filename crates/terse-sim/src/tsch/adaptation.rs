@@ -6,42 +6,56 @@
 
 use std::cmp::Reverse;
 
-use super::clock::Asn;
 use super::datagram::{Datagram, Way};
-use super::frame::Frame;
+use super::frame::{Content, Frame, Information, Piece};
 use super::mote::{Forwarding, Partial};
 use super::pool::Layer;
 use super::{Arrival, Mesh, identifier_of};
 use crate::Time;
+use crate::asn::Asn;
 use crate::cause::Cause;
 use crate::chance::Purpose;
 use crate::direction::Direction;
+use crate::ledger::Kind;
 use crate::packet::Packet;
+use crate::rpl::{self, INFINITE_RANK};
 use crate::sixlowpan::routing::Routing;
+use crate::verdict::Verdict;
 
 impl Mesh {
     /// Takes a packet from the node at an end of the medium.
     pub(crate) fn send(&mut self, now: Time, end: u16, packet: &Packet) {
-        self.datagrams.balance.sent.add(packet.len());
-        match self.prepare(now, end, packet) {
-            Ok(()) => {}
-            Err(cause) => self.datagrams.balance.drop_one(cause, packet.len()),
-        }
+        self.send_as(now, end, packet, None, None);
         self.arm();
     }
 
+    /// Takes a packet, whose kind may be known, and whose first hop may be another one than the routes say.
+    pub(super) fn send_as(&mut self, now: Time, end: u16, packet: &Packet, kind: Option<Kind>, first_hop: Option<u16>) {
+        self.datagrams.balance.sent.add(packet.len());
+        if let Err(cause) = self.prepare(now, end, packet, kind, first_hop) {
+            self.datagrams.balance.drop_one(cause, packet.len());
+        }
+    }
+
     /// Makes frames of a packet. Either all of them are in a queue, or none.
-    fn prepare(&mut self, now: Time, end: u16, packet: &Packet) -> Result<(), Cause> {
+    fn prepare(
+        &mut self,
+        now: Time,
+        end: u16,
+        packet: &Packet,
+        kind: Option<Kind>,
+        first_hop: Option<u16>,
+    ) -> Result<(), Cause> {
         if packet.len() > self.config.mtu {
             return Err(Cause::TooLong);
         }
-        let way = self.way(end, packet).ok_or(Cause::Misdirected)?;
-        let goes_up = way.route.is_empty();
+        let way = self.way(now, end, packet)?;
+        let (goes_up, sender_rank) = (way.route.is_empty(), way.rank);
         let direction = if goes_up { Direction::Up } else { Direction::Down };
-        let kind = self.classifiers[direction.index()].classify(packet);
+        let kind = kind.unwrap_or_else(|| self.classifiers[direction.index()].classify(packet));
         let (number, tag) = (self.next_number, self.next_tag);
-        let first_hop = if goes_up { self.motes[usize::from(end)].parent } else { way.route.first().copied() };
-        let first_hop = first_hop.ok_or(Cause::Misdirected)?;
+        let routed = if goes_up { self.motes[usize::from(end)].parent } else { way.route.first().copied() };
+        let first_hop = first_hop.or(routed).ok_or(Cause::NoRoute)?;
         let datagram = Datagram::new(packet, kind, way, (number, tag), &self.config.sixlowpan)?;
         let pieces = datagram.pieces();
         self.next_number += 1;
@@ -58,9 +72,11 @@ impl Mesh {
             self.capture_packet(now, direction, packet);
         }
         let ready = self.config.timeslot.after(now);
-        let place = self.datagrams.insert(datagram);
-        for piece in 0..pieces {
-            let frame = Frame { datagram: place, piece, hop: 0, next_hop: first_hop, tries: 0, sequence: None, ready };
+        let datagram = self.datagrams.insert(datagram);
+        let information = Information { sender_rank, rank_error: false };
+        for index in 0..pieces {
+            let piece = Piece { datagram, index, hop: 0, information };
+            let frame = Frame::new(Content::Piece(piece), first_hop, ready);
             if goes_up {
                 self.motes[usize::from(end)].queue.push_back(frame);
             } else {
@@ -76,100 +92,145 @@ impl Mesh {
     }
 
     /// Returns how a packet goes: to the gateway, or from it to a node.
-    fn way(&self, end: u16, packet: &Packet) -> Option<Way> {
+    fn way(&self, now: Time, end: u16, packet: &Packet) -> Result<Way, Cause> {
         if end != 0 {
-            let rank = self.motes.get(usize::from(end))?.depth + 1;
-            return Some(Way { origin: end, destination: 0, route: Vec::new(), routers: Vec::new(), rank });
+            let rank = self.rank(end).ok_or(Cause::NoRoute)?;
+            return Ok(Way { origin: end, destination: 0, route: Vec::new(), routers: Vec::new(), rank });
         }
-        let destination = self.find(packet.destination()).filter(|destination| *destination != 0)?;
-        let mut route = vec![destination];
+        let destination = self.find(packet.destination()).filter(|destination| *destination != 0);
+        let route = self.route(now, destination.ok_or(Cause::Misdirected)?).ok_or(Cause::NoRoute)?;
+        let (destination, routers) = route.split_last().ok_or(Cause::NoRoute)?;
+        let identifier = |router: &u16| identifier_of(self.config.motes[usize::from(*router)].address);
+        let routers = routers.iter().map(identifier).collect();
+        Ok(Way { origin: 0, destination: *destination, route, routers, rank: 0 })
+    }
+
+    /// Returns the Rank of a node: one unit for each hop if the routes are static.
+    fn rank(&self, number: u16) -> Option<u16> {
+        let mote = self.motes.get(usize::from(number))?;
+        if mote.stack.is_some() {
+            return Some(mote.stack.as_ref()?.joined()?.rpl.rank()).filter(|rank| *rank != INFINITE_RANK);
+        }
+        let hops = self.hops(number)?;
+        Some(256 * (u16::from(hops) + 1))
+    }
+
+    /// Returns the nodes on the way from the root to a node, which is the last one.
+    fn route(&self, now: Time, to: u16) -> Option<Vec<u16>> {
+        if let Some(stack) = &self.motes[0].stack {
+            let address = self.config.motes.get(usize::from(to))?.address;
+            let route = stack.joined()?.rpl.routes()?.route(now, address).ok()?;
+            return route.into_iter().map(|address| self.by_address.get(&address).copied()).collect();
+        }
+        let mut route = vec![to];
         while let Some(parent) = self.motes[usize::from(*route.last()?)].parent.filter(|parent| *parent != 0) {
             route.push(parent);
         }
         route.reverse();
-        let routers = &route[..route.len() - 1];
-        let identifier = |router: &u16| identifier_of(self.config.motes[usize::from(*router)].address);
-        let routers = routers.iter().map(identifier).collect();
-        Some(Way { origin: 0, destination, route, routers, rank: 1 })
+        Some(route)
     }
 
     /// Takes a frame that a node has received and acknowledged. It has a place in the node's pool.
-    pub(super) fn accept(&mut self, asn: Asn, node: u16, frame: Frame) {
-        let place = frame.datagram;
+    pub(super) fn accept(&mut self, asn: Asn, node: u16, piece: Piece) {
+        let place = piece.datagram;
         if self.chance.happens(self.config.loss.frames, Purpose::Fragment, node.into(), asn.0) {
             self.motes[usize::from(node)].pool.free(1);
             return self.datagrams.gone(place, 1, Some(Cause::Lost));
         }
         let Some(datagram) = self.datagrams.get(place) else { return };
-        let len = datagram.layers(frame.piece, frame.hop).sum();
+        let len = datagram.layers(&piece).sum();
         let (goes_up, destination, is_fragmented) =
             (datagram.goes_up(), datagram.destination, datagram.is_fragmented());
         let next_hop = match goes_up {
             true => self.motes[usize::from(node)].parent,
-            false => datagram.route.get(usize::from(frame.hop) + 1).copied(),
+            false => datagram.route.get(usize::from(piece.hop) + 1).copied(),
         };
         let (pieces, number) = (datagram.pieces(), datagram.number);
-        let may_go_on = datagram.hop_limit_after(frame.hop) > 1;
+        let may_go_on = datagram.hop_limit_after(piece.hop) > 1;
         let received = self.received_at(asn, len);
         if node == 0 && goes_up {
             // The root hands every frame to the gateway.
             self.motes[0].pool.free(1);
-            self.from_root.push(received, (place, frame.piece));
-        } else if node == destination {
+            return self.from_root.push(received, piece);
+        }
+        if node == destination {
             if !is_fragmented {
                 self.motes[usize::from(node)].pool.free(1);
-                return self.deliver(received, node, place);
+                return self.deliver(received, node, &piece);
             }
-            if self.collect(received, node, place, frame.piece) == complete(pieces) {
+            if self.collect(received, node, place, piece.index) == complete(pieces) {
                 self.take_partial(node, place);
                 self.datagrams.gone(place, u32::from(pieces) - 1, None);
-                self.deliver(received, node, place);
+                self.deliver(received, node, &piece);
             }
-        } else if let Some(next_hop) = next_hop {
-            if !may_go_on {
-                self.motes[usize::from(node)].pool.free(1);
-                return self.datagrams.gone(place, 1, Some(Cause::HopLimitExceeded));
-            }
-            let onward = Frame { hop: frame.hop + 1, next_hop, tries: 0, sequence: None, ready: asn + 1, ..frame };
-            if is_fragmented {
-                self.forward(received, node, onward, (number, pieces));
-            } else {
-                self.motes[usize::from(node)].queue.push_back(onward);
-            }
-        } else {
-            self.motes[usize::from(node)].pool.free(1);
-            self.datagrams.gone(place, 1, Some(Cause::Misdirected));
+            return;
         }
+        let onward = match next_hop {
+            None => Err(if goes_up { Cause::NoRoute } else { Cause::Misdirected }),
+            Some(_) if !may_go_on => Err(Cause::HopLimitExceeded),
+            Some(next_hop) => self.inform(asn, node, &piece, goes_up).map(|information| {
+                let piece = Piece { hop: piece.hop + 1, information, ..piece };
+                Frame::new(Content::Piece(piece), next_hop, asn + 1)
+            }),
+        };
+        match onward {
+            Err(cause) => {
+                self.motes[usize::from(node)].pool.free(1);
+                self.datagrams.gone(place, 1, Some(cause));
+            }
+            Ok(onward) if is_fragmented => self.forward(received, node, onward, (number, pieces)),
+            Ok(onward) => self.motes[usize::from(node)].queue.push_back(onward),
+        }
+    }
+
+    /// Returns the RPL Packet Information that a router puts into a packet: its own Rank, and whether that is none (RFC 6550,
+    /// 11.2.2.2). Only the first fragment has it.
+    fn inform(&mut self, asn: Asn, node: u16, piece: &Piece, goes_up: bool) -> Result<Information, Cause> {
+        let mut information = piece.information;
+        if !goes_up || piece.index != 0 {
+            return Ok(information);
+        }
+        let now = self.config.timeslot.start(asn);
+        if let Some(joined) = self.joined_mut(node) {
+            match joined.rpl.forward(now, false, information.rank_error, information.sender_rank) {
+                rpl::Forwarding::Forward { rank_error } => information.rank_error = rank_error,
+                rpl::Forwarding::Drop => return Err(Cause::RankError),
+            }
+        }
+        information.sender_rank = self.rank(node).ok_or(Cause::NoRoute)?;
+        Ok(information)
     }
 
     /// Forwards a fragment. The first one of a packet takes a buffer; others wait until it came, as those of a packet for this
     /// node do.
     fn forward(&mut self, now: Time, node: u16, frame: Frame, (number, pieces): (u64, u8)) {
-        let bit = 1_u64 << frame.piece;
+        let Content::Piece(piece) = frame.content else { return };
+        let bit = 1_u64 << piece.index;
         let limit = self.config.sixlowpan.forwarding_buffers;
         let until = now + self.config.sixlowpan.reassembly_timeout;
         let mote = &mut self.motes[usize::from(node)];
         mote.forwarding.retain(|forwarding| now < forwarding.until && forwarding.missing != 0);
         let index = mote.forwarding.iter().position(|forwarding| forwarding.number == number);
-        if index.is_none() && frame.piece == 0 {
+        if index.is_none() && piece.index == 0 {
             if mote.forwarding.len() >= limit {
                 mote.pool.free(1);
-                return self.datagrams.gone(frame.datagram, 1, Some(Cause::ReassemblyFull));
+                return self.datagrams.gone(piece.datagram, 1, Some(Cause::ReassemblyFull));
             }
             mote.forwarding.push(Forwarding { number, missing: complete(pieces) & !bit, until });
             mote.queue.push_back(frame);
-            if let Some(Partial { pieces, .. }) = mote.take_partial(frame.datagram) {
+            if let Some(Partial { pieces, .. }) = mote.take_partial(piece.datagram) {
                 if let Some(forwarding) = mote.forwarding.last_mut() {
                     forwarding.missing &= !pieces;
                 }
-                let waiting = (0..64).filter(|piece| pieces >> piece & 1 == 1);
-                mote.queue.extend(waiting.map(|piece| Frame { piece, ..frame }));
+                let waiting = (0..64).filter(|index| pieces >> index & 1 == 1);
+                let content = |index| Content::Piece(Piece { index, ..piece });
+                mote.queue.extend(waiting.map(|index| Frame { content: content(index), ..frame }));
             }
         } else if let Some(forwarding) = index.and_then(|index| mote.forwarding.get_mut(index)) {
             forwarding.missing &= !bit;
             mote.queue.push_back(frame);
         } else {
-            self.collect(now, node, frame.datagram, frame.piece);
+            self.collect(now, node, piece.datagram, piece.index);
         }
     }
 
@@ -182,14 +243,14 @@ impl Mesh {
                 root.queue.push_back(Frame { ready, ..frame });
                 self.reschedule(0, ready);
             } else {
-                self.datagrams.gone(frame.datagram, 1, Some(Cause::QueueFull));
+                self.drop_content(&frame, Cause::QueueFull);
             }
         }
-        while let Some((place, piece)) = self.from_root.pop(now) {
-            self.at_gateway(now, place, piece);
+        while let Some(piece) = self.from_root.pop(now) {
+            self.at_gateway(now, &piece);
         }
-        while let Some((_, node, place)) = self.deliveries.pop_front_if(|(at, ..)| *at <= now) {
-            self.arrive(now, node, place);
+        while let Some((_, node, place, routers)) = self.deliveries.pop_front_if(|(at, ..)| *at <= now) {
+            self.arrive(now, node, place, routers);
         }
         while let Some(Reverse((at, node, place, number))) = self.expiries.peek().copied() {
             if at > now {
@@ -204,41 +265,45 @@ impl Mesh {
     }
 
     /// Takes a frame that came to the gateway over the serial line.
-    fn at_gateway(&mut self, now: Time, place: u32, piece: u8) {
+    fn at_gateway(&mut self, now: Time, piece: &Piece) {
+        let place = piece.datagram;
         let Some(datagram) = self.datagrams.get(place) else { return };
         let pieces = datagram.pieces();
         if pieces > 1 {
-            if self.collect(now, GATEWAY, place, piece) != complete(pieces) {
+            if self.collect(now, GATEWAY, place, piece.index) != complete(pieces) {
                 return;
             }
             self.take_partial(GATEWAY, place);
             self.datagrams.gone(place, u32::from(pieces) - 1, None);
         }
-        self.arrive(now, 0, place);
+        self.arrive(now, 0, place, piece.hop);
     }
 
-    /// Schedules that a host gets a packet.
-    fn deliver(&mut self, at: Time, node: u16, place: u32) {
+    /// Schedules that a host gets a packet, whose last frame has come over so many routers.
+    fn deliver(&mut self, at: Time, node: u16, piece: &Piece) {
         let index = self.deliveries.partition_point(|(other, ..)| *other <= at);
-        self.deliveries.insert(index, (at, node, place));
+        self.deliveries.insert(index, (at, node, piece.datagram, piece.hop));
     }
 
     /// Lets a packet arrive at a node, unless all of it is lost.
-    fn arrive(&mut self, now: Time, end: u16, place: u32) {
+    fn arrive(&mut self, now: Time, end: u16, place: u32, routers: u8) {
         let Some(datagram) = self.datagrams.get(place) else { return };
         if self.chance.happens(self.config.loss.packets, Purpose::Packet, end.into(), datagram.number) {
             return self.datagrams.gone(place, 1, Some(Cause::Lost));
         }
-        let node = if datagram.goes_up() { datagram.origin } else { datagram.destination };
-        let routers = self.motes.get(usize::from(node)).map_or(0, |mote| mote.depth.saturating_sub(1));
-        match datagram.decode(routers) {
-            Some(packet) => {
-                if end == 0 {
-                    self.capture_packet(now, Direction::Up, &packet);
-                }
-                self.arrivals.push_back(Arrival { end, number: place.into(), packet });
-            }
-            None => self.datagrams.gone(place, 1, Some(Cause::Malformed)),
+        let is_of_network = datagram.kind.is_of_network();
+        let Some(packet) = datagram.decode(routers) else {
+            return self.datagrams.gone(place, 1, Some(Cause::Malformed));
+        };
+        if end == 0 {
+            self.capture_packet(now, Direction::Up, &packet);
+        }
+        if is_of_network {
+            let is_taken = self.take_rpl(now, end, &packet);
+            let verdict = if is_taken { Verdict::Delivered } else { Verdict::Dropped(Cause::Malformed) };
+            self.datagrams.arrived(place, verdict);
+        } else {
+            self.arrivals.push_back(Arrival { end, number: place.into(), packet });
         }
     }
 
@@ -280,19 +345,18 @@ impl Mesh {
         Some(count)
     }
 
-    /// Returns what a frame carries after its MAC header, for captures.
-    pub(super) fn payload(&self, frame: &Frame) -> Option<Vec<u8>> {
-        let datagram = self.datagrams.get(frame.datagram)?;
+    /// Returns what a frame with a packet carries after its MAC header, for captures.
+    pub(super) fn payload(&self, piece: &Piece) -> Option<Vec<u8>> {
+        let datagram = self.datagrams.get(piece.datagram)?;
         if datagram.goes_up() {
-            // Each hop is one rank nearer to the root.
-            let sender_rank = self.motes.get(usize::from(datagram.origin))?.depth + 1 - frame.hop;
-            return Some(datagram.payload(frame.piece, frame.hop, &Routing::Up { sender_rank }));
+            let Information { sender_rank, rank_error } = piece.information;
+            return Some(datagram.payload(piece.index, piece.hop, &Routing::Up { sender_rank, rank_error }));
         }
         let routers = &datagram.route[..datagram.route.len() - 1];
-        let remaining = routers.get(usize::from(frame.hop)..).unwrap_or_default();
+        let remaining = routers.get(usize::from(piece.hop)..).unwrap_or_default();
         let identifier = |router: &u16| identifier_of(self.config.motes[usize::from(*router)].address);
         let routers: Vec<_> = remaining.iter().map(identifier).collect();
-        Some(datagram.payload(frame.piece, frame.hop, &Routing::Down { routers: &routers }))
+        Some(datagram.payload(piece.index, piece.hop, &Routing::Down { routers: &routers }))
     }
 }
 

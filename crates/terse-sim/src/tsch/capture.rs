@@ -3,8 +3,8 @@
 use core::iter;
 
 use super::Mesh;
-use super::clock::Asn;
 use crate::Time;
+use crate::asn::Asn;
 use crate::capture::{Capture, Tap, View};
 use crate::direction::Direction;
 use crate::packet::Packet;

@@ -1,21 +1,9 @@
-//! Time in slots: the absolute slot number, and the durations within a timeslot (IEEE 802.15.4-2020, 6.2.6).
+//! The durations within a timeslot (IEEE 802.15.4-2020, 6.2.6).
 
-use core::ops::Add;
 use core::time::Duration;
 
 use crate::Time;
-
-/// An absolute slot number: the slots since the network began.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Asn(pub u64);
-
-impl Add<u64> for Asn {
-    type Output = Self;
-
-    fn add(self, slots: u64) -> Self {
-        Self(self.0.saturating_add(slots))
-    }
-}
+use crate::asn::Asn;
 
 /// The durations within a timeslot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,6 +16,8 @@ pub struct Timeslot {
     pub tx_offset: Duration,
     /// From the end of a frame to the first bit of its acknowledgement: macTsTxAckDelay.
     pub tx_ack_delay: Duration,
+    /// For so long a receiver listens before and after the moment at which a frame should begin: half of macTsRxWait.
+    pub guard: Duration,
 }
 
 impl Timeslot {
@@ -37,23 +27,27 @@ impl Timeslot {
         ticks_per_second: 1_000_000,
         tx_offset: Duration::from_micros(2_120),
         tx_ack_delay: Duration::from_micros(1_000),
+        guard: Duration::from_micros(1_100),
     };
 
     /// OpenWSN's timeslot of 15 ms: 492 ticks of 32,768 Hz. Its offsets are those of the firmware until April 2020; later
-    /// firmware has a template for 10 and for 20 ms only.
+    /// firmware has a template for 10 and for 20 ms only. The guard time (TsLongGT) is 43 ticks.
     pub const OPENWSN_15_MS: Self = Self {
         length_ticks: 492,
         ticks_per_second: 32_768,
         tx_offset: Duration::from_micros(4_000),
         tx_ack_delay: Duration::from_micros(4_606),
+        guard: Duration::from_micros(1_312),
     };
 
-    /// OpenWSN's timeslot of 20 ms on the OpenMote-CC2538: 655 ticks of 32,768 Hz, which are 19.989 ms.
+    /// OpenWSN's timeslot of 20 ms on the OpenMote-CC2538: 655 ticks of 32,768 Hz, which are 19.989 ms. The guard time is that
+    /// of 15 ms.
     pub const OPENWSN_20_MS: Self = Self {
         length_ticks: 655,
         ticks_per_second: 32_768,
         tx_offset: Duration::from_micros(5_215),
         tx_ack_delay: Duration::from_micros(5_521),
+        guard: Duration::from_micros(1_312),
     };
 
     /// Returns the beginning of a slot.
@@ -70,6 +64,11 @@ impl Timeslot {
         let asn = Asn(u64::try_from(asn).unwrap_or(u64::MAX));
         // Beginnings are rounded up to nanoseconds, so that one more slot may have to be passed over.
         if self.start(asn) > time { asn } else { asn + 1 }
+    }
+
+    /// Returns the resolution of the clock.
+    pub(super) fn resolution(&self) -> Duration {
+        Duration::from_nanos(1_000_000_000 / u64::from(self.ticks_per_second.max(1)))
     }
 
     /// Returns how long a slot is.

@@ -5,10 +5,12 @@ use core::time::Duration;
 use std::net::Ipv6Addr;
 
 use super::clock::Timeslot;
-use super::schedule::{Cell, CellKind};
+use super::formation::FormationOptions;
+use super::schedule::{Cell, CellKind, period};
 use crate::radio::Connectivity;
+use crate::sixtop::EcnOptions;
 
-/// A 6TiSCH network with a static schedule and static routes.
+/// A 6TiSCH network: one that forms itself, or one with a static schedule and static routes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MeshConfig {
     /// The name, also of the interface in a capture.
@@ -34,6 +36,11 @@ pub struct MeshConfig {
     pub radio: Connectivity,
     /// What is lost after the MAC has acknowledged it.
     pub loss: LossOptions,
+    /// Whether routers mark packets when their buffers fill (RFC 3168).
+    pub ecn: Option<EcnOptions>,
+    /// How the network forms itself. Parents and cells of nodes do not count then. `None`: the schedule and the routes are those
+    /// of the nodes.
+    pub formation: Option<FormationOptions>,
     /// The length of the longest IPv6 packet, header included, in bytes.
     pub mtu: usize,
     /// Whether every slot is stepped through, also those in which nothing can happen. The results are the same.
@@ -134,9 +141,35 @@ impl MeshConfig {
             motes: vec![root],
             radio: Connectivity::new(),
             loss: LossOptions::default(),
+            ecn: None,
+            formation: None,
             mtu: 1280,
             steps_every_slot: false,
         }
+    }
+
+    /// Returns a network that forms itself as RFC 9033 has it, with one root and no other nodes, which are to be
+    /// [added](Self::add_node): timeslots of 10 ms, slotframes of 101 slots, everything else as [`Self::openwsn`].
+    pub fn forming(prefix: [u8; 8]) -> Self {
+        Self {
+            timeslot: Timeslot::STANDARD_10_MS,
+            slotframes: vec![SLOTFRAME_LENGTH; 3],
+            formation: Some(FormationOptions::rfc_9033()),
+            ..Self::openwsn(prefix)
+        }
+    }
+
+    /// Adds a node without a parent, and returns its number.
+    ///
+    /// # Panics
+    ///
+    /// Panics after 65,534 nodes.
+    pub fn add_node(&mut self) -> u16 {
+        let number = self.add_mote(0);
+        if let Some(mote) = self.motes.last_mut() {
+            mote.parent = None;
+        }
+        number
     }
 
     /// Adds a node below `parent`, and returns its number.
@@ -172,6 +205,7 @@ impl MeshConfig {
         let ok = |holds: bool, error| if holds { Ok(()) } else { Err(error) };
         ok(!self.slotframes.is_empty() && !self.slotframes.contains(&0), ConfigError::SlotframeLength)?;
         ok(self.slotframes.len() <= usize::from(u8::MAX), ConfigError::SlotframeLength)?;
+        ok(period(&self.slotframes) <= LONGEST_PERIOD, ConfigError::Period)?;
         let is_channel = |channel: &u8| (11..=26).contains(channel);
         ok(!self.hopping.is_empty() && self.hopping.iter().all(is_channel), ConfigError::Hopping)?;
         ok(self.timeslot.is_possible(), ConfigError::Timeslot)?;
@@ -185,7 +219,14 @@ impl MeshConfig {
         let is_probability = |share: f64| (0.0..=1.0).contains(&share);
         ok(is_probability(self.loss.frames) && is_probability(self.loss.packets), ConfigError::Probability)?;
         ok(self.radio.links().all(|(.., share)| is_probability(share)), ConfigError::Probability)?;
-        ok(!self.motes.is_empty() && self.motes.len() <= usize::from(u16::MAX), ConfigError::Motes)?;
+        ok(!self.motes.is_empty() && self.motes.len() < usize::from(u16::MAX), ConfigError::Motes)?;
+        if self.formation.is_some() {
+            // Tunnels name nodes by 15 bits.
+            ok(self.motes.len() < 1 << 15, ConfigError::Motes)?;
+            let (first, others) = self.slotframes.split_first().ok_or(ConfigError::SlotframeLength)?;
+            let is_enough = *first >= LEAST_SLOTFRAME && others.iter().all(|other| other == first) && others.len() == 2;
+            return ok(is_enough, ConfigError::Slotframes);
+        }
         for (number, mote) in (0..).zip(&self.motes) {
             ok(self.reaches_root(number), ConfigError::Parent(number))?;
             ok(mote.cells.iter().all(|cell| self.is_cell(number, cell)), ConfigError::Cell(number))?;
@@ -219,6 +260,10 @@ impl MeshConfig {
 pub enum ConfigError {
     /// A slotframe has 1 to 65,535 slots, and there are 1 to 255 slotframes.
     SlotframeLength,
+    /// All slotframes begin together again after a million slots at most.
+    Period,
+    /// A network that forms itself has three slotframes of one length, of 8 slots at least.
+    Slotframes,
     /// The hopping sequence has channels from 11 to 26, at least one.
     Hopping,
     /// A timeslot has room for the longest frame and its acknowledgement.
@@ -233,7 +278,7 @@ pub enum ConfigError {
     Mtu,
     /// A probability is from 0 to 1.
     Probability,
-    /// There are 1 to 65,535 nodes, and hosts belong to some of them.
+    /// There are 1 to 65,534 nodes (32,767 if they form a network themselves), and hosts belong to some of them.
     Motes,
     /// The parents of this node do not lead to the root within 33 hops.
     Parent(u16),
@@ -247,6 +292,11 @@ impl fmt::Display for ConfigError {
             Self::SlotframeLength => {
                 out.write_str("a slotframe has 1 to 65535 slots, and there are 1 to 255 slotframes")
             }
+            Self::Period => out.write_str("all slotframes must begin together again after a million slots at most"),
+            Self::Slotframes => out.write_str(
+                "a network that forms itself has three slotframes of one length, of 8 slots at least: minimal, autonomous, \
+                 negotiated cells",
+            ),
             Self::Hopping => out.write_str("a hopping sequence has channels from 11 to 26, at least one"),
             Self::Timeslot => out.write_str("a timeslot must have room for the longest frame and its acknowledgement"),
             Self::Pool => out.write_str("a pool has 1 to 255 frames, and upper layers may use as many at most"),
@@ -255,7 +305,7 @@ impl fmt::Display for ConfigError {
                 .write_str("a fragment has 40 to 99 bytes of a packet, and a packet that is not fragmented 40 to 104"),
             Self::Mtu => out.write_str("the MTU of 6LoWPAN is 1280 to 2047 bytes"),
             Self::Probability => out.write_str("a probability is from 0 to 1"),
-            Self::Motes => out.write_str("there are 1 to 65535 nodes, and hosts belong to some of them"),
+            Self::Motes => out.write_str("there are 1 to 65534 nodes (32767 if they form a network themselves), and hosts belong to some of them"),
             Self::Parent(mote) => write!(out, "the parents of node {mote} do not lead to the root within 33 hops"),
             Self::Cell(mote) => {
                 write!(out, "a cell of node {mote} is in no slotframe, has a channel offset above 15, or no peer")
@@ -277,3 +327,12 @@ fn mote_address(prefix: [u8; 8], number: u16) -> Ipv6Addr {
 
 /// The default hopping sequence of the standard for 2.4 GHz (IEEE 802.15.4-2020, 6.2.10; RFC 8180, 4.1, uses it).
 const HOPPING: [u8; 16] = [16, 17, 23, 18, 26, 15, 25, 22, 19, 11, 12, 13, 24, 14, 20, 21];
+
+/// SLOTFRAME_LENGTH (RFC 9033, 14).
+const SLOTFRAME_LENGTH: u16 = 101;
+
+/// The minimal cell, the autonomous one, a negotiated one, and candidates for another.
+const LEAST_SLOTFRAME: u16 = 8;
+
+/// The most slots after which all slotframes begin together again: where a node listens is laid out for as many.
+const LONGEST_PERIOD: u64 = 1_000_000;

@@ -6,13 +6,16 @@
 use core::ops::Range;
 
 use super::config::SixlowpanOptions;
+use super::frame::Piece;
+use super::slab::Slab;
 use crate::cause::Cause;
 use crate::conservation::Balance;
 use crate::layers::Layers;
 use crate::ledger::Kind;
 use crate::packet::Packet;
-use crate::sixlowpan::routing::{MAX_ROUTERS, Routing, skip};
+use crate::sixlowpan::routing::{MAX_ROUTERS, Routing, skip, up_len};
 use crate::sixlowpan::{Context, FRAG1_LEN, FRAGN_LEN, LONGEST, compress, cut, decompress, fragment_header};
+use crate::tcp::Ecn;
 use crate::verdict::Verdict;
 
 /// A packet on its way.
@@ -35,6 +38,8 @@ pub(super) struct Datagram {
     cuts: Vec<Range<usize>>,
     tag: u16,
     context: Context,
+    /// Whether a router has marked it (RFC 3168, 5), or need not any more.
+    is_marked: bool,
     /// The frames, fragments and arrivals that are left.
     live: u32,
     has_arrived: bool,
@@ -50,8 +55,8 @@ pub(super) struct Way {
     pub(super) route: Vec<u16>,
     /// The interface identifiers of the routers on the way down.
     pub(super) routers: Vec<[u8; 8]>,
-    /// The rank of the origin in hops, for a packet that goes up.
-    pub(super) rank: u8,
+    /// The Rank of the origin, for a packet that goes up.
+    pub(super) rank: u16,
 }
 
 impl Datagram {
@@ -72,7 +77,7 @@ impl Datagram {
         let compresses_udp = way.route.is_empty() || options.gateway_compresses_udp;
         let context = Context { from: None, to: None, prefix: Some(options.prefix), compresses_udp };
         let routing = match way.route.is_empty() {
-            true => Routing::Up { sender_rank: way.rank },
+            true => Routing::Up { sender_rank: way.rank, rank_error: false },
             false => Routing::Down { routers: &way.routers },
         };
         let compressed = compress(packet, &context);
@@ -102,7 +107,7 @@ impl Datagram {
         }
         let Way { origin, destination, route, .. } = way;
         let (len, live, hop_limit) = (packet.len(), 0, packet.hop_limit());
-        let (has_arrived, cause) = (false, None);
+        let (is_marked, has_arrived, cause) = (packet.ecn() == Ecn::NotEct, false, None);
         Ok(Self {
             number,
             origin,
@@ -118,6 +123,7 @@ impl Datagram {
             cuts,
             tag,
             context,
+            is_marked,
             live,
             has_arrived,
             cause,
@@ -139,16 +145,16 @@ impl Datagram {
         self.route.is_empty()
     }
 
-    /// Returns the layers of a frame with a piece, after so many routers; [`super::frame::OVERHEAD`] is part of it.
-    pub(super) fn layers(&self, piece: u8, hop: u8) -> Layers {
-        let Range { start, end } = self.cuts[usize::from(piece)].clone();
+    /// Returns the layers of a frame with a piece; [`super::frame::OVERHEAD`] is part of it.
+    pub(super) fn layers(&self, piece: &Piece) -> Layers {
+        let Range { start, end } = self.cuts[usize::from(piece.index)].clone();
         let mut layers = self.layers.part(start, end);
-        if piece == 0 {
-            layers.network -= self.routing_len - self.routing_len_after(hop);
-            layers.network = layers.network + in_line(self.hop_limit_after(hop)) - in_line(self.hop_limit);
+        if piece.index == 0 {
+            layers.network = layers.network + self.routing_len_of(piece) - self.routing_len;
+            layers.network = layers.network + in_line(self.hop_limit_after(piece.hop)) - in_line(self.hop_limit);
         }
         if self.is_fragmented() {
-            layers.network += if piece == 0 { FRAG1_LEN } else { FRAGN_LEN };
+            layers.network += if piece.index == 0 { FRAG1_LEN } else { FRAGN_LEN };
         }
         layers.link = super::frame::OVERHEAD;
         layers
@@ -189,10 +195,22 @@ impl Datagram {
         Some(packet)
     }
 
-    fn routing_len_after(&self, hop: u8) -> usize {
-        match self.route.len() {
-            0 => self.routing_len,
-            hops => match hops - 1 - usize::from(hop).min(hops - 1) {
+    /// Marks the packet, as its transport understands that. Its length stays: the traffic class was in line already.
+    pub(super) fn mark_congestion(&mut self) {
+        if core::mem::replace(&mut self.is_marked, true) {
+            return;
+        }
+        let Some(mut packet) = self.decode(0) else { return };
+        packet.mark_congestion();
+        self.bytes.truncate(self.routing_len);
+        self.bytes.extend(compress(&packet, &self.context).bytes);
+    }
+
+    fn routing_len_of(&self, piece: &Piece) -> usize {
+        let (hops, hop) = (self.route.len(), usize::from(piece.hop));
+        match hops {
+            0 => up_len(piece.information.sender_rank),
+            _ => match hops - 1 - hop.min(hops - 1) {
                 0 => 1,
                 routers => 3 + 8 * routers,
             },
@@ -203,57 +221,50 @@ impl Datagram {
 /// All packets on their way, and their balance.
 #[derive(Debug, Default)]
 pub(super) struct Datagrams {
-    slots: Vec<Option<Datagram>>,
-    free: Vec<u32>,
+    all: Slab<Datagram>,
     pub(super) balance: Balance,
 }
 
 impl Datagrams {
     /// Adds a packet with so many frames.
     pub(super) fn insert(&mut self, datagram: Datagram) -> u32 {
-        let datagram = Datagram { live: datagram.pieces().into(), ..datagram };
-        match self.free.pop() {
-            Some(place) => {
-                self.slots[place as usize] = Some(datagram);
-                place
-            }
-            None => {
-                self.slots.push(Some(datagram));
-                (self.slots.len() - 1) as u32
-            }
-        }
+        let live = datagram.pieces().into();
+        self.all.insert(Datagram { live, ..datagram })
     }
 
     /// Returns a packet.
     pub(super) fn get(&self, place: u32) -> Option<&Datagram> {
-        self.slots.get(place as usize)?.as_ref()
+        self.all.get(place)
+    }
+
+    /// Returns a packet for changes.
+    pub(super) fn get_mut(&mut self, place: u32) -> Option<&mut Datagram> {
+        self.all.get_mut(place)
     }
 
     /// Notes that there is one frame more: a node has a copy.
     pub(super) fn copied(&mut self, place: u32) {
-        if let Some(Some(datagram)) = self.slots.get_mut(place as usize) {
+        if let Some(datagram) = self.all.get_mut(place) {
             datagram.live += 1;
         }
     }
 
     /// Notes that so many frames are gone, which arrived or were lost for a `cause`.
     pub(super) fn gone(&mut self, place: u32, frames: u32, cause: Option<Cause>) {
-        let Some(slot) = self.slots.get_mut(place as usize) else { return };
-        let Some(datagram) = slot else { return };
+        let Some(datagram) = self.all.get_mut(place) else { return };
         datagram.cause = datagram.cause.or(cause);
         datagram.live = datagram.live.saturating_sub(frames);
         if datagram.live == 0 {
             if !datagram.has_arrived {
                 self.balance.drop_one(datagram.cause.unwrap_or(Cause::Lost), datagram.len);
             }
-            *slot = None;
-            self.free.push(place);
+            self.all.remove(place);
         }
     }
 
     /// Notes the verdict of the node at which a packet arrived. That arrival counts as a frame that is gone.
     pub(super) fn arrived(&mut self, place: u32, verdict: Verdict) {
-        let Some(Some(datagram)) = self.slots.get_mut(place as usize) else { return };
+        let Some(datagram) = self.all.get_mut(place) else { return };
         datagram.has_arrived = true;
         match verdict {
             Verdict::Delivered => self.balance.delivered.add(datagram.len),
@@ -266,7 +277,7 @@ impl Datagrams {
     /// Returns the balance with everything that is under way.
     pub(super) fn balance(&self) -> Balance {
         let mut balance = self.balance.clone();
-        for datagram in self.slots.iter().flatten().filter(|datagram| !datagram.has_arrived) {
+        for datagram in self.all.iter().filter(|datagram| !datagram.has_arrived) {
             balance.queued.add(datagram.len);
         }
         balance

@@ -20,12 +20,17 @@ mod capture;
 mod clock;
 mod config;
 mod datagram;
+mod formation;
+mod forming;
 mod frame;
 mod mote;
 mod pool;
+mod power;
 mod schedule;
 mod serial;
+mod slab;
 mod slot;
+mod stack;
 #[cfg(test)]
 mod tests;
 mod wheel;
@@ -34,26 +39,32 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 use std::net::{IpAddr, Ipv6Addr};
 
+pub use crate::asn::Asn;
 use capture::MeshTap;
-pub use clock::{Asn, Timeslot};
+pub use clock::Timeslot;
 pub use config::{
     ConfigError, LossOptions, MacOptions, MeshConfig, MoteOptions, PoolOptions, SerialOptions, SixlowpanOptions,
 };
 use datagram::Datagrams;
-use frame::Frame;
+pub use formation::{BeaconOptions, FormationOptions, Function};
+use forming::Forming;
+use frame::{Frame, Piece};
 use mote::{Mote, Partial};
 use schedule::Schedule;
 pub use schedule::{Cell, CellKind};
 use serial::Serial;
 use slot::Transmission;
+use stack::State;
 use wheel::Wheel;
 
 use crate::Time;
 use crate::capture::Capture;
 use crate::chance::Chance;
 use crate::conservation::{Balance, Conservation};
+use crate::energy::{Meter, SlotKind};
 use crate::ledger::{Classifier, Ledger};
 use crate::packet::Packet;
+use crate::radio::Air;
 use crate::sixlowpan::routing::MAX_ROUTERS;
 use crate::verdict::Verdict;
 
@@ -65,7 +76,10 @@ pub const MAX_HOPS: usize = MAX_ROUTERS + 1;
 pub struct Mesh {
     config: MeshConfig,
     chance: Chance,
+    air: Air,
     motes: Vec<Mote>,
+    /// What a network that forms itself has.
+    forming: Option<Forming>,
     by_address: BTreeMap<Ipv6Addr, u16>,
     datagrams: Datagrams,
     pub(crate) ledger: Ledger,
@@ -77,10 +91,10 @@ pub struct Mesh {
     next_number: u64,
     /// The gateway: frames to the root, fragments from it, packets of which some are missing.
     to_root: Serial<Frame>,
-    from_root: Serial<(u32, u8)>,
+    from_root: Serial<Piece>,
     at_gateway: Vec<Partial>,
-    /// Packets that nodes have received as a whole: when their hosts get them.
-    deliveries: VecDeque<(Time, u16, u32)>,
+    /// Packets that nodes have received as a whole: when their hosts get them, and over how many routers they came.
+    deliveries: VecDeque<(Time, u16, u32, u8)>,
     /// When reassembly may give up: the node, and the number of the packet.
     expiries: BinaryHeap<Reverse<(Time, u16, u32, u64)>>,
     /// Packets that have arrived and that nodes have not taken yet.
@@ -94,6 +108,7 @@ pub struct Mesh {
     /// Memory that slots use again.
     senders: Vec<u16>,
     transmissions: Vec<Transmission>,
+    heard: Vec<(usize, u16)>,
 }
 
 /// An event of a mesh.
@@ -136,29 +151,25 @@ pub struct MeshStatistics {
     pub received: u64,
     /// Data frames received that had been received before.
     pub repeated: u64,
+    /// When it was synchronised, if it is in a network that forms itself.
+    pub joined_at: Option<Time>,
 }
 
 impl Mesh {
     /// Creates a mesh whose chances follow from `seed`.
     pub(crate) fn new(config: MeshConfig, seed: u64) -> Result<Self, ConfigError> {
         config.check()?;
-        let depth = |number: u16| {
-            let mut at = &config.motes[usize::from(number)];
-            let mut depth = 0;
-            while let Some(parent) = at.parent {
-                at = &config.motes[usize::from(parent)];
-                depth += 1;
-            }
-            depth
+        let mote = |options: &MoteOptions| {
+            let (eui64, cells) = (eui64_of(options.address), &options.cells[..]);
+            let cells = if config.formation.is_some() { &[] } else { cells };
+            Mote::new(eui64, options.parent, Schedule::new(cells, &config.slotframes), config.pool, &config.mac)
         };
-        let mote = |(number, options): (u16, &MoteOptions)| {
-            let identity = (eui64_of(options.address), options.parent, depth(number));
-            Mote::new(identity, Schedule::new(&options.cells, &config.slotframes), config.pool, &config.mac)
-        };
-        let motes: Vec<Mote> = (0..).zip(&config.motes).map(mote).collect();
+        let motes: Vec<Mote> = config.motes.iter().map(mote).collect();
         let by_address = (0..).zip(&config.motes).map(|(number, options)| (options.address, number)).collect();
         let mut mesh = Self {
             chance: Chance::new(seed),
+            air: Air::new(&config.radio, motes.len()),
+            forming: config.formation.as_ref().map(|options| Forming::new(&config, options)),
             wheel: Wheel::new(motes.len()),
             by_address,
             motes,
@@ -181,8 +192,10 @@ impl Mesh {
             events: VecDeque::new(),
             senders: Vec::new(),
             transmissions: Vec::new(),
+            heard: Vec::new(),
             config,
         };
+        mesh.begin_forming();
         mesh.arm();
         Ok(mesh)
     }
@@ -217,6 +230,27 @@ impl Mesh {
     /// Returns the frames in use in a node's pool after each call of its allocator, since [`Self::trace_pool`].
     pub fn pool_trace(&self, mote: u16) -> &[u8] {
         self.motes.get(usize::from(mote)).map_or(&[], |mote| mote.pool.trace())
+    }
+
+    /// Returns what a node's radio has done until now, for its energy.
+    pub fn meter(&self, mote: u16, now: Time) -> Option<Meter> {
+        let asn = self.config.timeslot.after(now);
+        let mote = self.motes.get(usize::from(mote))?;
+        let mut meter = mote.power.meter(&mote.schedule, asn);
+        if let Some(State::Scanning { since, .. }) = mote.stack.as_ref().map(|stack| &stack.state) {
+            meter.count_slots(SlotKind::Scan, asn.0.saturating_sub(since.0));
+        }
+        Some(meter)
+    }
+
+    /// Returns how many slots have begun.
+    pub fn slots(&self, now: Time) -> u64 {
+        self.config.timeslot.after(now).0
+    }
+
+    /// Returns the number that the next packet gets, as [`crate::ledger::Record::packet`] has it.
+    pub(crate) const fn next_packet(&self) -> u64 {
+        self.next_number
     }
 
     /// Handles an event.
@@ -268,6 +302,11 @@ impl Mesh {
         self.taps.iter().map(MeshTap::capture)
     }
 
+    /// Puts the next events into the queue after something else than an event has happened.
+    pub(crate) fn rearm(&mut self) {
+        self.arm();
+    }
+
     /// Puts the next events into the queue, unless they are there already.
     fn arm(&mut self) {
         let slot = if self.config.steps_every_slot { Some(self.next_slot) } else { self.wheel.first() };
@@ -288,8 +327,11 @@ impl Mesh {
     fn reschedule(&mut self, mote: u16, asn: Asn) {
         if !self.config.steps_every_slot {
             self.wheel.pass(asn);
-            let next = self.motes[usize::from(mote)].next_opportunity(&self.config.mac, asn);
-            self.wheel.set(mote, next);
+            let autonomous = self.forming.as_ref().map_or(&[][..], |forming| &forming.autonomous);
+            let of_mote = &self.motes[usize::from(mote)];
+            let timer = of_mote.stack.as_ref().and_then(|stack| stack.timer).map(|timer| timer.max(asn));
+            let opportunity = of_mote.next_opportunity(&self.config.mac, autonomous, asn);
+            self.wheel.set(mote, opportunity.into_iter().chain(timer).min());
         }
     }
 

@@ -3,24 +3,31 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use super::MeshStatistics;
-use super::clock::Asn;
 use super::config::{MacOptions, PoolOptions};
-use super::frame::Frame;
+use super::formation::{AUTONOMOUS, MINIMAL};
+use super::frame::{BROADCAST, Frame};
 use super::pool::Pool;
+use super::power::Power;
 use super::schedule::{Cell, CellKind, Schedule};
+use super::stack::Stack;
 use crate::Time;
+use crate::asn::Asn;
+use crate::sixtop::message::SixpCell;
 
 /// A node.
 #[derive(Debug)]
 pub(super) struct Mote {
     pub(super) eui64: [u8; 8],
     pub(super) parent: Option<u16>,
-    /// How many hops away the root is.
-    pub(super) depth: u8,
+    /// What a node of a network that forms itself runs.
+    pub(super) stack: Option<Box<Stack>>,
+    pub(super) power: Power,
     pub(super) schedule: Schedule,
     pub(super) queue: VecDeque<Frame>,
     pub(super) pool: Pool,
+    /// The back-off in the cells that all share, and in the autonomous cells of neighbours.
     pub(super) back_off: BackOff,
+    pub(super) back_offs: Vec<(u16, BackOff)>,
     /// Packets of which fragments wait for others.
     pub(super) partial: Vec<Partial>,
     /// Packets whose fragments are forwarded: virtual reassembly buffers (RFC 8930).
@@ -62,22 +69,19 @@ impl BackOff {
         Self { exponent: mac.min_be, until: Asn(0) }
     }
 
-    /// Handles an acknowledgement in a shared cell.
-    pub(super) const fn succeeded(&mut self, mac: &MacOptions) {
-        *self = Self::new(mac);
-    }
-
-    /// Handles a transmission in a shared cell without an acknowledgement. `random` decides how many cells pass by.
-    pub(super) fn failed(&mut self, mac: &MacOptions, schedule: &Schedule, asn: Asn, random: u64) {
+    /// Handles a transmission without an acknowledgement in a shared cell, of which another one comes after so many slots.
+    /// `random` decides how many pass by.
+    const fn failed(&mut self, mac: &MacOptions, random: u64) -> u64 {
         let skipped = random & ((1 << self.exponent) - 1);
-        self.until = schedule.shared_after(asn, skipped);
-        self.exponent = (self.exponent + 1).min(mac.max_be);
+        self.exponent = if self.exponent < mac.max_be { self.exponent + 1 } else { mac.max_be };
+        skipped
     }
 }
 
 impl Mote {
     pub(super) fn new(
-        (eui64, parent, depth): ([u8; 8], Option<u16>, u8),
+        eui64: [u8; 8],
+        parent: Option<u16>,
         schedule: Schedule,
         pool: PoolOptions,
         mac: &MacOptions,
@@ -85,11 +89,13 @@ impl Mote {
         Self {
             eui64,
             parent,
-            depth,
+            stack: None,
+            power: Power::default(),
             schedule,
             queue: VecDeque::new(),
             pool: Pool::new(pool),
             back_off: BackOff::new(mac),
+            back_offs: Vec::new(),
             partial: Vec::new(),
             forwarding: Vec::new(),
             statistics: MeshStatistics::default(),
@@ -98,38 +104,131 @@ impl Mote {
         }
     }
 
-    /// Returns the first slot from `asn` on in which the node has something to send.
-    pub(super) fn next_opportunity(&self, mac: &MacOptions, asn: Asn) -> Option<Asn> {
-        if self.queue.is_empty() {
-            return None;
-        }
-        let in_cell = |cell: &Cell| {
-            let from = match cell.kind {
-                CellKind::Shared => {
-                    self.queue.front().filter(|_| mac.unicast_in_shared_cells)?.ready.max(self.back_off.until)
-                }
-                _ => self.queue.iter().find(|frame| Some(frame.next_hop) == cell.peer)?.ready,
-            };
-            Some(self.schedule.next(cell, from.max(asn)))
-        };
-        self.schedule.sending().filter_map(in_cell).min()
+    /// Returns the first slot from `asn` on in which the node has something to send. `autonomous` are the cells in which nodes
+    /// listen for all.
+    pub(super) fn next_opportunity(&self, mac: &MacOptions, autonomous: &[SixpCell], asn: Asn) -> Option<Asn> {
+        let mut first = self.next_beacon(asn);
+        self.opportunities(mac, autonomous, |cell, from, _| {
+            let at = self.schedule.next(cell, from.max(asn));
+            first = Some(first.map_or(at, |first| first.min(at)));
+        });
+        first
     }
 
-    /// Returns the cell in which the node sends in this slot, and the index of the frame.
-    pub(super) fn choose(&self, mac: &MacOptions, asn: Asn) -> Option<(Cell, usize)> {
-        if self.queue.is_empty() {
-            return None;
+    /// Returns the cell in which the node sends in this slot, and the index of the frame: `None` for a beacon. Of several cells
+    /// that of the lowest slotframe counts.
+    pub(super) fn choose(&self, mac: &MacOptions, autonomous: &[SixpCell], asn: Asn) -> Option<(Cell, Option<usize>)> {
+        let mut best: Option<(Cell, Option<usize>)> = None;
+        self.opportunities(mac, autonomous, |cell, from, index| {
+            let is_better = best.is_none_or(|(best, _)| cell.slotframe < best.slotframe);
+            if from <= asn && is_better && self.schedule.occurs(cell, asn) {
+                best = Some((*cell, Some(index)));
+            }
+        });
+        if best.is_some_and(|(cell, _)| cell.slotframe == MINIMAL) || self.next_beacon(asn) != Some(asn) {
+            return best;
         }
-        self.schedule.sending().filter(|cell| self.schedule.occurs(cell, asn)).find_map(|cell| {
-            let index = match cell.kind {
-                CellKind::Shared => {
-                    let may_send = mac.unicast_in_shared_cells && self.back_off.until <= asn;
-                    self.queue.front().filter(|frame| may_send && frame.ready <= asn).map(|_| 0)
-                }
-                _ => self.queue.iter().position(|frame| Some(frame.next_hop) == cell.peer && frame.ready <= asn),
+        self.minimal_cell().map(|cell| (*cell, None)).or(best)
+    }
+
+    /// Visits the cells in which the node could send something, each with the first slot in which it may, and the index of the
+    /// frame.
+    fn opportunities(&self, mac: &MacOptions, autonomous: &[SixpCell], mut visit: impl FnMut(&Cell, Asn, usize)) {
+        if self.queue.is_empty() {
+            return;
+        }
+        for cell in self.schedule.sending() {
+            let found = match (cell.kind, cell.peer) {
+                (CellKind::Shared, _) => match self.first_for(BROADCAST) {
+                    Some(index) => Some((index, self.queue[index].ready)),
+                    None if mac.unicast_in_shared_cells => {
+                        let first = self.queue.front().and_then(|frame| self.first_for(frame.next_hop));
+                        first.map(|index| (index, self.queue[index].ready.max(self.back_off.until)))
+                    }
+                    None => None,
+                },
+                (_, Some(peer)) => self.first_for(peer).map(|index| (index, self.queue[index].ready)),
+                (_, None) => None,
             };
-            index.map(|index| (*cell, index))
-        })
+            if let Some((index, from)) = found {
+                visit(cell, from, index);
+            }
+        }
+        if self.stack.is_none() {
+            return;
+        }
+        for (place, frame) in self.queue.iter().enumerate() {
+            let peer = frame.next_hop;
+            let is_first = !self.queue.iter().take(place).any(|other| other.next_hop == peer);
+            // RFC 9033, 3: the AutoTxCell is there as long as no negotiated cell is.
+            let Some(cell) = autonomous.get(usize::from(peer)).filter(|_| is_first && !self.schedule.sends_to(peer))
+            else {
+                continue;
+            };
+            let Some(index) = self.first_for(peer) else { continue };
+            let cell = Cell {
+                slotframe: AUTONOMOUS,
+                slot: cell.slot_offset,
+                channel_offset: cell.channel_offset as u8, // below 16
+                kind: CellKind::Shared,
+                peer: Some(peer),
+            };
+            visit(&cell, self.queue[index].ready.max(self.backs_off_until(peer)), index);
+        }
+    }
+
+    /// Returns the index of the frame that goes to a neighbour first, or to all: one that was sent before, or else a 6P message or
+    /// a keep-alive.
+    ///
+    /// A receiver knows a repetition by the sequence number of the last frame: nothing may come in between.
+    fn first_for(&self, peer: u16) -> Option<usize> {
+        let is_for = |frame: &Frame| frame.next_hop == peer;
+        let tried = self.queue.iter().position(|frame| is_for(frame) && frame.sequence.is_some());
+        let control = || self.queue.iter().position(|frame| is_for(frame) && frame.comes_first());
+        tried.or_else(control).or_else(|| self.queue.iter().position(is_for))
+    }
+
+    /// Returns the slot in which the node sends its next beacon, if that is `asn` or later.
+    fn next_beacon(&self, asn: Asn) -> Option<Asn> {
+        self.stack.as_ref()?.joined()?.beacon_at.filter(|at| *at >= asn)
+    }
+
+    fn minimal_cell(&self) -> Option<&Cell> {
+        self.schedule.cells().first().filter(|cell| cell.slotframe == MINIMAL)
+    }
+
+    /// Handles a transmission in a shared cell, and whether it was acknowledged. `random` decides how many such cells pass by if it
+    /// was not: those of the neighbour, if it is an autonomous cell.
+    pub(super) fn note_shared(
+        &mut self,
+        mac: &MacOptions,
+        (cell, asn): (&Cell, Asn),
+        is_acknowledged: bool,
+        random: u64,
+    ) {
+        let Some(peer) = cell.peer else {
+            if is_acknowledged {
+                self.back_off = BackOff::new(mac);
+            } else {
+                let skipped = self.back_off.failed(mac, random);
+                self.back_off.until = self.schedule.shared_after(asn, skipped);
+            }
+            return;
+        };
+        if is_acknowledged {
+            return self.back_offs.retain(|(other, _)| *other != peer);
+        }
+        let index = self.back_offs.iter().position(|(other, _)| *other == peer).unwrap_or_else(|| {
+            self.back_offs.push((peer, BackOff::new(mac)));
+            self.back_offs.len() - 1
+        });
+        let back_off = &mut self.back_offs[index].1;
+        back_off.until = asn + (back_off.failed(mac, random) + 1) * self.schedule.length(cell);
+    }
+
+    /// Returns the first slot in which the node sends in a neighbour's autonomous cell again.
+    fn backs_off_until(&self, peer: u16) -> Asn {
+        self.back_offs.iter().find(|(other, _)| *other == peer).map_or(Asn(0), |(_, back_off)| back_off.until)
     }
 
     /// Returns the sequence number of a frame, which it keeps when it is sent again.

@@ -16,7 +16,7 @@ pub(super) struct Pool {
 /// Who asks for a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Layer {
-    /// The MAC, for a frame that arrives.
+    /// The MAC, for a frame that arrives, or 6top, for a message.
     Mac,
     /// 6LoWPAN, for a frame to be sent.
     Upper,

@@ -3,7 +3,7 @@
 //! What must always hold: where cells of two slotframes meet, a cell with something to send comes before one that listens, and
 //! the lower slotframe before the higher (6.2.6.4).
 
-use super::clock::Asn;
+use crate::asn::Asn;
 
 /// A cell of a node's schedule: a link, in the words of IEEE 802.15.4.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,7 +16,7 @@ pub struct Cell {
     pub channel_offset: u8,
     /// What the node does in the cell.
     pub kind: CellKind,
-    /// The neighbour; `None` in shared cells, which are for all.
+    /// The neighbour; `None` in cells that are for all.
     pub peer: Option<u16>,
 }
 
@@ -49,6 +49,10 @@ pub(super) struct Schedule {
     cells: Vec<Cell>,
     /// The lengths of all slotframes, by handle.
     lengths: Box<[u16]>,
+    /// After so many slots all slotframes begin together again.
+    period: u64,
+    /// The slots of that period in which the node listens if it does not send, in order, each once.
+    listens: Vec<u64>,
 }
 
 impl Schedule {
@@ -56,7 +60,33 @@ impl Schedule {
     pub(super) fn new(cells: &[Cell], lengths: &[u16]) -> Self {
         let mut cells = cells.to_vec();
         cells.sort_by_key(|cell| cell.slotframe);
-        Self { cells, lengths: lengths.into() }
+        let mut schedule = Self { cells, lengths: lengths.into(), period: period(lengths), listens: Vec::new() };
+        schedule.note_listening();
+        schedule
+    }
+
+    /// Adds a cell.
+    pub(super) fn add(&mut self, cell: Cell) {
+        let index = self.cells.partition_point(|other| other.slotframe <= cell.slotframe);
+        self.cells.insert(index, cell);
+        self.note_listening();
+    }
+
+    /// Removes a cell.
+    pub(super) fn remove(&mut self, cell: &Cell) {
+        self.cells.retain(|other| other != cell);
+        self.note_listening();
+    }
+
+    /// Removes all cells.
+    pub(super) fn clear(&mut self) {
+        self.cells.clear();
+        self.listens.clear();
+    }
+
+    /// Returns all cells.
+    pub(super) fn cells(&self) -> &[Cell] {
+        &self.cells
     }
 
     /// Returns the cells in which the node may send.
@@ -64,9 +94,20 @@ impl Schedule {
         self.cells.iter().filter(|cell| cell.kind.sends())
     }
 
+    /// Whether a cell is there for sending to a neighbour alone.
+    pub(super) fn sends_to(&self, peer: u16) -> bool {
+        self.cells.iter().any(|cell| cell.kind == CellKind::Tx && cell.peer == Some(peer))
+    }
+
     /// Returns the cell in which the node listens in this slot, if it does not send.
     pub(super) fn listening(&self, asn: Asn) -> Option<&Cell> {
         self.cells.iter().find(|cell| cell.kind.listens() && self.occurs(cell, asn))
+    }
+
+    /// Returns in how many slots the node listens if it does not send, from the first slot of the network up to before `asn`.
+    pub(super) fn listened(&self, asn: Asn) -> u64 {
+        let within = self.listens.partition_point(|slot| *slot < asn.0 % self.period) as u64;
+        asn.0 / self.period * self.listens.len() as u64 + within
     }
 
     /// Whether a cell is in this slot.
@@ -92,7 +133,33 @@ impl Schedule {
         at
     }
 
-    fn length(&self, cell: &Cell) -> u64 {
+    /// Returns the slots of the slotframe that a cell is in.
+    pub(super) fn length(&self, cell: &Cell) -> u64 {
         u64::from(self.lengths[usize::from(cell.slotframe)])
     }
+
+    fn note_listening(&mut self) {
+        self.listens.clear();
+        for cell in self.cells.iter().filter(|cell| cell.kind.listens()) {
+            let length = u64::from(self.lengths[usize::from(cell.slotframe)]);
+            self.listens.extend((0..self.period / length).map(|turn| turn * length + u64::from(cell.slot)));
+        }
+        self.listens.sort_unstable();
+        self.listens.dedup();
+    }
+}
+
+/// Returns after how many slots all slotframes begin together again.
+pub(super) fn period(lengths: &[u16]) -> u64 {
+    let divisor = |mut a: u64, mut b: u64| {
+        while b > 0 {
+            (a, b) = (b, a % b);
+        }
+        a.max(1)
+    };
+    let common = |all: u64, length: &u16| {
+        let length = u64::from(*length).max(1);
+        (all / divisor(all, length)).saturating_mul(length)
+    };
+    lengths.iter().fold(1, common)
 }

@@ -13,6 +13,7 @@ use crate::ledger::{Fate, Kind, Record};
 use crate::network::{LinkId, Network, Node, NodeId};
 use crate::radio::Connectivity;
 
+mod forming;
 mod hops;
 mod same;
 mod timing;

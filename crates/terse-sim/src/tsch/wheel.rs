@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use super::clock::Asn;
+use crate::asn::Asn;
 
 /// The next opportunity of each node.
 #[derive(Debug)]

@@ -12,7 +12,10 @@ fn encode(routing: Routing<'_>) -> Vec<u8> {
 /// RFC 8138, figure 10: I and K are set, and the SenderRank has one byte.
 #[test]
 fn the_most_compressed_rpi_has_three_bytes() {
-    assert_eq!(encode(Routing::Up { sender_rank: 2 }), [0b1111_0001, 0b1000_0011, 5, 2]);
+    let up = |sender_rank, rank_error| encode(Routing::Up { sender_rank, rank_error });
+    assert_eq!(up(0x200, false), [0b1111_0001, 0b1000_0011, 5, 2]);
+    // A Rank that is no multiple of 256 takes two bytes; R is set by a router that has met an inconsistency.
+    assert_eq!(up(0x2AB, true), [0b1111_0001, 0b1000_1010, 5, 0x02, 0xAB]);
 }
 
 /// RFC 8138, figures 6 and 7: a type 3 header has 2 + 8 * (Size + 1) bytes, and the hops in order.

@@ -1,0 +1,77 @@
+//! Who hears whom, laid out so that a simulation of many slots finds it fast.
+//!
+//! What must always hold: every answer is that of the [`Connectivity`] it was made from.
+
+use super::Connectivity;
+use super::connectivity::{Quality, combine};
+
+/// The links from each node, ordered by receiver.
+#[derive(Clone, Debug)]
+pub(crate) struct Air {
+    from: Vec<Vec<(u16, Quality)>>,
+}
+
+impl Air {
+    /// Lays out the links among so many nodes.
+    pub(crate) fn new(radio: &Connectivity, nodes: usize) -> Self {
+        let mut from = vec![Vec::new(); nodes];
+        for (sender, receiver, quality) in radio.qualities() {
+            if let Some(links) = from.get_mut(usize::from(sender)).filter(|_| usize::from(receiver) < nodes) {
+                links.push((receiver, quality.clone()));
+            }
+        }
+        Self { from }
+    }
+
+    /// Returns the nodes that may hear a node, in order.
+    pub(crate) fn receivers(&self, from: u16) -> impl Iterator<Item = u16> {
+        self.from.get(usize::from(from)).into_iter().flatten().map(|(to, _)| *to)
+    }
+
+    /// Returns the strength in dBm, as [`Connectivity::rssi`].
+    pub(crate) fn rssi(&self, from: u16, to: u16, channel: u8) -> Option<f64> {
+        self.quality(from, to, channel).1
+    }
+
+    /// Returns the share of frames that arrive, as [`Connectivity::delivery`].
+    pub(crate) fn delivery(&self, from: u16, to: u16, channel: u8) -> f64 {
+        self.quality(from, to, channel).0
+    }
+
+    /// Returns the share of frames that arrive while others send, as [`Connectivity::delivery_among`].
+    pub(crate) fn delivery_among(&self, from: u16, to: u16, channel: u8, others: impl Iterator<Item = u16>) -> f64 {
+        let others = others.filter(|other| *other != from && *other != to);
+        combine(self.quality(from, to, channel), others.map(|other| self.quality(other, to, channel)))
+    }
+
+    fn quality(&self, from: u16, to: u16, channel: u8) -> (f64, Option<f64>) {
+        let Some(links) = self.from.get(usize::from(from)) else { return (0.0, None) };
+        let Ok(index) = links.binary_search_by_key(&to, |(receiver, _)| *receiver) else { return (0.0, None) };
+        links.get(index).map_or((0.0, None), |(_, quality)| quality.on(channel))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_answer_is_that_of_the_connectivity() {
+        let mut radio = Connectivity::new().both_ways(0, 1, 0.9).link(2, 1, 0.4).link(1, 2, 1.0);
+        radio.set(0, 1, Some(15), 0.1);
+        radio.set_with_rssi(3, 1, None, 0.8, Some(-70.0));
+        radio.set_with_rssi(4, 1, None, 0.9, Some(-90.0));
+        let air = Air::new(&radio, 5);
+        for (from, to, channel) in (0..6).flat_map(|from| (0..6).flat_map(move |to| [(from, to, 15), (from, to, 20)])) {
+            assert_eq!(air.delivery(from, to, channel), radio.delivery(from, to, channel), "{from} {to} {channel}");
+            assert_eq!(air.rssi(from, to, channel), radio.rssi(from, to, channel));
+            for others in [&[][..], &[2], &[3, 4], &[0, 1, 2, 3, 4]] {
+                let others = || others.iter().copied();
+                let expected = radio.delivery_among(from, to, channel, others());
+                assert_eq!(air.delivery_among(from, to, channel, others()), expected);
+            }
+        }
+        assert_eq!(air.receivers(1).collect::<Vec<_>>(), [0, 2]);
+        assert!(air.receivers(7).next().is_none());
+    }
+}
