@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
-use terse_sim::scenario::ScenarioFile;
+use terse_sim::scenario::{Row, ScenarioFile};
 
 use crate::compare::files;
 use crate::failure::Failure;
@@ -20,7 +20,8 @@ mod parties;
 mod report;
 mod table;
 
-use measure::Measured;
+use measure::{Keeps, Measured};
+use parties::Maker;
 
 /// What to do with scenarios.
 #[derive(Debug, Subcommand)]
@@ -58,6 +59,9 @@ pub(crate) struct RunArgs {
     /// Write the frames of the first run of each row, for Wireshark, with the secrets that decrypt them
     #[arg(long, value_name = "FILE")]
     pcapng: Option<PathBuf>,
+    /// Of these frames, only those that this mote sends and receives; 0 is the root
+    #[arg(long, value_name = "MOTE", requires = "pcapng")]
+    node: Option<u16>,
     /// Write the secrets of those runs (NSS key log format)
     #[arg(long, value_name = "FILE")]
     keylog: Option<PathBuf>,
@@ -154,8 +158,12 @@ impl RunArgs {
         }
         let mut file = read(&self.file)?;
         self.choose(&mut file)?;
-        let captures = self.pcapng.is_some() || self.keylog.is_some();
-        let measured = measure::all(&file, self.runs.jobs, captures)?;
+        let keeps = match self.node {
+            _ if self.pcapng.is_none() && self.keylog.is_none() => Keeps::Nothing,
+            Some(mote) => Keeps::FramesOf(mote),
+            None => Keeps::Frames,
+        };
+        let measured = measure::all(&file, &Maker::beside(&self.file), self.runs.jobs, keeps)?;
         // The table comes first: it is printed even if a file cannot be written.
         match (json, prints_csv) {
             (true, _) => measured.iter().try_for_each(|measured| output::json(&export::Object::new(measured)))?,
@@ -180,6 +188,12 @@ impl RunArgs {
 
     /// Leaves only what is wanted, under the seeds that are wanted.
     fn choose(&self, file: &mut ScenarioFile) -> Result<(), Failure> {
+        let motes = |row: &Row| row.scenario.topology.motes();
+        if let (Some(mote), Some(most)) = (self.node, file.rows.iter().map(motes).max())
+            && u64::from(mote) > most
+        {
+            return Err(Failure::Usage(format!("--node: there is no mote {mote}; there are 0, the root, to {most}")));
+        }
         if let Some(name) = self.row.iter().find(|name| file.row(name).is_none()) {
             let names: Vec<&str> = file.rows.iter().map(|row| row.name.as_str()).take(NAMES_IN_MESSAGES).collect();
             let more = if file.rows.len() > NAMES_IN_MESSAGES { ", ..." } else { "" };

@@ -1,5 +1,7 @@
 //! Either side, for hosts of one kind.
 
+use core::time::Duration;
+
 use super::{Client, Server};
 use crate::Time;
 use crate::host::{Application, SocketEvent, Sockets};
@@ -20,6 +22,16 @@ impl Peer {
         match self {
             Self::Client(client) => Some(client.outcome()),
             Self::Server(server) => server.outcomes().next(),
+        }
+    }
+}
+
+impl Peer {
+    /// Returns how long the device has computed.
+    pub fn computing(&self) -> Duration {
+        match self {
+            Self::Client(client) => client.computed().1,
+            Self::Server(server) => server.computed().1,
         }
     }
 }

@@ -138,6 +138,12 @@ impl RadioModel {
     }
 }
 
+impl Processor {
+    /// A processor whose computing is not counted.
+    pub(crate) const NONE: Self =
+        Self { name: String::new(), description: String::new(), source: String::new(), active_milliamperes: 0.0 };
+}
+
 impl PerSlot {
     /// Returns the sum over `slots` slots whose frames have `bytes` bytes together.
     pub(super) fn of(self, slots: u64, bytes: u64) -> f64 {

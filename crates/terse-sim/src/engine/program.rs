@@ -130,6 +130,11 @@ impl<'w, 'a> Program<'w, 'a> {
         self.side.as_ref().map(|side| side.reached()).unwrap_or_default()
     }
 
+    /// Returns how long the device has computed.
+    pub(crate) const fn computing(&self) -> Duration {
+        self.processor.time
+    }
+
     /// Creates the engine's side. The first flight of a client is then ready to be sent.
     fn begin(&mut self, sockets: &mut Sockets<'_>) {
         let Some(rng) = self.rng.take() else { return };

@@ -44,6 +44,13 @@ impl<A: Application> Host<A> {
         Self { application, stack: Stack::new(address, random), starts_at: Some(at) }
     }
 
+    /// Sets when the host is switched on, if it is not on yet.
+    pub const fn start_at(&mut self, at: Time) {
+        if self.starts_at.is_some() {
+            self.starts_at = Some(at);
+        }
+    }
+
     /// Gives an interface one more address, and a route to all addresses that begin with the same `prefix_length` bits.
     /// The address that the host was created with is one of interface 0; to give it a prefix, give it once more.
     #[must_use]

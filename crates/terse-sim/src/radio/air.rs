@@ -2,8 +2,8 @@
 //!
 //! What must always hold: every answer is that of the [`Connectivity`] it was made from.
 
-use super::Connectivity;
 use super::connectivity::{Quality, combine};
+use super::{Connectivity, RadioChange};
 
 /// The links from each node, ordered by receiver.
 #[derive(Clone, Debug)]
@@ -21,6 +21,18 @@ impl Air {
             }
         }
         Self { from }
+    }
+
+    /// Changes a link.
+    pub(crate) fn change(&mut self, change: &RadioChange) {
+        let RadioChange { from, to, channel, delivery, rssi, .. } = *change;
+        let nodes = self.from.len();
+        let Some(links) = self.from.get_mut(usize::from(from)).filter(|_| usize::from(to) < nodes) else { return };
+        let index = links.binary_search_by_key(&to, |(receiver, _)| *receiver).unwrap_or_else(|index| {
+            links.insert(index, (to, Quality::default()));
+            index
+        });
+        links[index].1.set(channel, (delivery, rssi));
     }
 
     /// Returns the nodes that may hear a node, in order.
@@ -72,6 +84,13 @@ mod tests {
             }
         }
         assert_eq!(air.receivers(1).collect::<Vec<_>>(), [0, 2]);
+        let mut air = air;
+        let after = core::time::Duration::from_secs(1);
+        let change = |to, channel, delivery| RadioChange { after, from: 1, to, channel, delivery, rssi: Some(-80.0) };
+        [change(2, None, 0.5), change(3, Some(20), 0.25), change(9, None, 1.0)].iter().for_each(|of| air.change(of));
+        assert_eq!((air.delivery(1, 2, 15), air.rssi(1, 2, 15)), (0.5, Some(-80.0)));
+        assert_eq!((air.delivery(1, 3, 20), air.delivery(1, 3, 15)), (0.25, 0.0), "a link that was not there");
+        assert_eq!(air.receivers(1).collect::<Vec<_>>(), [0, 2, 3]);
         assert!(air.receivers(7).next().is_none());
     }
 }

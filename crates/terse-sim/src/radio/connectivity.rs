@@ -4,6 +4,7 @@
 //! disturbed by it: two frames on one channel in one slot are both lost to a node that hears both senders. Where the strength
 //! of signals is known, the stronger one of them may arrive ([`Connectivity::delivery_among`]).
 
+use core::time::Duration;
 use std::collections::BTreeMap;
 
 use super::interference::{self, NOISE};
@@ -12,6 +13,23 @@ use super::interference::{self, NOISE};
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Connectivity {
     links: BTreeMap<(u16, u16), Quality>,
+}
+
+/// A link that becomes another one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RadioChange {
+    /// So long after the beginning.
+    pub after: Duration,
+    /// The sender.
+    pub from: u16,
+    /// The receiver.
+    pub to: u16,
+    /// The channel; `None` for all that have no quality of their own.
+    pub channel: Option<u8>,
+    /// The share of frames that arrive from then on.
+    pub delivery: f64,
+    /// The strength of the signal in dBm, if it is known.
+    pub rssi: Option<f64>,
 }
 
 /// The quality of one link, one way.
@@ -50,11 +68,7 @@ impl Connectivity {
 
     /// Sets the share of frames that arrive, and the strength of the signal in dBm.
     pub fn set_with_rssi(&mut self, from: u16, to: u16, channel: Option<u8>, delivery: f64, rssi: Option<f64>) {
-        let quality = self.links.entry((from, to)).or_default();
-        match channel {
-            Some(channel) => drop(quality.channels.insert(channel, (delivery, rssi))),
-            None => (quality.delivery, quality.rssi) = (delivery, rssi),
-        }
+        self.links.entry((from, to)).or_default().set(channel, (delivery, rssi));
     }
 
     /// Returns the share of frames from one node that arrive at another on this channel.
@@ -95,6 +109,14 @@ impl Connectivity {
 }
 
 impl Quality {
+    /// Sets the share of frames that arrive, and the strength of the signal.
+    pub(super) fn set(&mut self, channel: Option<u8>, quality: (f64, Option<f64>)) {
+        match channel {
+            Some(channel) => drop(self.channels.insert(channel, quality)),
+            None => (self.delivery, self.rssi) = quality,
+        }
+    }
+
     /// Returns the share of frames that arrive on a channel, and the strength of the signal.
     pub(super) fn on(&self, channel: u8) -> (f64, Option<f64>) {
         self.channels.get(&channel).copied().unwrap_or((self.delivery, self.rssi))

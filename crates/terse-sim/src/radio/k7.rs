@@ -19,7 +19,7 @@ use core::time::Duration;
 
 use serde::Deserialize;
 
-use super::Connectivity;
+use super::{Connectivity, RadioChange};
 
 mod moment;
 
@@ -150,11 +150,28 @@ impl Trace {
         radio
     }
 
-    /// Returns the times after the beginning at which something changes, each once.
-    pub fn changes(&self) -> Vec<Duration> {
-        let mut times: Vec<_> = self.rows.iter().map(|row| row.datetime.since(self.header.start_date)).collect();
-        times.dedup(); // rows are in the order of time
-        times
+    /// Returns what changes later than so long after the beginning of the trace, in the order of time. Times are counted from then.
+    pub fn changes(&self, after: Duration) -> Vec<RadioChange> {
+        let mut changes = Vec::new();
+        for row in &self.rows {
+            let Some(time) =
+                row.datetime.since(self.header.start_date).checked_sub(after).filter(|time| !time.is_zero())
+            else {
+                continue;
+            };
+            let delivery = if row.mean_rssi.is_none() { 0.0 } else { row.pdr };
+            let channels = row.channel.as_ref().map_or(&self.header.channels[..], core::slice::from_ref);
+            let change = |channel: &u8| RadioChange {
+                after: time,
+                from: row.src,
+                to: row.dst,
+                channel: Some(*channel),
+                delivery,
+                rssi: row.mean_rssi,
+            };
+            changes.extend(channels.iter().map(change));
+        }
+        changes
     }
 }
 

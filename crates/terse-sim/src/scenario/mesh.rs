@@ -7,19 +7,25 @@ use super::options::{ExplicitKind, LinkQuality, Scenario};
 use crate::Random;
 use crate::gateway::{Gateway, INTERNET, ProxyConfig};
 use crate::link::{Framing, Link, Path};
-use crate::radio::Connectivity;
+use crate::radio::{Connectivity, RadioChange};
 use crate::route::Prefix;
+use crate::sixtop::EcnOptions;
 use crate::tsch::{LossOptions, MacOptions, MeshConfig, PoolOptions, SerialOptions, SixlowpanOptions};
 
 impl Scenario {
-    /// Returns the configuration of the mesh.
-    pub(super) fn mesh(&self) -> MeshConfig {
+    /// Returns the configuration of the mesh. `radio` says who hears whom, if a model or a trace does, and how that changes.
+    pub(super) fn mesh(&self, radio: Option<(Connectivity, Vec<RadioChange>)>) -> MeshConfig {
         let octets = self.sixlowpan.prefix.octets();
         let prefix = [octets[0], octets[1], octets[2], octets[3], octets[4], octets[5], octets[6], octets[7]];
-        let (slots, cells) = self.schedule.lay_out(&self.topology);
+        let forms = self.forming.is_on();
+        let (slots, cells) = match forms {
+            true => (self.forming.slotframe, Vec::new()),
+            false => self.schedule.lay_out(&self.topology),
+        };
+        let (radio, radio_changes) = radio.unwrap_or_else(|| (self.connectivity(), Vec::new()));
         let mut mesh = MeshConfig {
             timeslot: self.schedule.slot.timeslot(),
-            slotframes: vec![slots],
+            slotframes: vec![slots; if forms { 3 } else { 1 }],
             hopping: self.schedule.hopping.iter().map(|channel| *channel as u8).collect(),
             mac: MacOptions {
                 pan: self.sixlowpan.pan_id,
@@ -38,7 +44,10 @@ impl Scenario {
                 forwarding_buffers: self.sixlowpan.reassembly_buffers.into(),
             },
             serial: SerialOptions { up: self.serial.up, down: self.serial.down },
-            radio: self.connectivity(),
+            radio,
+            radio_changes,
+            ecn: (self.pool.ecn_percent > 0).then_some(EcnOptions { mark_from_percent: self.pool.ecn_percent }),
+            formation: self.forming.formation(self.schedule.slot.duration()),
             loss: LossOptions { frames: self.loss.fragments, packets: self.loss.packets },
             ..MeshConfig::openwsn(prefix)
         };

@@ -3,6 +3,7 @@
 //! What must always hold: a file that was read can be run; one that cannot is refused with the line, the key and what would be
 //! right; and a file that is [printed](ScenarioFile::to_toml) reads back as the same scenarios.
 
+mod energy;
 mod mesh;
 mod mistake;
 mod network;
@@ -20,7 +21,7 @@ mod visit;
 
 pub use mistake::{Mistake, Mistakes};
 pub use options::*;
-pub use outcome::{Air, Outcome};
+pub use outcome::{Air, Charge, Forming, Outcome};
 pub use rows::{Row, ScenarioFile};
 pub use run::{CannotRun, MakesParties, Prepared};
 pub use statistics::Statistics;

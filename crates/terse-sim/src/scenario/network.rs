@@ -1,20 +1,24 @@
 //! The network of a scenario, and what a run of it came to.
 
+use core::ops::Range;
 use core::time::Duration;
 use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv6Addr};
 
 use terse_tls::summary::Summary;
 
-use super::options::Scenario;
-use super::outcome::{Air, Outcome};
+use super::energy::{Batteries, Reading};
+use super::options::{FormingOptions, Scenario};
+use super::outcome::{Air, Forming, Outcome};
 use super::peer::Peer;
 use super::station::Station;
 use crate::capture::{Capture, View};
+use crate::direction::Direction;
 use crate::host::Host;
-use crate::ledger::{Kind, Ledger};
+use crate::ledger::{Kind, Ledger, Record};
 use crate::network::{Conservation, LinkId, Network, NodeId};
 use crate::paper::DropFirstSynAck;
+use crate::radio::{Connectivity, RadioChange};
 use crate::tsch::{ConfigError, Mesh};
 use crate::{Random, Time};
 
@@ -31,21 +35,29 @@ pub(super) struct Built<'w, 'a> {
     mesh: LinkId,
     /// The mote that connects.
     mote: u16,
-    /// How many packets had been sent in the mesh when both sides were connected. Packets are numbered in this order.
-    packets: u64,
+    /// When the client was switched on.
+    starts_at: Time,
+    /// The numbers of the packets that were sent in the mesh from then until both sides were connected, in the order of sending.
+    packets: Range<u64>,
+    /// When both sides were connected.
+    connected_at: Time,
+    /// The counts of all motes after the network had formed, when the client was switched on, and when both were connected.
+    readings: Vec<Reading>,
+    forming: Option<Forming>,
+    hops: Option<u8>,
 }
 
 impl<'w, 'a> Built<'w, 'a> {
-    /// Builds the network. The client is switched on at `starts_at`, and `label` is a part of its address.
+    /// Builds the network, with its client switched off. `label` is a part of its address.
     pub(super) fn new(
         scenario: &Scenario,
+        radio: Option<(Connectivity, Vec<RadioChange>)>,
         seed: u64,
-        starts_at: Time,
         label: u16,
         peers: Ends<Peer<'w, 'a>>,
     ) -> Result<Self, ConfigError> {
         let random = |stream| Random::new(seed, HOSTS + stream);
-        let mut config = scenario.mesh();
+        let mut config = scenario.mesh(radio);
         let mote = scenario.topology.client as u16;
         let address = &mut config.motes.get_mut(usize::from(mote)).ok_or(ConfigError::Motes)?.address;
         // Numbers of motes have the last two bytes.
@@ -58,7 +70,7 @@ impl<'w, 'a> Built<'w, 'a> {
             false => Station::Host(Box::new(server)),
         });
         let gateway = network.add(Station::Gateway(Box::new(scenario.gateway(random(2)))));
-        let client = Host::starting_at(IpAddr::V6(address), peers.client, random(1), starts_at);
+        let client = Host::starting_at(IpAddr::V6(address), peers.client, random(1), NEVER);
         let client = client.with_next_port(CLIENT_PORT);
         let client = network.add(Station::Host(Box::new(client)));
         // The gateway's first interface is that of the mesh.
@@ -67,33 +79,120 @@ impl<'w, 'a> Built<'w, 'a> {
         if let Some(mesh) = network.mesh_mut(mesh) {
             mesh.trace_pool(mote);
         }
-        Ok(Self { network, ends: Ends { client, server }, mesh, mote, packets: 0 })
+        let ends = Ends { client, server };
+        let (readings, forming, hops) = (Vec::new(), None, None);
+        let (starts_at, connected_at) = (NEVER, NEVER);
+        Ok(Self { network, ends, mesh, mote, starts_at, packets: 0..0, connected_at, readings, forming, hops })
     }
 
-    /// Keeps all frames, and all IPv6 packets as the gateway has them: Wireshark does not reassemble fragments that begin
-    /// with a 6LoRH.
-    pub(super) fn capture(&mut self) {
-        self.network.capture(self.mesh, View::Frames);
+    /// Keeps all frames, or those of one mote, and all IPv6 packets as the gateway has them: Wireshark does not reassemble
+    /// fragments that begin with a 6LoRH.
+    pub(super) fn capture(&mut self, mote: Option<u16>) {
+        match mote {
+            Some(mote) => self.network.capture_node(self.mesh, mote),
+            None => self.network.capture(self.mesh, View::Frames),
+        }
         self.network.capture(self.mesh, View::Packets);
     }
 
-    /// Runs until both sides are connected and nothing was sent for `settling`, or one failed, or `end` is over.
-    pub(super) fn run(&mut self, end: Time, settling: Duration) {
+    /// Lets the network form itself, and opens the tunnel that the client wants. Returns why it is not formed, if it is not.
+    pub(super) fn form(&mut self, options: &FormingOptions, batteries: Option<&Batteries>) -> Result<(), String> {
+        let begun = self.read();
+        self.network.ledger_mut(self.mesh).keep_records(false);
+        self.wait(options.limit, |mesh, now| mesh.is_formed(now)).map_err(|(mesh, now)| {
+            let (settled, motes) = (mesh.settled(now), mesh.config().motes.len());
+            format!("the network was not formed within the limit: {settled} of {motes} motes, the root included")
+        })?;
+        let (now, formed) = (self.network.now(), self.read());
+        let ledger = self.ledger();
+        let of_network = Kind::OF_NETWORK.map(|kind| ledger.total_for(kind));
+        self.forming = Some(Forming {
+            time: now.since(Time::ZERO),
+            frames: of_network.iter().map(|total| total.frames).sum(),
+            bytes: of_network.iter().map(|total| total.bytes() as u64).sum(),
+            charge: begun.zip(formed).map_or(0.0, |(begun, formed)| {
+                batteries.map_or(0.0, |batteries| batteries.charge_of_all(&begun, &formed))
+            }),
+            tunnel: None,
+        });
+        if options.tunnel_cells > 0 {
+            let mote = self.mote;
+            let directions = [Direction::Up, Direction::Down];
+            let is_asked = directions.map(|way| self.network.open_tunnel(self.mesh, mote, options.tunnel_cells, way));
+            let is_open = |mesh: &Mesh, _| directions.iter().all(|way| mesh.has_tunnel(mote, *way));
+            if is_asked == [true; 2]
+                && self.wait(TUNNEL, is_open).is_ok()
+                && let Some(forming) = &mut self.forming
+            {
+                forming.tunnel = Some(self.network.now().since(now));
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs until something holds of the mesh, at most so long. It is looked at every tenth of a second.
+    fn wait(&mut self, limit: Duration, holds: impl Fn(&Mesh, Time) -> bool) -> Result<(), (&Mesh, Time)> {
+        let end = self.network.now() + limit;
+        loop {
+            let now = self.network.now();
+            if self.network.mesh(self.mesh).is_none_or(|mesh| holds(mesh, now)) {
+                return Ok(());
+            }
+            if now >= end {
+                break;
+            }
+            self.network.run_for(LOOK);
+        }
+        let now = self.network.now();
+        match self.network.mesh(self.mesh) {
+            Some(mesh) => Err((mesh, now)),
+            None => Ok(()),
+        }
+    }
+
+    /// Lets the network stand for a while, switches the client on after another one, and runs until both sides are connected and
+    /// nothing was sent for `settling`, or one failed, or the client's limit is over.
+    pub(super) fn run(&mut self, [up, delay]: [Duration; 2], limit: Duration, settling: Duration) {
         let Ends { client, server } = self.ends;
+        self.readings.extend(self.read());
+        self.network.run_for(up);
+        self.network.ledger_mut(self.mesh).keep_records(true);
+        self.starts_at = self.network.now() + delay;
+        self.network.run_for(delay.saturating_sub(Duration::from_nanos(1)));
+        self.readings.extend(self.read());
+        let of_mesh = |mesh: &Mesh| (mesh.next_packet(), mesh.hops(self.mote));
+        let (first, hops) = self.network.mesh(self.mesh).map_or((0, None), of_mesh);
+        self.hops = hops;
+        if let Station::Host(host) = self.network.node_mut(client) {
+            host.start_at(self.starts_at);
+        }
+        let end = self.starts_at + limit;
         self.network.run_while(end, |network| {
             let mut peers = [client, server].into_iter().filter_map(|node| network.node(node).peer());
             let failed = peers.clone().any(|peer| peer.failure().is_some());
             !failed && peers.any(|peer| peer.connected().is_none())
         });
-        self.packets = self.network.mesh(self.mesh).map_or(0, Mesh::next_packet);
+        self.readings.extend(self.read());
+        self.packets = first..self.network.mesh(self.mesh).map_or(0, Mesh::next_packet);
+        self.connected_at = self.network.now();
         loop {
-            let sent = self.ledger().total().frames;
+            let sent = self.frames_of_packets();
             let until = (self.network.now() + settling).min(end);
             self.network.run_until(until);
-            if self.ledger().total().frames == sent || until >= end {
+            if self.frames_of_packets() == sent || until >= end {
                 break;
             }
         }
+    }
+
+    /// Returns how many frames were sent that do not form the network.
+    fn frames_of_packets(&self) -> u64 {
+        self.ledger().total_of(|_, kind| !kind.is_of_network() && kind != Kind::LinkAcknowledgement).frames
+    }
+
+    /// Reads the counts of all motes.
+    fn read(&self) -> Option<Reading> {
+        Some(Reading::of(self.network.mesh(self.mesh)?, self.network.now()))
     }
 
     fn ledger(&self) -> &Ledger {
@@ -118,8 +217,8 @@ impl<'w, 'a> Built<'w, 'a> {
         }
     }
 
-    /// Returns what the run came to; the client was switched on at `starts_at`.
-    pub(super) fn outcome(&mut self, starts_at: Time) -> Outcome {
+    /// Returns what the run came to. Scripts do not count how long they compute: `script` says it of the client.
+    pub(super) fn outcome(&mut self, batteries: Option<&Batteries>, script: Duration) -> Outcome {
         let sides = [("client", self.ends.client), ("server", self.ends.server)];
         let failure_of = |(name, node): &(&str, NodeId)| {
             let peer = self.network.node(*node).peer()?;
@@ -131,9 +230,20 @@ impl<'w, 'a> Built<'w, 'a> {
             |(_, node): &&(&str, NodeId)| self.network.node(*node).peer().is_some_and(|peer| peer.failure().is_some());
         let failure = sides.iter().find(has_failed).and_then(failure_of).or_else(|| sides.iter().find_map(failure_of));
         let connected = self.network.node(self.ends.client).peer().and_then(Peer::connected);
-        let latency = connected.map(|at| at.since(starts_at));
-        let records = || self.ledger().records().iter().filter(|record| record.packet < self.packets);
-        let mut air = Air { packets: self.packets, ..Air::default() };
+        let latency = connected.map(|at| at.since(self.starts_at));
+        let is_of_network = |record: &&Record| record.kind.is_of_network();
+        let of_network: BTreeSet<u64> =
+            self.ledger().records().iter().filter(is_of_network).map(|record| record.packet).collect();
+        let is_counted =
+            |record: &&Record| self.packets.contains(&record.packet) && !of_network.contains(&record.packet);
+        let records = || self.ledger().records().iter().filter(is_counted);
+        let mut air = Air { packets: self.packets.end - self.packets.start, ..Air::default() };
+        air.packets -= of_network.iter().filter(|packet| self.packets.contains(packet)).count() as u64;
+        for record in self.ledger().records().iter().filter(is_of_network) {
+            if (self.starts_at..self.connected_at).contains(&record.at) {
+                air.network_bytes += record.layers.sum() as u64;
+            }
+        }
         for record in records() {
             let bytes = record.layers.sum() as u64;
             if record.kind == Kind::LinkAcknowledgement {
@@ -153,9 +263,26 @@ impl<'w, 'a> Built<'w, 'a> {
             .iter()
             .map(|(_, node)| self.network.node_mut(*node).peer_mut().map_or(0, Peer::repeated_flights))
             .sum();
-        Outcome { seed: 0, latency, failure, air, retransmissions: segments + flights, drops, pool }
+        let client = self.network.node(self.ends.client).peer();
+        let computed = client.and_then(Peer::computed).unwrap_or(script);
+        let charge = match (&self.readings[..], batteries) {
+            ([earlier, from, to], Some(batteries)) => batteries.charge(self.mote, [earlier, from, to], computed),
+            _ => None,
+        };
+        let (forming, hops) = (self.forming, self.hops);
+        let retransmissions = segments + flights;
+        Outcome { seed: 0, latency, failure, air, retransmissions, drops, charge, forming, hops, pool }
     }
 }
+
+/// The time at which a client is switched on that is not to be yet.
+const NEVER: Time = Time::from_nanos(u64::MAX);
+
+/// How often the mesh is looked at while it forms itself.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// For so long the client waits for a tunnel before it connects all the same.
+const TUNNEL: Duration = Duration::from_secs(120);
 
 /// The client's port. RFC 6282, 4.3.3, compresses it and the [server's](super::run::PORT) to one byte.
 const CLIENT_PORT: u16 = 0xf0b0;

@@ -21,6 +21,12 @@ pub struct Outcome {
     pub retransmissions: u64,
     /// Frames and packets that were dropped in the mesh, by cause.
     pub drops: BTreeMap<Cause, u64>,
+    /// What the handshake took of batteries, if that is counted.
+    pub charge: Option<Charge>,
+    /// What it took the network to form itself before, if it did.
+    pub forming: Option<Forming>,
+    /// How many hops the client was from the root when it began; `None` if that is not known.
+    pub hops: Option<u8>,
     /// How many buffers of the client's mote were in use after each allocation.
     pub pool: Vec<u8>,
 }
@@ -37,6 +43,39 @@ pub struct Air {
     pub frames: u64,
     /// IP packets that were sent.
     pub packets: u64,
+    /// Bytes of frames that the network sent meanwhile to stay as it is: beacons, keep-alives, 6P, RPL. They are none of `bytes`.
+    pub network_bytes: u64,
+}
+
+/// What a handshake took of batteries, from its first packet until both sides were connected, idle listening included.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Charge {
+    /// Of the client's mote, in millicoulombs.
+    pub client: f64,
+    /// What the client's processor took of that.
+    pub computing: f64,
+    /// Of all motes together with the root.
+    pub all: f64,
+    /// The share of time in which the radio of the client's mote was on.
+    pub duty_cycle: f64,
+    /// The days that the client's battery lasts if the mote does nothing but stay in the network: as in the time before the
+    /// handshake, as long as there was one.
+    pub days: f64,
+}
+
+/// How a network formed itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Forming {
+    /// How long it took until every mote had a parent, a cell to it, and a route from the root.
+    pub time: Duration,
+    /// Frames, without acknowledgements of the MAC.
+    pub frames: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// The charge of all motes, in millicoulombs.
+    pub charge: f64,
+    /// How long it took until the tunnel that the client wanted had cells on all hops.
+    pub tunnel: Option<Duration>,
 }
 
 impl Outcome {

@@ -1,5 +1,7 @@
 //! What a host of a scenario runs: one side of a handshake, of the engine, of a script or of EDHOC.
 
+use core::time::Duration;
+
 use crate::engine::Program;
 use crate::host::{Application, SocketEvent, Sockets};
 use crate::{Time, edhoc, script};
@@ -41,6 +43,15 @@ impl Peer<'_, '_> {
             }
             Self::Script(peer) => peer.outcomes().map(|outcome| u64::from(outcome.repeated_flights)).sum(),
             Self::Edhoc(peer) => peer.outcome().map_or(0, |outcome| u64::from(outcome.repeated_flights)),
+        }
+    }
+
+    /// Returns how long this side has computed, as far as it counts that.
+    pub(super) fn computed(&self) -> Option<Duration> {
+        match self {
+            Self::Engine(program) => Some(program.computing()),
+            Self::Script(_) => None,
+            Self::Edhoc(peer) => Some(peer.computing()),
         }
     }
 

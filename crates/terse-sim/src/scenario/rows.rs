@@ -234,7 +234,8 @@ impl Axis<'_> {
 }
 
 /// The keys that stand for each other: one of a row replaces the other ones of the base.
-const EXCLUSIVE: &[&[&str]] = &[&["topology.hops", "topology.parents"], &["schedule.slotframe", "schedule.duty_cycle"]];
+const EXCLUSIVE: &[&[&str]] =
+    &[&["topology.hops", "topology.parents", "topology.motes"], &["schedule.slotframe", "schedule.duty_cycle"]];
 
 /// The name of the row of a file without rows.
 const DEFAULT_NAME: &str = "scenario";

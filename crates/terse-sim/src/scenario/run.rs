@@ -12,8 +12,9 @@ use std::sync::Arc;
 use terse_tls::Datagrams;
 use terse_tls::summary::Transport;
 
+use super::energy::Batteries;
 use super::network::{Built, Ends};
-use super::options::{DtlsOptions, NO_DEVICE, PeerKind, Protocol, Scenario};
+use super::options::{DtlsOptions, NO_DEVICE, PeerKind, Protocol, RadioModel, Scenario};
 use super::outcome::Outcome;
 use super::peer::Peer;
 use crate::compare::{self, Captured, Comparison, Failed, IpVersion, Keys, Parties, Setting, Sides, Start};
@@ -23,9 +24,10 @@ use crate::engine::{Processor, Watcher};
 use crate::link::Link;
 use crate::paper::Peers;
 use crate::probe::{Party, Probe, Unwatched};
+use crate::radio::{Connectivity, NoPlace, PisterHack, RadioChange, Trace};
 use crate::script::{self, Timers};
 use crate::tsch::ConfigError;
-use crate::{Exchange, Random, Time, tcp};
+use crate::{Exchange, Random, tcp};
 
 /// Makes the two sides of the engine: certificates and keys are not the simulator's.
 pub trait MakesParties {
@@ -35,6 +37,11 @@ pub trait MakesParties {
 
     /// Returns when connections begin, in UNIX seconds: certificates must be valid then.
     fn begins(&self) -> u64;
+
+    /// Returns the text of a connectivity trace that a scenario names. The text of an error says what to change.
+    fn trace(&self, name: &str) -> Result<String, String> {
+        Err(format!("there are no traces here to find {name} among"))
+    }
 }
 
 /// Why a row cannot be run at all.
@@ -46,6 +53,10 @@ pub enum CannotRun {
     Engine(Failed),
     /// The mesh cannot be built.
     Mesh(ConfigError),
+    /// No places are found for the motes.
+    Places(NoPlace),
+    /// The trace cannot be had, or is none.
+    Trace(String),
     /// The simulator lost count of frames or packets.
     Conservation(String),
 }
@@ -56,6 +67,8 @@ impl fmt::Display for CannotRun {
             Self::Parties(cause) => f.write_str(cause),
             Self::Engine(cause) => cause.fmt(f),
             Self::Mesh(cause) => cause.fmt(f),
+            Self::Places(cause) => write!(f, "{cause}: try a smaller radio.side_m, or more motes"),
+            Self::Trace(cause) => f.write_str(cause),
             Self::Conservation(balance) => write!(f, "the simulator lost count: {balance}"),
         }
     }
@@ -68,6 +81,9 @@ impl core::error::Error for CannotRun {}
 pub struct Prepared {
     scenario: Scenario,
     engine: Option<Engine>,
+    batteries: Option<Batteries>,
+    /// The trace that the radio follows, if it does.
+    trace: Option<Arc<Trace>>,
 }
 
 /// What the engine's runs have in common.
@@ -86,7 +102,11 @@ impl Prepared {
             PeerKind::Engine => Some(Engine::new(scenario, maker)?),
             _ => None,
         };
-        Ok(Self { scenario: scenario.clone(), engine })
+        let trace = match scenario.radio.model {
+            RadioModel::Trace => Some(Arc::new(trace(scenario, maker)?)),
+            _ => None,
+        };
+        Ok(Self { scenario: scenario.clone(), engine, batteries: Batteries::new(scenario), trace })
     }
 
     /// Returns how often the scenario is to be run.
@@ -96,16 +116,16 @@ impl Prepared {
 
     /// Runs the scenario for the time numbered `number`.
     pub fn run(&self, number: u32) -> Result<Outcome, CannotRun> {
-        Ok(self.run_with(number, None)?.0)
+        Ok(self.run_with(number, None, None)?.0)
     }
 
-    /// Runs the scenario, and keeps its frames, and the secrets that decrypt them. The label is a part of the client's
-    /// address, so that connections of several captures that become one file are told apart; it changes nothing else.
-    pub fn capture(&self, number: u32, label: u16) -> Result<(Outcome, Captured), CannotRun> {
-        self.run_with(number, Some(label))
+    /// Runs the scenario, and keeps its frames, or those of one mote, and the secrets that decrypt them. The label is a part of the
+    /// client's address, so that connections of several captures that become one file are told apart; it changes nothing else.
+    pub fn capture(&self, number: u32, label: u16, mote: Option<u16>) -> Result<(Outcome, Captured), CannotRun> {
+        self.run_with(number, Some(label), mote)
     }
 
-    fn run_with(&self, number: u32, label: Option<u16>) -> Result<(Outcome, Captured), CannotRun> {
+    fn run_with(&self, number: u32, label: Option<u16>, mote: Option<u16>) -> Result<(Outcome, Captured), CannotRun> {
         let captures = label.is_some();
         let seed = compare::seed(self.scenario.repetitions.seed, number as usize);
         let mut unwatched = Unwatched;
@@ -117,18 +137,23 @@ impl Prepared {
             None if self.scenario.peers == PeerKind::Edhoc => self.edhoc(seed)?,
             None => self.scripts(),
         };
-        let starts_at = self.start(seed);
-        let built = Built::new(&self.scenario, seed, starts_at, label.unwrap_or(0), peers);
+        let built = Built::new(&self.scenario, self.radio(seed)?, seed, label.unwrap_or(0), peers);
         let mut built = built.map_err(CannotRun::Mesh)?;
         if captures {
-            built.capture();
+            built.capture(mote);
         }
-        let end = starts_at + self.scenario.repetitions.limit;
-        built.run(end, self.scenario.settling());
+        let formed = match self.scenario.forming.is_on() {
+            true => built.form(&self.scenario.forming, self.batteries.as_ref()),
+            false => Ok(()),
+        };
+        if formed.is_ok() {
+            built.run([UP, self.delay(seed)], self.scenario.repetitions.limit, self.scenario.settling());
+        }
         if !built.conservation().holds() {
             return Err(CannotRun::Conservation(built.conservation().to_string()));
         }
-        let outcome = Outcome { seed, ..built.outcome(starts_at) };
+        let outcome = Outcome { seed, ..built.outcome(self.batteries.as_ref(), self.scenario.mbedtls.computing) };
+        let outcome = Outcome { failure: formed.err().or(outcome.failure), ..outcome };
         if let Some(engine) = &self.engine
             && outcome.is_connected()
         {
@@ -141,14 +166,32 @@ impl Prepared {
         Ok((outcome, captured))
     }
 
-    /// Returns the time at which the client is switched on: any of the slotframe, after the network has been up for a second.
-    fn start(&self, seed: u64) -> Time {
-        let (slots, _) = self.scenario.schedule.lay_out(&self.scenario.topology);
-        let slotframe = self.scenario.schedule.slot.duration() * u32::from(slots);
+    /// Returns how long the client waits until it is switched on, after the network has been up for a while: any time of the
+    /// slotframe.
+    fn delay(&self, seed: u64) -> Duration {
+        let slotframe = self.scenario.schedule.slot.duration() * u32::from(self.scenario.slots());
         let nanoseconds = u64::try_from(slotframe.as_nanos()).unwrap_or(u64::MAX).max(1);
         let mut random = Random::new(seed, START);
         let draw = u64::from(random.next_u32()) << 32 | u64::from(random.next_u32());
-        Time::ZERO + UP + Duration::from_nanos(draw % nanoseconds)
+        Duration::from_nanos(draw % nanoseconds)
+    }
+
+    /// Returns who hears whom, and how that changes, if a model or a trace says so.
+    fn radio(&self, seed: u64) -> Result<Option<(Connectivity, Vec<RadioChange>)>, CannotRun> {
+        let Scenario { radio, topology, .. } = &self.scenario;
+        match radio.model {
+            RadioModel::Matrix => Ok(None),
+            RadioModel::PisterHack => {
+                let model = PisterHack { side: radio.side, ..PisterHack::SIXTISCH_SIMULATOR };
+                let motes = topology.motes() as u16 + 1; // a scenario has 1,000 at most
+                let places = model.place(motes, seed).map_err(CannotRun::Places)?;
+                Ok(Some((model.connectivity(&places, seed), Vec::new())))
+            }
+            RadioModel::Trace => {
+                let of = |trace: &Arc<Trace>| (trace.connectivity(radio.trace_start), trace.changes(radio.trace_start));
+                Ok(self.trace.as_ref().map(of))
+            }
+        }
     }
 
     /// Returns the scripted peers.
@@ -191,6 +234,19 @@ impl Prepared {
             server: Peer::Edhoc(edhoc::Peer::Server(Box::new(responder))),
         })
     }
+}
+
+/// Reads the trace that a scenario names.
+fn trace(scenario: &Scenario, maker: &dyn MakesParties) -> Result<Trace, CannotRun> {
+    let name = &scenario.radio.trace;
+    let text = maker.trace(name).map_err(CannotRun::Trace)?;
+    let trace = Trace::parse(&text).map_err(|error| CannotRun::Trace(format!("{name}: {error}")))?;
+    let (motes, has) = (scenario.topology.motes() + 1, trace.header.node_count);
+    if motes > has.into() {
+        let text = format!("{name}: the trace has {has} nodes, and topology.motes wants {motes}, the root included");
+        return Err(CannotRun::Trace(text));
+    }
+    Ok(trace)
 }
 
 /// Returns the device of a name that was checked.
@@ -289,12 +345,19 @@ impl Scenario {
     /// Returns how long the network must be silent after the handshake until its last frame has come: an acknowledgement of
     /// TCP waits for half a second at most (RFC 1122, 4.2.3.2), and one packet takes a few slotframes.
     fn settling(&self) -> Duration {
-        let (slots, _) = self.schedule.lay_out(&self.topology);
-        Duration::from_secs(1) + self.schedule.slot.duration() * u32::from(slots) * 20
+        Duration::from_secs(1) + self.schedule.slot.duration() * u32::from(self.slots()) * 20
+    }
+
+    /// Returns the slots of a slotframe.
+    fn slots(&self) -> u16 {
+        match self.forming.is_on() {
+            true => self.forming.slotframe,
+            false => self.schedule.lay_out(&self.topology).0,
+        }
     }
 }
 
-/// How long the network is up before the client is switched on.
+/// How long the network stands before the client may be switched on.
 const UP: Duration = Duration::from_secs(1);
 
 /// The first random stream of EDHOC.

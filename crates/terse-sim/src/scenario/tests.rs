@@ -323,7 +323,7 @@ fn frames_are_those_counted_by_hand() {
         let keys = format!("mbedtls.protocol = \"DTLS 1.2\"\nmbedtls.max_fragment_length_bytes = {length}\n");
         for number in 0..5 {
             let outcome = run(&parse(&keys).rows[0].scenario, number);
-            let air = Air { bytes, acknowledgement_bytes: 27 * frames, frames, packets };
+            let air = Air { bytes, acknowledgement_bytes: 27 * frames, frames, packets, network_bytes: 0 };
             assert_eq!((outcome.air, outcome.retransmissions), (air, 0));
             assert!(outcome.is_connected() && outcome.drops.is_empty(), "{outcome:?}");
         }
@@ -356,7 +356,7 @@ fn a_capture_changes_nothing() {
     {
         let prepared = Prepared::new(&parse(keys).rows[0].scenario, &Nobody).expect("it can be run");
         let plain = prepared.run(3).expect("it runs");
-        let [first, second] = [1, 2].map(|label| prepared.capture(3, label).expect("it runs"));
+        let [first, second] = [1, 2].map(|label| prepared.capture(3, label, None).expect("it runs"));
         assert_eq!((&first.0, &second.0), (&plain, &plain), "{keys}");
         let lengths = |captured: &crate::compare::Captured| -> Vec<usize> {
             captured.capture.entries().iter().map(|entry| entry.bytes.len()).collect()

@@ -275,7 +275,7 @@ impl SchedulingFunction for Tunnels {
     fn open_tunnel(&mut self, view: View<'_>, request: TunnelRequest) -> bool {
         let TunnelRequest { hops, cells, goes_up } = request;
         let options = if goes_up { CellOptions::TX } else { CellOptions::RX };
-        let metadata = TUNNEL | view.node & !TUNNEL;
+        let metadata = tunnel_of(view.node);
         if self.parent.is_none() || self.legs.len() >= MAX_LEGS || cells == 0 || cells > MOST_CELLS {
             return false;
         }
@@ -314,6 +314,11 @@ impl SchedulingFunction for Tunnels {
         let request = self.next_request(view, peer)?;
         Some(Action::Request { peer, request })
     }
+}
+
+/// Returns the metadata of the tunnel of a node.
+pub(crate) const fn tunnel_of(node: u16) -> u16 {
+    TUNNEL | node & !TUNNEL
 }
 
 /// Returns the slot at which the next hop has a cell, as near as `distance` slots: after this one if this node sends to its

@@ -234,8 +234,14 @@ impl Mesh {
         }
     }
 
-    /// Handles what is due on the serial line, at hosts and in reassembly.
+    /// Handles what is due on the serial line, at hosts, in reassembly and on the air.
     pub(super) fn due(&mut self, now: Time) {
+        while let Some(change) = self.config.radio_changes.get(self.radio_changes)
+            && Time::ZERO + change.after <= now
+        {
+            self.air.change(change);
+            self.radio_changes += 1;
+        }
         while let Some(frame) = self.to_root.pop(now) {
             let ready = self.config.timeslot.after(now);
             let root = &mut self.motes[0];

@@ -7,7 +7,7 @@ use std::net::Ipv6Addr;
 use super::clock::Timeslot;
 use super::formation::FormationOptions;
 use super::schedule::{Cell, CellKind, period};
-use crate::radio::Connectivity;
+use crate::radio::{Connectivity, RadioChange};
 use crate::sixtop::EcnOptions;
 
 /// A 6TiSCH network: one that forms itself, or one with a static schedule and static routes.
@@ -34,6 +34,8 @@ pub struct MeshConfig {
     pub motes: Vec<MoteOptions>,
     /// Who hears whom on the air.
     pub radio: Connectivity,
+    /// How that changes, in the order of time.
+    pub radio_changes: Vec<RadioChange>,
     /// What is lost after the MAC has acknowledged it.
     pub loss: LossOptions,
     /// Whether routers mark packets when their buffers fill (RFC 3168).
@@ -140,6 +142,7 @@ impl MeshConfig {
             serial: SerialOptions { up: Duration::from_millis(10), down: Duration::from_millis(10) },
             motes: vec![root],
             radio: Connectivity::new(),
+            radio_changes: Vec::new(),
             loss: LossOptions::default(),
             ecn: None,
             formation: None,
@@ -219,6 +222,7 @@ impl MeshConfig {
         let is_probability = |share: f64| (0.0..=1.0).contains(&share);
         ok(is_probability(self.loss.frames) && is_probability(self.loss.packets), ConfigError::Probability)?;
         ok(self.radio.links().all(|(.., share)| is_probability(share)), ConfigError::Probability)?;
+        ok(self.radio_changes.iter().all(|change| is_probability(change.delivery)), ConfigError::Probability)?;
         ok(!self.motes.is_empty() && self.motes.len() < usize::from(u16::MAX), ConfigError::Motes)?;
         if self.formation.is_some() {
             // Tunnels name nodes by 15 bits.

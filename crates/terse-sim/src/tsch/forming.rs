@@ -20,6 +20,7 @@ use crate::Time;
 use crate::asn::Asn;
 use crate::cause::Cause;
 use crate::chance::Chance;
+use crate::direction::Direction;
 use crate::layers::Layers;
 use crate::ledger::Kind;
 use crate::packet::Packet;
@@ -29,6 +30,7 @@ use crate::sixtop::message::{CellOptions, Message, SixpCell};
 use crate::sixtop::msf::{MacTiming, autonomous_cell};
 use crate::sixtop::scheduling::{CellChange, TunnelRequest};
 use crate::sixtop::transaction::{Outgoing, Token};
+use crate::sixtop::tunnel::tunnel_of;
 use crate::synchronization::{Clock, Due, EnhancedBeacon, KeepAlive};
 use crate::tcp::Ecn;
 
@@ -467,6 +469,24 @@ impl Mesh {
             }
         }
         Some(hops)
+    }
+
+    /// Whether a tunnel that a node wants has cells on all hops to the root, or from it.
+    pub fn has_tunnel(&self, number: u16, direction: Direction) -> bool {
+        let options = if direction == Direction::Up { CellOptions::TX } else { CellOptions::RX };
+        let metadata = tunnel_of(number);
+        let mut at = number;
+        for _ in 0..super::MAX_HOPS {
+            if at == 0 {
+                return true;
+            }
+            let (Some(parent), Some(joined)) = (self.parent(at), self.joined(at)) else { return false };
+            if !joined.sixtop.cells().matching(parent, options).any(|cell| cell.metadata == metadata) {
+                return false;
+            }
+            at = parent;
+        }
+        false
     }
 
     /// Returns the cells of a node's schedule now.

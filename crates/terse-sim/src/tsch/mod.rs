@@ -99,6 +99,8 @@ pub struct Mesh {
     expiries: BinaryHeap<Reverse<(Time, u16, u32, u64)>>,
     /// Packets that have arrived and that nodes have not taken yet.
     arrivals: VecDeque<Arrival>,
+    /// How many changes of the radio were made.
+    radio_changes: usize,
     /// The next slot to step through, if every slot is.
     next_slot: Asn,
     armed_slot: Option<Asn>,
@@ -186,6 +188,7 @@ impl Mesh {
             deliveries: VecDeque::new(),
             expiries: BinaryHeap::new(),
             arrivals: VecDeque::new(),
+            radio_changes: 0,
             next_slot: Asn(0),
             armed_slot: None,
             armed_due: None,
@@ -316,7 +319,9 @@ impl Mesh {
         }
         let delivery = self.deliveries.front().map(|(at, ..)| *at);
         let expiry = self.expiries.peek().map(|Reverse((at, ..))| *at);
-        let due = [self.to_root.next_time(), self.from_root.next_time(), delivery, expiry].into_iter().flatten().min();
+        let change = self.config.radio_changes.get(self.radio_changes).map(|change| Time::ZERO + change.after);
+        let due = [self.to_root.next_time(), self.from_root.next_time(), delivery, expiry, change];
+        let due = due.into_iter().flatten().min();
         if let Some(at) = due.filter(|at| self.armed_due.is_none_or(|armed| *at < armed)) {
             self.armed_due = Some(at);
             self.events.push_back((at, MeshEvent::Due));

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde::Serialize;
-use terse_sim::scenario::{Outcome, Statistics};
+use terse_sim::scenario::{Charge, Forming, Outcome, Statistics};
 
 use super::measure::{Measured, bytes, seconds};
 use crate::compare::files;
@@ -24,8 +24,34 @@ pub(super) struct Object<'a> {
     packets: Statistics,
     retransmissions: Statistics,
     pool_peak: Statistics,
+    network_bytes: Statistics,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    energy: Option<EnergyObject>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    forming: Option<FormingObject>,
     dropped: BTreeMap<String, u64>,
     failure: Option<&'a str>,
+}
+
+/// What handshakes took of batteries.
+#[derive(Serialize)]
+struct EnergyObject {
+    client_charge_mc: Statistics,
+    client_computing_mc: Statistics,
+    all_charge_mc: Statistics,
+    client_duty_cycle: Statistics,
+    client_battery_days: Statistics,
+}
+
+/// How networks formed themselves.
+#[derive(Serialize)]
+struct FormingObject {
+    time_s: Statistics,
+    frames: Statistics,
+    bytes: Statistics,
+    charge_mc: Statistics,
+    hops: Statistics,
+    tunnel_s: Statistics,
 }
 
 /// A quantity, beside the paper's value.
@@ -52,6 +78,14 @@ struct Line<'a> {
     retransmissions: u64,
     dropped: u64,
     pool_peak: u8,
+    network_bytes: u64,
+    client_charge_mc: Option<f64>,
+    all_charge_mc: Option<f64>,
+    formed_s: Option<f64>,
+    formed_bytes: Option<u64>,
+    formed_charge_mc: Option<f64>,
+    tunnel_s: Option<f64>,
+    hops: Option<u8>,
 }
 
 impl<'a> Object<'a> {
@@ -74,9 +108,45 @@ impl<'a> Object<'a> {
             packets: statistics(&|outcome| outcome.air.packets as f64),
             retransmissions: statistics(&|outcome| outcome.retransmissions as f64),
             pool_peak: statistics(&|outcome| f64::from(peak(outcome))),
+            network_bytes: statistics(&|outcome| outcome.air.network_bytes as f64),
+            energy: EnergyObject::new(measured),
+            forming: FormingObject::new(measured),
             dropped,
             failure: measured.failure.as_deref().or_else(of_run),
         }
+    }
+}
+
+impl EnergyObject {
+    fn new(measured: &Measured) -> Option<Self> {
+        let of = |of: &dyn Fn(&Charge) -> f64| {
+            Statistics::of(measured.connected().filter_map(|outcome| outcome.charge.as_ref()).map(of))
+        };
+        let client_charge_mc = of(&|charge| charge.client);
+        (client_charge_mc.count > 0).then(|| Self {
+            client_charge_mc,
+            client_computing_mc: of(&|charge| charge.computing),
+            all_charge_mc: of(&|charge| charge.all),
+            client_duty_cycle: of(&|charge| charge.duty_cycle),
+            client_battery_days: of(&|charge| charge.days),
+        })
+    }
+}
+
+impl FormingObject {
+    fn new(measured: &Measured) -> Option<Self> {
+        let of = |of: &dyn Fn(&Forming) -> f64| Statistics::of(measured.forming().map(of));
+        let time_s = of(&|forming| forming.time.as_secs_f64());
+        (time_s.count > 0).then(|| Self {
+            time_s,
+            frames: of(&|forming| forming.frames as f64),
+            bytes: of(&|forming| forming.bytes as f64),
+            charge_mc: of(&|forming| forming.charge),
+            hops: Statistics::of(measured.outcomes.iter().filter_map(|outcome| outcome.hops).map(f64::from)),
+            tunnel_s: Statistics::of(
+                measured.forming().filter_map(|forming| forming.tunnel).map(|tunnel| tunnel.as_secs_f64()),
+            ),
+        })
     }
 }
 
@@ -99,6 +169,14 @@ pub(super) fn write_csv(path: &Path, measured: &[Measured]) -> Result<(), Failur
                 retransmissions: outcome.retransmissions,
                 dropped: outcome.drops.values().sum(),
                 pool_peak: peak(outcome),
+                network_bytes: outcome.air.network_bytes,
+                client_charge_mc: outcome.charge.map(|charge| charge.client),
+                all_charge_mc: outcome.charge.map(|charge| charge.all),
+                formed_s: outcome.forming.map(|forming| forming.time.as_secs_f64()),
+                formed_bytes: outcome.forming.map(|forming| forming.bytes),
+                formed_charge_mc: outcome.forming.map(|forming| forming.charge),
+                tunnel_s: outcome.forming.and_then(|forming| forming.tunnel).map(|tunnel| tunnel.as_secs_f64()),
+                hops: outcome.hops,
             };
             writer.serialize(line).map_err(|error| failed(&error))?;
         }

@@ -1,7 +1,7 @@
 //! All rows of a file are run, each under its seeds.
 
 use terse_sim::compare::Captured;
-use terse_sim::scenario::{CannotRun, Outcome, Prepared, Row, ScenarioFile, Statistics};
+use terse_sim::scenario::{CannotRun, Forming, Outcome, Prepared, Row, ScenarioFile, Statistics};
 
 use super::parties::Maker;
 use crate::failure::Failure;
@@ -19,12 +19,26 @@ pub(super) struct Measured {
     pub(super) captured: Option<Captured>,
 }
 
-/// Runs all rows on so many threads, `None` for one for each processor.
-pub(super) fn all(file: &ScenarioFile, jobs: Option<u16>, captures: bool) -> Result<Vec<Measured>, Failure> {
+/// What is kept of the first run of each row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Keeps {
+    Nothing,
+    /// The frames of all motes.
+    Frames,
+    /// The frames of one mote.
+    FramesOf(u16),
+}
+
+/// Runs all rows with what a maker makes, on so many threads, `None` for one for each processor.
+pub(super) fn all(
+    file: &ScenarioFile,
+    maker: &Maker,
+    jobs: Option<u16>,
+    keeps: Keeps,
+) -> Result<Vec<Measured>, Failure> {
     let threads = jobs.map_or(0, usize::from);
-    let maker = Maker::default();
     // Certificates are made once for all rows that have the same, so one after the other.
-    let prepared: Vec<_> = file.rows.iter().map(|row| Prepared::new(&row.scenario, &maker)).collect();
+    let prepared: Vec<_> = file.rows.iter().map(|row| Prepared::new(&row.scenario, maker)).collect();
     let of_row = |(row, prepared): (usize, &Result<Prepared, CannotRun>)| {
         let runs = prepared.as_ref().map_or(0, Prepared::repetitions);
         (0..runs).map(move |run| (row, run))
@@ -32,10 +46,13 @@ pub(super) fn all(file: &ScenarioFile, jobs: Option<u16>, captures: bool) -> Res
     let runs: Vec<(usize, u32)> = prepared.iter().enumerate().flat_map(of_row).collect();
     let results = in_parallel(&runs, threads, |(row, run)| {
         let Some(Ok(prepared)) = prepared.get(*row) else { return None };
-        Some(match captures && *run == 0 {
-            true => prepared.capture(*run, *row as u16 + 1).map(|(outcome, captured)| (outcome, Some(captured))),
-            false => prepared.run(*run).map(|outcome| (outcome, None)),
-        })
+        let mote = match keeps {
+            Keeps::Frames if *run == 0 => None,
+            Keeps::FramesOf(mote) if *run == 0 => Some(mote),
+            _ => return Some(prepared.run(*run).map(|outcome| (outcome, None))),
+        };
+        let captured = prepared.capture(*run, *row as u16 + 1, mote);
+        Some(captured.map(|(outcome, captured)| (outcome, Some(captured))))
     });
     let mut measured: Vec<Measured> = Vec::new();
     for (row, prepared) in file.rows.iter().zip(&prepared) {
@@ -77,6 +94,16 @@ impl Measured {
     /// Returns the seconds until the client was connected.
     pub(super) fn latency(&self) -> Statistics {
         Statistics::of(self.values(seconds))
+    }
+
+    /// Returns the charge of the client's mote in millicoulombs, of the runs that counted it.
+    pub(super) fn charge(&self) -> Statistics {
+        Statistics::of(self.connected().filter_map(|outcome| outcome.charge).map(|charge| charge.client))
+    }
+
+    /// Returns how the network of each run formed itself, if it did.
+    pub(super) fn forming(&self) -> impl Iterator<Item = &Forming> {
+        self.outcomes.iter().filter_map(|outcome| outcome.forming.as_ref())
     }
 
     /// Returns the bytes on the air.

@@ -5,7 +5,8 @@
 
 use terse_sim::scenario::{ScenarioFile, Statistics};
 
-use super::measure::{self, Measured};
+use super::measure::{self, Keeps, Measured};
+use super::parties::Maker;
 use super::{PaperArgs, RunOptions};
 use crate::compare::files;
 use crate::failure::Failure;
@@ -60,7 +61,7 @@ impl Evaluation {
             all.rows.append(&mut file.rows);
         }
         // All files are run as one, so that no processor waits for the last run of a file.
-        let mut measured = measure::all(&all, options.jobs, false)?;
+        let mut measured = measure::all(&all, &Maker::default(), options.jobs, Keeps::Nothing)?;
         let mut next = || {
             let len = if lengths.is_empty() { 0 } else { lengths.remove(0) };
             measured.drain(..len.min(measured.len())).collect::<Vec<_>>()

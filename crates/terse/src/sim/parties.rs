@@ -4,6 +4,8 @@
 //! that every second one has.
 
 use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use terse_aws_lc::{PROVIDER as AWS_LC, group, hash, suites, verify};
@@ -19,11 +21,22 @@ use crate::compare::one_length::OneLength;
 
 /// Makes the parties of each set of options once.
 #[derive(Debug, Default)]
-pub(super) struct Maker(Mutex<BTreeMap<(String, Group, Aead), Parties>>);
+pub(super) struct Maker {
+    known: Mutex<BTreeMap<(String, Group, Aead), Parties>>,
+    /// Where the names of traces begin: beside the scenario file.
+    folder: PathBuf,
+}
+
+impl Maker {
+    /// Creates a maker for a scenario file.
+    pub(super) fn beside(file: &Path) -> Self {
+        Self { folder: file.parent().unwrap_or(Path::new("")).into(), ..Self::default() }
+    }
+}
 
 impl MakesParties for Maker {
     fn parties(&self, options: &EngineOptions) -> Result<Parties, String> {
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let key = (options.certificates.clone(), options.group, options.aead);
         if let Some(parties) = known.get(&key) {
             return Ok(parties.clone());
@@ -36,7 +49,21 @@ impl MakesParties for Maker {
     fn begins(&self) -> u64 {
         certificates::NOW
     }
+
+    fn trace(&self, name: &str) -> Result<String, String> {
+        let path = self.folder.join(name);
+        let length = fs::metadata(&path).map(|metadata| metadata.len());
+        if length.is_ok_and(|length| length > LONGEST_TRACE) {
+            return Err(format!("{} is too long to be a trace: at most {LONGEST_TRACE} bytes", path.display()));
+        }
+        fs::read_to_string(&path).map_err(|error| {
+            format!("cannot read the trace {}: {error}; radio.trace names a file beside the scenario's", path.display())
+        })
+    }
 }
+
+/// The longest trace, in bytes.
+const LONGEST_TRACE: u64 = 256 << 20;
 
 fn made(options: &EngineOptions) -> Result<Parties, String> {
     let provider = counting(&PROVIDER).ok_or("this program counts too many providers")?;

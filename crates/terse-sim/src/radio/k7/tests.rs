@@ -47,7 +47,15 @@ fn links_are_those_of_the_time() {
     let later = trace.connectivity(Duration::from_secs(3_600));
     assert_eq!((later.delivery(0, 1, 11), later.delivery(0, 2, 11)), (0.25, 0.6));
     assert_eq!(trace.connectivity(Duration::from_secs(3_599)), radio);
-    assert_eq!(trace.changes().iter().map(Duration::as_millis).collect::<Vec<_>>(), [0, 11_000, 22_500, 3_600_000]);
+    let changes = |after| -> Vec<u128> {
+        let mut times: Vec<_> = trace.changes(after).iter().map(|change| change.after.as_millis()).collect();
+        times.dedup();
+        times
+    };
+    assert_eq!(changes(Duration::ZERO), [11_000, 22_500, 3_600_000]);
+    assert_eq!(changes(Duration::from_secs(11)), [11_500, 3_589_000], "what is past is part of the beginning");
+    let last = trace.changes(Duration::from_secs(3_599)).into_iter().find(|change| (change.from, change.to) == (0, 1));
+    assert_eq!(last.map(|change| (change.channel, change.delivery)), Some((Some(11), 0.25)));
 }
 
 #[test]

@@ -3,6 +3,7 @@
 //! What must always hold: a [`Scenario`] that was read from a file was checked, so that it can be run.
 
 mod ends;
+mod forming;
 mod peers;
 mod radio;
 mod schedule;
@@ -12,9 +13,11 @@ mod topology;
 use core::time::Duration;
 
 pub use ends::{DtlsOptions, GatewayOptions, InternetOptions, PaperValues, SerialOptions};
+pub(super) use forming::NO_ENERGY;
+pub use forming::{EnergyOptions, FormingFunction, FormingOptions, MsfProfile};
 pub(super) use peers::NO_DEVICE;
 pub use peers::{Aead, EdhocOptions, EngineOptions, Group, MbedTlsOptions, PeerKind, Protocol};
-pub use radio::{LinkQuality, LossOptions, MacOptions, PoolOptions, RadioOptions, SixlowpanOptions};
+pub use radio::{LinkQuality, LossOptions, MacOptions, PoolOptions, RadioModel, RadioOptions, SixlowpanOptions};
 pub use schedule::{CellKind, ExplicitCell, ExplicitKind, Length, Placement, ScheduleOptions, SlotLength};
 pub use tcp::{TcpOptions, TcpProfile, TcpSide};
 pub use topology::{Shape, Topology};
@@ -30,6 +33,8 @@ pub struct Scenario {
     pub topology: Topology,
     /// The TSCH schedule.
     pub schedule: ScheduleOptions,
+    /// How the network forms itself, if it does.
+    pub forming: FormingOptions,
     /// How well motes hear each other.
     pub radio: RadioOptions,
     /// What is lost after the MAC's acknowledgement.
@@ -58,6 +63,8 @@ pub struct Scenario {
     pub engine: EngineOptions,
     /// EDHOC, for [`PeerKind::Edhoc`].
     pub edhoc: EdhocOptions,
+    /// What motes use of their batteries.
+    pub energy: EnergyOptions,
     /// What a paper measured, if it did.
     pub paper: PaperValues,
 }
@@ -97,6 +104,7 @@ impl Scenario {
         PeerKind::visit(&mut self.peers, visitor);
         visitor.table("topology", &mut |visitor| self.topology.visit(visitor));
         visitor.table("schedule", &mut |visitor| self.schedule.visit(visitor));
+        visitor.table("forming", &mut |visitor| self.forming.visit(visitor));
         visitor.table("radio", &mut |visitor| self.radio.visit(visitor));
         visitor.table("loss", &mut |visitor| self.loss.visit(visitor));
         visitor.table("mac", &mut |visitor| self.mac.visit(visitor));
@@ -110,6 +118,7 @@ impl Scenario {
         visitor.table("mbedtls", &mut |visitor| self.mbedtls.visit(visitor));
         visitor.table("engine", &mut |visitor| self.engine.visit(visitor));
         visitor.table("edhoc", &mut |visitor| self.edhoc.visit(visitor));
+        visitor.table("energy", &mut |visitor| self.energy.visit(visitor));
         visitor.table("paper", &mut |visitor| self.paper.visit(visitor));
     }
 
@@ -117,9 +126,22 @@ impl Scenario {
     pub(super) fn contradictions(&self) -> Vec<Contradiction> {
         let mut found = Vec::new();
         self.topology.check(&mut found);
+        let forms = self.forming.is_on();
         if found.is_empty() {
-            self.schedule.check(&self.topology, &mut found);
+            if !forms {
+                self.schedule.check(&self.topology, &mut found);
+            }
             self.radio.check(&self.topology, &mut found);
+        }
+        self.forming.check(&mut found);
+        let is_field = matches!(self.topology.shape, Shape::Field(_));
+        if is_field && !forms {
+            let text = "without parents the network must form itself: forming.function = \"msf\" or \"pid\"".into();
+            found.push(("topology.motes", text));
+        }
+        if is_field != (self.radio.model != RadioModel::Matrix) {
+            let text = "models of the radio are for topology.motes, and a matrix is for hops or parents".into();
+            found.push(("radio.model", text));
         }
         self.mac.check(&mut found);
         self.pool.check(&mut found);

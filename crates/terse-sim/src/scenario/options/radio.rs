@@ -5,15 +5,39 @@ use core::time::Duration;
 
 use super::Contradiction;
 use super::topology::Topology;
-use crate::scenario::visit::{Visitor, field, milliseconds, small};
+use crate::scenario::visit::{Named, Visitor, choice, field, milliseconds, small};
 
 /// How well motes hear each other.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RadioOptions {
+    /// Where the quality of links comes from.
+    pub model: RadioModel,
+    /// The side of the square in which the Pister-hack model places motes, in metres.
+    pub side: f64,
+    /// The name of the file with a trace.
+    pub trace: String,
+    /// So long after its beginning the trace is begun with.
+    pub trace_start: Duration,
     /// The probability that a frame between a mote and its parent arrives, either way and on every channel.
     pub delivery: f64,
     /// Exceptions, of which later ones override earlier ones.
     pub links: Vec<LinkQuality>,
+}
+
+/// Where the quality of links comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RadioModel {
+    /// The links between motes and their parents, and those that are listed.
+    Matrix,
+    /// The Pister-hack model: motes placed at random in a square, others in each run.
+    PisterHack,
+    /// A trace in the k7 format.
+    Trace,
+}
+
+impl Named for RadioModel {
+    const NAMES: &'static [(Self, &'static str)] =
+        &[(Self::Matrix, "matrix"), (Self::PisterHack, "pister-hack"), (Self::Trace, "k7")];
 }
 
 /// The quality of one direction between two motes, on all channels or on one.
@@ -58,6 +82,8 @@ pub struct PoolOptions {
     pub frames: u8,
     /// From how many used frames on an allocation for anything above 6P fails.
     pub limit: u8,
+    /// From what share of used frames on a router marks packets (RFC 3168), in percent; 0 if it never does.
+    pub ecn_percent: u8,
 }
 
 /// 6LoWPAN (RFC 6282, RFC 4944, RFC 8138).
@@ -81,7 +107,8 @@ pub struct SixlowpanOptions {
 
 impl Default for RadioOptions {
     fn default() -> Self {
-        Self { delivery: 1.0, links: Vec::new() }
+        let (model, side, trace, trace_start) = (RadioModel::Matrix, 2_000.0, String::new(), Duration::ZERO);
+        Self { model, side, trace, trace_start, delivery: 1.0, links: Vec::new() }
     }
 }
 
@@ -93,7 +120,7 @@ impl Default for MacOptions {
 
 impl Default for PoolOptions {
     fn default() -> Self {
-        Self { frames: 20, limit: 16 }
+        Self { frames: 20, limit: 16, ecn_percent: 0 }
     }
 }
 
@@ -113,6 +140,11 @@ impl Default for SixlowpanOptions {
 
 impl RadioOptions {
     pub(super) fn visit(&mut self, visitor: &mut dyn Visitor) {
+        choice(visitor, field("model", "model of the radio", ""), &mut self.model);
+        visitor.number(field("side_m", "side of a square", "metres"), &mut self.side, 1.0..=1e6);
+        visitor.text(field("trace", "name of a file", ""), &mut self.trace, &|_| Ok(()));
+        let start = field("trace_start_ms", "time", "milliseconds");
+        milliseconds(visitor, start, &mut self.trace_start, 0.0..=1e12);
         visitor.number(field("delivery", "probability", ""), &mut self.delivery, 0.0..=1.0);
         let mut len = self.links.len();
         let links = &mut self.links;
@@ -128,6 +160,10 @@ impl RadioOptions {
     }
 
     pub(super) fn check(&self, topology: &Topology, found: &mut Vec<Contradiction>) {
+        if (self.model == RadioModel::Trace) == self.trace.is_empty() {
+            let text = "the name of a file belongs to model = \"k7\", and the other way round".into();
+            found.push(("radio.trace", text));
+        }
         for LinkQuality { from, to, channel, .. } in &self.links {
             if *from > topology.motes() || *to > topology.motes() || from == to {
                 let motes = topology.motes();
@@ -177,10 +213,11 @@ impl PoolOptions {
     pub(super) fn visit(&mut self, visitor: &mut dyn Visitor) {
         small(visitor, field("frames", "size of a pool", "frames"), &mut self.frames, 1..=255);
         small(visitor, field("limit", "limit of a pool", "frames"), &mut self.limit, 1..=255);
+        small(visitor, field("ecn_percent", "share", "percent"), &mut self.ecn_percent, 0..=100);
     }
 
     pub(super) fn check(&self, found: &mut Vec<Contradiction>) {
-        let Self { frames, limit } = self;
+        let Self { frames, limit, .. } = self;
         if limit > frames {
             found.push(("pool.limit", format!("{limit} is more than the pool has: 1 to {frames}")));
         }

@@ -5,7 +5,7 @@ use core::time::Duration;
 use super::Contradiction;
 use crate::gateway::ProxyConfig;
 use crate::scenario::visit::{Named, Visitor, choice, field, milliseconds, small};
-use crate::tcp::{Acknowledgements, Config, Nagle};
+use crate::tcp::{Acknowledgements, Config, EcnMode, Nagle};
 
 /// TCP on both sides, and of the proxy towards the mesh.
 #[derive(Clone, Debug, PartialEq)]
@@ -46,6 +46,11 @@ impl Named for TcpProfile {
         &[(Self::Constrained, "constrained"), (Self::Linux, "linux"), (Self::Proxy, "proxy")];
 }
 
+impl Named for EcnMode {
+    const NAMES: &'static [(Self, &'static str)] =
+        &[(Self::Off, "off"), (Self::WhenAsked, "when-asked"), (Self::On, "on")];
+}
+
 impl Named for Nagle {
     const NAMES: &'static [(Self, &'static str)] =
         &[(Self::Off, "off"), (Self::On, "on"), (Self::Minshall, "minshall")];
@@ -80,6 +85,7 @@ impl TcpSide {
         visitor.flag(field("sack", "flag", ""), &mut config.sack_sender);
         config.sack_receiver = config.sack_sender;
         visitor.flag(field("timestamps", "flag", ""), &mut config.timestamps);
+        choice(visitor, field("ecn", "use of ECN", ""), &mut config.ecn);
         visitor.flag(field("congestion_control", "flag", ""), &mut config.congestion_control);
         let window = field("initial_window_segments", "window", "segments");
         small(visitor, window, &mut config.initial_window, 1..=100);

@@ -1,4 +1,4 @@
-//! The motes: a chain, or a tree given by the parents.
+//! The motes: a chain, a tree given by the parents, or so many without an order.
 
 use super::Contradiction;
 use crate::scenario::visit::{Visitor, field};
@@ -19,6 +19,8 @@ pub enum Shape {
     Chain(u64),
     /// The parents of the motes 1, 2, 3 and so on.
     Tree(Vec<u64>),
+    /// So many motes without parents, in a network that forms itself.
+    Field(u64),
 }
 
 impl Default for Topology {
@@ -33,13 +35,14 @@ impl Topology {
         match &self.shape {
             Shape::Chain(hops) => (0..*hops).collect(),
             Shape::Tree(parents) => parents.clone(),
+            Shape::Field(motes) => vec![0; *motes as usize],
         }
     }
 
     /// Returns the number of motes without the root.
     pub const fn motes(&self) -> u64 {
         match &self.shape {
-            Shape::Chain(hops) => *hops,
+            Shape::Chain(motes) | Shape::Field(motes) => *motes,
             Shape::Tree(parents) => parents.len() as u64,
         }
     }
@@ -59,14 +62,23 @@ impl Topology {
     }
 
     pub(super) fn visit(&mut self, visitor: &mut dyn Visitor) {
-        let current = usize::from(matches!(self.shape, Shape::Tree(_)));
+        let current = match self.shape {
+            Shape::Chain(_) => 0,
+            Shape::Tree(_) => 1,
+            Shape::Field(_) => 2,
+        };
         let mut is_set = false;
-        for alternative in visitor.alternatives(&["hops", "parents"], current) {
+        for alternative in visitor.alternatives(&["hops", "parents", "motes"], current) {
             match alternative {
                 0 => {
                     let mut hops = self.motes();
                     is_set |= visitor.integer(field("hops", "number of hops", "hops"), &mut hops, 1..=MOST_HOPS);
                     self.shape = Shape::Chain(hops);
+                }
+                2 => {
+                    let mut motes = self.motes();
+                    is_set |= visitor.integer(field("motes", "number of motes", "motes"), &mut motes, 1..=MOST_MOTES);
+                    self.shape = Shape::Field(motes);
                 }
                 _ => {
                     let mut parents = self.parents();

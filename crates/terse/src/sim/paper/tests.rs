@@ -64,7 +64,7 @@ fn the_page_has_the_numbers_of_the_engine() {
     let mut file = ScenarioFile::parse("engine.toml", source).expect("a scenario");
     let is_of_table = |name: &str| name.ends_with("topology.hops 1, loss.fragments 0") && !name.contains("secp256r1");
     file.rows.retain(|row| is_of_table(&row.name));
-    let measured = measure::all(&file, None, false).expect("it runs");
+    let measured = measure::all(&file, &Maker::default(), None, Keeps::Nothing).expect("it runs");
     let mut found = 0;
     for first in measured.iter().filter(|measured| measured.row.name.contains("cortex-m3")) {
         let other = first.row.name.replace("cortex-m3", "cortex-m4");

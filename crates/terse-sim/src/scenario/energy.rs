@@ -1,0 +1,79 @@
+//! What a run takes of batteries.
+
+use core::time::Duration;
+
+use super::options::{EnergyOptions, NO_ENERGY, Scenario};
+use super::outcome::Charge;
+use crate::Time;
+use crate::energy::{Battery, Energy, Meter, Models, Processor, RadioModel};
+use crate::tsch::Mesh;
+
+/// The models of a scenario.
+#[derive(Clone, Debug)]
+pub(super) struct Batteries {
+    radio: RadioModel,
+    processor: Option<Processor>,
+    battery: Battery,
+    slot: Duration,
+}
+
+/// The counts of all motes at a time.
+#[derive(Clone, Debug)]
+pub(super) struct Reading {
+    slots: u64,
+    meters: Vec<Meter>,
+}
+
+impl Batteries {
+    /// Returns the models, unless energy is not counted.
+    pub(super) fn new(scenario: &Scenario) -> Option<Self> {
+        let EnergyOptions { radio, processor, battery_mah } = &scenario.energy;
+        let models = Models::built_in();
+        let radio = models.radio(radio).filter(|_| radio != NO_ENERGY)?.clone();
+        let processor = models.processor(processor).cloned();
+        let battery = Battery { milliampere_hours: *battery_mah, ..Battery::AA };
+        Some(Self { radio, processor, battery, slot: scenario.schedule.slot.duration() })
+    }
+
+    /// Returns the charge of all motes between two readings, in millicoulombs.
+    pub(super) fn charge_of_all(&self, from: &Reading, to: &Reading) -> f64 {
+        let motes = 0..to.meters.len();
+        motes.filter_map(|mote| self.energy(from, to, mote, Duration::ZERO)).map(|energy| energy.charge()).sum::<f64>()
+            / MICRO_IN_MILLI
+    }
+
+    /// Returns what a handshake took from one reading to another, whose client has computed so long. Before the first one there was
+    /// an `earlier` one, after which the mote did nothing but stay in the network.
+    pub(super) fn charge(&self, client: u16, readings: [&Reading; 3], computed: Duration) -> Option<Charge> {
+        let [earlier, from, to] = readings;
+        let mote = usize::from(client);
+        let energy = self.energy(from, to, mote, computed)?;
+        let idle = self.energy(earlier, from, mote, Duration::ZERO)?;
+        let computing = energy.computing / MICRO_IN_MILLI;
+        Some(Charge {
+            client: energy.charge() / MICRO_IN_MILLI,
+            computing,
+            all: self.charge_of_all(from, to) + computing,
+            duty_cycle: energy.duty_cycle,
+            days: idle.days(&self.battery),
+        })
+    }
+
+    fn energy(&self, from: &Reading, to: &Reading, mote: usize, computed: Duration) -> Option<Energy> {
+        let mut meter = to.meters.get(mote)?.since(from.meters.get(mote)?);
+        meter.compute(computed);
+        let none = Processor::NONE;
+        let processor = self.processor.as_ref().unwrap_or(&none);
+        Some(meter.energy(&self.radio, processor, to.slots.saturating_sub(from.slots), self.slot))
+    }
+}
+
+impl Reading {
+    /// Reads the counts of all motes.
+    pub(super) fn of(mesh: &Mesh, now: Time) -> Self {
+        let motes = 0..mesh.config().motes.len() as u16; // a mesh has no more
+        Self { slots: mesh.slots(now), meters: motes.filter_map(|mote| mesh.meter(mote, now)).collect() }
+    }
+}
+
+const MICRO_IN_MILLI: f64 = 1_000.0;
