@@ -270,8 +270,12 @@ impl<'w, 'a> Built<'w, 'a> {
             _ => None,
         };
         let (forming, hops) = (self.forming, self.hops);
+        let marked = self.network.mesh(self.mesh).map_or(0, |mesh| {
+            let motes = 0..mesh.config().motes.len() as u16; // a mesh has no more
+            motes.filter_map(|mote| mesh.statistics(mote)).map(|statistics| statistics.marked).sum()
+        });
         let retransmissions = segments + flights;
-        Outcome { seed: 0, latency, failure, air, retransmissions, drops, charge, forming, hops, pool }
+        Outcome { seed: 0, latency, failure, air, retransmissions, drops, marked, charge, forming, hops, pool }
     }
 }
 

@@ -21,6 +21,8 @@ pub struct Outcome {
     pub retransmissions: u64,
     /// Frames and packets that were dropped in the mesh, by cause.
     pub drops: BTreeMap<Cause, u64>,
+    /// How many packets routers have marked (RFC 3168).
+    pub marked: u64,
     /// What the handshake took of batteries, if that is counted.
     pub charge: Option<Charge>,
     /// What it took the network to form itself before, if it did.

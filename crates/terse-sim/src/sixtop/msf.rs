@@ -38,6 +38,8 @@ pub(crate) struct Msf {
     old: Option<OldParent>,
     tx: Usage,
     rx: Usage,
+    /// Whether cells to the parent are added and deleted as MSF has it; those from it are in any case that it adapts at all.
+    adapts_tx: bool,
     /// How many cells are to be added, or deleted.
     wanted_tx: i8,
     wanted_rx: i8,
@@ -86,6 +88,7 @@ impl Msf {
             old: None,
             tx: Usage::default(),
             rx: Usage::default(),
+            adapts_tx: true,
             wanted_tx: 0,
             wanted_rx: 0,
             to_relocate: CellList::EMPTY,
@@ -97,6 +100,12 @@ impl Msf {
             failures: 0,
             full: None,
         }
+    }
+
+    /// Leaves the number of cells to the parent to [`Self::want_tx`].
+    pub(crate) const fn without_adapting_tx(mut self) -> Self {
+        self.adapts_tx = false;
+        self
     }
 
     /// Returns the parent.
@@ -135,7 +144,7 @@ impl Msf {
         let count = |options| own_cells(view, parent, options).count();
         let (tx, rx) = (count(CellOptions::TX), count(CellOptions::RX));
         let (wanted_tx, wanted_rx) = (judge(&mut self.tx, tx, 1), judge(&mut self.rx, rx, 0));
-        if wanted_tx != 0 {
+        if wanted_tx != 0 && self.adapts_tx {
             self.wanted_tx = wanted_tx;
         }
         if wanted_rx != 0 {

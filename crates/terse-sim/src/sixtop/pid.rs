@@ -16,7 +16,7 @@
 //! without the integral part errors follow e' = (1 - kp - kd) e + kd e", whose roots must lie within the unit circle; with 0.75
 //! and 0.1 they are 0.4 and -0.25. The small integral part takes away what rounding leaves.
 //!
-//! Everything else (first cells, parents, relocation, errors) is MSF's.
+//! Everything else (first cells, cells from the parent, parents, relocation, errors) is MSF's.
 
 use super::Asn;
 use super::cells::NegotiatedCell;
@@ -40,7 +40,7 @@ pub struct PidOptions {
     pub spare_cells: u8,
     /// The most cells that are added or deleted at once.
     pub most_at_once: u8,
-    /// MSF's own options. Its adaptation to traffic is not used.
+    /// MSF's own options. Its adaptation to traffic is used for the cells from the parent alone.
     pub msf: MsfOptions,
 }
 
@@ -53,7 +53,7 @@ impl PidOptions {
         period_slotframes: 1,
         spare_cells: 1,
         most_at_once: 8,
-        msf: MsfOptions { adapts: false, ..MsfOptions::RFC_9033 },
+        msf: MsfOptions::RFC_9033,
     };
 }
 
@@ -73,7 +73,7 @@ pub(crate) struct Pid {
 impl Pid {
     /// Creates the scheduling function of a node that was switched on, with this slot for its AutoRxCell.
     pub(crate) fn new(options: &PidOptions, timing: &MacTiming, auto_rx: u16) -> Self {
-        let msf = Msf::new(&MsfOptions { adapts: false, ..options.msf.clone() }, timing, auto_rx);
+        let msf = Msf::new(&options.msf, timing, auto_rx).without_adapting_tx();
         let period = u64::from(options.period_slotframes.max(1)) * u64::from(timing.slotframe_length.max(1));
         Self { options: options.clone(), msf, period, next: Asn(period), used: 0, sum: 0.0, last: 0.0 }
     }

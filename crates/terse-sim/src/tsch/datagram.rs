@@ -195,15 +195,17 @@ impl Datagram {
         Some(packet)
     }
 
-    /// Marks the packet, as its transport understands that. Its length stays: the traffic class was in line already.
-    pub(super) fn mark_congestion(&mut self) {
+    /// Marks the packet, if its transport understands that and it is not marked yet. Returns whether it did. The length stays: the
+    /// traffic class was in line already.
+    pub(super) fn mark_congestion(&mut self) -> bool {
         if core::mem::replace(&mut self.is_marked, true) {
-            return;
+            return false;
         }
-        let Some(mut packet) = self.decode(0) else { return };
+        let Some(mut packet) = self.decode(0) else { return false };
         packet.mark_congestion();
         self.bytes.truncate(self.routing_len);
         self.bytes.extend(compress(&packet, &self.context).bytes);
+        true
     }
 
     fn routing_len_of(&self, piece: &Piece) -> usize {

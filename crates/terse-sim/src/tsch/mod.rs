@@ -153,6 +153,8 @@ pub struct MeshStatistics {
     pub received: u64,
     /// Data frames received that had been received before.
     pub repeated: u64,
+    /// Packets that it marked as having met congestion (RFC 3168).
+    pub marked: u64,
     /// When it was synchronised, if it is in a network that forms itself.
     pub joined_at: Option<Time>,
 }

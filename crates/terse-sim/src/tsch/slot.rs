@@ -135,7 +135,7 @@ impl Mesh {
         if ecn.marks(used, self.config.pool.frames)
             && let Some(datagram) = self.datagrams.get_mut(piece.datagram).filter(|datagram| is_router(datagram.origin))
         {
-            datagram.mark_congestion();
+            self.motes[usize::from(from)].statistics.marked += u64::from(datagram.mark_congestion());
         }
     }
 
