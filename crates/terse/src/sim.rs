@@ -18,6 +18,7 @@ mod measure;
 mod paper;
 mod parties;
 mod report;
+mod schedule;
 mod table;
 
 use measure::{Keeps, Measured};

@@ -9,7 +9,7 @@ use terse_tls::summary::Summary;
 
 use super::energy::{Batteries, Reading};
 use super::options::{FormingOptions, Scenario};
-use super::outcome::{Air, Forming, Outcome};
+use super::outcome::{Air, Forming, Outcome, ScheduledCell};
 use super::peer::Peer;
 use super::station::Station;
 use crate::capture::{Capture, View};
@@ -19,7 +19,7 @@ use crate::ledger::{Kind, Ledger, Record};
 use crate::network::{Conservation, LinkId, Network, NodeId};
 use crate::paper::DropFirstSynAck;
 use crate::radio::{Connectivity, RadioChange};
-use crate::tsch::{ConfigError, Mesh};
+use crate::tsch::{ConfigError, Mesh, NEGOTIATED};
 use crate::{Random, Time};
 
 /// A value of each end.
@@ -45,6 +45,7 @@ pub(super) struct Built<'w, 'a> {
     readings: Vec<Reading>,
     forming: Option<Forming>,
     hops: Option<u8>,
+    schedule: Vec<ScheduledCell>,
 }
 
 impl<'w, 'a> Built<'w, 'a> {
@@ -82,7 +83,19 @@ impl<'w, 'a> Built<'w, 'a> {
         let ends = Ends { client, server };
         let (readings, forming, hops) = (Vec::new(), None, None);
         let (starts_at, connected_at) = (NEVER, NEVER);
-        Ok(Self { network, ends, mesh, mote, starts_at, packets: 0..0, connected_at, readings, forming, hops })
+        Ok(Self {
+            network,
+            ends,
+            mesh,
+            mote,
+            starts_at,
+            packets: 0..0,
+            connected_at,
+            readings,
+            forming,
+            hops,
+            schedule: Vec::new(),
+        })
     }
 
     /// Keeps all frames, or those of one mote, and all IPv6 packets as the gateway has them: Wireshark does not reassemble
@@ -163,6 +176,7 @@ impl<'w, 'a> Built<'w, 'a> {
         let of_mesh = |mesh: &Mesh| (mesh.next_packet(), mesh.hops(self.mote));
         let (first, hops) = self.network.mesh(self.mesh).map_or((0, None), of_mesh);
         self.hops = hops;
+        self.schedule = self.schedule_of_client();
         if let Station::Host(host) = self.network.node_mut(client) {
             host.start_at(self.starts_at);
         }
@@ -183,6 +197,23 @@ impl<'w, 'a> Built<'w, 'a> {
                 break;
             }
         }
+    }
+
+    /// Returns the cells of the motes on the client's way to the root, if the network has formed itself.
+    fn schedule_of_client(&self) -> Vec<ScheduledCell> {
+        let Some(mesh) = self.network.mesh(self.mesh).filter(|_| self.forming.is_some()) else { return Vec::new() };
+        let mut cells = Vec::new();
+        let mut at = Some(self.mote);
+        for _ in 0..=self.hops.unwrap_or(0) {
+            let Some(mote) = at else { break };
+            let of_tunnel = mesh.tunnel_slots(mote, self.mote);
+            cells.extend(mesh.cells(mote).iter().map(|cell| {
+                let is_of_tunnel = cell.slotframe == NEGOTIATED && of_tunnel.contains(&cell.slot);
+                ScheduledCell { mote, cell: *cell, is_of_tunnel }
+            }));
+            at = mesh.parent(mote);
+        }
+        cells
     }
 
     /// Returns how many frames were sent that do not form the network.
@@ -275,7 +306,21 @@ impl<'w, 'a> Built<'w, 'a> {
             motes.filter_map(|mote| mesh.statistics(mote)).map(|statistics| statistics.marked).sum()
         });
         let retransmissions = segments + flights;
-        Outcome { seed: 0, latency, failure, air, retransmissions, drops, marked, charge, forming, hops, pool }
+        let schedule = core::mem::take(&mut self.schedule);
+        Outcome {
+            seed: 0,
+            latency,
+            failure,
+            air,
+            retransmissions,
+            drops,
+            marked,
+            charge,
+            forming,
+            hops,
+            schedule,
+            pool,
+        }
     }
 }
 

@@ -4,6 +4,7 @@ use core::time::Duration;
 use std::collections::BTreeMap;
 
 use crate::network::Cause;
+use crate::tsch::Cell;
 
 /// A run of a scenario.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -29,6 +30,8 @@ pub struct Outcome {
     pub forming: Option<Forming>,
     /// How many hops the client was from the root when it began; `None` if that is not known.
     pub hops: Option<u8>,
+    /// The cells of the motes on the client's way to the root when it began, from the client on, in a network that formed itself.
+    pub schedule: Vec<ScheduledCell>,
     /// How many buffers of the client's mote were in use after each allocation.
     pub pool: Vec<u8>,
 }
@@ -63,6 +66,17 @@ pub struct Charge {
     /// The days that the client's battery lasts if the mote does nothing but stay in the network: as in the time before the
     /// handshake, as long as there was one.
     pub days: f64,
+}
+
+/// A cell of a mote.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ScheduledCell {
+    /// The mote.
+    pub mote: u16,
+    /// The cell, in which the mote does this.
+    pub cell: Cell,
+    /// Whether it belongs to the client's tunnel.
+    pub is_of_tunnel: bool,
 }
 
 /// How a network formed itself.

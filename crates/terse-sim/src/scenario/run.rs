@@ -147,7 +147,8 @@ impl Prepared {
             false => Ok(()),
         };
         if formed.is_ok() {
-            built.run([UP, self.delay(seed)], self.scenario.repetitions.limit, self.scenario.settling());
+            let standing = if self.scenario.forming.is_on() { self.scenario.forming.standing } else { UP };
+            built.run([standing, self.delay(seed)], self.scenario.repetitions.limit, self.scenario.settling());
         }
         if !built.conservation().holds() {
             return Err(CannotRun::Conservation(built.conservation().to_string()));

@@ -87,7 +87,9 @@ impl BeaconOptions {
 /// GOODNEIGHBORMINRSSI of an OpenWSN (neighbors.h; others have -80): a neighbour that is weaker is no parent.
 const OPENWSN_LEAST_RSSI: f64 = -90.0;
 
-/// The handles of the slotframes.
-pub(super) const MINIMAL: u8 = 0;
-pub(super) const AUTONOMOUS: u8 = 1;
-pub(super) const NEGOTIATED: u8 = 2;
+/// The handle of the slotframe with the minimal cell, in a network that forms itself (RFC 9033, 2).
+pub const MINIMAL: u8 = 0;
+/// The handle of the slotframe with autonomous cells.
+pub const AUTONOMOUS: u8 = 1;
+/// The handle of the slotframe with negotiated cells.
+pub const NEGOTIATED: u8 = 2;

@@ -26,6 +26,7 @@ use crate::ledger::Kind;
 use crate::packet::Packet;
 use crate::rpl::{self, link_local};
 use crate::sixlowpan::{Context, compress};
+use crate::sixtop::cells::NegotiatedCell;
 use crate::sixtop::message::{CellOptions, Message, SixpCell};
 use crate::sixtop::msf::{MacTiming, autonomous_cell};
 use crate::sixtop::scheduling::{CellChange, TunnelRequest};
@@ -487,6 +488,13 @@ impl Mesh {
             at = parent;
         }
         false
+    }
+
+    /// Returns the slots of a node's negotiated cells that belong to the tunnel of another one, or of itself.
+    pub fn tunnel_slots(&self, number: u16, of: u16) -> Vec<u16> {
+        let Some(joined) = self.joined(number) else { return Vec::new() };
+        let is_of_tunnel = |cell: &&NegotiatedCell| cell.metadata == tunnel_of(of);
+        joined.sixtop.cells().all().iter().filter(is_of_tunnel).map(|cell| cell.cell.slot_offset).collect()
     }
 
     /// Returns the cells of a node's schedule now.

@@ -46,7 +46,7 @@ pub use config::{
     ConfigError, LossOptions, MacOptions, MeshConfig, MoteOptions, PoolOptions, SerialOptions, SixlowpanOptions,
 };
 use datagram::Datagrams;
-pub use formation::{BeaconOptions, FormationOptions, Function};
+pub use formation::{AUTONOMOUS, BeaconOptions, FormationOptions, Function, MINIMAL, NEGOTIATED};
 use forming::Forming;
 use frame::{Frame, Piece};
 use mote::{Mote, Partial};

@@ -240,7 +240,7 @@ fn on_area(chart: &Chart<'_, '_>, at: (f64, f64)) -> (i32, i32) {
     chart.plotting_area().map_coordinate(&at)
 }
 
-fn style(size: u32, horizontal: HPos) -> TextStyle<'static> {
+pub(super) fn style(size: u32, horizontal: HPos) -> TextStyle<'static> {
     TextStyle::from(("sans-serif", size).into_font()).color(&BLACK).pos(Pos::new(horizontal, VPos::Center))
 }
 

@@ -1,10 +1,11 @@
 //! The report of `terse sim run`: one HTML file.
 
 use maud::{Markup, html};
-use terse_sim::scenario::{Outcome, PaperValues, ScenarioFile, Statistics};
+use terse_sim::scenario::{Charge, Forming, Outcome, PaperValues, ScenarioFile, Statistics};
 
 use super::figure::{self, Boxed};
 use super::measure::{Measured, bytes, seconds};
+use super::schedule;
 use super::table::{difference, interval, with_deviation};
 use crate::compare::report::{self, command_line, drawn};
 
@@ -18,7 +19,9 @@ pub(super) fn of_rows(file: &ScenarioFile, measured: &[Measured]) -> String {
              bytes and frames were on the air, and what was sent again or dropped."
         }
         (numbers(measured))
+        (networks(measured))
         (boxes(measured))
+        (schedules(measured))
         (pools(measured))
         (how(measured))
     };
@@ -92,6 +95,97 @@ fn beside(paper: Option<f64>, ours: &Statistics, digits: usize) -> Markup {
             @if let Some(paper) = paper {
                 (format!("{paper:.digits$}"))
                 @if ours.count > 0 { " (" (difference(ours.mean, paper)) ")" }
+            }
+        }
+    }
+}
+
+/// Returns what handshakes took of batteries, and what it took networks to form themselves.
+fn networks(measured: &[Measured]) -> Markup {
+    let mean = |values: Vec<f64>, digits: usize| match values.len() {
+        0 => "-".to_owned(),
+        _ => format!("{:.digits$}", Statistics::of(values).mean),
+    };
+    let charge = |measured: &Measured, of: &dyn Fn(&Charge) -> f64, digits| {
+        mean(measured.connected().filter_map(|outcome| outcome.charge.as_ref()).map(of).collect(), digits)
+    };
+    let forming =
+        |measured: &Measured, of: &dyn Fn(&Forming) -> f64, digits| mean(measured.forming().map(of).collect(), digits);
+    let has_charge = measured.iter().any(|measured| measured.charge().count > 0);
+    let forms = measured.iter().any(|measured| measured.forming().next().is_some());
+    html! {
+        @if has_charge {
+            h2 { "Batteries" }
+            table class="numbers" {
+                tr {
+                    th { "" } th { "client mC" } th { "of it computing" } th { "all motes mC" } th { "client's radio on" }
+                    th { "idle days" }
+                }
+                @for measured in measured {
+                    tr {
+                        td { (measured.row.name) }
+                        td { b { (charge(measured, &|charge| charge.client, 2)) } }
+                        td { (charge(measured, &|charge| charge.computing, 2)) }
+                        td { (charge(measured, &|charge| charge.all, 2)) }
+                        td { (charge(measured, &|charge| 100.0 * charge.duty_cycle, 2)) " %" }
+                        td { (charge(measured, &|charge| charge.days, 0)) }
+                    }
+                }
+            }
+            p class="note" {
+                "mC: millicoulombs, from the client's first packet until both sides are connected, idle listening included. \
+                 idle days: how long the battery lasts if the mote only stays in the network, as it did before."
+            }
+        }
+        @if forms {
+            h2 { "The network itself" }
+            table class="numbers" {
+                tr { th { "" } th { "formed s" } th { "kB" } th { "mC" } th { "hops" } th { "tunnel s" } th { "meanwhile B" } }
+                @for measured in measured {
+                    tr {
+                        td { (measured.row.name) }
+                        td { b { (forming(measured, &|forming| forming.time.as_secs_f64(), 0)) } }
+                        td { (forming(measured, &|forming| forming.bytes as f64 / 1e3, 1)) }
+                        td { (forming(measured, &|forming| forming.charge, 0)) }
+                        td { (mean(measured.outcomes.iter().filter_map(|outcome| outcome.hops).map(f64::from).collect(), 1)) }
+                        td { (mean(tunnels(measured), 1)) }
+                        td { (mean(measured.values(|outcome| outcome.air.network_bytes as f64), 0)) }
+                    }
+                }
+            }
+            p class="note" {
+                "formed: until every mote had a parent, a cell to it and a route from the root; kB and mC: the frames of beacons, \
+                 keep-alives, 6P and RPL until then, and the charge of all motes. hops: of the client, when it began. tunnel: until \
+                 it had cells on all hops. meanwhile: bytes that the network sent for itself during the handshake."
+            }
+        }
+    }
+}
+
+/// Returns how long tunnels took, in seconds.
+fn tunnels(measured: &Measured) -> Vec<f64> {
+    measured.forming().filter_map(|forming| forming.tunnel).map(|time| time.as_secs_f64()).collect()
+}
+
+/// Returns the schedules of the motes on the client's way, of networks that formed themselves.
+fn schedules(measured: &[Measured]) -> Markup {
+    let with_tunnel = |measured: &&Measured| measured.row.scenario.forming.tunnel_cells > 0;
+    let forms = |measured: &&Measured| measured.outcomes.first().is_some_and(|outcome| !outcome.schedule.is_empty());
+    let shown: Vec<&Measured> = match measured.iter().any(|measured| with_tunnel(&measured)) {
+        true => measured.iter().filter(with_tunnel).filter(forms).take(MOST_SCHEDULES).collect(),
+        false => measured.iter().filter(forms).take(MOST_SCHEDULES).collect(),
+    };
+    html! {
+        @if !shown.is_empty() {
+            h2 { "Schedules" }
+            p { "In the first run of each row, when the client begins; figure 11 of the paper has a tunnel over two hops." }
+            @for measured in shown {
+                @if let Some(outcome) = measured.outcomes.first() {
+                    figure {
+                        figcaption { b { (measured.row.name) } }
+                        (drawn(schedule::drawn(outcome, measured.row.scenario.forming.slotframe)))
+                    }
+                }
             }
         }
     }
@@ -172,6 +266,9 @@ fn how(measured: &[Measured]) -> Markup {
 
 /// The most boxes in a figure.
 const BOXES_IN_FIGURE: usize = 8;
+
+/// The most rows whose schedules are drawn.
+const MOST_SCHEDULES: usize = 6;
 
 /// The most rows whose packet buffers are drawn.
 const MOST_POOLS: usize = 12;

@@ -35,6 +35,8 @@ pub struct FormingOptions {
     pub least_rssi: f64,
     /// RPL's Trickle timer.
     pub trickle: TrickleParameters,
+    /// For so long the network stands, once it is formed, before the client may begin.
+    pub standing: Duration,
     /// The virtual time after which a network that is not formed has failed.
     pub limit: Duration,
 }
@@ -102,6 +104,7 @@ impl Default for FormingOptions {
             drift_ppm: 0,
             least_rssi: -90.0,
             trickle: TrickleParameters::SIXTISCH_SIMULATOR,
+            standing: Duration::from_secs(60),
             limit: Duration::from_secs(4 * 3_600),
         }
     }
@@ -156,6 +159,7 @@ impl FormingOptions {
         small(visitor, exponent, &mut self.trickle.interval_min, 3..=20);
         small(visitor, field("dio_interval_doublings", "number", ""), &mut self.trickle.doublings, 0..=20);
         small(visitor, field("dio_redundancy", "number", ""), &mut self.trickle.redundancy, 0..=255);
+        milliseconds(visitor, time("standing_ms"), &mut self.standing, 0.0..=864_000_000.0);
         milliseconds(visitor, time("limit_ms"), &mut self.limit, 1_000.0..=864_000_000.0);
     }
 
