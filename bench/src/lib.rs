@@ -14,6 +14,7 @@ pub mod operations;
 pub mod pair;
 pub mod pipe;
 pub mod probe;
+pub mod slots;
 pub mod stack;
 pub mod stacks;
 pub mod store_sizes;

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand, ValueEnum};
 use terse_bench::measure::{Effort, Field, Sample, bulk, bytes, heap, instructions, rates, stack};
+use terse_bench::slots::Slots;
 use terse_bench::stack::{Mode, Profile, Setting, Side, Stack, Version};
 use terse_bench::{cache_entries, endpoint_sizes, stacks, store_sizes, table};
 
@@ -74,6 +75,24 @@ enum Command {
         #[arg(long, value_delimiter = ',', default_values_t = [100, 8_000])]
         sizes: Vec<u32>,
     },
+    /// How many slots of a 6TiSCH network that forms itself are simulated in a second of CPU time
+    Slots {
+        /// How many nodes there are, with commas; the root is one
+        #[arg(long, value_delimiter = ',', default_values_t = [10, 100, 1_000], value_parser = clap::value_parser!(u16).range(2..=30_000))]
+        sizes: Vec<u16>,
+        /// Minutes of virtual time
+        #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..=100_000))]
+        minutes: u64,
+        /// The time between two packets of a node; 0 for none
+        #[arg(long, value_name = "MS", default_value_t = 10_000)]
+        period: u64,
+        /// The side of the square that nodes are placed in, at random
+        #[arg(long, value_name = "METRES", default_value_t = 2_000.0)]
+        side: f64,
+        /// Runs of each size, each with a seed of its own
+        #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u16).range(1..))]
+        rounds: u16,
+    },
     /// Simulate handshakes over a slow path with small packets, of which some are lost
     Lossy(simulated::Arguments),
     /// One connection after two to warm up, for a profiler
@@ -125,6 +144,10 @@ fn main() -> ExitCode {
             store_sizes::measure(sizes, *rounds).map(|text| print!("{text}"))
         }
         Some(Command::EndpointSizes { sizes }) => endpoint_sizes::measure(sizes).map(|text| print!("{text}")),
+        Some(Command::Slots { sizes, minutes, period, side, rounds }) => {
+            let slots = Slots { minutes: *minutes, period: *period, side: *side, rounds: *rounds };
+            terse_bench::slots::measure(sizes, &slots).map(|text| print!("{text}"))
+        }
         Some(Command::Lossy(arguments)) => simulated::run(arguments),
         Some(Command::Caching(arguments)) => caching::run(arguments),
         Some(Command::Identity(arguments)) => identity::run(arguments),

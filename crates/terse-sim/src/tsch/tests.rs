@@ -13,8 +13,10 @@ use crate::ledger::{Fate, Kind, Record};
 use crate::network::{LinkId, Network, Node, NodeId};
 use crate::radio::Connectivity;
 
+mod drift;
 mod forming;
 mod hops;
+mod power;
 mod same;
 mod timing;
 
