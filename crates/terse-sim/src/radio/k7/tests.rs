@@ -6,7 +6,7 @@ datetime,src,dst,channel,mean_rssi,pdr,tx_count
 2018-01-11T16:32:22.0,0,1,11,-69.9,1.0,100
 2018-01-11T16:32:22.0,0,2,11,-80.06,0.6,100
 2018-01-11T16:32:33.0,1,0,11,-70.5,0.99,100
-2018-01-11T16:32:33.0,1,3,12,None,0.0,100
+2018-01-11T16:32:33.0,1,3,12,,0.0,100
 2018-01-11T16:32:44.5,2,3,,-91.25,0.5,100
 2018-01-11T17:32:22.0,0,1,11,-75.0,0.25,100
 "#;
@@ -29,33 +29,47 @@ fn a_trace_is_written_as_it_was_read() {
     let trace = Trace::parse(TRACE).unwrap();
     assert_eq!(trace.to_string(), TRACE);
     assert_eq!((trace.header.node_count, trace.rows.len()), (4, 6));
-    let odd = with(3, "2018-01-11T16:32:22.0,0,1,11,,0.125,1").unwrap();
-    assert_eq!(Trace::parse(&odd.to_string()), Ok(odd.clone()));
-    assert_eq!(odd.rows[0].mean_rssi, None);
+    let none = with(3, "2018-01-11T16:32:22.0,0,1,11,None,0.125,1").unwrap();
+    assert_eq!(none.rows[0].mean_rssi, None);
+    assert_eq!(none.to_string().lines().nth(2), Some("2018-01-11T16:32:22.0,0,1,11,,0.125,1"));
+    assert_eq!(Trace::parse(&none.to_string()), Ok(none));
+}
+
+/// In the form of the k7 tool's traces: spaces in moments, no fractions, and no number of frames.
+#[test]
+fn a_trace_of_the_k7_tool_is_written_as_it_was_read() {
+    let header = TRACE.lines().next().unwrap().replace("T16:21:30.0", " 16:21:30").replace("T16:32:22.0", " 16:32:22");
+    let rows = "\
+2018-01-11 16:32:22,0,1,11,-60.25,1.0,
+2018-01-11 16:32:22,1,0,,,0.0,
+2018-01-11 16:32:30,2,3,12,,0.0,
+2018-01-13 16:21:30,3,1,26,-91.0,0.34,
+";
+    let text = format!("{header}\n{COLUMNS}\n{rows}");
+    let trace = Trace::parse(&text).unwrap();
+    assert_eq!(trace.to_string(), text);
+    assert!(trace.rows.iter().all(|row| row.tx_count.is_none()));
+    let of = |row: &Row| (row.channel, row.mean_rssi, row.pdr, row.datetime.since(trace.header.start_date).as_secs());
+    let last = (Some(26), Some(-91.0), 0.34, 172_148);
+    assert_eq!(
+        trace.rows.iter().map(of).collect::<Vec<_>>(),
+        [(Some(11), Some(-60.25), 1.0, 0), (None, None, 0.0, 0), (Some(12), None, 0.0, 8), last]
+    );
 }
 
 #[test]
-fn links_are_those_of_the_time() {
-    let trace = Trace::parse(TRACE).unwrap();
-    let radio = trace.connectivity(Duration::ZERO);
-    assert_eq!((radio.delivery(0, 1, 11), radio.rssi(0, 1, 11)), (1.0, Some(-69.9)));
-    // Only channel 11 was measured.
-    assert_eq!((radio.delivery(0, 1, 12), radio.hears(0, 1, 26)), (0.0, false));
-    // Later rows count where there is no earlier one; without a channel, they are of all.
-    assert_eq!((radio.delivery(1, 0, 11), radio.delivery(2, 3, 26)), (0.99, 0.5));
-    assert!(!radio.hears(1, 3, 12));
-    let later = trace.connectivity(Duration::from_secs(3_600));
-    assert_eq!((later.delivery(0, 1, 11), later.delivery(0, 2, 11)), (0.25, 0.6));
-    assert_eq!(trace.connectivity(Duration::from_secs(3_599)), radio);
-    let changes = |after| -> Vec<u128> {
-        let mut times: Vec<_> = trace.changes(after).iter().map(|change| change.after.as_millis()).collect();
-        times.dedup();
-        times
-    };
-    assert_eq!(changes(Duration::ZERO), [11_000, 22_500, 3_600_000]);
-    assert_eq!(changes(Duration::from_secs(11)), [11_500, 3_589_000], "what is past is part of the beginning");
-    let last = trace.changes(Duration::from_secs(3_599)).into_iter().find(|change| (change.from, change.to) == (0, 1));
-    assert_eq!(last.map(|change| (change.channel, change.delivery)), Some((Some(11), 0.25)));
+fn both_forms_may_stand_in_one_trace() {
+    let text = TRACE
+        .replace("\"2018-01-11T16:32:22.0\"", "\"2018-01-11 16:32:22\"")
+        .replace("2018-01-11T16:32:22.0,0,2,11,-80.06,0.6,100", "2018-01-11 16:32:22,0,2,11,-80.06,0.6,")
+        .replace("2018-01-11T16:32:33.0,1,3,12,,0.0,100", "2018-01-11T16:32:33,1,3,12,,0.0,")
+        .replace("2018-01-11T16:32:44.5,2,3,,-91.25,0.5,100", "2018-01-11 16:32:44.5,2,3,,-91.25,0.5,7");
+    let trace = Trace::parse(&text).unwrap();
+    assert_eq!(trace.to_string(), text);
+    let counts = trace.rows.iter().map(|row| row.tx_count).collect::<Vec<_>>();
+    assert_eq!(counts, [Some(100), None, Some(100), None, Some(7), Some(100)]);
+    let radio = Trace::parse(TRACE).unwrap().connectivity(Duration::ZERO);
+    assert_eq!(trace.connectivity(Duration::ZERO), radio, "the form of a moment changes nothing");
 }
 
 #[test]
@@ -84,6 +98,10 @@ fn a_bad_line_is_named() {
     assert_eq!(cause(2, "datetime,src,dst"), TraceErrorCause::Columns);
     let error = with(4, "2018-01-11T16:32:22.0,0,1,11,-69.9,2,100").unwrap_err();
     assert_eq!(error.to_string(), "line 4: pdr must be a number from 0 to 1");
+    let error = with(4, "2018-01-11,0,1,11,-69.9,1.0,100").unwrap_err();
+    assert!(error.to_string().contains("datetime must be like 2018-01-11T16:32:22.0 or"), "{error}");
+    let error = with(4, "2018-01-11T16:32:22.0,0,1,11,-69.9,1.0,-1").unwrap_err();
+    assert_eq!(error.to_string(), "line 4: tx_count must be a whole number, or nothing");
 }
 
 #[test]
