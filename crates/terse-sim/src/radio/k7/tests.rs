@@ -72,6 +72,53 @@ fn both_forms_may_stand_in_one_trace() {
     assert_eq!(trace.connectivity(Duration::ZERO), radio, "the form of a moment changes nothing");
 }
 
+/// The excerpt is the beginning of traces/grenoble.k7.gz of the 6TiSCH Simulator (Copyright (c) Inria, BSD-3-Clause: the
+/// README.md beside the excerpt): the header, the columns and 400 rows. The expected values were read off the file, and the links
+/// were counted with awk.
+#[test]
+fn an_excerpt_of_a_published_trace_is_written_as_it_was_read() {
+    let text = include_str!("grenoble-excerpt.k7");
+    let trace = Trace::parse(text).unwrap();
+    assert_eq!(trace.to_string(), text);
+    let Header { tx_length, channels, location, node_count, interframe_duration, .. } = &trace.header;
+    assert_eq!((*tx_length, &**location, *node_count, *interframe_duration), (100, "grenoble", 50, 100));
+    assert_eq!((channels.len(), trace.rows.len()), (16, 400));
+    let of = |row: &Row| {
+        let after = row.datetime.since(trace.header.start_date).as_secs();
+        (after, (row.src, row.dst), row.channel, row.mean_rssi, row.pdr, row.tx_count)
+    };
+    let first: Vec<_> = trace.rows.iter().take(3).map(of).collect();
+    assert_eq!(
+        first,
+        [
+            (0, (0, 18), Some(11), Some(-69.9), 1.0, Some(100)),
+            (0, (0, 7), Some(11), Some(-70.74), 1.0, Some(100)),
+            (0, (0, 42), Some(11), Some(-80.06), 0.6, Some(100)),
+        ]
+    );
+    // 16:42:55 is 10 min 33 s after 16:32:22.
+    assert_eq!(trace.rows.last().map(of), Some((633, (6, 47), Some(12), Some(-46.95), 1.0, Some(100))));
+    let radio = trace.connectivity(Duration::ZERO);
+    assert_eq!(radio.links().count(), 348);
+    let qualities = radio.links().flat_map(|(from, to, _)| (11..=26).map(move |channel| (from, to, channel)));
+    assert_eq!(qualities.filter(|(from, to, channel)| radio.rssi(*from, *to, *channel).is_some()).count(), 400);
+    assert_eq!((radio.delivery(0, 42, 11), radio.rssi(6, 1, 12)), (0.6, Some(-87.26)));
+}
+
+/// Reads a whole trace, of which all rows must be written as they were, if the environment variable `TERSE_K7_TRACE` has the name
+/// of its file. The header may have another order and other white space.
+#[test]
+fn a_trace_that_the_environment_names_is_written_as_it_was_read() {
+    let Some(name) = std::env::var_os("TERSE_K7_TRACE") else { return };
+    let text = std::fs::read_to_string(name).unwrap();
+    let trace = Trace::parse(&text).unwrap_or_else(|error| panic!("{error}"));
+    let written = trace.to_string();
+    let header = |text: &str| serde_json::from_str::<serde_json::Value>(text.lines().next().unwrap()).unwrap();
+    assert_eq!(header(&written), header(&text));
+    let different = written.lines().zip(text.lines()).skip(1).find(|(written, read)| written != read);
+    assert_eq!((different, written.lines().count()), (None, text.lines().count()));
+}
+
 #[test]
 fn a_bad_line_is_named() {
     let row = |fields: &str| cause(4, fields);
