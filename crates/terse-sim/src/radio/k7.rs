@@ -136,7 +136,8 @@ impl Trace {
     }
 
     /// Returns who hears whom so long after the beginning of the trace: the last row of each link and channel until then, and
-    /// where there is none yet, the first one after it, as the 6TiSCH Simulator has it.
+    /// where there is none yet, the first one after it, however late. The 6TiSCH Simulator does the latter only with the rows above
+    /// the first one that repeats a link and channel, and gives all other links no quality before the time of their first row.
     pub fn connectivity(&self, after: Duration) -> Connectivity {
         let mut radio = Connectivity::new();
         let is_past = |row: &&Row| row.datetime.since(self.header.start_date) <= after;
