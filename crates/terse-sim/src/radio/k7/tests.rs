@@ -1,4 +1,7 @@
+use proptest::prelude::*;
+
 use super::*;
+use crate::radio::Air;
 
 /// In the form of the published traces; the numbers are made up.
 const TRACE: &str = r#"{"tx_length": 100, "stop_date": "2018-01-13T16:21:30.0", "channels": [11, 12, 26], "location": "a hall", "node_count": 4, "start_date": "2018-01-11T16:32:22.0", "interframe_duration": 100}
@@ -117,6 +120,77 @@ fn a_trace_that_the_environment_names_is_written_as_it_was_read() {
     assert_eq!(header(&written), header(&text));
     let different = written.lines().zip(text.lines()).skip(1).find(|(written, read)| written != read);
     assert_eq!((different, written.lines().count()), (None, text.lines().count()));
+    assert_later_is_changed(&trace, Duration::ZERO, Duration::from_hours(24));
+    assert_later_is_changed(&trace, Duration::from_mins(150), Duration::from_hours(5));
+}
+
+/// The radio with which a simulation begins, changed until a time, must be the radio at that time.
+fn assert_later_is_changed(trace: &Trace, after: Duration, time: Duration) {
+    let mut radio = trace.connectivity(after);
+    let nodes = trace.header.node_count;
+    let mut air = Air::new(&radio, nodes.into());
+    for change in trace.changes(after).iter().take_while(|change| change.after <= time) {
+        radio.set_with_rssi(change.from, change.to, change.channel, change.delivery, change.rssi);
+        air.change(change);
+    }
+    let expected = trace.connectivity(after + time);
+    assert!(radio == expected, "{after:?} and {time:?} later");
+    for (from, to) in (0..nodes).flat_map(|from| (0..nodes).map(move |to| (from, to))) {
+        for channel in 11..=26 {
+            assert_eq!(air.delivery(from, to, channel), expected.delivery(from, to, channel), "{from} {to} {channel}");
+            assert_eq!(air.rssi(from, to, channel), expected.rssi(from, to, channel), "{from} {to} {channel}");
+        }
+    }
+}
+
+/// Rows of three nodes within 2 s, so that many of them are of one link and channel, and some of one moment.
+fn rows() -> impl Strategy<Value = Vec<Row>> {
+    let links = prop::sample::select(vec![(0_u16, 1_u16), (1, 0), (0, 2), (2, 1)]);
+    let channels = prop::option::weighted(0.8, prop::sample::select(vec![11_u8, 12, 26]));
+    let row = (0_u8..20, links, channels, prop::option::weighted(0.8, -95.0..-40.0), 0.0..=1.0);
+    prop::collection::vec(row, 0..40).prop_map(|mut rows| {
+        rows.sort_by_key(|row| row.0);
+        let row = |(tenths, (src, dst), channel, mean_rssi, pdr)| {
+            let datetime = format!("2018-01-11T16:32:{}.{}", 22 + tenths / 10, tenths % 10).parse().unwrap();
+            Row { datetime, src, dst, channel, mean_rssi, pdr, tx_count: Some(100) }
+        };
+        rows.into_iter().map(row).collect()
+    })
+}
+
+proptest! {
+    #[test]
+    fn what_was_changed_until_a_time_is_the_radio_of_that_time(rows in rows(), after in 0_u64..45, time in 0_u64..45) {
+        let trace = Trace { header: Trace::parse(TRACE).unwrap().header, rows };
+        prop_assert_eq!(Trace::parse(&trace.to_string()), Ok(trace.clone()));
+        // Half tenths of a second, so that times are at those of rows and between them.
+        let [after, time] = [after, time].map(|half_tenths| Duration::from_millis(50 * half_tenths));
+        assert_later_is_changed(&trace, after, time);
+    }
+}
+
+#[test]
+fn links_are_those_of_the_time() {
+    let trace = Trace::parse(TRACE).unwrap();
+    let radio = trace.connectivity(Duration::ZERO);
+    assert_eq!((radio.delivery(0, 1, 11), radio.rssi(0, 1, 11)), (1.0, Some(-69.9)));
+    // Only channel 11 was measured.
+    assert_eq!((radio.delivery(0, 1, 12), radio.hears(0, 1, 26)), (0.0, false));
+    // Later rows count where there is no earlier one; without a channel, they are of all.
+    assert_eq!((radio.delivery(1, 0, 11), radio.delivery(2, 3, 26)), (0.99, 0.5));
+    assert!(!radio.hears(1, 3, 12));
+    let later = trace.connectivity(Duration::from_secs(3_600));
+    assert_eq!((later.delivery(0, 1, 11), later.delivery(0, 2, 11)), (0.25, 0.6));
+    assert_eq!(trace.connectivity(Duration::from_secs(3_599)), radio);
+    let changes = |after| -> Vec<u128> {
+        let mut times: Vec<_> = trace.changes(after).iter().map(|change| change.after.as_millis()).collect();
+        times.dedup();
+        times
+    };
+    assert_eq!(changes(Duration::ZERO), [11_000, 22_500, 3_600_000]);
+    assert_eq!(changes(Duration::from_secs(11)), [11_500, 3_589_000], "what is past is part of the beginning");
+    let last = trace.changes(Duration::from_secs(3_599)).into_iter().find(|change| (change.from, change.to) == (0, 1));
+    assert_eq!(last.map(|change| (change.channel, change.delivery)), Some((Some(11), 0.25)));
 }
 
 #[test]
