@@ -8,10 +8,12 @@
 //!
 //! The format is the one that the 6TiSCH Simulator reads (SimEngine/Connectivity.py: `ConnectivityMatrixK7`): an object in JSON,
 //! then the names of the columns, then rows. A row without a channel is of all channels of the header; one without a mean strength, of a
-//! link over which nothing arrived.
+//! link over which nothing arrived. Traces of the k7 tool have moments like `2018-01-11 16:32:22`, and rows without the number of
+//! frames; both are read, too.
 //!
 //! What must always hold: a file that is not exactly so is refused, with the number of the line; a trace that was read is
-//! written as it was, up to white space in the header, missing strengths (`None` or nothing), and how numbers are rounded.
+//! written as it was, up to the order and white space of the header, missing strengths (nothing, and never `None`), and how
+//! numbers are rounded.
 
 use core::fmt;
 use core::str::FromStr;
@@ -71,8 +73,8 @@ pub struct Row {
     pub mean_rssi: Option<f64>,
     /// The share of frames that arrived.
     pub pdr: f64,
-    /// How many frames were sent.
-    pub tx_count: u32,
+    /// How many frames were sent, if it is known.
+    pub tx_count: Option<u32>,
 }
 
 /// Why a file is no trace.
@@ -134,7 +136,8 @@ impl Trace {
     }
 
     /// Returns who hears whom so long after the beginning of the trace: the last row of each link and channel until then, and
-    /// where there is none yet, the first one after it, as the 6TiSCH Simulator has it.
+    /// where there is none yet, the first one after it, however late. The 6TiSCH Simulator does the latter only with the rows above
+    /// the first one that repeats a link and channel, and gives all other links no quality before the time of their first row.
     pub fn connectivity(&self, after: Duration) -> Connectivity {
         let mut radio = Connectivity::new();
         let is_past = |row: &&Row| row.datetime.since(self.header.start_date) <= after;
@@ -202,7 +205,7 @@ impl Row {
         };
         let datetime = datetime.parse().map_err(|()| TraceErrorCause::Field("datetime"))?;
         let (src, dst): (u16, u16) = (number(src, "src")?, number(dst, "dst")?);
-        let channel = if channel.is_empty() { None } else { Some(number(channel, "channel")?) };
+        let channel = optional(channel, "channel")?;
         let mean_rssi = match mean_rssi {
             "" | "None" => None,
             text => Some(number(text, "mean_rssi")?).filter(|rssi| (-200.0..=100.0).contains(rssi)),
@@ -215,7 +218,7 @@ impl Row {
         if !(0.0..=1.0).contains(&pdr) {
             return Err(TraceErrorCause::Field("pdr"));
         }
-        let tx_count = number(tx_count, "tx_count")?;
+        let tx_count = optional(tx_count, "tx_count")?;
         if src == dst || src.max(dst) >= header.node_count {
             return Err(TraceErrorCause::Node);
         }
@@ -235,6 +238,10 @@ fn number<T: FromStr>(text: &str, column: &'static str) -> Result<T, TraceErrorC
     text.parse().ok().filter(|_| is_plain).ok_or(TraceErrorCause::Field(column))
 }
 
+fn optional<T: FromStr>(text: &str, column: &'static str) -> Result<Option<T>, TraceErrorCause> {
+    if text.is_empty() { Ok(None) } else { number(text, column).map(Some) }
+}
+
 /// Writes a trace as a file.
 impl fmt::Display for Trace {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -247,11 +254,11 @@ impl fmt::Display for Trace {
         for Row { datetime, src, dst, channel, mean_rssi, pdr, tx_count } in &self.rows {
             write!(out, "{datetime},{src},{dst},")?;
             channel.iter().try_for_each(|channel| write!(out, "{channel}"))?;
-            match mean_rssi {
-                Some(rssi) => write!(out, ",{rssi:?},")?,
-                None => write!(out, ",None,")?,
-            }
-            writeln!(out, "{pdr:?},{tx_count}")?;
+            out.write_str(",")?;
+            mean_rssi.iter().try_for_each(|rssi| write!(out, "{rssi:?}"))?;
+            write!(out, ",{pdr:?},")?;
+            tx_count.iter().try_for_each(|count| write!(out, "{count}"))?;
+            writeln!(out)?;
         }
         Ok(())
     }
@@ -266,9 +273,12 @@ impl fmt::Display for TraceError {
             TraceErrorCause::Dates => out.write_str("\"stop_date\" must not be before \"start_date\""),
             TraceErrorCause::Columns => write!(out, "the second line must be \"{COLUMNS}\""),
             TraceErrorCause::Fields(count) => write!(out, "there must be 7 fields, and there are {count}"),
-            TraceErrorCause::Field("datetime") => out.write_str("datetime must be like 2018-01-11T16:32:22.0"),
+            TraceErrorCause::Field("datetime") => write!(out, "datetime {}", moment::MUST_BE),
             TraceErrorCause::Field("pdr") => out.write_str("pdr must be a number from 0 to 1"),
             TraceErrorCause::Field("mean_rssi") => out.write_str("mean_rssi must be a number of dBm, None or nothing"),
+            TraceErrorCause::Field(column @ ("channel" | "tx_count")) => {
+                write!(out, "{column} must be a whole number, or nothing")
+            }
             TraceErrorCause::Field(column) => write!(out, "{column} must be a whole number"),
             TraceErrorCause::Node => {
                 out.write_str("src and dst must be two numbers below \"node_count\", and not the same")

@@ -1,5 +1,8 @@
-//! Dates and times of traces: `2018-01-11T16:32:22.0`, without a time zone.
+//! Dates and times of traces: `2018-01-11T16:32:22.0` or `2018-01-11 16:32:22`, without a time zone.
+//!
+//! What must always hold: a moment is written as it was read, and how it is written does not matter to a comparison.
 
+use core::cmp::Ordering;
 use core::fmt;
 use core::str::FromStr;
 use core::time::Duration;
@@ -7,11 +10,13 @@ use core::time::Duration;
 use serde::{Deserialize, Deserializer, de};
 
 /// A moment, to a microsecond.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug)]
 pub struct Moment {
     /// Microseconds since the beginning of the year 0 of the calendar as it is now.
     microseconds: u64,
-    /// How many digits of the fraction are written: 1 to 6.
+    /// What is written between the date and the time: `T` or a space.
+    separator: char,
+    /// How many digits of the fraction are written: 0, without a point, to 6.
     digits: u8,
 }
 
@@ -22,19 +27,44 @@ impl Moment {
     }
 }
 
+impl PartialEq for Moment {
+    fn eq(&self, other: &Self) -> bool {
+        self.microseconds == other.microseconds
+    }
+}
+
+impl Eq for Moment {}
+
+impl PartialOrd for Moment {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Moment {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.microseconds.cmp(&other.microseconds)
+    }
+}
+
 impl FromStr for Moment {
     type Err = ();
 
     fn from_str(text: &str) -> Result<Self, ()> {
-        let (whole, fraction) = text.split_once('.').ok_or(())?;
+        let (whole, fraction) = match text.split_once('.') {
+            Some((_, "")) => return Err(()),
+            Some(parts) => parts,
+            None => (text, ""),
+        };
         let bytes = whole.as_bytes();
         // YYYY-MM-DDTHH:MM:SS
         let is_shaped = bytes.len() == 19
             && bytes.iter().zip(b"dddd-dd-ddTdd:dd:dd").all(|(byte, shape)| match shape {
                 b'd' => byte.is_ascii_digit(),
+                b'T' => matches!(byte, b'T' | b' '),
                 _ => byte == shape,
             });
-        let digits = u8::try_from(fraction.len()).ok().filter(|digits| (1..=6).contains(digits)).ok_or(())?;
+        let digits = u8::try_from(fraction.len()).ok().filter(|digits| *digits <= 6).ok_or(())?;
         if !is_shaped || !fraction.bytes().all(|byte| byte.is_ascii_digit()) {
             return Err(());
         }
@@ -48,8 +78,10 @@ impl FromStr for Moment {
         }
         let days = days_before_year(year) + (1..month).map(|month| days_in(year, month)).sum::<u64>() + day - 1;
         let seconds = ((days * 24 + hour) * 60 + minute) * 60 + second;
-        let fraction = fraction.parse::<u64>().map_err(drop)? * 10_u64.pow(6 - u32::from(digits));
-        Ok(Self { microseconds: seconds * 1_000_000 + fraction, digits })
+        let fraction = fraction.bytes().fold(0, |value, digit| value * 10 + u64::from(digit - b'0'));
+        let fraction = fraction * 10_u64.pow(6 - u32::from(digits));
+        let separator = char::from(bytes[10]);
+        Ok(Self { microseconds: seconds * 1_000_000 + fraction, separator, digits })
     }
 }
 
@@ -67,8 +99,12 @@ impl fmt::Display for Moment {
             month += 1;
         }
         let (hour, minute, second) = (second / 3_600, second / 60 % 60, second % 60);
-        let fraction = micros / 10_u64.pow(6 - u32::from(self.digits.clamp(1, 6)));
-        write!(out, "{year:04}-{month:02}-{:02}T{hour:02}:{minute:02}:{second:02}", day + 1)?;
+        write!(out, "{year:04}-{month:02}-{:02}{}", day + 1, self.separator)?;
+        write!(out, "{hour:02}:{minute:02}:{second:02}")?;
+        if self.digits == 0 {
+            return Ok(());
+        }
+        let fraction = micros / 10_u64.pow(6 - u32::from(self.digits.min(6)));
         write!(out, ".{fraction:0width$}", width = usize::from(self.digits))
     }
 }
@@ -76,8 +112,11 @@ impl fmt::Display for Moment {
 /// Reads a moment in a header.
 pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Moment, D::Error> {
     let text = String::deserialize(from)?;
-    text.parse().map_err(|()| de::Error::custom(format_args!("\"{text}\" must be like 2018-01-11T16:32:22.0")))
+    text.parse().map_err(|()| de::Error::custom(format_args!("\"{text}\" {MUST_BE}")))
 }
+
+/// What the text of a moment must be.
+pub(super) const MUST_BE: &str = "must be like 2018-01-11T16:32:22.0 or 2018-01-11 16:32:22";
 
 const fn is_leap(year: u64) -> bool {
     year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400))
@@ -111,6 +150,9 @@ mod tests {
             "0000-01-01T00:00:00.0",
             "9999-12-31T23:59:59.9",
             "2020-12-31T00:00:00.123",
+            "2018-01-11 16:32:22",
+            "2018-01-11T16:32:22",
+            "2018-01-11 16:32:22.50",
         ] {
             assert_eq!(text.parse::<Moment>().map(|moment| moment.to_string()).as_deref(), Ok(text));
         }
@@ -121,12 +163,26 @@ mod tests {
     }
 
     #[test]
+    fn moments_are_compared_by_time_alone() {
+        let moment = |text: &str| text.parse::<Moment>().unwrap();
+        let same = ["2018-01-11T16:32:22.0", "2018-01-11 16:32:22", "2018-01-11T16:32:22.000"].map(moment);
+        for (first, second) in same.iter().flat_map(|first| same.iter().map(move |second| (first, second))) {
+            assert_eq!((first, first.cmp(second)), (second, Ordering::Equal));
+            assert!(*first < moment("2018-01-11 16:32:22.1") && *first > moment("2018-01-11T16:32:21.999999"));
+        }
+    }
+
+    #[test]
     fn other_texts_are_no_moments() {
         for text in [
             "",
-            "2018-01-11T16:32:22",
+            "2018-01-11T16:32",
             "2018-01-11T16:32:22.",
-            "2018-01-11 16:32:22.0",
+            "2018-01-11 16:32:22.",
+            "2018-01-11  16:32:22",
+            "2018-01-11t16:32:22.0",
+            "2018-01-11_16:32:22",
+            "2018-01-11 16:32:22 ",
             "2018-13-11T16:32:22.0",
             "2018-02-29T16:32:22.0",
             "1900-02-29T16:32:22.0",
