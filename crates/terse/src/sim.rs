@@ -20,6 +20,8 @@ mod parties;
 mod report;
 mod schedule;
 mod table;
+#[cfg(test)]
+mod tests;
 
 use measure::{Keeps, Measured};
 use parties::Maker;

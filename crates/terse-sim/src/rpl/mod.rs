@@ -6,7 +6,7 @@
 //!                                         └─(root)─> routes: source routes from the parents that DAOs name
 //! ```
 //!
-//! Each part is a small state machine: time comes in as [`crate::Time`], chance as a hash ([`crate::chance`]), messages go out
+//! Each part is a small state machine: time comes in as [`crate::Time`], chance as a hash, messages go out
 //! as values. None of them knows a radio, a medium or a queue of events.
 
 mod config;

@@ -112,6 +112,38 @@ fn mistakes_name_the_line_the_key_and_what_would_be_right() {
             "2: matrix.loss.fragments: 0.05 is no list of values: [ ... ] with one at least",
         ),
         ("row = 5\n", "1: row: 5 is no list of tables: [[row]]"),
+        (
+            "forming.function = \"msv\"\n",
+            "1: forming.function: \"msv\" is no scheduling function: one of \"none\", \"msf\", \"pid\"; did you mean \"msf\"?",
+        ),
+        (
+            "forming.tunnel_cells = 4\n",
+            "1: forming.tunnel_cells: a tunnel is negotiated: forming.function = \"msf\" or \"pid\"",
+        ),
+        (
+            "[forming]\nfunction = \"msf\"\nkeep_alive_ms = 20_000\n",
+            "3: forming.keep_alive_ms: 20000 is not before desynchronised_ms: below 17500",
+        ),
+        (
+            "topology.motes = 20\nradio.model = \"pister-hack\"\n",
+            "1: topology.motes: without parents the network must form itself: forming.function = \"msf\" or \"pid\"",
+        ),
+        (
+            "forming.function = \"msf\"\nradio.model = \"pister-hack\"\n",
+            "2: radio.model: models of the radio are for topology.motes, and a matrix is for hops or parents",
+        ),
+        (
+            "topology.motes = 20\nforming.function = \"msf\"\nradio.model = \"k7\"\n",
+            "3: radio.trace: the name of a file belongs to model = \"k7\", and the other way round",
+        ),
+        (
+            "topology.motes = 20\ntopology.hops = 2\n",
+            "2: topology.motes: this contradicts topology.hops: give one of the two",
+        ),
+        (
+            "energy.radio = \"cc2538\"\n",
+            "1: energy.radio: \"cc2538\" is no radio: one of cc2650, sixtisch-simulator, none",
+        ),
     ];
     for (source, right) in expected {
         assert_eq!(mistakes(source), format!("scenario.toml:{right}"), "in {source}");
@@ -207,6 +239,7 @@ prop_compose! {
             part(&["schedule.cells = [\"up\", \"down\", \"shared\", \"up\"]", "schedule.slot_ms = 10", "schedule.hopping = [11]"]),
             part(&["peers = \"engine\"\nengine.mode = \"compact\"", "peers = \"edhoc\"\nedhoc.credentials = \"value\""]),
             part(&["tcp.client.profile = \"linux\"", "tcp.client.acknowledgements = \"immediate\"", "tcp.client.ack_delay_ms = 20.25"]),
+            part(&["forming.function = \"msf\"", "topology.motes = 9\nforming.function = \"pid\"\nradio.model = \"pister-hack\"\nradio.side_m = 700.5"]),
             part(&["tcp.server.profile = \"constrained\"", "tcp.server.acknowledgements = \"delayed\"\ntcp.server.ack_segments = 3"]),
             part(&["radio.link = [{ from = 0, to = 1, channel = 15, delivery = 0.25 }, { from = 1, to = 0 }]", "radio.delivery = 0.9"]),
             part(&["internet.rate_bit_per_s = 250000", "paper.latency_ms = 4495\npaper.bytes = 3102", "internet.server = \"2001:db8::7\""]),
@@ -216,11 +249,11 @@ prop_compose! {
         delay in 0_u64..60_000_000_000,
         title in "[ -~]{0,20}",
     ) -> String {
-        let (a, b, c, d, e, f, g, h) = parts;
+        let (a, b, c, d, e, f, g, h, i) = parts;
         let milliseconds = delay as f64 / 1e6;
         let own = format!("seed = {seed}\nloss.packets = {loss}\ninternet.delay_ms = {milliseconds}\n");
         let _ = &title;
-        [a, b, c, d, e, f, g, h, own].join("\n")
+        [a, b, c, d, e, f, g, h, i, own].join("\n")
     }
 }
 
@@ -426,14 +459,16 @@ fn what_never_arrives_is_no_connection() {
 }
 
 /// The files of `scenarios`.
-const FILES: [(&str, &str); 7] = [
+const FILES: [(&str, &str); 9] = [
     ("table2.toml", include_str!("../../../../scenarios/paper-001/table2.toml")),
     ("table3.toml", include_str!("../../../../scenarios/paper-001/table3.toml")),
     ("figure5.toml", include_str!("../../../../scenarios/paper-001/figure5.toml")),
     ("figure6.toml", include_str!("../../../../scenarios/paper-001/figure6.toml")),
     ("figure7.toml", include_str!("../../../../scenarios/paper-001/figure7.toml")),
     ("figure10.toml", include_str!("../../../../scenarios/paper-001/figure10.toml")),
+    ("section4.toml", include_str!("../../../../scenarios/paper-001/section4.toml")),
     ("engine.toml", include_str!("../../../../scenarios/engine.toml")),
+    ("forming.toml", include_str!("../../../../scenarios/forming.toml")),
 ];
 
 #[test]
@@ -449,4 +484,76 @@ fn the_files_that_come_along_can_be_run() {
             assert!(outcome.is_connected(), "{name}, {}: {outcome:?}", row.name);
         }
     }
+}
+
+#[test]
+fn a_network_that_forms_itself_is_a_network_for_a_handshake() {
+    let keys = "mbedtls.protocol = \"DTLS 1.2\"\ntopology.hops = 3\ndtls = { client_timeout_ms = 60_000, server_timeout_ms = 60_000 }\n\
+                [forming]\nfunction = \"msf\"\nslotframe = 23\nkeep_alive_ms = 20_000\ndesynchronised_ms = 35_000\n";
+    let outcome = run(&parse(keys).rows[0].scenario, 0);
+    assert!(outcome.is_connected(), "{outcome:?}");
+    let forming = outcome.forming.expect("it has formed");
+    assert!(forming.time > core::time::Duration::from_secs(20) && forming.bytes > 1_000 && forming.charge > 100.0);
+    assert_eq!(outcome.hops, Some(3));
+    // The frames of the handshake are those of a network that stands, but for 3 hops, and for Ranks that take two bytes.
+    assert!(outcome.air.packets == 6 && outcome.air.frames >= 3 * 24, "{:?}", outcome.air);
+    assert!(outcome.air.network_bytes > 0 && outcome.charge.is_some());
+    let motes: Vec<u16> = outcome.schedule.iter().map(|cell| cell.mote).collect();
+    assert!(motes.first() == Some(&3) && motes.last() == Some(&0), "from the client to the root: {motes:?}");
+    assert_eq!(outcome, run(&parse(keys).rows[0].scenario, 0), "a run follows from its seed");
+    let standing = run(&parse("").rows[0].scenario, 0);
+    assert!(standing.forming.is_none() && standing.air.network_bytes == 0 && standing.hops == Some(1));
+}
+
+#[test]
+fn a_network_that_cannot_form_is_a_failure_that_says_so() {
+    let keys = "topology.hops = 2\nradio.delivery = 0\nforming = { function = \"msf\", limit_ms = 60_000 }\n";
+    let outcome = run(&parse(keys).rows[0].scenario, 0);
+    let expected = "the network was not formed within the limit: 1 of 3 motes, the root included";
+    assert_eq!((outcome.failure.as_deref(), outcome.latency), (Some(expected), None));
+}
+
+#[test]
+fn motes_are_placed_at_random_or_as_in_a_trace() {
+    let random = "topology.motes = 7\nradio = { model = \"pister-hack\", side_m = 300 }\nforming = { function = \"msf\", slotframe = 23 }\n";
+    let scenario = parse(random).rows.remove(0).scenario;
+    let [first, second] = [0, 1].map(|number| run(&scenario, number));
+    assert!(first.is_connected() && second.is_connected() && first.forming != second.forming, "{first:?} {second:?}");
+
+    struct Traces(&'static str);
+    impl MakesParties for Traces {
+        fn parties(&self, options: &EngineOptions) -> Result<crate::compare::Parties, String> {
+            Nobody.parties(options)
+        }
+
+        fn begins(&self) -> u64 {
+            0
+        }
+
+        fn trace(&self, name: &str) -> Result<String, String> {
+            assert_eq!(name, "office.k7");
+            Ok(self.0.into())
+        }
+    }
+    let keys = "topology.motes = 1\nradio = { model = \"k7\", trace = \"office.k7\" }\nforming = { function = \"msf\", slotframe = 23 }\nlimit_ms = 60_000\n";
+    let scenario = parse(keys).rows.remove(0).scenario;
+    // Channels without a row deliver nothing: all are of the one that was measured. The link is gone after two days.
+    let trace = "{\"tx_length\": 100, \"stop_date\": \"2018-01-13T16:21:30.0\", \"channels\": [11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26], \
+                 \"location\": \"office\", \"node_count\": 2, \"start_date\": \"2018-01-11T16:21:30.0\", \"interframe_duration\": 100}\n\
+                 datetime,src,dst,channel,mean_rssi,pdr,tx_count\n\
+                 2018-01-11T16:21:30.0,0,1,,-60.0,1.0,100\n2018-01-11T16:21:30.0,1,0,,-60.0,1.0,100\n\
+                 2018-01-13T16:21:20.0,0,1,,,0.0,100\n2018-01-13T16:21:20.0,1,0,,,0.0,100\n";
+    let prepared = Prepared::new(&scenario, &Traces(trace)).expect("it can be run");
+    assert!(prepared.run(0).expect("it runs").is_connected());
+    let mut late = scenario.clone();
+    late.radio.trace_start = core::time::Duration::from_secs(2 * 86_400 - 10);
+    late.forming.limit = core::time::Duration::from_secs(60);
+    let outcome = Prepared::new(&late, &Traces(trace)).expect("it can be run").run(0).expect("it runs");
+    assert!(outcome.failure.is_some_and(|failure| failure.starts_with("the network was not formed")));
+    let mut large = scenario.clone();
+    large.topology = Topology { shape: Shape::Field(9), client: 9 };
+    let error = Prepared::new(&large, &Traces(trace)).expect_err("the trace has two nodes");
+    assert_eq!(error.to_string(), "office.k7: the trace has 2 nodes, and topology.motes wants 10, the root included");
+    let error = Prepared::new(&scenario, &Traces("no trace")).expect_err("it is none");
+    assert!(error.to_string().starts_with("office.k7: line 1: "), "{error}");
 }

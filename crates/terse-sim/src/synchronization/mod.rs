@@ -2,7 +2,7 @@
 //! 6.2): beacons, clocks that drift, keep-alives.
 //!
 //! Each part is a small state machine or a function: slots come in as absolute slot numbers, time as [`crate::Time`], chance as a
-//! hash ([`crate::chance`]). None of them knows a mesh or a queue of events.
+//! hash. None of them knows a mesh or a queue of events.
 
 mod beacon;
 mod beacon_chance;
