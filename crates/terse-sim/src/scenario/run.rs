@@ -24,7 +24,7 @@ use crate::engine::{Processor, Watcher};
 use crate::link::Link;
 use crate::paper::Peers;
 use crate::probe::{Party, Probe, Unwatched};
-use crate::radio::{Connectivity, NoPlace, PisterHack, RadioChange, Trace};
+use crate::radio::{Connectivity, NoPlace, PisterHack, RadioChange, Trace, rssi_to_delivery};
 use crate::script::{self, Timers};
 use crate::tsch::ConfigError;
 use crate::{Exchange, Random, tcp};
@@ -183,7 +183,10 @@ impl Prepared {
         match radio.model {
             RadioModel::Matrix => Ok(None),
             RadioModel::PisterHack => {
-                let model = PisterHack { side: radio.side, ..PisterHack::SIXTISCH_SIMULATOR };
+                // Motes that are placed where nobody is strong enough would never be part of the network.
+                let standard = PisterHack::SIXTISCH_SIMULATOR;
+                let least_delivery = standard.least_delivery.max(rssi_to_delivery(self.scenario.forming.least_rssi));
+                let model = PisterHack { side: radio.side, least_delivery, ..standard };
                 let motes = topology.motes() as u16 + 1; // a scenario has 1,000 at most
                 let places = model.place(motes, seed).map_err(CannotRun::Places)?;
                 Ok(Some((model.connectivity(&places, seed), Vec::new())))

@@ -137,7 +137,7 @@ fn mistakes_name_the_line_the_key_and_what_would_be_right() {
             "3: radio.trace: the name of a file belongs to model = \"k7\", and the other way round",
         ),
         (
-            "topology.motes = 20\ntopology.hops = 2\n",
+            "topology.hops = 2\ntopology.motes = 20\n",
             "2: topology.motes: this contradicts topology.hops: give one of the two",
         ),
         (
