@@ -88,8 +88,8 @@ impl Mesh {
                 fate.is_acknowledged() && !self.chance.happens(lost, Purpose::Acknowledgement, to.into(), asn.0);
             transmissions[index] = Transmission { fate, is_acknowledged, ..transmissions[index] };
         }
-        for transmission in &transmissions {
-            self.record(asn, transmission);
+        for (index, transmission) in transmissions.iter().enumerate() {
+            self.record(asn, transmission, |node| heard.contains(&(index, node)));
         }
         for (index, node) in heard.iter().copied() {
             self.hear(asn, node, &transmissions[index]);
@@ -421,8 +421,9 @@ impl Mesh {
         self.datagrams.gone(piece.datagram, gone, Some(Cause::RetriesExhausted));
     }
 
-    /// Puts a frame, and its acknowledgement, into the ledger, the balance and the captures.
-    fn record(&mut self, asn: Asn, transmission: &Transmission) {
+    /// Puts a frame, and its acknowledgement, into the ledger, the balance and the captures. `has_heard` says of a node whether it
+    /// has heard this frame, if that is for all.
+    fn record(&mut self, asn: Asn, transmission: &Transmission, has_heard: impl Fn(u16) -> bool) {
         let Transmission { from, to, channel, frame, sequence, layers, fate, is_acknowledged, .. } = *transmission;
         let len = layers.sum();
         let timeslot = &self.config.timeslot;
@@ -477,7 +478,9 @@ impl Mesh {
             sequence,
         };
         let is_lost = !fate.is_acknowledged();
-        self.capture_frame(at, (asn, channel), (from, to), direction, is_lost, |mesh| {
+        let is_end = |node| node == from || node == to;
+        let concerns = |node| is_end(node) || has_heard(node);
+        self.capture_frame(at, (asn, channel), concerns, direction, is_lost, |mesh| {
             mesh.frame_bytes(asn, from, &frame, &header)
         });
         if fate.is_acknowledged() && !transmission.is_broadcast() {
@@ -504,7 +507,7 @@ impl Mesh {
                 self.frames.drop_one(Cause::Lost, ACKNOWLEDGEMENT_LEN);
                 self.ledger.decide(arrives, number, Fate::Dropped(Cause::Lost));
             }
-            self.capture_frame(at, (asn, channel), (to, from), back, !is_acknowledged, |_| header.acknowledgement());
+            self.capture_frame(at, (asn, channel), is_end, back, !is_acknowledged, |_| header.acknowledgement());
         }
     }
 
