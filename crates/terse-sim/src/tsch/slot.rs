@@ -114,7 +114,7 @@ impl Mesh {
         let (cell, index) = mote.choose(&self.config.mac, autonomous, asn)?;
         let (sequence, frame) = match index {
             Some(index) => (mote.number(index), mote.queue[index]),
-            None => (0, Frame::new(Content::Beacon, BROADCAST, asn)),
+            None => (mote.number_beacon(), Frame::new(Content::Beacon, BROADCAST, asn)),
         };
         mote.statistics.transmissions += u64::from(!matches!(frame.content, Content::Beacon));
         let hopping = &self.config.hopping;
@@ -525,7 +525,7 @@ impl Mesh {
                 let multicast = forming.and_then(|forming| forming.multicasts.get(place));
                 header.broadcast(multicast.map_or(&[], |multicast| &multicast.bytes))
             }
-            Content::Beacon => self.beacon_bytes(asn, from),
+            Content::Beacon => self.beacon_bytes(asn, from, header.sequence),
         }
     }
 

@@ -280,6 +280,34 @@ struct Counts {
     fragmented: BTreeMap<Kind, usize>,
 }
 
+/// The sequence numbers that nodes have used.
+#[derive(Default)]
+struct Sequences {
+    beacons: BTreeMap<u16, u8>,
+    data: BTreeMap<u16, u8>,
+    /// The number of the latest frame from a node to another one, or to all.
+    latest: BTreeMap<(u16, Option<u16>), u8>,
+}
+
+impl Sequences {
+    /// Checks that each frame has the next number of its sender, and a repetition that of the frame before.
+    fn check(&mut self, read: &Read, attempt: u8) {
+        let next = match &read.content {
+            Content::Acknowledgement => return,
+            Content::Beacon(_) => self.beacons.entry(read.from).or_default(),
+            _ if attempt > 0 => {
+                return assert_eq!(self.latest.get(&(read.from, read.to)), Some(&read.sequence), "{read:?}");
+            }
+            _ => {
+                self.latest.insert((read.from, read.to), read.sequence);
+                self.data.entry(read.from).or_default()
+            }
+        };
+        assert_eq!(read.sequence, *next, "{read:?}");
+        *next = next.wrapping_add(1);
+    }
+}
+
 /// Checks every captured frame against its record and the standards.
 fn check_frames(config: MeshConfig, seed: u64, counts: &mut Counts) {
     let (network, mesh, captures) = busy(config, seed);
@@ -290,6 +318,7 @@ fn check_frames(config: MeshConfig, seed: u64, counts: &mut Counts) {
     assert_eq!(captures.frames.len(), records.len());
     let mut reader = Reader::new(config);
     let mut slot: Vec<Read> = Vec::new();
+    let mut sequences = Sequences::default();
     for (entry, record) in captures.frames.iter().zip(&records) {
         let read = reader.read(entry);
         let context = format!("{read:?} {record:?}");
@@ -300,6 +329,7 @@ fn check_frames(config: MeshConfig, seed: u64, counts: &mut Counts) {
         *counts.kinds.entry(record.kind).or_default() += 1;
         let [begin, end] = [read.asn, read.asn + 1].map(|asn| config.timeslot.start(asn));
         assert!(begin < entry.at && entry.at < end && config.hopping.contains(&read.channel), "{context}");
+        sequences.check(&read, record.attempt);
         slot.retain(|other| other.asn == read.asn);
         match &read.content {
             Content::Acknowledgement => {
@@ -312,7 +342,8 @@ fn check_frames(config: MeshConfig, seed: u64, counts: &mut Counts) {
             Content::Beacon(beacon) => {
                 let (pan, length, metric) = (config.mac.pan, config.slotframes[0], beacon.join_metric);
                 let eui64 = eui64_of(address(read.from));
-                assert_eq!(*beacon, EnhancedBeacon::minimal(pan, eui64, read.asn.0, metric, length), "{context}");
+                let expected = EnhancedBeacon::minimal(pan, eui64, read.asn.0, metric, length);
+                assert_eq!(*beacon, EnhancedBeacon { sequence: read.sequence, ..expected }, "{context}");
                 assert_eq!(metric == 0, read.from == 0, "the root's Rank is the lowest: {context}");
             }
             Content::Sixp(Message { body: Body::Request(request), .. }) => {
