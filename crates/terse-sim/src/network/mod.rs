@@ -232,7 +232,8 @@ impl<N: Node> Network<N> {
         }
     }
 
-    /// Begins a capture of the frames that one node of a mesh sends and receives.
+    /// Begins a capture of the frames that one node of a mesh sends and receives: those to it alone also if they were lost, those
+    /// for all if it has heard them.
     pub fn capture_node(&mut self, id: LinkId, node: u16) {
         if let Medium::Mesh { mesh, .. } = &mut self.media[id.0 as usize] {
             mesh.tap(View::Frames, Some(node));

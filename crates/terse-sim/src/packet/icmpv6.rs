@@ -59,11 +59,11 @@ impl Packet {
     /// Whether the checksum of an ICMPv6 message is right.
     pub(super) fn icmpv6_checksum_is_right(&self) -> bool {
         let (IpAddr::V6(source), IpAddr::V6(destination)) = (self.source(), self.destination()) else { return true };
-        self.icmpv6_payload()
-            .is_some_and(|message| Icmpv6Packet::new_unchecked(message).verify_checksum(&source, &destination))
+        let message = self.payload();
+        message.len() >= LEAST_LEN && Icmpv6Packet::new_unchecked(message).verify_checksum(&source, &destination)
     }
 
-    /// Returns an ICMPv6 message with its header, if this packet has one.
+    /// Returns an ICMPv6 message, if this packet has one that is no shorter than those of RFC 4443.
     fn icmpv6_payload(&self) -> Option<&[u8]> {
         let payload = self.payload();
         (self.is_ipv6() && self.protocol() == IpProtocol::Icmpv6 && payload.len() >= HEADER_LEN).then_some(payload)
@@ -80,7 +80,9 @@ const fn is_one_node(address: Ipv6Addr) -> bool {
     !address.is_multicast() && !address.is_unspecified()
 }
 
-/// The length of the header of an ICMPv6 message: type, code, checksum, and four octets of the message's own.
+/// Type, code and checksum (RFC 4443, 2.1), which every message has. A DIS (RFC 6550, 6.2) is two octets longer.
+const LEAST_LEN: usize = 4;
+/// The length of what precedes the data of RFC 4443's messages: type, code, checksum, and four octets of the message's own.
 const HEADER_LEN: usize = 8;
 /// The code of Destination Unreachable for a port (RFC 4443, 3.1).
 const PORT_UNREACHABLE: u8 = 4;

@@ -51,6 +51,25 @@ fn families_do_not_mix_and_lengths_have_16_bits() {
     assert!(Packet::udp(SocketAddr::new(v4(1), 1), SocketAddr::new(v4(2), 2), &[0; 65_507]).is_some());
 }
 
+/// RFC 4443, 2.1: type, code and checksum are all that every message has. The DIS of RFC 6550, 6.2, has six octets.
+#[test]
+fn the_checksum_of_a_short_icmpv6_message_is_right() {
+    let source = Ipv6Addr::new(0xFE80, 0, 0, 0, 0x1615, 0x92CC, 0, 5);
+    let destination = Ipv6Addr::new(0xFF02, 0, 0, 0, 0, 0, 0, 0x1A);
+    let with = |message: &[u8]| {
+        let packet = Packet::new(source.into(), destination.into(), IpProtocol::Icmpv6, Ecn::NotEct, message);
+        packet.expect("one family").checksum_is_right()
+    };
+    let dis = [155, 0, 0xBE, 0x3A, 0, 0];
+    // The pseudo-header (RFC 8200, 8.1) and the message add up to 0xffff.
+    let octets = [&source.octets()[..], &destination.octets(), &[0, 6, 0, 58], &dis].concat();
+    let sum: u32 = octets.chunks(2).map(|pair| u32::from(pair[0]) << 8 | u32::from(pair[1])).sum();
+    assert_eq!((sum & 0xFFFF) + (sum >> 16), 0xFFFF, "the checksum written above is right");
+    assert!(with(&dis));
+    assert!(!with(&[155, 0, 0xBE, 0x3B, 0, 0]));
+    assert!(!with(&dis[..3]));
+}
+
 proptest! {
     #[test]
     fn datagrams_come_back(payload in proptest::collection::vec(any::<u8>(), 0..200), ports: (u16, u16), ipv6: bool) {

@@ -48,6 +48,16 @@ fn smoltcp_reads_the_same() {
         (link_local(0x1234), Ipv6Addr::new(0xFE80, 0, 0, 0, 0, 0xFF, 0xFE00, 7)),
         (Ipv6Addr::new(0x2001, 0xDB8, 0, 0, 0, 0, 0, 1), Ipv6Addr::new(0x2001, 0xDB8, 0, 0, 1, 2, 3, 4)),
         (Ipv6Addr::new(0x2001, 0xDB9, 0, 0, 0, 0, 0, 1), Ipv6Addr::new(0xFF02, 0, 0, 0, 0, 0, 0, 1)),
+        // Groups of 8, 32, 48 and 128 bits (RFC 6282, 3.1.1), and those that have just a bit too many for each.
+        (link_local(1), Ipv6Addr::new(0xFF02, 0, 0, 0, 0, 0, 0, 0x1A)),
+        (link_local(1), Ipv6Addr::new(0xFF02, 0, 0, 0, 0, 0, 0, 0x11A)),
+        (link_local(1), Ipv6Addr::new(0xFF05, 0, 0, 0, 0, 0, 0, 0x1A)),
+        (link_local(1), Ipv6Addr::new(0xFF05, 0, 0, 0, 0, 0, 1, 3)),
+        (link_local(1), Ipv6Addr::new(0xFF02, 0, 0, 0, 0, 0, 0xFF, 0xFFFF)),
+        (link_local(1), Ipv6Addr::new(0xFF02, 0, 0, 0, 0, 1, 0xFF00, 1)),
+        (link_local(1), Ipv6Addr::new(0xFF05, 0, 0, 0, 0, 0xFF, 0xFFFF, 0xFFFF)),
+        (link_local(1), Ipv6Addr::new(0xFF02, 0, 0, 0, 0, 0x100, 0, 1)),
+        (link_local(1), Ipv6Addr::new(0xFF3E, 0x40, 0x2001, 0xDB8, 0, 0, 0x1234, 0x5678)),
     ] {
         let packet = datagram(source, destination, (0xF012, 5683), b"hello");
         let compressed = compress(&packet, &context(None));
@@ -55,9 +65,34 @@ fn smoltcp_reads_the_same() {
         let [from, to] = [FROM, TO].map(|address| Some(Ieee802154Address::Extended(address)));
         let repr = SixlowpanIphcRepr::parse(&iphc, from, to, &[]).expect("well formed");
         assert_eq!((repr.src_addr, repr.dst_addr, repr.hop_limit), (source, destination, 64));
+        assert_eq!(decompress(&compressed.bytes, None, &context(None)).as_deref(), Some(packet.bytes()));
         let udp = SixlowpanUdpNhcPacket::new_checked(iphc.payload()).expect("a compressed UDP header");
         assert_eq!((udp.src_port(), udp.dst_port(), udp.payload()), (0xF012, 5683, &b"hello"[..]));
     }
+}
+
+/// RFC 6282, 3.1.1: M is set, and DAM says how many bits of a group are in line.
+#[test]
+fn a_group_has_the_bytes_of_the_rfc() {
+    let compressed = |destination: Ipv6Addr| {
+        let icmpv6 = [155, 0, 0x12, 0x34, 0, 0];
+        let packet = Packet::new(link_local(1).into(), destination.into(), IpProtocol::Icmpv6, Ecn::NotEct, &icmpv6);
+        let mut packet = packet.expect("one family");
+        packet.set_hop_limit(255);
+        let compressed = compress(&packet, &context(None));
+        assert_eq!(compressed.bytes[compressed.header_len..], icmpv6);
+        compressed.bytes[..compressed.header_len].to_vec()
+    };
+    // TF is elided, the next header is 58, the hop limit is 255; the source comes from the frame.
+    let (first, next_header) = (0b0111_1011, 58);
+    let all_rpl_nodes = Ipv6Addr::new(0xFF02, 0, 0, 0, 0, 0, 0, 0x1A);
+    assert_eq!(compressed(all_rpl_nodes), [first, 0b0011_1011, next_header, 0x1A]);
+    let dhcp_servers = Ipv6Addr::new(0xFF05, 0, 0, 0, 0, 0, 1, 3);
+    assert_eq!(compressed(dhcp_servers), [first, 0b0011_1010, next_header, 0x05, 0x01, 0x00, 0x03]);
+    let solicited_node = Ipv6Addr::new(0xFF02, 0, 0, 0, 0, 1, 0xFF12, 0x3456);
+    assert_eq!(compressed(solicited_node), [first, 0b0011_1001, next_header, 0x02, 0x01, 0xFF, 0x12, 0x34, 0x56]);
+    let of_prefix = Ipv6Addr::new(0xFF3E, 0x40, 0x2001, 0xDB8, 0, 0, 0x1234, 0x5678);
+    assert_eq!(compressed(of_prefix), [&[first, 0b0011_1000, next_header][..], &of_prefix.octets()].concat());
 }
 
 #[test]
@@ -142,10 +177,21 @@ fn addresses() -> impl Strategy<Value = Ipv6Addr> {
     })
 }
 
+/// Returns multicast addresses of all forms: with 8, 32, 48 and 128 bits, and with what lies between them.
+fn groups() -> impl Strategy<Value = Ipv6Addr> {
+    let flags_and_scope = prop_oneof![Just(0x02), Just(0x05), any::<u8>()];
+    (flags_and_scope, any::<[u8; 14]>(), 0_usize..=14).prop_map(|(flags_and_scope, identifier, zeros)| {
+        let mut octets = [0; 16];
+        octets[..2].copy_from_slice(&[0xFF, flags_and_scope]);
+        octets[2 + zeros..].copy_from_slice(&identifier[zeros..]);
+        octets.into()
+    })
+}
+
 proptest! {
     #[test]
     fn any_ipv6_packet_comes_back(
-        source in addresses(), destination in addresses(), first: [u8; 4], hop_limit: u8, udp: bool,
+        source in addresses(), destination in prop_oneof![addresses(), groups()], first: [u8; 4], hop_limit: u8, udp: bool,
         ports in (prop_oneof![any::<u16>(), 0xF000_u16..0xF100], prop_oneof![any::<u16>(), 0xF0B0_u16..0xF0C0]),
         payload in proptest::collection::vec(any::<u8>(), 0..300), prefix: bool, room in 70_usize..110,
     ) {

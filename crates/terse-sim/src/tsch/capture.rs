@@ -24,7 +24,8 @@ impl MeshTap {
 }
 
 impl Mesh {
-    /// Begins a capture: of all frames, or of those that one node sends and receives, or of the packets at the gateway.
+    /// Begins a capture: of all frames, or of those that one node sends and receives, or of the packets at the gateway. A frame to
+    /// a node alone is in its capture also if it was lost, a frame for all only if the node has heard it.
     pub(crate) fn tap(&mut self, view: View, node: Option<u16>) {
         let name = match (view, node) {
             (View::Packets, _) => format!("{} (IP)", self.config.name),
@@ -34,18 +35,17 @@ impl Mesh {
         self.taps.push(MeshTap { tap: Tap::of_mesh(name, view), node });
     }
 
-    /// Captures a frame in all taps that want it.
+    /// Captures a frame in all taps that want it. `concerns` says of a node whether it sends the frame, or receives it.
     pub(super) fn capture_frame(
         &mut self,
         at: Time,
         (asn, channel): (Asn, u8),
-        (from, to): (u16, u16),
+        concerns: impl Fn(u16) -> bool,
         direction: Direction,
         is_lost: bool,
         frame: impl FnOnce(&Self) -> Vec<u8>,
     ) {
-        let wants =
-            |tap: &MeshTap| tap.tap.view() == View::Frames && tap.node.is_none_or(|node| node == from || node == to);
+        let wants = |tap: &MeshTap| tap.tap.view() == View::Frames && tap.node.is_none_or(&concerns);
         if !self.taps.iter().any(wants) {
             return;
         }

@@ -308,7 +308,8 @@ impl Mesh {
 
     /// Handles a beacon that a node heard that is not synchronised.
     pub(super) fn hear_beacon(&mut self, now: Time, asn: Asn, number: u16, from: u16) {
-        let Some(beacon) = self.beacon(asn, from) else { return };
+        // Who joins does not look at the number of the beacon.
+        let Some(beacon) = self.beacon(asn, from, 0) else { return };
         let Some(stack) = self.motes[usize::from(number)].stack.as_deref_mut() else { return };
         let State::Scanning { joining, .. } = &mut stack.state else { return };
         if let Some(beacon) = joining.handle_beacon(now, beacon) {
@@ -317,16 +318,17 @@ impl Mesh {
     }
 
     /// Returns the beacon that a node sends in this slot.
-    fn beacon(&self, asn: Asn, from: u16) -> Option<EnhancedBeacon> {
+    fn beacon(&self, asn: Asn, from: u16, sequence: u8) -> Option<EnhancedBeacon> {
         let join_metric = self.joined(from)?.rpl.join_metric()?;
         let length = self.config.slotframes.first().copied().unwrap_or(1);
         let eui64 = self.motes[usize::from(from)].eui64;
-        Some(EnhancedBeacon::minimal(self.config.mac.pan, eui64, asn.0, join_metric, length))
+        let beacon = EnhancedBeacon::minimal(self.config.mac.pan, eui64, asn.0, join_metric, length);
+        Some(EnhancedBeacon { sequence, ..beacon })
     }
 
     /// Returns the beacon as bytes, for captures.
-    pub(super) fn beacon_bytes(&self, asn: Asn, from: u16) -> Vec<u8> {
-        self.beacon(asn, from).and_then(|beacon| beacon.encode()).unwrap_or_default()
+    pub(super) fn beacon_bytes(&self, asn: Asn, from: u16, sequence: u8) -> Vec<u8> {
+        self.beacon(asn, from, sequence).and_then(|beacon| beacon.encode()).unwrap_or_default()
     }
 
     /// Synchronises a node with the sender of a beacon.

@@ -34,6 +34,8 @@ pub(super) struct Mote {
     pub(super) forwarding: Vec<Forwarding>,
     pub(super) statistics: MeshStatistics,
     next_sequence: u8,
+    /// macEbsn: beacons are numbered by themselves.
+    next_beacon: u8,
     /// The sequence number of the last frame from each neighbour: a frame whose acknowledgement was lost comes again.
     heard: BTreeMap<u16, u8>,
 }
@@ -100,6 +102,7 @@ impl Mote {
             forwarding: Vec::new(),
             statistics: MeshStatistics::default(),
             next_sequence: 0,
+            next_beacon: 0,
             heard: BTreeMap::new(),
         }
     }
@@ -239,6 +242,13 @@ impl Mote {
             self.next_sequence = sequence.wrapping_add(1);
             sequence
         })
+    }
+
+    /// Returns the sequence number of a beacon that is sent now (IEEE 802.15.4-2020, 7.3.1).
+    pub(super) const fn number_beacon(&mut self) -> u8 {
+        let sequence = self.next_beacon;
+        self.next_beacon = sequence.wrapping_add(1);
+        sequence
     }
 
     /// Whether a frame from a neighbour came before. It is remembered from now on.

@@ -88,8 +88,8 @@ impl Mesh {
                 fate.is_acknowledged() && !self.chance.happens(lost, Purpose::Acknowledgement, to.into(), asn.0);
             transmissions[index] = Transmission { fate, is_acknowledged, ..transmissions[index] };
         }
-        for transmission in &transmissions {
-            self.record(asn, transmission);
+        for (index, transmission) in transmissions.iter().enumerate() {
+            self.record(asn, transmission, |node| heard.contains(&(index, node)));
         }
         for (index, node) in heard.iter().copied() {
             self.hear(asn, node, &transmissions[index]);
@@ -114,7 +114,7 @@ impl Mesh {
         let (cell, index) = mote.choose(&self.config.mac, autonomous, asn)?;
         let (sequence, frame) = match index {
             Some(index) => (mote.number(index), mote.queue[index]),
-            None => (0, Frame::new(Content::Beacon, BROADCAST, asn)),
+            None => (mote.number_beacon(), Frame::new(Content::Beacon, BROADCAST, asn)),
         };
         mote.statistics.transmissions += u64::from(!matches!(frame.content, Content::Beacon));
         let hopping = &self.config.hopping;
@@ -421,8 +421,9 @@ impl Mesh {
         self.datagrams.gone(piece.datagram, gone, Some(Cause::RetriesExhausted));
     }
 
-    /// Puts a frame, and its acknowledgement, into the ledger, the balance and the captures.
-    fn record(&mut self, asn: Asn, transmission: &Transmission) {
+    /// Puts a frame, and its acknowledgement, into the ledger, the balance and the captures. `has_heard` says of a node whether it
+    /// has heard this frame, if that is for all.
+    fn record(&mut self, asn: Asn, transmission: &Transmission, has_heard: impl Fn(u16) -> bool) {
         let Transmission { from, to, channel, frame, sequence, layers, fate, is_acknowledged, .. } = *transmission;
         let len = layers.sum();
         let timeslot = &self.config.timeslot;
@@ -477,7 +478,9 @@ impl Mesh {
             sequence,
         };
         let is_lost = !fate.is_acknowledged();
-        self.capture_frame(at, (asn, channel), (from, to), direction, is_lost, |mesh| {
+        let is_end = |node| node == from || node == to;
+        let concerns = |node| is_end(node) || has_heard(node);
+        self.capture_frame(at, (asn, channel), concerns, direction, is_lost, |mesh| {
             mesh.frame_bytes(asn, from, &frame, &header)
         });
         if fate.is_acknowledged() && !transmission.is_broadcast() {
@@ -504,7 +507,7 @@ impl Mesh {
                 self.frames.drop_one(Cause::Lost, ACKNOWLEDGEMENT_LEN);
                 self.ledger.decide(arrives, number, Fate::Dropped(Cause::Lost));
             }
-            self.capture_frame(at, (asn, channel), (to, from), back, !is_acknowledged, |_| header.acknowledgement());
+            self.capture_frame(at, (asn, channel), is_end, back, !is_acknowledged, |_| header.acknowledgement());
         }
     }
 
@@ -522,7 +525,7 @@ impl Mesh {
                 let multicast = forming.and_then(|forming| forming.multicasts.get(place));
                 header.broadcast(multicast.map_or(&[], |multicast| &multicast.bytes))
             }
-            Content::Beacon => self.beacon_bytes(asn, from),
+            Content::Beacon => self.beacon_bytes(asn, from, header.sequence),
         }
     }
 

@@ -13,6 +13,7 @@ use crate::ledger::{Fate, Kind, Record};
 use crate::network::{LinkId, Network, Node, NodeId};
 use crate::radio::Connectivity;
 
+mod captured;
 mod drift;
 mod forming;
 mod hops;

@@ -2,6 +2,7 @@
 //! the caching extensions, by the dissector `tools/wireshark/terse.lua`. The tests need tshark.
 
 mod engine;
+mod forming;
 mod mesh;
 mod scripts;
 mod tshark;

@@ -33,6 +33,8 @@ impl File {
         command.arg("-r").arg(&self.0).args(["-Y", filter, "-T", "fields", "-E", "separator=|"]);
         // The ports of the tests are not well-known.
         command.args(["-d", "tcp.port==4433,tls", "-d", "udp.port==4433,dtls"]);
+        // The prefix of the meshes in the tests.
+        command.args(["-o", "6lowpan.context0:bbbb::/64"]);
         for protocol in ["ip", "tcp", "udp"] {
             command.arg("-o").arg(format!("{protocol}.check_checksum:TRUE"));
         }

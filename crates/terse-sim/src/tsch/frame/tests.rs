@@ -22,6 +22,53 @@ fn a_data_frame_is_read_by_smoltcp() {
 }
 
 #[test]
+fn a_data_frame_with_information_elements_is_read_by_smoltcp() {
+    let elements = [0x00, 0x3F, 0x05, 0xA8, 201, 0x00, 0x07, 0, 1];
+    let bytes = HEADER.elements(&elements);
+    assert_eq!(bytes.len(), OVERHEAD + elements.len());
+    let frame = Ieee802154Frame::new_checked(&bytes[..bytes.len() - 2]).expect("a frame");
+    assert_eq!(frame.frame_type(), Ieee802154FrameType::Data);
+    assert_eq!(frame.frame_version(), Ieee802154FrameVersion::Ieee802154);
+    assert!(frame.ie_present() && frame.ack_request() && !frame.pan_id_compression());
+    assert!(!frame.security_enabled() && !frame.frame_pending() && !frame.sequence_number_suppression());
+    assert_eq!(frame.sequence_number(), Some(77));
+    assert_eq!(frame.dst_pan_id(), Some(Ieee802154Pan(0xCAFE)));
+    assert_eq!(frame.src_pan_id(), None);
+    assert_eq!(frame.dst_addr(), Some(Ieee802154Address::Extended(HEADER.to)));
+    assert_eq!(frame.src_addr(), Some(Ieee802154Address::Extended(HEADER.from)));
+    // smoltcp does not read information elements: they stand where the payload begins.
+    assert_eq!(frame.payload(), Some(&elements[..]));
+    let plain = HEADER.data(&elements);
+    assert!(!Ieee802154Frame::new_checked(&plain[..]).expect("a frame").ie_present());
+}
+
+#[test]
+fn a_broadcast_is_read_by_smoltcp() {
+    let bytes = HEADER.broadcast(b"payload");
+    assert_eq!(bytes.len(), BROADCAST_OVERHEAD + 7);
+    let frame = Ieee802154Frame::new_checked(&bytes[..bytes.len() - 2]).expect("a frame");
+    assert_eq!(frame.frame_type(), Ieee802154FrameType::Data);
+    assert_eq!(frame.frame_version(), Ieee802154FrameVersion::Ieee802154);
+    // With a short address and an extended one, this bit says that there is one PAN (IEEE 802.15.4-2020, table 7-2).
+    assert!(frame.pan_id_compression());
+    assert!(!frame.ack_request(), "nobody acknowledges what is for all");
+    assert!(!frame.ie_present() && !frame.security_enabled() && !frame.frame_pending());
+    assert_eq!(frame.sequence_number(), Some(77));
+    assert_eq!(frame.dst_pan_id(), Some(Ieee802154Pan(0xCAFE)));
+    assert_eq!(frame.src_pan_id(), None);
+    assert_eq!(frame.dst_addr(), Some(Ieee802154Address::Short([0xFF, 0xFF])));
+    assert_eq!(frame.src_addr(), Some(Ieee802154Address::Extended(HEADER.from)));
+    assert_eq!(frame.payload(), Some(&b"payload"[..]));
+}
+
+#[test]
+fn every_frame_ends_with_its_checksum() {
+    for bytes in [HEADER.data(b"1"), HEADER.elements(b"2"), HEADER.broadcast(b"3"), HEADER.acknowledgement()] {
+        assert_eq!(with_fcs(bytes[..bytes.len() - 2].to_vec()), bytes);
+    }
+}
+
+#[test]
 fn an_enhanced_acknowledgement_has_27_bytes() {
     let bytes = HEADER.acknowledgement();
     assert_eq!(bytes.len(), ACKNOWLEDGEMENT_LEN);
