@@ -113,8 +113,16 @@ impl<'w, 'a> Built<'w, 'a> {
         let begun = self.read();
         self.network.ledger_mut(self.mesh).keep_records(false);
         self.wait(options.limit, |mesh, now| mesh.is_formed(now)).map_err(|(mesh, now)| {
-            let (settled, motes) = (mesh.settled(now), mesh.config().motes.len());
-            format!("the network was not formed within the limit: {settled} of {motes} motes, the root included")
+            let motes = mesh.config().motes.len();
+            let outside: Vec<u16> = mesh.unsettled(now).collect();
+            let names: Vec<String> = outside.iter().take(NAMES_IN_MESSAGES).map(ToString::to_string).collect();
+            let more = if outside.len() > NAMES_IN_MESSAGES { ", ..." } else { "" };
+            format!(
+                "the network was not formed within the limit: {} of {motes} motes, the root included, without {}{more}; try a \
+                 longer forming.limit_ms, a lower forming.least_rssi_dbm, or better links",
+                motes - outside.len(),
+                names.join(", "),
+            )
         })?;
         let (now, formed) = (self.network.now(), self.read());
         let ledger = self.ledger();
@@ -326,6 +334,9 @@ impl<'w, 'a> Built<'w, 'a> {
 
 /// The time at which a client is switched on that is not to be yet.
 const NEVER: Time = Time::from_nanos(u64::MAX);
+
+/// How many motes a message names.
+const NAMES_IN_MESSAGES: usize = 8;
 
 /// How often the mesh is looked at while it forms itself.
 const LOOK: Duration = Duration::from_millis(100);

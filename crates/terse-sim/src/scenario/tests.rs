@@ -509,7 +509,8 @@ fn a_network_that_forms_itself_is_a_network_for_a_handshake() {
 fn a_network_that_cannot_form_is_a_failure_that_says_so() {
     let keys = "topology.hops = 2\nradio.delivery = 0\nforming = { function = \"msf\", limit_ms = 60_000 }\n";
     let outcome = run(&parse(keys).rows[0].scenario, 0);
-    let expected = "the network was not formed within the limit: 1 of 3 motes, the root included";
+    let expected = "the network was not formed within the limit: 1 of 3 motes, the root included, without 1, 2; try a longer \
+                    forming.limit_ms, a lower forming.least_rssi_dbm, or better links";
     assert_eq!((outcome.failure.as_deref(), outcome.latency), (Some(expected), None));
 }
 

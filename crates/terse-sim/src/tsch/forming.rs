@@ -11,6 +11,7 @@ use smoltcp::wire::IpProtocol;
 use super::config::MeshConfig;
 use super::formation::{AUTONOMOUS, FormationOptions, MINIMAL, NEGOTIATED};
 use super::frame::{BROADCAST, Content, Frame};
+use super::mote::Mote;
 use super::pool::Layer;
 use super::schedule::{Cell, CellKind};
 use super::slab::Slab;
@@ -428,7 +429,7 @@ impl Mesh {
     /// Whether every node that is switched on is joined, has a parent and a negotiated cell to it, and the root has a route to it.
     /// A network with a static schedule is so from the beginning.
     pub fn is_formed(&self, now: Time) -> bool {
-        self.forming.is_none() || (0..).zip(&self.motes).all(|(number, _)| self.is_settled(now, number))
+        self.unsettled(now).next().is_none()
     }
 
     /// Whether a node is switched off, or has all that [`Self::is_formed`] wants.
@@ -447,13 +448,15 @@ impl Mesh {
         }
     }
 
-    /// Returns how many nodes are joined, have a parent, a negotiated cell to it, and a route from the root; the root is one.
+    /// Returns how many nodes are switched on and have all that [`Self::is_formed`] wants; the root is one.
     pub fn settled(&self, now: Time) -> usize {
-        let count = (0..).zip(&self.motes).filter(|(number, mote)| {
-            let is_off = mote.stack.as_ref().is_some_and(|stack| matches!(stack.state, State::Off));
-            !is_off && self.is_settled(now, *number)
-        });
-        count.count()
+        let is_off = |mote: &&Mote| mote.stack.as_ref().is_some_and(|stack| matches!(stack.state, State::Off));
+        self.motes.len() - self.unsettled(now).count() - self.motes.iter().filter(is_off).count()
+    }
+
+    /// Returns the nodes that are switched on and do not have all that [`Self::is_formed`] wants.
+    pub fn unsettled(&self, now: Time) -> impl Iterator<Item = u16> {
+        (0..).zip(&self.motes).map(|(number, _)| number).filter(move |number| !self.is_settled(now, *number))
     }
 
     /// Returns the parent of a node, if it has one.
