@@ -11,7 +11,6 @@ use smoltcp::wire::IpProtocol;
 use super::config::MeshConfig;
 use super::formation::{AUTONOMOUS, FormationOptions, MINIMAL, NEGOTIATED};
 use super::frame::{BROADCAST, Content, Frame};
-use super::mote::Mote;
 use super::pool::Layer;
 use super::schedule::{Cell, CellKind};
 use super::slab::Slab;
@@ -21,19 +20,16 @@ use crate::Time;
 use crate::asn::Asn;
 use crate::cause::Cause;
 use crate::chance::Chance;
-use crate::direction::Direction;
 use crate::layers::Layers;
 use crate::ledger::Kind;
 use crate::packet::Packet;
 use crate::rpl::{self, link_local};
 use crate::sixlowpan::{Context, compress};
-use crate::sixtop::cells::NegotiatedCell;
 use crate::sixtop::message::{CellOptions, Message, SixpCell};
 use crate::sixtop::msf::{MacTiming, autonomous_cell};
-use crate::sixtop::scheduling::{CellChange, TunnelRequest};
+use crate::sixtop::scheduling::CellChange;
 use crate::sixtop::transaction::{Outgoing, Token};
-use crate::sixtop::tunnel::tunnel_of;
-use crate::synchronization::{Clock, Due, EnhancedBeacon, KeepAlive};
+use crate::synchronization::{Due, EnhancedBeacon};
 use crate::tcp::Ecn;
 
 /// What a network that forms itself has in common.
@@ -45,7 +41,7 @@ pub(super) struct Forming {
     /// The cell in which each node listens for all.
     pub(super) autonomous: Vec<SixpCell>,
     /// Nodes by interface identifier.
-    numbers: BTreeMap<[u8; 8], u16>,
+    pub(super) numbers: BTreeMap<[u8; 8], u16>,
     /// 6P messages in queues.
     pub(super) sixp: Slab<(Message, Token)>,
     /// Packets for all neighbours in queues.
@@ -98,7 +94,7 @@ impl Forming {
         self.numbers.get(&identifier_of(address)).copied()
     }
 
-    fn identity(&self, number: u16, config: &MeshConfig, chance: Chance) -> Identity<'_> {
+    pub(super) fn identity(&self, number: u16, config: &MeshConfig, chance: Chance) -> Identity<'_> {
         let address = config.motes[usize::from(number)].address;
         let auto_rx = self.autonomous[usize::from(number)].slot_offset;
         let Self { options, timing, channel_offsets, .. } = self;
@@ -106,7 +102,7 @@ impl Forming {
     }
 
     /// Returns the cells that a node has as soon as it is synchronised.
-    fn first_cells(&self, number: u16) -> [Cell; 2] {
+    pub(super) fn first_cells(&self, number: u16) -> [Cell; 2] {
         let SixpCell { slot_offset, channel_offset } = self.autonomous[usize::from(number)];
         let channel_offset = channel_offset as u8; // below 16
         [
@@ -307,84 +303,6 @@ impl Mesh {
         }
     }
 
-    /// Handles a beacon that a node heard that is not synchronised.
-    pub(super) fn hear_beacon(&mut self, now: Time, asn: Asn, number: u16, from: u16) {
-        // Who joins does not look at the number of the beacon.
-        let Some(beacon) = self.beacon(asn, from, 0) else { return };
-        let Some(stack) = self.motes[usize::from(number)].stack.as_deref_mut() else { return };
-        let State::Scanning { joining, .. } = &mut stack.state else { return };
-        if let Some(beacon) = joining.handle_beacon(now, beacon) {
-            self.join(now, asn, number, &beacon);
-        }
-    }
-
-    /// Returns the beacon that a node sends in this slot.
-    fn beacon(&self, asn: Asn, from: u16, sequence: u8) -> Option<EnhancedBeacon> {
-        let join_metric = self.joined(from)?.rpl.join_metric()?;
-        let length = self.config.slotframes.first().copied().unwrap_or(1);
-        let eui64 = self.motes[usize::from(from)].eui64;
-        let beacon = EnhancedBeacon::minimal(self.config.mac.pan, eui64, asn.0, join_metric, length);
-        Some(EnhancedBeacon { sequence, ..beacon })
-    }
-
-    /// Returns the beacon as bytes, for captures.
-    pub(super) fn beacon_bytes(&self, asn: Asn, from: u16, sequence: u8) -> Vec<u8> {
-        self.beacon(asn, from, sequence).and_then(|beacon| beacon.encode()).unwrap_or_default()
-    }
-
-    /// Synchronises a node with the sender of a beacon.
-    fn join(&mut self, now: Time, asn: Asn, number: u16, beacon: &EnhancedBeacon) {
-        let Self { forming: Some(forming), motes, config, chance, .. } = self else { return };
-        let mut identifier = beacon.source;
-        identifier[0] ^= 0x02;
-        let Some(source) = forming.numbers.get(&identifier).copied() else { return };
-        let theirs = motes[usize::from(source)].stack.as_ref().and_then(|stack| Some(stack.joined()?.clock));
-        let mote = &mut motes[usize::from(number)];
-        let Some(stack) = &mut mote.stack else { return };
-        if let State::Scanning { since, .. } = stack.state {
-            mote.power.scan(asn.0 + 1 - since.0);
-        }
-        let mut clock = Clock::new(stack.drift, now);
-        if let Some(theirs) = theirs {
-            clock.synchronise(now, &theirs, config.timeslot.resolution());
-        }
-        let mut joined = forming.identity(number, config, *chance).joined(clock, false, now);
-        joined.source = Some(source);
-        joined.keep_alive = Some(KeepAlive::new(forming.options.keep_alive, asn.0));
-        stack.state = State::Joined(Box::new(joined));
-        mote.power.settle(&mote.schedule, asn + 1);
-        forming.first_cells(number).into_iter().for_each(|cell| mote.schedule.add(cell));
-        mote.statistics.joined_at = Some(now);
-    }
-
-    /// Lets a node lose the network: it forgets everything, and listens for beacons again, or is switched off.
-    pub(super) fn leave(&mut self, asn: Asn, number: u16, is_switched_off: bool) {
-        let mote = &mut self.motes[usize::from(number)];
-        mote.power.settle(&mote.schedule, asn + 1);
-        mote.schedule.clear();
-        mote.parent = None;
-        mote.forwarding.clear();
-        mote.back_offs.clear();
-        let partial = core::mem::take(&mut mote.partial);
-        let queue = core::mem::take(&mut mote.queue);
-        let frames = queue.len() + partial.iter().map(|partial| partial.pieces.count_ones() as usize).sum::<usize>();
-        mote.pool.free(frames as u8); // a pool has 255 frames at most
-        mote.statistics.joined_at = None;
-        for partial in partial {
-            self.datagrams.gone(partial.datagram, partial.pieces.count_ones(), Some(Cause::NodeLost));
-        }
-        for frame in queue {
-            self.drop_content(&frame, Cause::NodeLost);
-        }
-        let Self { forming: Some(forming), motes, config, chance, .. } = self else { return };
-        let identity = forming.identity(number, config, *chance);
-        let mut stack = Stack::scanning(&identity, asn + 1);
-        if is_switched_off {
-            stack.state = State::Off;
-        }
-        motes[usize::from(number)].stack = Some(Box::new(stack));
-    }
-
     /// Forgets what a frame carries, which is gone for a cause.
     pub(super) fn drop_content(&mut self, frame: &Frame, cause: Cause) {
         match (frame.content, &mut self.forming) {
@@ -414,128 +332,13 @@ impl Mesh {
         self.motes.get_mut(usize::from(number))?.stack.as_mut()?.joined_mut()
     }
 
-    fn joined(&self, number: u16) -> Option<&Joined> {
+    pub(super) fn joined(&self, number: u16) -> Option<&Joined> {
         self.motes.get(usize::from(number))?.stack.as_ref()?.joined()
     }
 
     /// Returns the link-local address by which nodes know a neighbour.
     pub(super) fn link_local(&self, number: u16) -> Ipv6Addr {
         link_local(self.config.motes[usize::from(number)].address)
-    }
-}
-
-/// What a network that forms itself is asked.
-impl Mesh {
-    /// Whether every node that is switched on is joined, has a parent and a negotiated cell to it, and the root has a route to it.
-    /// A network with a static schedule is so from the beginning.
-    pub fn is_formed(&self, now: Time) -> bool {
-        self.unsettled(now).next().is_none()
-    }
-
-    /// Whether a node is switched off, or has all that [`Self::is_formed`] wants.
-    fn is_settled(&self, now: Time, number: u16) -> bool {
-        let mote = &self.motes[usize::from(number)];
-        let Some(stack) = &mote.stack else { return true };
-        match &stack.state {
-            State::Off => true,
-            State::Scanning { .. } => false,
-            State::Joined(joined) => {
-                let address = self.config.motes[usize::from(number)].address;
-                let routes = self.joined(0).and_then(|root| root.rpl.routes());
-                let is_reached = number == 0 || routes.is_some_and(|routes| routes.route(now, address).is_ok());
-                joined.is_settled(number, mote.parent) && is_reached
-            }
-        }
-    }
-
-    /// Returns how many nodes are switched on and have all that [`Self::is_formed`] wants; the root is one.
-    pub fn settled(&self, now: Time) -> usize {
-        let is_off = |mote: &&Mote| mote.stack.as_ref().is_some_and(|stack| matches!(stack.state, State::Off));
-        self.motes.len() - self.unsettled(now).count() - self.motes.iter().filter(is_off).count()
-    }
-
-    /// Returns the nodes that are switched on and do not have all that [`Self::is_formed`] wants.
-    pub fn unsettled(&self, now: Time) -> impl Iterator<Item = u16> {
-        (0..).zip(&self.motes).map(|(number, _)| number).filter(move |number| !self.is_settled(now, *number))
-    }
-
-    /// Returns the parent of a node, if it has one.
-    pub fn parent(&self, number: u16) -> Option<u16> {
-        self.motes.get(usize::from(number))?.parent
-    }
-
-    /// Returns how many hops a node is from the root, if its parents lead there.
-    pub fn hops(&self, number: u16) -> Option<u8> {
-        let (mut at, mut hops) = (number, 0);
-        while at != 0 {
-            at = self.parent(at)?;
-            hops += 1;
-            if usize::from(hops) > super::MAX_HOPS {
-                return None;
-            }
-        }
-        Some(hops)
-    }
-
-    /// Whether a tunnel that a node wants has cells on all hops to the root, or from it.
-    pub fn has_tunnel(&self, number: u16, direction: Direction) -> bool {
-        let options = if direction == Direction::Up { CellOptions::TX } else { CellOptions::RX };
-        let metadata = tunnel_of(number);
-        let mut at = number;
-        for _ in 0..super::MAX_HOPS {
-            if at == 0 {
-                return true;
-            }
-            let (Some(parent), Some(joined)) = (self.parent(at), self.joined(at)) else { return false };
-            if !joined.sixtop.cells().matching(parent, options).any(|cell| cell.metadata == metadata) {
-                return false;
-            }
-            at = parent;
-        }
-        false
-    }
-
-    /// Returns the slots of a node's negotiated cells that belong to the tunnel of another one, or of itself.
-    pub fn tunnel_slots(&self, number: u16, of: u16) -> Vec<u16> {
-        let Some(joined) = self.joined(number) else { return Vec::new() };
-        let is_of_tunnel = |cell: &&NegotiatedCell| cell.metadata == tunnel_of(of);
-        joined.sixtop.cells().all().iter().filter(is_of_tunnel).map(|cell| cell.cell.slot_offset).collect()
-    }
-
-    /// Returns the cells of a node's schedule now.
-    pub fn cells(&self, number: u16) -> &[Cell] {
-        self.motes.get(usize::from(number)).map_or(&[], |mote| mote.schedule.cells())
-    }
-
-    /// Switches a node off: what it has is lost, and nobody is told. The root stays on.
-    pub(crate) fn switch_off(&mut self, now: Time, number: u16) {
-        if self.forming.is_some() && number != 0 && usize::from(number) < self.motes.len() {
-            let ready = self.config.timeslot.after(now);
-            self.leave(Asn(ready.0.saturating_sub(1)), number, true);
-            self.reschedule(number, ready);
-        }
-    }
-
-    /// Switches a node on again, which then listens for beacons.
-    pub(crate) fn switch_on(&mut self, now: Time, number: u16) {
-        let ready = self.config.timeslot.after(now);
-        let Self { forming: Some(forming), motes, config, chance, .. } = self else { return };
-        let Some(mote) = motes.get_mut(usize::from(number)) else { return };
-        if mote.stack.as_ref().is_some_and(|stack| matches!(stack.state, State::Off)) {
-            mote.stack = Some(Box::new(Stack::scanning(&forming.identity(number, config, *chance), ready)));
-        }
-    }
-
-    /// Opens a tunnel of so many cells on each hop from a node to the root, or from the root to it. Returns whether the node can.
-    pub(crate) fn open_tunnel(&mut self, now: Time, number: u16, cells: u8, goes_up: bool) -> bool {
-        let ready = self.config.timeslot.after(now);
-        let Some(hops) = self.hops(number) else { return false };
-        let Some(joined) = self.joined_mut(number) else { return false };
-        let request = TunnelRequest { hops, cells, goes_up };
-        let is_possible = joined.sixtop.open_tunnel(Asn(ready.0.saturating_sub(1)), request);
-        self.flush(now, ready, number);
-        self.reschedule(number, ready);
-        is_possible
     }
 }
 

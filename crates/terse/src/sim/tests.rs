@@ -4,6 +4,7 @@ use terse_sim::scenario::{Forming, Outcome, ScenarioFile, Statistics};
 
 use super::measure::{self, Keeps, Measured};
 use super::parties::Maker;
+use crate::compare::report::thousands;
 
 fn page(name: &str) -> String {
     let path = format!("{}/../../docs/{name}", env!("CARGO_MANIFEST_DIR"));
@@ -16,17 +17,8 @@ fn run(source: &str, is_wanted: impl Fn(&str) -> bool) -> Vec<Measured> {
     measure::all(&file, &Maker::default(), None, Keeps::Nothing).expect("it runs")
 }
 
-/// Returns a number with commas between thousands.
 fn grouped(number: f64) -> String {
-    let digits = format!("{number:.0}");
-    let mut text = String::new();
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
+    thousands(number.round_ties_even() as usize)
 }
 
 fn find<'m>(measured: &'m [Measured], name: &str) -> &'m Measured {
