@@ -2,6 +2,7 @@
 
 use terse_bench::measure::Warm;
 use terse_bench::probe::{HeapProbe, StackProbe, Unwatched};
+use terse_bench::slots::{self, Slots};
 use terse_bench::stack::{Mode, Profile, Setting, Side, Stack, Version};
 use terse_bench::{cache_entries, operations, stacks};
 use terse_sim::computing::{Devices, Operation};
@@ -132,4 +133,14 @@ fn every_operation_of_a_device_is_measured() {
             assert!(machine.time_of(operation).is_some(), "{operation} in {file}");
         }
     }
+}
+
+#[test]
+fn slots_of_networks_that_form_themselves_are_counted() {
+    let slots = Slots { minutes: 20, period: 10_000, side: 1_000.0, rounds: 1 };
+    let table = slots::measure(&[5], &slots).expect("it runs");
+    let row: Vec<&str> = table.lines().last().expect("a row").split('|').map(str::trim).collect();
+    // 20 minutes of 10 ms, and the slot that begins at their end; all five nodes have settled, and packets have arrived.
+    assert_eq!((row[1], row[2], row[6]), ("5", "120001", "5"), "{table}");
+    assert!(row[7].parse::<u64>().is_ok_and(|packets| packets > 10), "{table}");
 }

@@ -35,14 +35,13 @@ impl Air {
         links[index].1.set(channel, (delivery, rssi));
     }
 
-    /// Returns the nodes that may hear a node, in order.
-    pub(crate) fn receivers(&self, from: u16) -> impl Iterator<Item = u16> {
-        self.from.get(usize::from(from)).into_iter().flatten().map(|(to, _)| *to)
-    }
-
-    /// Returns the strength in dBm, as [`Connectivity::rssi`].
-    pub(crate) fn rssi(&self, from: u16, to: u16, channel: u8) -> Option<f64> {
-        self.quality(from, to, channel).1
+    /// Returns the nodes that may hear a node, in order, with the share of frames that arrive and the strength of the signal.
+    pub(crate) fn receivers(&self, from: u16, channel: u8) -> impl Iterator<Item = (u16, f64, Option<f64>)> {
+        let links = self.from.get(usize::from(from)).into_iter().flatten();
+        links.map(move |(to, quality)| {
+            let (delivery, rssi) = quality.on(channel);
+            (*to, delivery, rssi)
+        })
     }
 
     /// Returns the share of frames that arrive, as [`Connectivity::delivery`].
@@ -76,21 +75,24 @@ mod tests {
         let air = Air::new(&radio, 5);
         for (from, to, channel) in (0..6).flat_map(|from| (0..6).flat_map(move |to| [(from, to, 15), (from, to, 20)])) {
             assert_eq!(air.delivery(from, to, channel), radio.delivery(from, to, channel), "{from} {to} {channel}");
-            assert_eq!(air.rssi(from, to, channel), radio.rssi(from, to, channel));
+            let known = air.receivers(from, channel).find(|(receiver, ..)| *receiver == to);
+            let expected = (radio.delivery(from, to, channel), radio.rssi(from, to, channel));
+            assert_eq!(known.map_or((0.0, None), |(_, delivery, rssi)| (delivery, rssi)), expected);
             for others in [&[][..], &[2], &[3, 4], &[0, 1, 2, 3, 4]] {
                 let others = || others.iter().copied();
                 let expected = radio.delivery_among(from, to, channel, others());
                 assert_eq!(air.delivery_among(from, to, channel, others()), expected);
             }
         }
-        assert_eq!(air.receivers(1).collect::<Vec<_>>(), [0, 2]);
+        let receivers = |air: &Air| air.receivers(1, 15).map(|(to, ..)| to).collect::<Vec<_>>();
+        assert_eq!(receivers(&air), [0, 2]);
         let mut air = air;
         let after = core::time::Duration::from_secs(1);
         let change = |to, channel, delivery| RadioChange { after, from: 1, to, channel, delivery, rssi: Some(-80.0) };
         [change(2, None, 0.5), change(3, Some(20), 0.25), change(9, None, 1.0)].iter().for_each(|of| air.change(of));
-        assert_eq!((air.delivery(1, 2, 15), air.rssi(1, 2, 15)), (0.5, Some(-80.0)));
+        assert!(air.receivers(1, 15).any(|link| link == (2, 0.5, Some(-80.0))));
         assert_eq!((air.delivery(1, 3, 20), air.delivery(1, 3, 15)), (0.25, 0.0), "a link that was not there");
-        assert_eq!(air.receivers(1).collect::<Vec<_>>(), [0, 2, 3]);
-        assert!(air.receivers(7).next().is_none());
+        assert_eq!(receivers(&air), [0, 2, 3]);
+        assert!(air.receivers(7, 15).next().is_none());
     }
 }

@@ -254,11 +254,6 @@ impl Node {
         self.dodag.as_ref()?.parent
     }
 
-    /// Returns how many neighbours the node knows.
-    pub(crate) fn neighbours(&self) -> usize {
-        self.neighbours.iter().count()
-    }
-
     /// Returns the Rank; INFINITE_RANK if the node has no parent.
     pub(crate) fn rank(&self) -> u16 {
         self.dodag.as_ref().map_or(INFINITE_RANK, |dodag| dodag.rank)

@@ -56,7 +56,15 @@ impl Batteries {
             all: self.charge_of_all(from, to) + computing,
             duty_cycle: energy.duty_cycle,
             days: idle.days(&self.battery),
+            least_days: self.standing(earlier, from).skip(1).map(|(.., days)| days).fold(f64::INFINITY, f64::min),
         })
+    }
+
+    /// Returns what each mote took between two readings: its mean current, the share of time in which its radio was on, and the days
+    /// that its battery lasts.
+    pub(super) fn standing(&self, from: &Reading, to: &Reading) -> impl Iterator<Item = (f64, f64, f64)> {
+        let energies = (0..to.meters.len()).filter_map(|mote| self.energy(from, to, mote, Duration::ZERO));
+        energies.map(|energy| (energy.current(), energy.duty_cycle, energy.days(&self.battery)))
     }
 
     fn energy(&self, from: &Reading, to: &Reading, mote: usize, computed: Duration) -> Option<Energy> {

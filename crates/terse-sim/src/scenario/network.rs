@@ -9,7 +9,7 @@ use terse_tls::summary::Summary;
 
 use super::energy::{Batteries, Reading};
 use super::options::{FormingOptions, Scenario};
-use super::outcome::{Air, Forming, Outcome, ScheduledCell};
+use super::outcome::{Air, Forming, Outcome, ScheduledCell, Standing};
 use super::peer::Peer;
 use super::station::Station;
 use crate::capture::{Capture, View};
@@ -224,6 +224,21 @@ impl<'w, 'a> Built<'w, 'a> {
         cells
     }
 
+    /// Returns what each mote took of its battery before the client began.
+    fn standing(&self, batteries: Option<&Batteries>) -> Vec<Standing> {
+        let ([earlier, from, ..], Some(batteries)) = (&self.readings[..], batteries) else { return Vec::new() };
+        let hops = |mote| self.network.mesh(self.mesh).and_then(|mesh| mesh.hops(mote));
+        let standing = (0..).zip(batteries.standing(earlier, from));
+        let of_mote = |(mote, (microamperes, duty_cycle, days))| Standing {
+            mote,
+            hops: hops(mote),
+            microamperes,
+            duty_cycle,
+            days,
+        };
+        standing.map(of_mote).collect()
+    }
+
     /// Returns how many frames were sent that do not form the network.
     fn frames_of_packets(&self) -> u64 {
         self.ledger().total_of(|_, kind| !kind.is_of_network() && kind != Kind::LinkAcknowledgement).frames
@@ -315,6 +330,7 @@ impl<'w, 'a> Built<'w, 'a> {
         });
         let retransmissions = segments + flights;
         let schedule = core::mem::take(&mut self.schedule);
+        let standing = self.standing(batteries);
         Outcome {
             seed: 0,
             latency,
@@ -324,6 +340,7 @@ impl<'w, 'a> Built<'w, 'a> {
             drops,
             marked,
             charge,
+            standing,
             forming,
             hops,
             schedule,

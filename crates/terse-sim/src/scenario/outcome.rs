@@ -26,6 +26,8 @@ pub struct Outcome {
     pub marked: u64,
     /// What the handshake took of batteries, if that is counted.
     pub charge: Option<Charge>,
+    /// What each mote took of its battery before the client began, from the root on.
+    pub standing: Vec<Standing>,
     /// What it took the network to form itself before, if it did.
     pub forming: Option<Forming>,
     /// How many hops the client was from the root when it began; `None` if that is not known.
@@ -65,6 +67,23 @@ pub struct Charge {
     pub duty_cycle: f64,
     /// The days that the client's battery lasts if the mote does nothing but stay in the network: as in the time before the
     /// handshake, as long as there was one.
+    pub days: f64,
+    /// Those of the mote whose battery is empty first; the root has none.
+    pub least_days: f64,
+}
+
+/// What a mote takes of its battery to stay in the network, without the handshake.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Standing {
+    /// The mote; 0 is the root.
+    pub mote: u16,
+    /// How many hops it is from the root, if its parents lead there.
+    pub hops: Option<u8>,
+    /// The mean current in microamperes.
+    pub microamperes: f64,
+    /// The share of time in which its radio is on.
+    pub duty_cycle: f64,
+    /// The days that its battery lasts.
     pub days: f64,
 }
 

@@ -501,6 +501,11 @@ fn a_network_that_forms_itself_is_a_network_for_a_handshake() {
     let motes: Vec<u16> = outcome.schedule.iter().map(|cell| cell.mote).collect();
     assert!(motes.first() == Some(&3) && motes.last() == Some(&0), "from the client to the root: {motes:?}");
     assert_eq!(outcome, run(&parse(keys).rows[0].scenario, 0), "a run follows from its seed");
+    let hops: Vec<Option<u8>> = outcome.standing.iter().map(|mote| mote.hops).collect();
+    assert_eq!(hops, [Some(0), Some(1), Some(2), Some(3)]);
+    let days = outcome.standing[1..].iter().map(|mote| mote.days).fold(f64::INFINITY, f64::min);
+    let charge = outcome.charge.expect("it is counted");
+    assert!(charge.least_days == days && charge.days == outcome.standing[3].days && days > 100.0, "{charge:?}");
     let standing = run(&parse("").rows[0].scenario, 0);
     assert!(standing.forming.is_none() && standing.air.network_bytes == 0 && standing.hops == Some(1));
 }

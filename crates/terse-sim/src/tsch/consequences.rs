@@ -28,6 +28,7 @@ impl Mesh {
         let Self { forming: Some(forming), motes, config, .. } = self else { return };
         let mote = &mut motes[usize::from(node)];
         let Some(joined) = mote.stack.as_mut().and_then(|stack| stack.joined_mut()) else { return };
+        joined.neighbours.insert(from);
         if let Content::Multicast(place) = frame.content
             && mote.pool.used() < config.pool.frames
             && !joined.is_quarantined(asn, from)

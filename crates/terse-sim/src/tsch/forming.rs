@@ -232,8 +232,7 @@ impl Mesh {
             State::Scanning { joining, .. } => joining.next_time().map(slot_of),
             State::Joined(joined) => {
                 let is_ready = joined.is_settled(number, parent) && joined.rpl.join_metric().is_some();
-                let neighbours = joined.rpl.neighbours();
-                let one_in = if is_ready { forming.options.beacons.one_in(neighbours) } else { 0 };
+                let one_in = if is_ready { forming.options.beacons.one_in(joined.neighbours.len()) } else { 0 };
                 joined.plan_beacon((*chance, number), one_in, ready, forming.timing.slotframe_length);
                 let keep_alive = joined.keep_alive.as_ref().map(|keep_alive| Asn(keep_alive.next()));
                 let rpl = joined.rpl.poll_timeout().map(slot_of);

@@ -202,8 +202,11 @@ impl Mesh {
         let (from, channel) = (this.from, this.channel);
         let is_beacon = matches!(this.frame.content, Content::Beacon);
         let least = self.forming.as_ref().and_then(|forming| forming.options.least_rssi);
-        let is_weak = |to| least.is_some_and(|least| self.air.rssi(from, to, channel).is_some_and(|rssi| rssi < least));
-        for to in self.air.receivers(from) {
+        let is_weak = |rssi: Option<f64>| least.zip(rssi).is_some_and(|(least, rssi)| rssi < least);
+        for (to, alone, rssi) in self.air.receivers(from, channel) {
+            if alone == 0.0 || is_weak(rssi) {
+                continue;
+            }
             let mote = &self.motes[usize::from(to)];
             let scans = match mote.stack.as_ref().map(|stack| &stack.state) {
                 None | Some(State::Joined(_)) => false,
@@ -220,7 +223,7 @@ impl Mesh {
             if !scans && (!listens() || !self.are_synchronised(asn, from, to)) {
                 continue;
             }
-            if is_weak(to) || all.iter().any(|other| other.from == to) {
+            if all.iter().any(|other| other.from == to) {
                 continue;
             }
             let others =

@@ -1,5 +1,7 @@
 //! What a node of a network that forms itself runs above its MAC: synchronisation, RPL, 6top.
 
+use std::collections::BTreeSet;
+
 use super::formation::{FormationOptions, Function};
 use crate::Time;
 use crate::asn::Asn;
@@ -48,6 +50,8 @@ pub(super) struct Joined {
     pub(super) source: Option<u16>,
     /// None for the root.
     pub(super) keep_alive: Option<KeepAlive>,
+    /// The neighbours whose beacons or DIOs it has heard.
+    pub(super) neighbours: BTreeSet<u16>,
     /// In one of how many minimal cells a beacon is sent; 0 for in none.
     one_in: u16,
     /// When the next beacon is sent.
@@ -116,6 +120,7 @@ impl Identity<'_> {
             clock,
             source: None,
             keep_alive: None,
+            neighbours: BTreeSet::new(),
             one_in: 0,
             beacon_at: None,
             quarantines: Vec::new(),

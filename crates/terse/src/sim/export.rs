@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde::Serialize;
-use terse_sim::scenario::{Charge, Forming, Outcome, Statistics};
+use terse_sim::scenario::{Charge, Forming, Outcome, Standing, Statistics};
 
 use super::measure::{Measured, bytes, seconds};
 use crate::compare::files;
@@ -42,6 +42,19 @@ struct EnergyObject {
     all_charge_mc: Statistics,
     client_duty_cycle: Statistics,
     client_battery_days: Statistics,
+    least_battery_days: Statistics,
+    /// Each mote in the first run.
+    motes: Vec<Mote>,
+}
+
+/// What a mote takes of its battery to stay in the network.
+#[derive(Serialize)]
+struct Mote {
+    mote: u16,
+    hops: Option<u8>,
+    microamperes: f64,
+    duty_cycle: f64,
+    battery_days: f64,
 }
 
 /// How networks formed themselves.
@@ -132,7 +145,22 @@ impl EnergyObject {
             all_charge_mc: of(&|charge| charge.all),
             client_duty_cycle: of(&|charge| charge.duty_cycle),
             client_battery_days: of(&|charge| charge.days),
+            least_battery_days: of(&|charge| charge.least_days),
+            motes: measured
+                .outcomes
+                .first()
+                .into_iter()
+                .flat_map(|outcome| &outcome.standing)
+                .map(Mote::from)
+                .collect(),
         })
+    }
+}
+
+impl From<&Standing> for Mote {
+    fn from(standing: &Standing) -> Self {
+        let Standing { mote, hops, microamperes, duty_cycle, days } = *standing;
+        Self { mote, hops, microamperes, duty_cycle, battery_days: days }
     }
 }
 

@@ -119,7 +119,7 @@ fn networks(measured: &[Measured]) -> Markup {
             table class="numbers" {
                 tr {
                     th { "" } th { "client mC" } th { "of it computing" } th { "all motes mC" } th { "client's radio on" }
-                    th { "idle days" }
+                    th { "idle days" } th { "least of all" }
                 }
                 @for measured in measured {
                     tr {
@@ -129,12 +129,14 @@ fn networks(measured: &[Measured]) -> Markup {
                         td { (charge(measured, &|charge| charge.all, 2)) }
                         td { (charge(measured, &|charge| 100.0 * charge.duty_cycle, 2)) " %" }
                         td { (charge(measured, &|charge| charge.days, 0)) }
+                        td { (charge(measured, &|charge| charge.least_days, 0)) }
                     }
                 }
             }
             p class="note" {
                 "mC: millicoulombs, from the client's first packet until both sides are connected, idle listening included. \
-                 idle days: how long the battery lasts if the mote only stays in the network, as it did before."
+                 idle days: how long the battery lasts if the mote only stays in the network, as it did before; and that of the mote \
+                 whose battery is empty first."
             }
         }
         @if forms {

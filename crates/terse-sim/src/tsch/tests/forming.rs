@@ -1,7 +1,7 @@
 //! Networks that form themselves.
 
 use super::*;
-use crate::radio::Connectivity;
+use crate::radio::{Connectivity, RadioChange};
 
 /// Nodes on a grid, which hear those beside them and across a corner. The root is in a corner.
 pub(super) fn grid(width: u16, height: u16, delivery: f64) -> MeshConfig {
@@ -116,12 +116,23 @@ proptest! {
     #[test]
     fn stepping_through_every_slot_gives_the_same_results_while_a_network_forms(
         seed: u64, delivery in prop_oneof![Just(1.0), 0.6..1.0], drift in 0_u16..=40, is_pid: bool, which in 0_usize..3,
-        victim in 1_u16..6, sends in proptest::collection::vec((0_u16..6, 100_u64..900, 0_u16..300), 0..20),
+        victim in 1_u16..6, has_strengths: bool, sends in proptest::collection::vec((0_u16..6, 100_u64..900, 0_u16..300), 0..20),
     ) {
         let mut config = grid(3, 2, delivery);
         config.timeslot = [Timeslot::STANDARD_10_MS, Timeslot::OPENWSN_15_MS, Timeslot::OPENWSN_20_MS][which];
         config.slotframes = vec![23; 3];
         config.ecn = Some(crate::sixtop::EcnOptions { mark_from_percent: 20 });
+        if has_strengths {
+            // Signals of all strengths from far too weak on, of which some disturb others, and a link that changes.
+            for (from, to) in (0..6).flat_map(|from| (0..6).map(move |to| (from, to))).filter(|(from, to)| from != to) {
+                let rssi = -95.0 + f64::from((from * 7 + to * 7) % 23);
+                config.radio.set_with_rssi(from, to, None, crate::radio::rssi_to_delivery(rssi), Some(rssi));
+            }
+            let change = |after, delivery| RadioChange {
+                after: Duration::from_millis(after), from: 1, to: 0, channel: Some(15), delivery, rssi: Some(-70.0),
+            };
+            config.radio_changes = vec![change(250_000, 0.0), change(450_123, 1.0)];
+        }
         let formation = config.formation.as_mut().expect("it forms itself");
         formation.greatest_drift_ppm = drift;
         if is_pid {
