@@ -112,7 +112,16 @@ impl<'w, 'a> Built<'w, 'a> {
     pub(super) fn form(&mut self, options: &FormingOptions, batteries: Option<&Batteries>) -> Result<(), String> {
         let begun = self.read();
         self.network.ledger_mut(self.mesh).keep_records(false);
-        self.wait(options.limit, |mesh, now| mesh.is_formed(now)).map_err(|(mesh, now)| {
+        // A mote that was not part of the network is asked first: in most looks it is not yet.
+        let mut outside = 0;
+        let is_formed = |mesh: &Mesh, now: Time| {
+            if !mesh.is_settled(now, outside) {
+                return false;
+            }
+            outside = mesh.unsettled(now).next().unwrap_or(outside);
+            mesh.is_settled(now, outside)
+        };
+        self.wait(options.limit, is_formed).map_err(|(mesh, now)| {
             let motes = mesh.config().motes.len();
             let outside: Vec<u16> = mesh.unsettled(now).collect();
             let names: Vec<String> = outside.iter().take(NAMES_IN_MESSAGES).map(ToString::to_string).collect();
@@ -152,7 +161,7 @@ impl<'w, 'a> Built<'w, 'a> {
     }
 
     /// Runs until something holds of the mesh, at most so long. It is looked at every tenth of a second.
-    fn wait(&mut self, limit: Duration, holds: impl Fn(&Mesh, Time) -> bool) -> Result<(), (&Mesh, Time)> {
+    fn wait(&mut self, limit: Duration, mut holds: impl FnMut(&Mesh, Time) -> bool) -> Result<(), (&Mesh, Time)> {
         let end = self.network.now() + limit;
         loop {
             let now = self.network.now();

@@ -20,8 +20,8 @@ impl Mesh {
     }
 
     /// Whether a node is switched off, or has all that [`Self::is_formed`] wants.
-    fn is_settled(&self, now: Time, number: u16) -> bool {
-        let mote = &self.motes[usize::from(number)];
+    pub fn is_settled(&self, now: Time, number: u16) -> bool {
+        let Some(mote) = self.motes.get(usize::from(number)) else { return false };
         let Some(stack) = &mote.stack else { return true };
         match &stack.state {
             State::Off => true,
