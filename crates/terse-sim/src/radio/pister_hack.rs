@@ -26,6 +26,8 @@ pub struct PisterHack {
     pub least_neighbours: usize,
     /// A neighbour hears at least this share of frames.
     pub least_delivery: f64,
+    /// And it hears them at least with this strength, in dBm.
+    pub least_rssi: f64,
 }
 
 /// A place in the square, in metres.
@@ -49,8 +51,14 @@ pub struct NoPlace {
 
 impl PisterHack {
     /// The 6TiSCH Simulator's options.
-    pub const SIXTISCH_SIMULATOR: Self =
-        Self { side: 2_000.0, power: 0.0, greatest_loss: 40.0, least_neighbours: 3, least_delivery: 0.5 };
+    pub const SIXTISCH_SIMULATOR: Self = Self {
+        side: 2_000.0,
+        power: 0.0,
+        greatest_loss: 40.0,
+        least_neighbours: 3,
+        least_delivery: 0.5,
+        least_rssi: NOISE,
+    };
 
     /// Places nodes. The first one is in the corner.
     pub fn place(&self, nodes: u16, seed: u64) -> Result<Vec<Position>, NoPlace> {
@@ -97,7 +105,8 @@ impl PisterHack {
     fn fits(&self, placed: &[Position], node: u16, place: Position, seed: u64) -> bool {
         let wanted = self.least_neighbours.min(placed.len());
         let hears = |(other, at): (u16, &Position)| {
-            rssi_to_delivery(self.rssi((other, *at), (node, place), seed)) >= self.least_delivery
+            let rssi = self.rssi((other, *at), (node, place), seed);
+            rssi >= self.least_rssi && rssi_to_delivery(rssi) >= self.least_delivery
         };
         (0..).zip(placed).filter(|other| hears(*other)).take(wanted).count() == wanted
     }
@@ -117,7 +126,8 @@ const SPEED_OF_LIGHT: f64 = 299_792_458.0;
 const FREQUENCY: f64 = 2.4e9;
 /// In metres: two nodes at one place are as if they were so far from each other, rather than infinitely loud.
 const NEAREST: f64 = 0.1;
-const MOST_TRIES: u64 = 10_000;
+/// The first few nodes need all placed ones as neighbours, which in a square of 2 km is one draw in some 100,000.
+const MOST_TRIES: u64 = 1_000_000;
 
 #[cfg(test)]
 mod tests;

@@ -21,7 +21,7 @@ mod visit;
 
 pub use mistake::{Mistake, Mistakes};
 pub use options::*;
-pub use outcome::{Air, Charge, Forming, Outcome, ScheduledCell, Standing};
+pub use outcome::{Air, Charge, Forming, Outcome, ScheduledCell, Standing, Tunnel};
 pub use rows::{Row, ScenarioFile};
 pub use run::{CannotRun, MakesParties, Prepared};
 pub use statistics::Statistics;

@@ -2,17 +2,18 @@
 
 use core::ops::Range;
 use core::time::Duration;
-use std::collections::BTreeSet;
-use std::net::{IpAddr, Ipv6Addr};
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
 
 use terse_tls::summary::Summary;
 
 use super::energy::{Batteries, Reading};
 use super::options::{FormingOptions, Scenario};
-use super::outcome::{Air, Forming, Outcome, ScheduledCell, Standing};
+use super::outcome::{Air, Forming, Outcome, ScheduledCell, Standing, Tunnel};
 use super::peer::Peer;
 use super::station::Station;
 use crate::capture::{Capture, View};
+use crate::cause::Cause;
 use crate::direction::Direction;
 use crate::host::Host;
 use crate::ledger::{Kind, Ledger, Record};
@@ -43,27 +44,25 @@ pub(super) struct Built<'w, 'a> {
     connected_at: Time,
     /// The counts of all motes after the network had formed, when the client was switched on, and when both were connected.
     readings: Vec<Reading>,
+    /// The packets that were dropped before the client began, by cause.
+    dropped_before: BTreeMap<Cause, u64>,
     forming: Option<Forming>,
     hops: Option<u8>,
     schedule: Vec<ScheduledCell>,
 }
 
 impl<'w, 'a> Built<'w, 'a> {
-    /// Builds the network, with its client switched off. `label` is a part of its address.
+    /// Builds the network, with its client switched off.
     pub(super) fn new(
         scenario: &Scenario,
         radio: Option<(Connectivity, Vec<RadioChange>)>,
         seed: u64,
-        label: u16,
         peers: Ends<Peer<'w, 'a>>,
     ) -> Result<Self, ConfigError> {
         let random = |stream| Random::new(seed, HOSTS + stream);
-        let mut config = scenario.mesh(radio);
+        let config = scenario.mesh(radio);
         let mote = scenario.topology.client as u16;
-        let address = &mut config.motes.get_mut(usize::from(mote)).ok_or(ConfigError::Motes)?.address;
-        // Numbers of motes have the last two bytes.
-        *address = Ipv6Addr::from_bits(address.to_bits() | u128::from(label) << 16);
-        let address = *address;
+        let address = config.motes.get(usize::from(mote)).ok_or(ConfigError::Motes)?.address;
         let mut network = Network::new(seed);
         let server = Host::new(IpAddr::V6(scenario.internet.server), peers.server, random(0));
         let server = network.add(match scenario.tcp.drop_first_syn_ack {
@@ -77,9 +76,6 @@ impl<'w, 'a> Built<'w, 'a> {
         // The gateway's first interface is that of the mesh.
         let mesh = network.connect_mesh(&[(0, gateway), (mote, client)], config)?;
         network.connect(gateway, server, scenario.internet());
-        if let Some(mesh) = network.mesh_mut(mesh) {
-            mesh.trace_pool(mote);
-        }
         let ends = Ends { client, server };
         let (readings, forming, hops) = (Vec::new(), None, None);
         let (starts_at, connected_at) = (NEVER, NEVER);
@@ -92,6 +88,7 @@ impl<'w, 'a> Built<'w, 'a> {
             packets: 0..0,
             connected_at,
             readings,
+            dropped_before: BTreeMap::new(),
             forming,
             hops,
             schedule: Vec::new(),
@@ -108,7 +105,7 @@ impl<'w, 'a> Built<'w, 'a> {
         self.network.capture(self.mesh, View::Packets);
     }
 
-    /// Lets the network form itself, and opens the tunnel that the client wants. Returns why it is not formed, if it is not.
+    /// Lets the network form itself, and opens the tunnel that the client wants. Returns why there is none, if so.
     pub(super) fn form(&mut self, options: &FormingOptions, batteries: Option<&Batteries>) -> Result<(), String> {
         let begun = self.read();
         self.network.ledger_mut(self.mesh).keep_records(false);
@@ -128,7 +125,8 @@ impl<'w, 'a> Built<'w, 'a> {
             let more = if outside.len() > NAMES_IN_MESSAGES { ", ..." } else { "" };
             format!(
                 "the network was not formed within the limit: {} of {motes} motes, the root included, without {}{more}; try a \
-                 longer forming.limit_ms, a lower forming.least_rssi_dbm, or better links",
+                 longer forming.limit_ms, a lower forming.least_rssi_dbm, a shorter forming.slotframe, more pool.frames, or better \
+                 links",
                 motes - outside.len(),
                 names.join(", "),
             )
@@ -140,21 +138,24 @@ impl<'w, 'a> Built<'w, 'a> {
             time: now.since(Time::ZERO),
             frames: of_network.iter().map(|total| total.frames).sum(),
             bytes: of_network.iter().map(|total| total.bytes() as u64).sum(),
-            charge: begun.zip(formed).map_or(0.0, |(begun, formed)| {
-                batteries.map_or(0.0, |batteries| batteries.charge_of_all(&begun, &formed))
-            }),
+            charge: begun.zip(formed).zip(batteries).map(|((begun, formed), of)| of.charge_of_all(&begun, &formed)),
             tunnel: None,
         });
         if options.tunnel_cells > 0 {
             let mote = self.mote;
             let directions = [Direction::Up, Direction::Down];
             let is_asked = directions.map(|way| self.network.open_tunnel(self.mesh, mote, options.tunnel_cells, way));
-            let is_open = |mesh: &Mesh, _| directions.iter().all(|way| mesh.has_tunnel(mote, *way));
-            if is_asked == [true; 2]
-                && self.wait(TUNNEL, is_open).is_ok()
-                && let Some(forming) = &mut self.forming
-            {
-                forming.tunnel = Some(self.network.now().since(now));
+            let cells = |mesh: &Mesh| directions.map(|way| mesh.tunnel_cells(mote, way)).into_iter().min().unwrap_or(0);
+            let is_open = |mesh: &Mesh, _| cells(mesh) > 0;
+            if is_asked != [true; 2] || self.wait(TUNNEL, is_open).is_err() {
+                return Err(format!(
+                    "the tunnel was not open within {} s: try fewer forming.tunnel_cells or a longer forming.slotframe",
+                    TUNNEL.as_secs(),
+                ));
+            }
+            if let Some(forming) = &mut self.forming {
+                let cells = self.network.mesh(self.mesh).map_or(0, cells);
+                forming.tunnel = Some(Tunnel { time: self.network.now().since(now), cells: cells as u8 }); // 8 at most
             }
         }
         Ok(())
@@ -196,6 +197,10 @@ impl<'w, 'a> Built<'w, 'a> {
         self.schedule = self.schedule_of_client();
         if let Station::Host(host) = self.network.node_mut(client) {
             host.start_at(self.starts_at);
+        }
+        if let Some(mesh) = self.network.mesh_mut(self.mesh) {
+            mesh.trace_pool(self.mote);
+            self.dropped_before = mesh.dropped().clone();
         }
         let end = self.starts_at + limit;
         self.network.run_while(end, |network| {
@@ -319,8 +324,10 @@ impl<'w, 'a> Built<'w, 'a> {
         // Every hop has records of a packet.
         let repeated = records().filter(|record| record.kind == Kind::Retransmission).map(|record| record.packet);
         let segments = repeated.collect::<BTreeSet<u64>>().len() as u64;
-        let dropped = self.network.conservation_of(self.mesh);
-        let drops = dropped.packets.dropped.iter().map(|(cause, count)| (*cause, count.number)).collect();
+        let dropped = self.network.mesh(self.mesh).map(Mesh::dropped).into_iter().flatten();
+        let before = |cause| self.dropped_before.get(cause).copied().unwrap_or(0);
+        let drops = dropped.map(|(cause, number)| (*cause, number - before(cause)));
+        let drops = drops.filter(|(_, number)| *number > 0).collect();
         let pool = self.network.mesh(self.mesh).map(|mesh| mesh.pool_trace(self.mote).to_vec()).unwrap_or_default();
         let flights: u64 = sides
             .iter()
@@ -367,7 +374,7 @@ const NAMES_IN_MESSAGES: usize = 8;
 /// How often the mesh is looked at while it forms itself.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// For so long the client waits for a tunnel before it connects all the same.
+/// After so long a tunnel that is not open has failed: eight times what three hops need.
 const TUNNEL: Duration = Duration::from_secs(120);
 
 /// The client's port. RFC 6282, 4.3.3, compresses it and the [server's](super::run::PORT) to one byte.

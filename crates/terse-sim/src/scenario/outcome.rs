@@ -98,6 +98,15 @@ pub struct ScheduledCell {
     pub is_of_tunnel: bool,
 }
 
+/// A tunnel to the root and back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tunnel {
+    /// How long it took until it had cells on all hops, both ways.
+    pub time: Duration,
+    /// The cells of the hop that has the fewest.
+    pub cells: u8,
+}
+
 /// How a network formed itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Forming {
@@ -107,10 +116,10 @@ pub struct Forming {
     pub frames: u64,
     /// Their bytes.
     pub bytes: u64,
-    /// The charge of all motes, in millicoulombs.
-    pub charge: f64,
-    /// How long it took until the tunnel that the client wanted had cells on all hops.
-    pub tunnel: Option<Duration>,
+    /// The charge of all motes, in millicoulombs; `None` if energy is not counted.
+    pub charge: Option<f64>,
+    /// The tunnel, if the client wanted one.
+    pub tunnel: Option<Tunnel>,
 }
 
 impl Outcome {

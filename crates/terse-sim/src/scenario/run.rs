@@ -6,7 +6,7 @@
 use core::cell::RefCell;
 use core::fmt;
 use core::time::Duration;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 
 use terse_tls::Datagrams;
@@ -24,7 +24,7 @@ use crate::engine::{Processor, Watcher};
 use crate::link::Link;
 use crate::paper::Peers;
 use crate::probe::{Party, Probe, Unwatched};
-use crate::radio::{Connectivity, NoPlace, PisterHack, RadioChange, Trace, rssi_to_delivery};
+use crate::radio::{Connectivity, NoPlace, PisterHack, RadioChange, Trace};
 use crate::script::{self, Timers};
 use crate::tsch::ConfigError;
 use crate::{Exchange, Random, tcp};
@@ -67,7 +67,7 @@ impl fmt::Display for CannotRun {
             Self::Parties(cause) => f.write_str(cause),
             Self::Engine(cause) => cause.fmt(f),
             Self::Mesh(cause) => cause.fmt(f),
-            Self::Places(cause) => write!(f, "{cause}: try a smaller radio.side_m, or more motes"),
+            Self::Places(cause) => write!(f, "{cause}: try a smaller radio.side_m, or a lower forming.least_rssi_dbm"),
             Self::Trace(cause) => f.write_str(cause),
             Self::Conservation(balance) => write!(f, "the simulator lost count: {balance}"),
         }
@@ -120,24 +120,26 @@ impl Prepared {
     }
 
     /// Runs the scenario, and keeps its frames, or those of one mote, and the secrets that decrypt them. The label is a part of the
-    /// client's address, so that connections of several captures that become one file are told apart; it changes nothing else.
+    /// server's address, so that connections of several captures that become one file are told apart; it changes nothing else.
+    /// Motes must keep their addresses, from which their cells and their timers follow.
     pub fn capture(&self, number: u32, label: u16, mote: Option<u16>) -> Result<(Outcome, Captured), CannotRun> {
         self.run_with(number, Some(label), mote)
     }
 
     fn run_with(&self, number: u32, label: Option<u16>, mote: Option<u16>) -> Result<(Outcome, Captured), CannotRun> {
         let captures = label.is_some();
+        let scenario = &self.labelled(label.unwrap_or(0));
         let seed = compare::seed(self.scenario.repetitions.seed, number as usize);
         let mut unwatched = Unwatched;
         let probe: &mut dyn Probe = &mut unwatched;
         let watcher: Watcher<'_> = RefCell::new(probe);
         let keys = Arc::new(Keys::default());
         let peers = match &self.engine {
-            Some(engine) => engine.peers(&self.scenario, seed, &watcher, label.map(|label| (label, keys.clone())))?,
-            None if self.scenario.peers == PeerKind::Edhoc => self.edhoc(seed)?,
-            None => self.scripts(),
+            Some(engine) => engine.peers(scenario, seed, &watcher, label.map(|label| (label, keys.clone())))?,
+            None if self.scenario.peers == PeerKind::Edhoc => Self::edhoc(scenario, seed)?,
+            None => Self::scripts(scenario),
         };
-        let built = Built::new(&self.scenario, self.radio(seed)?, seed, label.unwrap_or(0), peers);
+        let built = Built::new(scenario, self.radio(seed)?, seed, peers);
         let mut built = built.map_err(CannotRun::Mesh)?;
         if captures {
             built.capture(mote);
@@ -184,9 +186,8 @@ impl Prepared {
             RadioModel::Matrix => Ok(None),
             RadioModel::PisterHack => {
                 // Motes that are placed where nobody is strong enough would never be part of the network.
-                let standard = PisterHack::SIXTISCH_SIMULATOR;
-                let least_delivery = standard.least_delivery.max(rssi_to_delivery(self.scenario.forming.least_rssi));
-                let model = PisterHack { side: radio.side, least_delivery, ..standard };
+                let least_rssi = self.scenario.forming.least_rssi;
+                let model = PisterHack { side: radio.side, least_rssi, ..PisterHack::SIXTISCH_SIMULATOR };
                 let motes = topology.motes() as u16 + 1; // a scenario has 1,000 at most
                 let places = model.place(motes, seed).map_err(CannotRun::Places)?;
                 Ok(Some((model.connectivity(&places, seed), Vec::new())))
@@ -198,9 +199,18 @@ impl Prepared {
         }
     }
 
+    /// Returns the scenario with a server whose address has a label.
+    fn labelled(&self, label: u16) -> Scenario {
+        let mut scenario = self.scenario.clone();
+        let server = &mut scenario.internet.server;
+        // The last two bytes are what people write.
+        *server = Ipv6Addr::from_bits(server.to_bits() ^ u128::from(label) << 16);
+        scenario
+    }
+
     /// Returns the scripted peers.
-    fn scripts<'w, 'a>(&self) -> Ends<Peer<'w, 'a>> {
-        let Scenario { mbedtls, tcp, dtls, internet, .. } = &self.scenario;
+    fn scripts<'w, 'a>(scenario: &Scenario) -> Ends<Peer<'w, 'a>> {
+        let Scenario { mbedtls, tcp, dtls, internet, .. } = scenario;
         let peers = Peers::of_paper();
         let handshake = match (mbedtls.protocol, mbedtls.max_fragment_length) {
             (Protocol::Tls12, _) => &peers.tls,
@@ -220,8 +230,8 @@ impl Prepared {
 
 impl Prepared {
     /// Returns both sides of EDHOC, with new keys.
-    fn edhoc<'w, 'a>(&self, seed: u64) -> Result<Ends<Peer<'w, 'a>>, CannotRun> {
-        let Scenario { edhoc: options, internet, .. } = &self.scenario;
+    fn edhoc<'w, 'a>(scenario: &Scenario, seed: u64) -> Result<Ends<Peer<'w, 'a>>, CannotRun> {
+        let Scenario { edhoc: options, internet, .. } = scenario;
         let random = |stream| Random::new(seed, EDHOC + stream);
         let identity = |subject, kid: u8| {
             let identity = Identity::generate(subject, &[kid], random(kid.into()));

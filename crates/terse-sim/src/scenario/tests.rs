@@ -121,8 +121,17 @@ fn mistakes_name_the_line_the_key_and_what_would_be_right() {
             "1: forming.tunnel_cells: a tunnel is negotiated: forming.function = \"msf\" or \"pid\"",
         ),
         (
+            "[forming]\nfunction = \"msf\"\nslotframe = 12\ntunnel_cells = 8\n",
+            "4: forming.tunnel_cells: both ways of 8 cells do not fit into slotframe = 12: 18 at least",
+        ),
+        (
+            "[forming]\nfunction = \"msf\"\ndio_interval_doublings = 0\ndio_interval_min = 4\n",
+            "4: forming.dio_interval_min: DIOs every 16 ms at least would take all minimal cells, one in 2018 ms: raise \
+             dio_interval_doublings, or shorten the slotframe",
+        ),
+        (
             "[forming]\nfunction = \"msf\"\nkeep_alive_ms = 20_000\n",
-            "3: forming.keep_alive_ms: 20000 is not before desynchronised_ms: below 17500",
+            "3: forming.keep_alive_ms: with two slotframes it is 24037, and motes lose the network after desynchronised_ms: 17500",
         ),
         (
             "topology.motes = 20\nradio.model = \"pister-hack\"\n",
@@ -384,9 +393,13 @@ fn a_run_follows_from_its_seed() {
 
 #[test]
 fn a_capture_changes_nothing() {
-    for keys in
-        ["", "mbedtls.protocol = \"DTLS 1.2\"\n", "peers = \"edhoc\"\ntopology.hops = 3\nloss.fragments = 0.05\n"]
-    {
+    for keys in [
+        "",
+        "mbedtls.protocol = \"DTLS 1.2\"\n",
+        "peers = \"edhoc\"\ntopology.hops = 3\nloss.fragments = 0.05\n",
+        // Cells and timers follow from the addresses of motes.
+        "topology.hops = 2\nschedule.slot_ms = 10\nforming.function = \"msf\"\n",
+    ] {
         let prepared = Prepared::new(&parse(keys).rows[0].scenario, &Nobody).expect("it can be run");
         let plain = prepared.run(3).expect("it runs");
         let [first, second] = [1, 2].map(|label| prepared.capture(3, label, None).expect("it runs"));
@@ -493,7 +506,9 @@ fn a_network_that_forms_itself_is_a_network_for_a_handshake() {
     let outcome = run(&parse(keys).rows[0].scenario, 0);
     assert!(outcome.is_connected(), "{outcome:?}");
     let forming = outcome.forming.expect("it has formed");
-    assert!(forming.time > core::time::Duration::from_secs(20) && forming.bytes > 1_000 && forming.charge > 100.0);
+    assert!(
+        forming.time > core::time::Duration::from_secs(20) && forming.bytes > 1_000 && forming.charge > Some(100.0)
+    );
     assert_eq!(outcome.hops, Some(3));
     // The frames of the handshake are those of a network that stands, but for 3 hops, and for Ranks that take two bytes.
     assert!(outcome.air.packets == 6 && outcome.air.frames >= 3 * 24, "{:?}", outcome.air);
@@ -515,7 +530,7 @@ fn a_network_that_cannot_form_is_a_failure_that_says_so() {
     let keys = "topology.hops = 2\nradio.delivery = 0\nforming = { function = \"msf\", limit_ms = 60_000 }\n";
     let outcome = run(&parse(keys).rows[0].scenario, 0);
     let expected = "the network was not formed within the limit: 1 of 3 motes, the root included, without 1, 2; try a longer \
-                    forming.limit_ms, a lower forming.least_rssi_dbm, or better links";
+                    forming.limit_ms, a lower forming.least_rssi_dbm, a shorter forming.slotframe, more pool.frames, or better links";
     assert_eq!((outcome.failure.as_deref(), outcome.latency), (Some(expected), None));
 }
 

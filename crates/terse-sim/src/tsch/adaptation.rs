@@ -33,7 +33,7 @@ impl Mesh {
     pub(super) fn send_as(&mut self, now: Time, end: u16, packet: &Packet, kind: Option<Kind>, first_hop: Option<u16>) {
         self.datagrams.balance.sent.add(packet.len());
         if let Err(cause) = self.prepare(now, end, packet, kind, first_hop) {
-            self.datagrams.balance.drop_one(cause, packet.len());
+            self.datagrams.drop_one(cause, packet.len(), kind);
         }
     }
 
@@ -49,7 +49,7 @@ impl Mesh {
         if packet.len() > self.config.mtu {
             return Err(Cause::TooLong);
         }
-        let way = self.way(now, end, packet)?;
+        let way = self.way(now, end, packet, first_hop)?;
         let (goes_up, sender_rank) = (way.route.is_empty(), way.rank);
         let direction = if goes_up { Direction::Up } else { Direction::Down };
         let kind = kind.unwrap_or_else(|| self.classifiers[direction.index()].classify(packet));
@@ -58,8 +58,11 @@ impl Mesh {
         let first_hop = first_hop.or(routed).ok_or(Cause::NoRoute)?;
         let datagram = Datagram::new(packet, kind, way, (number, tag), &self.config.sixlowpan)?;
         let pieces = datagram.pieces();
-        self.next_number += 1;
-        self.next_tag = tag.wrapping_add(u16::from(datagram.is_fragmented()));
+        // A packet of the network itself that is refused leaves nothing behind, not even a number.
+        let (next_number, next_tag) = (number + 1, tag.wrapping_add(u16::from(datagram.is_fragmented())));
+        if !kind.is_of_network() {
+            (self.next_number, self.next_tag) = (next_number, next_tag);
+        }
         if goes_up {
             let pool = &mut self.motes[usize::from(end)].pool;
             for taken in 0..pieces {
@@ -71,6 +74,7 @@ impl Mesh {
         } else {
             self.capture_packet(now, direction, packet);
         }
+        (self.next_number, self.next_tag) = (next_number, next_tag);
         let ready = self.config.timeslot.after(now);
         let datagram = self.datagrams.insert(datagram);
         let information = Information { sender_rank, rank_error: false };
@@ -91,10 +95,11 @@ impl Mesh {
         Ok(())
     }
 
-    /// Returns how a packet goes: to the gateway, or from it to a node.
-    fn way(&self, now: Time, end: u16, packet: &Packet) -> Result<Way, Cause> {
+    /// Returns how a packet goes: to the gateway, or from it to a node. A node without a Rank has nobody to send to, unless it says
+    /// to whom: so it tells the root that there is no path to it.
+    fn way(&self, now: Time, end: u16, packet: &Packet, first_hop: Option<u16>) -> Result<Way, Cause> {
         if end != 0 {
-            let rank = self.rank(end).ok_or(Cause::NoRoute)?;
+            let rank = self.rank(end).or(first_hop.map(|_| INFINITE_RANK)).ok_or(Cause::NoRoute)?;
             return Ok(Way { origin: end, destination: 0, route: Vec::new(), routers: Vec::new(), rank });
         }
         let destination = self.find(packet.destination()).filter(|destination| *destination != 0);
@@ -216,7 +221,8 @@ impl Mesh {
                 mote.pool.free(1);
                 return self.datagrams.gone(piece.datagram, 1, Some(Cause::ReassemblyFull));
             }
-            mote.forwarding.push(Forwarding { number, missing: complete(pieces) & !bit, until });
+            let (missing, next_hop) = (complete(pieces) & !bit, frame.next_hop);
+            mote.forwarding.push(Forwarding { number, missing, next_hop, until });
             mote.queue.push_back(frame);
             if let Some(Partial { pieces, .. }) = mote.take_partial(piece.datagram) {
                 if let Some(forwarding) = mote.forwarding.last_mut() {
@@ -228,7 +234,7 @@ impl Mesh {
             }
         } else if let Some(forwarding) = index.and_then(|index| mote.forwarding.get_mut(index)) {
             forwarding.missing &= !bit;
-            mote.queue.push_back(frame);
+            mote.queue.push_back(Frame { next_hop: forwarding.next_hop, ..frame });
         } else {
             self.collect(now, node, piece.datagram, piece.index);
         }

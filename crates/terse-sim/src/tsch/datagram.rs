@@ -4,6 +4,7 @@
 //! is left of it, and is counted once when nothing is.
 
 use core::ops::Range;
+use std::collections::BTreeMap;
 
 use super::config::SixlowpanOptions;
 use super::frame::Piece;
@@ -225,6 +226,8 @@ impl Datagram {
 pub(super) struct Datagrams {
     all: Slab<Datagram>,
     pub(super) balance: Balance,
+    /// The packets that were dropped, by cause, without those of the network itself.
+    pub(super) dropped: BTreeMap<Cause, u64>,
 }
 
 impl Datagrams {
@@ -258,9 +261,18 @@ impl Datagrams {
         datagram.live = datagram.live.saturating_sub(frames);
         if datagram.live == 0 {
             if !datagram.has_arrived {
-                self.balance.drop_one(datagram.cause.unwrap_or(Cause::Lost), datagram.len);
+                let (cause, len, kind) = (datagram.cause.unwrap_or(Cause::Lost), datagram.len, datagram.kind);
+                self.drop_one(cause, len, Some(kind));
             }
             self.all.remove(place);
+        }
+    }
+
+    /// Notes that a packet is dropped, whose kind may be known.
+    pub(super) fn drop_one(&mut self, cause: Cause, len: usize, kind: Option<Kind>) {
+        self.balance.drop_one(cause, len);
+        if kind.is_none_or(|kind| !kind.is_of_network()) {
+            *self.dropped.entry(cause).or_default() += 1;
         }
     }
 
@@ -271,7 +283,10 @@ impl Datagrams {
         match verdict {
             Verdict::Delivered => self.balance.delivered.add(datagram.len),
             Verdict::Forwarded => self.balance.forwarded.add(datagram.len),
-            Verdict::Dropped(cause) => self.balance.drop_one(cause, datagram.len),
+            Verdict::Dropped(cause) => {
+                let (len, kind) = (datagram.len, datagram.kind);
+                self.drop_one(cause, len, Some(kind));
+            }
         }
         self.gone(place, 1, None);
     }

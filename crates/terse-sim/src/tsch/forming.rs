@@ -23,7 +23,7 @@ use crate::chance::Chance;
 use crate::layers::Layers;
 use crate::ledger::Kind;
 use crate::packet::Packet;
-use crate::rpl::{self, link_local};
+use crate::rpl::{self, INFINITE_RANK, link_local};
 use crate::sixlowpan::{Context, compress};
 use crate::sixtop::message::{CellOptions, Message, SixpCell};
 use crate::sixtop::msf::{MacTiming, autonomous_cell};
@@ -189,7 +189,7 @@ impl Mesh {
     /// Takes the next thing that a node's stack has to say. Returns whether there was one.
     fn flush_one(&mut self, now: Time, ready: Asn, number: u16) -> bool {
         let asn = Asn(ready.0.saturating_sub(1));
-        let Self { forming: Some(forming), motes, .. } = self else { return false };
+        let Self { forming: Some(forming), motes, config, .. } = self else { return false };
         let mote = &mut motes[usize::from(number)];
         let Some(joined) = mote.stack.as_mut().and_then(|stack| stack.joined_mut()) else { return false };
         if let Some(event) = joined.rpl.poll_event() {
@@ -214,6 +214,8 @@ impl Mesh {
         } else if let Some((peer, until)) = joined.sixtop.poll_quarantine() {
             joined.quarantines.retain(|(other, until)| *other != peer && asn < *until);
             joined.quarantines.push((peer, until));
+            // RFC 9033, 12: the node is no neighbour and no next hop either.
+            joined.rpl.handle_unreachable(now, link_local(config.motes[usize::from(peer)].address));
         } else {
             return false;
         }
@@ -250,6 +252,9 @@ impl Mesh {
             rpl::Message::Dao(_) => Kind::Dao,
             rpl::Message::DaoAck(_) => Kind::DaoAck,
         };
+        if destination.is_multicast() && !self.may_invite(number, message) {
+            return;
+        }
         let bytes = message.encode(*source, *destination);
         let (from, to) = (IpAddr::V6(*source), IpAddr::V6(*destination));
         let Some(mut packet) = Packet::new(from, to, IpProtocol::Icmpv6, Ecn::NotEct, &bytes) else { return };
@@ -260,6 +265,14 @@ impl Mesh {
         let first_hop = next_hop.and_then(|address| self.forming.as_ref()?.number_of(address));
         let end = if kind == Kind::DaoAck { 0 } else { number };
         self.send_as(now, end, &packet, Some(kind), first_hop);
+    }
+
+    /// Whether a node may send this to all its neighbours. As long as it has no negotiated cell to its parent, nobody is to choose it
+    /// (RFC 9033, 4.6 and 4.7); that it is no router any more must be said in any case.
+    fn may_invite(&self, number: u16, message: &rpl::Message) -> bool {
+        let rpl::Message::Dio(dio) = message else { return true };
+        let parent = self.parent(number);
+        dio.rank == INFINITE_RANK || self.joined(number).is_some_and(|joined| joined.is_settled(number, parent))
     }
 
     /// Queues a packet for all neighbours. One of its kind that still waits is replaced: what it says is old.

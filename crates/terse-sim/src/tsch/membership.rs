@@ -7,7 +7,7 @@ use super::stack::{Stack, State};
 use crate::Time;
 use crate::asn::Asn;
 use crate::cause::Cause;
-use crate::synchronization::{Clock, EnhancedBeacon, KeepAlive};
+use crate::synchronization::{Clock, EnhancedBeacon, Joining, KeepAlive};
 
 impl Mesh {
     /// Handles a beacon that a node heard that is not synchronised.
@@ -35,7 +35,7 @@ impl Mesh {
         self.beacon(asn, from, sequence).and_then(|beacon| beacon.encode()).unwrap_or_default()
     }
 
-    /// Synchronises a node with the sender of a beacon.
+    /// Synchronises a node with the sender of a beacon. It is taken to have followed that one's beacons while it waited for others.
     pub(super) fn join(&mut self, now: Time, asn: Asn, number: u16, beacon: &EnhancedBeacon) {
         let Self { forming: Some(forming), motes, config, chance, .. } = self else { return };
         let mut identifier = beacon.source;
@@ -44,13 +44,18 @@ impl Mesh {
         let theirs = motes[usize::from(source)].stack.as_ref().and_then(|stack| Some(stack.joined()?.clock));
         let mote = &mut motes[usize::from(number)];
         let Some(stack) = &mut mote.stack else { return };
+        let Some(theirs) = theirs else {
+            // It has lost the network since it sent the beacon: the search begins anew.
+            if let State::Scanning { joining, .. } = &mut stack.state {
+                *joining = Joining::new(forming.options.join, *chance, number.into());
+            }
+            return;
+        };
         if let State::Scanning { since, .. } = stack.state {
             mote.power.scan(asn.0 + 1 - since.0);
         }
         let mut clock = Clock::new(stack.drift, now);
-        if let Some(theirs) = theirs {
-            clock.synchronise(now, &theirs, config.timeslot.resolution());
-        }
+        clock.synchronise(now, &theirs, config.timeslot.resolution());
         let mut joined = forming.identity(number, config, *chance).joined(clock, false, now);
         joined.source = Some(source);
         joined.keep_alive = Some(KeepAlive::new(forming.options.keep_alive, asn.0));
@@ -64,10 +69,7 @@ impl Mesh {
     pub(super) fn leave(&mut self, asn: Asn, number: u16, is_switched_off: bool) {
         let mote = &mut self.motes[usize::from(number)];
         mote.power.settle(&mote.schedule, asn + 1);
-        mote.schedule.clear();
-        mote.parent = None;
-        mote.forwarding.clear();
-        mote.back_offs.clear();
+        mote.forget(&self.config.mac);
         let partial = core::mem::take(&mut mote.partial);
         let queue = core::mem::take(&mut mote.queue);
         let frames = queue.len() + partial.iter().map(|partial| partial.pieces.count_ones() as usize).sum::<usize>();

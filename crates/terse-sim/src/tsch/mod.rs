@@ -1,4 +1,5 @@
-//! A 6TiSCH mesh: TSCH (IEEE 802.15.4-2020, 6.2.6) with a static schedule, and 6LoWPAN over several hops.
+//! A 6TiSCH mesh: TSCH (IEEE 802.15.4-2020, 6.2.6) and 6LoWPAN over several hops, with a static schedule, or with one that the
+//! network makes for itself by 6P, MSF and RPL.
 //!
 //! ```text
 //! host ── 6LoWPAN: compress, cut ── pool of frames ── cells ──> air ──> cells ── pool ── ... ── root ── serial ── gateway
@@ -7,7 +8,7 @@
 //!
 //! The mesh is a medium with as many ends as nodes. A node that forwards does so here; its host never sees the packets of
 //! others. End 0 is the gateway behind the root, which compresses, reassembles and knows all routes, as OpenVisualizer does
-//! (non-storing mode of RPL, without RPL).
+//! (non-storing mode of RPL; with a static schedule the routes are static, too).
 //!
 //! Slots in which nobody has anything to send are passed over: a wheel knows each node's next opportunity.
 //! [`MeshConfig::steps_every_slot`] steps through all of them, with the same results.
@@ -63,6 +64,7 @@ use wheel::Wheel;
 
 use crate::Time;
 use crate::capture::Capture;
+use crate::cause::Cause;
 use crate::chance::Chance;
 use crate::conservation::{Balance, Conservation};
 use crate::energy::{Meter, SlotKind};
@@ -105,6 +107,8 @@ pub struct Mesh {
     arrivals: VecDeque<Arrival>,
     /// How many changes of the radio were made.
     radio_changes: usize,
+    /// After so many slots nobody repeats a frame.
+    longest_repetition: u64,
     /// The next slot to step through, if every slot is.
     next_slot: Asn,
     armed_slot: Option<Asn>,
@@ -174,6 +178,9 @@ impl Mesh {
         };
         let motes: Vec<Mote> = config.motes.iter().map(mote).collect();
         let by_address = (0..).zip(&config.motes).map(|(number, options)| (options.address, number)).collect();
+        let slotframe = config.slotframes.iter().copied().max().unwrap_or(1);
+        let repetitions = (u64::from(config.mac.max_retries) + 1) << config.mac.max_be.min(16);
+        let longest_repetition = repetitions * u64::from(slotframe);
         let mut mesh = Self {
             chance: Chance::new(seed),
             air: Air::new(&config.radio, motes.len()),
@@ -195,6 +202,7 @@ impl Mesh {
             expiries: BinaryHeap::new(),
             arrivals: VecDeque::new(),
             radio_changes: 0,
+            longest_repetition,
             next_slot: Asn(0),
             armed_slot: None,
             armed_due: None,
@@ -239,6 +247,11 @@ impl Mesh {
     /// Returns the frames in use in a node's pool after each call of its allocator, since [`Self::trace_pool`].
     pub fn pool_trace(&self, mote: u16) -> &[u8] {
         self.motes.get(usize::from(mote)).map_or(&[], |mote| mote.pool.trace())
+    }
+
+    /// Returns how many packets were dropped until now, by cause, without those of the network itself.
+    pub fn dropped(&self) -> &BTreeMap<Cause, u64> {
+        &self.datagrams.dropped
     }
 
     /// Returns what a node's radio has done until now, for its energy.

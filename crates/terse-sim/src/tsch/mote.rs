@@ -37,7 +37,7 @@ pub(super) struct Mote {
     /// macEbsn: beacons are numbered by themselves.
     next_beacon: u8,
     /// The sequence number of the last frame from each neighbour: a frame whose acknowledgement was lost comes again.
-    heard: BTreeMap<u16, u8>,
+    heard: BTreeMap<u16, (u8, Asn)>,
 }
 
 /// Fragments of a packet that wait for others.
@@ -55,6 +55,8 @@ pub(super) struct Forwarding {
     pub(super) number: u64,
     /// The fragments that did not come yet, a bit each.
     pub(super) missing: u64,
+    /// Where the first one went: all others follow it, though the parent may be another one by now.
+    pub(super) next_hop: u16,
     pub(super) until: Time,
 }
 
@@ -251,9 +253,21 @@ impl Mote {
         sequence
     }
 
-    /// Whether a frame from a neighbour came before. It is remembered from now on.
-    pub(super) fn has_heard(&mut self, from: u16, sequence: u8) -> bool {
-        self.heard.insert(from, sequence) == Some(sequence)
+    /// Whether a frame from a neighbour came before, not longer ago than `longest` slots, after which nobody repeats one. It is
+    /// remembered from now on.
+    pub(super) fn has_heard(&mut self, from: u16, sequence: u8, asn: Asn, longest: u64) -> bool {
+        let last = self.heard.insert(from, (sequence, asn));
+        last.is_some_and(|(last, at)| last == sequence && asn.0 - at.0 <= longest)
+    }
+
+    /// Forgets all that a node has until it loses the network, but for its queue and the fragments that wait.
+    pub(super) fn forget(&mut self, mac: &MacOptions) {
+        self.schedule.clear();
+        self.parent = None;
+        self.forwarding.clear();
+        self.back_off = BackOff::new(mac);
+        self.back_offs.clear();
+        self.heard.clear();
     }
 
     /// Notes that a fragment came. Returns all that came of the packet, and whether it is the first one.

@@ -26,7 +26,7 @@ impl Power {
         self.busy += u64::from(schedule.listening(asn).is_some());
     }
 
-    /// Counts a frame that a node heard while it was not synchronised: it scans in any case.
+    /// Counts slots in which a node listened for beacons.
     pub(super) fn scan(&mut self, slots: u64) {
         self.meter.count_slots(SlotKind::Scan, slots);
     }

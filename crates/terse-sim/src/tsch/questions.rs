@@ -64,22 +64,22 @@ impl Mesh {
         Some(hops)
     }
 
-    /// Whether a tunnel that a node wants has cells on all hops to the root, or from it.
-    pub fn has_tunnel(&self, number: u16, direction: Direction) -> bool {
+    /// Returns how many cells a tunnel that a node wants has on the hop to the root, or from it, that has the fewest; 0 if it is not
+    /// open. A router that has fewer free slots than were asked for gives fewer.
+    pub fn tunnel_cells(&self, number: u16, direction: Direction) -> usize {
         let options = if direction == Direction::Up { CellOptions::TX } else { CellOptions::RX };
         let metadata = tunnel_of(number);
-        let mut at = number;
+        let (mut at, mut fewest) = (number, usize::MAX);
         for _ in 0..super::MAX_HOPS {
             if at == 0 {
-                return true;
+                return fewest;
             }
-            let (Some(parent), Some(joined)) = (self.parent(at), self.joined(at)) else { return false };
-            if !joined.sixtop.cells().matching(parent, options).any(|cell| cell.metadata == metadata) {
-                return false;
-            }
+            let (Some(parent), Some(joined)) = (self.parent(at), self.joined(at)) else { return 0 };
+            let cells = joined.sixtop.cells().matching(parent, options).filter(|cell| cell.metadata == metadata);
+            fewest = fewest.min(cells.count());
             at = parent;
         }
-        false
+        0
     }
 
     /// Returns the slots of a node's negotiated cells that belong to the tunnel of another one, or of itself.

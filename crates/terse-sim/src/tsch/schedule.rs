@@ -133,7 +133,7 @@ impl Schedule {
         at
     }
 
-    /// Returns the slots of the slotframe that a cell is in.
+    /// Returns how many slots the slotframe has to which a cell belongs.
     pub(super) fn length(&self, cell: &Cell) -> u64 {
         u64::from(self.lengths[usize::from(cell.slotframe)])
     }

@@ -174,7 +174,7 @@ impl Mesh {
         if !receiver.pool.allocate(Layer::Mac) {
             return Reception::NoRoom;
         }
-        if receiver.has_heard(from, this.sequence) {
+        if receiver.has_heard(from, this.sequence, asn, self.longest_repetition) {
             receiver.pool.free(1);
             receiver.statistics.repeated += 1;
             return Reception::Repeated;

@@ -50,7 +50,7 @@ pub(super) struct Joined {
     pub(super) source: Option<u16>,
     /// None for the root.
     pub(super) keep_alive: Option<KeepAlive>,
-    /// The neighbours whose beacons or DIOs it has heard.
+    /// The neighbours of which it has heard a frame for all, since it joined.
     pub(super) neighbours: BTreeSet<u16>,
     /// In one of how many minimal cells a beacon is sent; 0 for in none.
     one_in: u16,

@@ -66,6 +66,7 @@ struct FormingObject {
     charge_mc: Statistics,
     hops: Statistics,
     tunnel_s: Statistics,
+    tunnel_cells: Statistics,
 }
 
 /// A quantity, beside the paper's value.
@@ -100,6 +101,7 @@ struct Line<'a> {
     formed_bytes: Option<u64>,
     formed_charge_mc: Option<f64>,
     tunnel_s: Option<f64>,
+    tunnel_cells: Option<u8>,
     hops: Option<u8>,
 }
 
@@ -172,10 +174,13 @@ impl FormingObject {
             time_s,
             frames: of(&|forming| forming.frames as f64),
             bytes: of(&|forming| forming.bytes as f64),
-            charge_mc: of(&|forming| forming.charge),
+            charge_mc: Statistics::of(measured.forming().filter_map(|forming| forming.charge)),
             hops: Statistics::of(measured.outcomes.iter().filter_map(|outcome| outcome.hops).map(f64::from)),
             tunnel_s: Statistics::of(
-                measured.forming().filter_map(|forming| forming.tunnel).map(|tunnel| tunnel.as_secs_f64()),
+                measured.forming().filter_map(|forming| forming.tunnel).map(|tunnel| tunnel.time.as_secs_f64()),
+            ),
+            tunnel_cells: Statistics::of(
+                measured.forming().filter_map(|forming| forming.tunnel).map(|tunnel| tunnel.cells.into()),
             ),
         })
     }
@@ -206,8 +211,9 @@ pub(super) fn write_csv(path: &Path, measured: &[Measured]) -> Result<(), Failur
                 all_charge_mc: outcome.charge.map(|charge| charge.all),
                 formed_s: outcome.forming.map(|forming| forming.time.as_secs_f64()),
                 formed_bytes: outcome.forming.map(|forming| forming.bytes),
-                formed_charge_mc: outcome.forming.map(|forming| forming.charge),
-                tunnel_s: outcome.forming.and_then(|forming| forming.tunnel).map(|tunnel| tunnel.as_secs_f64()),
+                formed_charge_mc: outcome.forming.and_then(|forming| forming.charge),
+                tunnel_s: outcome.forming.and_then(|forming| forming.tunnel).map(|tunnel| tunnel.time.as_secs_f64()),
+                tunnel_cells: outcome.forming.and_then(|forming| forming.tunnel).map(|tunnel| tunnel.cells),
                 hops: outcome.hops,
             };
             writer.serialize(line).map_err(|error| failed(&error))?;

@@ -148,7 +148,7 @@ fn networks(measured: &[Measured]) -> Markup {
                         td { (measured.row.name) }
                         td { b { (forming(measured, &|forming| forming.time.as_secs_f64(), 0)) } }
                         td { (forming(measured, &|forming| forming.bytes as f64 / 1e3, 1)) }
-                        td { (forming(measured, &|forming| forming.charge, 0)) }
+                        td { (mean(measured.forming().filter_map(|forming| forming.charge).collect(), 0)) }
                         td { (mean(measured.outcomes.iter().filter_map(|outcome| outcome.hops).map(f64::from).collect(), 1)) }
                         td { (mean(tunnels(measured), 1)) }
                         td { (mean(measured.values(|outcome| outcome.air.network_bytes as f64), 0)) }
@@ -166,7 +166,7 @@ fn networks(measured: &[Measured]) -> Markup {
 
 /// Returns how long tunnels took, in seconds.
 fn tunnels(measured: &Measured) -> Vec<f64> {
-    measured.forming().filter_map(|forming| forming.tunnel).map(|time| time.as_secs_f64()).collect()
+    measured.forming().filter_map(|forming| forming.tunnel).map(|tunnel| tunnel.time.as_secs_f64()).collect()
 }
 
 /// Returns the schedules of the motes on the client's way, of networks that formed themselves.

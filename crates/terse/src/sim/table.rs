@@ -84,7 +84,7 @@ fn formed(measured: &Measured) -> [String; 4] {
     [
         mean(of(&|forming| forming.time.as_secs_f64()), 0),
         mean(of(&|forming| forming.bytes as f64 / 1e3), 1),
-        mean(of(&|forming| forming.charge), 0),
+        mean(measured.forming().filter_map(|forming| forming.charge).collect(), 0),
         mean(hops, 1),
     ]
 }

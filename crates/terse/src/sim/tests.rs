@@ -56,7 +56,7 @@ fn the_page_has_the_numbers_of_section_4() {
     }
     let tunnels = [1, 2, 3].map(|hops| {
         let row = row("msf, tunnel, ", "TLS 1.2", hops);
-        let seconds = row.forming().filter_map(|forming| forming.tunnel).map(|tunnel| tunnel.as_secs_f64());
+        let seconds = row.forming().filter_map(|forming| forming.tunnel).map(|tunnel| tunnel.time.as_secs_f64());
         format!("{:.1}", Statistics::of(seconds).median)
     });
     let expected = format!("which takes {}, {} and {} s more", tunnels[0], tunnels[1], tunnels[2]);
@@ -89,7 +89,7 @@ fn the_page_has_the_numbers_of_networks_that_form_themselves() {
             grouped(formed(row, |forming| forming.time.as_secs_f64())),
             grouped(formed(row, |forming| forming.frames as f64)),
             formed(row, |forming| forming.bytes as f64) / 1e3,
-            formed(row, |forming| forming.charge) / 1e3,
+            formed(row, |forming| forming.charge.expect("energy is counted")) / 1e3,
             grouped(meanwhile),
         );
         assert!(page.contains(&expected), "not on the page: {expected}");

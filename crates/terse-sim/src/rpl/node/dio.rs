@@ -69,7 +69,7 @@ impl Node {
         }
     }
 
-    /// The root has no parent. It counts what it hears of its own DODAG, and helps those that are behind or lost.
+    /// The root has no parent. For a neighbour that is behind or lost its Trickle timer begins anew.
     fn handle_dio_at_root(&mut self, now: Time, dio: &Dio) {
         let Some(dodag) = self.dodag.as_mut().filter(|dodag| dodag.is_of(dio)) else { return };
         if dio.version != dodag.version || dio.rank == INFINITE_RANK {

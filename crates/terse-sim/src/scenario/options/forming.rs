@@ -159,14 +159,38 @@ impl FormingOptions {
         small(visitor, exponent, &mut self.trickle.interval_min, 3..=20);
         small(visitor, field("dio_interval_doublings", "number", ""), &mut self.trickle.doublings, 0..=20);
         small(visitor, field("dio_redundancy", "number", ""), &mut self.trickle.redundancy, 0..=255);
-        milliseconds(visitor, time("standing_ms"), &mut self.standing, 0.0..=864_000_000.0);
+        milliseconds(visitor, time("standing_ms"), &mut self.standing, 10_000.0..=864_000_000.0);
         milliseconds(visitor, time("limit_ms"), &mut self.limit, 1_000.0..=864_000_000.0);
     }
 
-    pub(super) fn check(&self, found: &mut Vec<Contradiction>) {
-        if self.keep_alive >= self.desynchronised {
-            let (sent, lost) = (self.keep_alive.as_millis(), self.desynchronised.as_millis());
-            found.push(("forming.keep_alive_ms", format!("{sent} is not before desynchronised_ms: below {lost}")));
+    /// Checks what contradicts itself, with slots that are so long.
+    pub(super) fn check(&self, slot: Duration, found: &mut Vec<Contradiction>) {
+        let slotframe = slot * u32::from(self.slotframe);
+        let longest = self.trickle.interval_min.saturating_add(self.trickle.doublings).min(32);
+        if self.is_on() && u128::from(1_u64 << longest) < 4 * slotframe.as_millis() {
+            let text = format!(
+                "DIOs every {} ms at least would take all minimal cells, one in {} ms: raise dio_interval_doublings, or shorten the \
+                 slotframe",
+                1_u64 << longest,
+                slotframe.as_millis(),
+            );
+            found.push(("forming.dio_interval_min", text));
+        }
+        // A keep-alive waits for a cell, and once more if it is lost.
+        let answered = self.keep_alive.saturating_add(2 * slotframe);
+        if answered >= self.desynchronised {
+            let [answered, lost] = [answered, self.desynchronised].map(|time| time.as_millis());
+            let text = format!(
+                "with two slotframes it is {answered}, and motes lose the network after desynchronised_ms: {lost}"
+            );
+            found.push(("forming.keep_alive_ms", text));
+        }
+        // Both ways have cells of their own; two slots are taken before any is negotiated.
+        let needed = 2 * u16::from(self.tunnel_cells) + 2;
+        if self.tunnel_cells > 0 && needed > self.slotframe {
+            let (cells, slotframe) = (self.tunnel_cells, self.slotframe);
+            let text = format!("both ways of {cells} cells do not fit into slotframe = {slotframe}: {needed} at least");
+            found.push(("forming.tunnel_cells", text));
         }
         if self.tunnel_cells > 0 && !self.is_on() {
             let text = "a tunnel is negotiated: forming.function = \"msf\" or \"pid\"".to_owned();

@@ -133,7 +133,7 @@ impl Scenario {
             }
             self.radio.check(&self.topology, &mut found);
         }
-        self.forming.check(&mut found);
+        self.forming.check(self.schedule.slot.duration(), &mut found);
         let is_field = matches!(self.topology.shape, Shape::Field(_));
         if is_field && !forms {
             let text = "without parents the network must form itself: forming.function = \"msf\" or \"pid\"".into();

@@ -91,12 +91,16 @@ impl MacTiming {
         u64::try_from(slots).unwrap_or(u64::MAX).max(1)
     }
 
-    /// Returns the 6P timeout of RFC 9033, 9: the response comes with the last retry, and each one waits longest.
+    /// Returns the 6P timeout of RFC 9033, 9: the response comes with the last retry, and each one waits longest. Without retries
+    /// or back-off that would be nothing: both ways take a slotframe each, and as much again is left for others in the queue.
     pub(crate) fn sixp_timeout(&self) -> u64 {
         let longest_back_off = (1_u64 << self.max_be.min(32)) - 1;
-        (longest_back_off * u64::from(self.max_retries) * u64::from(self.slotframe_length)).max(1)
+        (longest_back_off * u64::from(self.max_retries)).max(LEAST_TIMEOUT) * u64::from(self.slotframe_length)
     }
 }
+
+/// In slotframes.
+const LEAST_TIMEOUT: u64 = 4;
 
 /// The durations of the options, in slots.
 #[derive(Clone, Copy, Debug)]

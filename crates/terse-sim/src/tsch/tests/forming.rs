@@ -173,3 +173,68 @@ proptest! {
         prop_assert_eq!(skipped, stepped);
     }
 }
+
+#[test]
+fn a_node_that_is_lost_makes_the_root_begin_another_version() {
+    // A ring. 3 hears 1, through which it is near, and 5, which is too far for its lowest Rank.
+    let mut config = MeshConfig::forming(PREFIX);
+    for _ in 0..5 {
+        config.add_node();
+    }
+    for (a, b) in [(0, 1), (1, 3), (3, 5), (5, 4), (4, 2), (2, 0)] {
+        config.radio = core::mem::take(&mut config.radio).both_ways(a, b, 1.0);
+    }
+    config.formation.as_mut().expect("it forms itself").rpl.dodag.max_rank_increase = 256;
+    // 1 does not hear 3 any more. 3 hears the beacons of 1 all the same, and so does not lose the network.
+    let after = Duration::from_secs(2_000);
+    let change = RadioChange { after, from: 3, to: 1, channel: None, delivery: 0.0, rssi: None };
+    config.radio_changes = vec![change];
+    let (mut network, mesh, _) = world(config, 2);
+    let formed = form(&mut network, mesh, 2_000);
+    let version = |network: &Network<Script>| {
+        let root = network.mesh(mesh).and_then(|mesh| mesh.joined(0)).expect("a root");
+        root.rpl.dodag().expect("a DODAG").1
+    };
+    network.run_for(Time::from_nanos(1_990_000_000_000).since(formed));
+    let before = version(&network);
+    assert_eq!(network.mesh(mesh).and_then(|mesh| mesh.parent(3)), Some(1));
+    while network.mesh(mesh).and_then(|mesh| mesh.parent(3)) != Some(5) {
+        network.run_for(Duration::from_secs(1));
+        assert!(network.now() < Time::from_nanos(4_000_000_000_000), "{:?}", version(&network));
+    }
+    assert!(version(&network).is_newer_than(before), "a No-Path came to the root");
+    assert!(network.conservation().holds(), "{}", network.conservation());
+}
+
+#[test]
+fn without_retries_or_back_off_a_network_forms_all_the_same() {
+    for (max_retries, max_be) in [(0, 5), (3, 0)] {
+        let mut config = grid(3, 1, 1.0);
+        config.mac = MacOptions { max_retries, min_be: 0, max_be, ..config.mac };
+        let (mut network, mesh, _) = world(config, 1);
+        form(&mut network, mesh, 2_000);
+    }
+}
+
+#[test]
+fn nobody_is_invited_before_there_is_a_cell_to_the_parent() {
+    let (mut network, mesh, _) = world(grid(3, 2, 1.0), 5);
+    let is_settled = |network: &Network<Script>, node: u16| {
+        let mesh = network.mesh(mesh).expect("a mesh");
+        mesh.joined(node).is_some_and(|joined| joined.is_settled(node, mesh.parent(node)))
+    };
+    let (mut settled, mut seen) = (vec![], 0);
+    while !network.mesh(mesh).is_some_and(|mesh| mesh.is_formed(network.now())) {
+        network.run_for(Duration::from_millis(10)); // a slot
+        for node in (1..6).filter(|node| is_settled(&network, *node)) {
+            settled.push(node);
+        }
+        let records = &network.ledger(mesh).records()[seen..];
+        for record in records.iter().filter(|record| matches!(record.kind, Kind::Dio | Kind::Beacon)) {
+            assert!(record.sender == 0 || settled.contains(&record.sender), "{record:?}");
+        }
+        seen += records.len();
+        assert!(network.now() < Time::from_nanos(4_000_000_000_000));
+    }
+    assert!(seen > 0 && settled.len() > 4);
+}
