@@ -110,6 +110,22 @@ impl Sixtop {
         self.act(now);
     }
 
+    /// Removes the cells in which this node sends to a neighbour that does not hear it there. It may have lost the network and
+    /// begun anew: then only the autonomous cell, which is used as long as no negotiated one is, brings it the answers that make
+    /// both agree again (RFC 8480, 3.4.6).
+    pub(crate) fn abandon_tx(&mut self, now: Asn, peer: u16) {
+        self.inform(now, |function, view| function.settle(view));
+        let tx = |cells: &CellTable| {
+            let mut with = cells.with(peer);
+            with.find(|cell| cell.options.has(CellOptions::TX)).map(|cell| (cell.options, cell.cell))
+        };
+        while let Some((options, cell)) = tx(&self.cells) {
+            self.remove(peer, options, cell);
+        }
+        self.inform(now, |function, view| function.changed(view));
+        self.act(now);
+    }
+
     /// Begins a transaction that the scheduling function has not asked for. Returns whether that was possible.
     pub(crate) fn request(&mut self, now: Asn, peer: u16, request: Request) -> bool {
         let has_begun = self.begin(now, peer, request);

@@ -113,9 +113,14 @@ impl Mesh {
             Content::Sixp(place) => {
                 let Self { forming: Some(forming), motes, .. } = self else { return };
                 let message = forming.sixp.remove(place);
-                let joined = motes[usize::from(from)].stack.as_mut().and_then(|stack| stack.joined_mut());
+                let mote = &mut motes[usize::from(from)];
+                let joined = mote.stack.as_mut().and_then(|stack| stack.joined_mut());
                 if let (Some((_, token)), Some(joined)) = (message, joined) {
                     joined.sixtop.sent(asn, token, is_acknowledged);
+                    // What becomes of a parent is for RPL and the scheduling function to say.
+                    if !is_acknowledged && cell.slotframe == NEGOTIATED && mote.parent != Some(to) {
+                        joined.sixtop.abandon_tx(asn, to);
+                    }
                 }
                 if !is_acknowledged {
                     self.give_up(from, index);

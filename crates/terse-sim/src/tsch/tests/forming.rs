@@ -238,3 +238,21 @@ fn nobody_is_invited_before_there_is_a_cell_to_the_parent() {
     }
     assert!(seen > 0 && settled.len() > 4);
 }
+
+#[test]
+fn a_cell_to_a_child_that_has_begun_anew_is_given_up() {
+    let mut config = grid(2, 1, 1.0);
+    config.slotframes = vec![23; 3];
+    let (mut network, mesh, _) = world(config, 4);
+    form(&mut network, mesh, 2_000);
+    // The tunnel gives the root cells in which it sends to the node.
+    assert!(network.open_tunnel(mesh, 1, 2, crate::direction::Direction::Down));
+    network.run_for(Duration::from_secs(30));
+    assert_eq!(network.mesh(mesh).map(|mesh| mesh.tunnel_cells(1, crate::direction::Direction::Down)), Some(2));
+    // The node is back long before the root's scheduling function forgets it: then nobody listens in them.
+    network.switch_off(mesh, 1);
+    network.run_for(Duration::from_secs(1));
+    network.switch_on(mesh, 1);
+    let limit = network.now().since(Time::ZERO).as_secs() + 500;
+    form(&mut network, mesh, limit);
+}
