@@ -49,7 +49,8 @@ pub enum Repair {
         /// The least time between two versions.
         interval: Duration,
     },
-    /// Any router becomes parent as long as the Rank is at most L + MaxRankIncrease (RFC 6550, 8.2.2.4). There may be loops for a
+    /// As RFC 6550 has it. In large networks it is far better than global repair, where each node that is lost makes all others
+    /// choose anew. Any router becomes parent as long as the Rank is at most L + MaxRankIncrease (RFC 6550, 8.2.2.4). There may be loops for a
     /// while. MaxRankIncrease must not be 0, or a loop may last until ranks are infinite.
     Local,
 }
@@ -69,7 +70,7 @@ impl RplOptions {
             lifetime_unit: 60,
         },
         of0: Of0::RFC_8180,
-        repair: Repair::Global { interval: Duration::from_secs(60) },
+        repair: Repair::Local,
         dis_interval: Duration::from_secs(60),
         dao_delay: Duration::from_secs(1),
         dao_ack_timeout: Some(Duration::from_secs(30)),

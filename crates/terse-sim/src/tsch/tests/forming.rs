@@ -184,7 +184,9 @@ fn a_node_that_is_lost_makes_the_root_begin_another_version() {
     for (a, b) in [(0, 1), (1, 3), (3, 5), (5, 4), (4, 2), (2, 0)] {
         config.radio = core::mem::take(&mut config.radio).both_ways(a, b, 1.0);
     }
-    config.formation.as_mut().expect("it forms itself").rpl.dodag.max_rank_increase = 256;
+    let rpl = &mut config.formation.as_mut().expect("it forms itself").rpl;
+    rpl.dodag.max_rank_increase = 256;
+    rpl.repair = crate::rpl::Repair::Global { interval: Duration::from_secs(60) };
     // 1 does not hear 3 any more. 3 hears the beacons of 1 all the same, and so does not lose the network.
     let after = Duration::from_secs(2_000);
     let change = RadioChange { after, from: 3, to: 1, channel: None, delivery: 0.0, rssi: None };
