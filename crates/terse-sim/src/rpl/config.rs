@@ -49,8 +49,7 @@ pub enum Repair {
         /// The least time between two versions.
         interval: Duration,
     },
-    /// As RFC 6550 has it. In large networks it is far better than global repair, where each node that is lost makes all others
-    /// choose anew. Any router becomes parent as long as the Rank is at most L + MaxRankIncrease (RFC 6550, 8.2.2.4). There may be loops for a
+    /// As RFC 6550 has it: a node that is lost makes nobody else choose anew. Any router becomes parent as long as the Rank is at most L + MaxRankIncrease (RFC 6550, 8.2.2.4). There may be loops for a
     /// while. MaxRankIncrease must not be 0, or a loop may last until ranks are infinite.
     Local,
 }

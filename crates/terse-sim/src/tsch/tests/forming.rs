@@ -258,3 +258,16 @@ fn a_cell_to_a_child_that_has_begun_anew_is_given_up() {
     let limit = network.now().since(Time::ZERO).as_secs() + 500;
     form(&mut network, mesh, limit);
 }
+
+#[test]
+fn a_frame_is_a_repetition_only_as_long_as_somebody_may_repeat_it() {
+    let config = MeshConfig::forming(PREFIX);
+    let mac = config.mac;
+    let mut mote = Mote::new([0; 8], None, Schedule::new(&[], &[101]), config.pool, &mac);
+    assert!(!mote.has_heard(1, 7, Asn(100), 50));
+    assert!(mote.has_heard(1, 7, Asn(150), 50), "its acknowledgement was lost");
+    assert!(!mote.has_heard(1, 7, Asn(201), 50), "256 frames later");
+    assert!(!mote.has_heard(2, 7, Asn(201), 50), "another neighbour");
+    mote.forget(&mac);
+    assert!(!mote.has_heard(1, 7, Asn(202), 50), "it has begun anew");
+}
