@@ -218,18 +218,27 @@ fn without_retries_or_back_off_a_network_forms_all_the_same() {
     }
 }
 
+/// The leaves of a star.
+const LEAVES: u16 = 30;
+
 #[test]
 fn nobody_is_invited_before_there_is_a_cell_to_the_parent() {
-    let (mut network, mesh, _) = world(grid(3, 2, 1.0), 5);
+    // A star: so many want a cell of the root that some wait long for it, and their Trickle timers go on meanwhile.
+    let mut config = MeshConfig::forming(PREFIX);
+    for node in 1..=LEAVES {
+        config.add_node();
+        config.radio = core::mem::take(&mut config.radio).both_ways(0, node, 1.0);
+    }
+    let (mut network, mesh, _) = world(config, 5);
     let is_settled = |network: &Network<Script>, node: u16| {
         let mesh = network.mesh(mesh).expect("a mesh");
         mesh.joined(node).is_some_and(|joined| joined.is_settled(node, mesh.parent(node)))
     };
-    let (mut settled, mut seen) = (vec![], 0);
+    let (mut settled, mut seen) = (std::collections::BTreeSet::new(), 0);
     while !network.mesh(mesh).is_some_and(|mesh| mesh.is_formed(network.now())) {
         network.run_for(Duration::from_millis(10)); // a slot
-        for node in (1..6).filter(|node| is_settled(&network, *node)) {
-            settled.push(node);
+        for node in (1..=LEAVES).filter(|node| is_settled(&network, *node)) {
+            settled.insert(node);
         }
         let records = &network.ledger(mesh).records()[seen..];
         for record in records.iter().filter(|record| matches!(record.kind, Kind::Dio | Kind::Beacon)) {
@@ -238,7 +247,7 @@ fn nobody_is_invited_before_there_is_a_cell_to_the_parent() {
         seen += records.len();
         assert!(network.now() < Time::from_nanos(4_000_000_000_000));
     }
-    assert!(seen > 0 && settled.len() > 4);
+    assert!(seen > 0);
 }
 
 #[test]
