@@ -4,6 +4,7 @@
 //! right; and a file that is [printed](ScenarioFile::to_toml) reads back as the same scenarios.
 
 mod energy;
+pub mod fleet;
 mod mesh;
 mod mistake;
 mod network;

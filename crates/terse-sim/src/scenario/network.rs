@@ -361,6 +361,7 @@ impl<'w, 'a> Built<'w, 'a> {
             hops,
             schedule,
             pool,
+            fleet: None,
         }
     }
 }

@@ -3,6 +3,7 @@
 use core::time::Duration;
 use std::collections::BTreeMap;
 
+use super::fleet::Fleet;
 use crate::network::Cause;
 use crate::tsch::Cell;
 
@@ -36,6 +37,9 @@ pub struct Outcome {
     pub schedule: Vec<ScheduledCell>,
     /// How many buffers of the client's mote were in use after each allocation.
     pub pool: Vec<u8>,
+    /// What happened to a whole network, if the scenario is about one. The latency is then the time until all devices were
+    /// connected, and the bytes are those of all of them.
+    pub fleet: Option<Fleet>,
 }
 
 /// What was on the air, both directions and all hops: the frames of all packets that were sent until both sides were

@@ -3,6 +3,7 @@
 //! What must always hold: a [`Scenario`] that was read from a file was checked, so that it can be run.
 
 mod ends;
+mod fleet;
 mod forming;
 mod peers;
 mod radio;
@@ -13,6 +14,7 @@ mod topology;
 use core::time::Duration;
 
 pub use ends::{DtlsOptions, GatewayOptions, InternetOptions, PaperValues, SerialOptions};
+pub use fleet::{EventKind, EventOptions, ReconnectOptions, TrafficOptions};
 pub(super) use forming::NO_ENERGY;
 pub use forming::{EnergyOptions, FormingFunction, FormingOptions, MsfProfile};
 pub(super) use peers::NO_DEVICE;
@@ -20,7 +22,7 @@ pub use peers::{Aead, EdhocOptions, EngineOptions, Group, MbedTlsOptions, PeerKi
 pub use radio::{LinkQuality, LossOptions, MacOptions, PoolOptions, RadioModel, RadioOptions, SixlowpanOptions};
 pub use schedule::{CellKind, ExplicitCell, ExplicitKind, Length, Placement, ScheduleOptions, SlotLength};
 pub use tcp::{TcpOptions, TcpProfile, TcpSide};
-pub use topology::{Shape, Topology};
+pub use topology::{Clients, Shape, Topology};
 
 use super::visit::{Visitor, field, milliseconds, small};
 
@@ -65,6 +67,12 @@ pub struct Scenario {
     pub edhoc: EdhocOptions,
     /// What motes use of their batteries.
     pub energy: EnergyOptions,
+    /// What happens to a whole network.
+    pub event: EventOptions,
+    /// What the devices of a whole network report.
+    pub traffic: TrafficOptions,
+    /// How the devices of a whole network connect.
+    pub reconnect: ReconnectOptions,
     /// What a paper measured, if it did.
     pub paper: PaperValues,
 }
@@ -119,6 +127,9 @@ impl Scenario {
         visitor.table("engine", &mut |visitor| self.engine.visit(visitor));
         visitor.table("edhoc", &mut |visitor| self.edhoc.visit(visitor));
         visitor.table("energy", &mut |visitor| self.energy.visit(visitor));
+        visitor.table("event", &mut |visitor| self.event.visit(visitor));
+        visitor.table("traffic", &mut |visitor| self.traffic.visit(visitor));
+        visitor.table("reconnect", &mut |visitor| self.reconnect.visit(visitor));
         visitor.table("paper", &mut |visitor| self.paper.visit(visitor));
     }
 
@@ -151,6 +162,16 @@ impl Scenario {
         if self.peers == PeerKind::Engine {
             self.engine.check(&mut found);
         }
+        if self.is_whole() {
+            self.event.check(&self.traffic, &mut found);
+            self.reconnect.check(&mut found);
+            if self.peers != PeerKind::Engine {
+                found.push(("topology.clients", "a whole network connects with the engine: peers = \"engine\"".into()));
+            }
+            if self.forming.tunnel_cells > 0 {
+                found.push(("forming.tunnel_cells", "a tunnel is for one client: 0 in a whole network".into()));
+            }
+        }
         if self.gateway.proxy && !self.uses_tcp() {
             found.push(("gateway.proxy", "a proxy is for TCP: false, or peers that use TLS".into()));
         }
@@ -160,6 +181,11 @@ impl Scenario {
     /// Whether the peers are ones that do not exist, so that a matrix leaves them out: identities are for TLS 1.3 only.
     pub(super) const fn exists(&self) -> bool {
         !matches!(self.peers, PeerKind::Engine) || self.engine.mode.exists_in(self.engine.version)
+    }
+
+    /// Whether all motes connect, and not only one.
+    pub fn is_whole(&self) -> bool {
+        self.topology.clients == Clients::All
     }
 
     /// Whether the peers connect over TCP; otherwise they use UDP.

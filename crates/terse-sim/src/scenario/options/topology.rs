@@ -1,15 +1,30 @@
 //! The motes: a chain, a tree given by the parents, or so many without an order.
 
 use super::Contradiction;
-use crate::scenario::visit::{Visitor, field};
+use crate::scenario::visit::{Named, Visitor, choice, field};
 
 /// The motes. The root is mote 0; the others are counted from 1 on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Topology {
     /// Who is whose parent.
     pub shape: Shape,
-    /// The mote that connects.
+    /// Who connects.
+    pub clients: Clients,
+    /// The mote that connects, if it is one.
     pub client: u64,
+}
+
+/// Who connects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Clients {
+    /// One mote, again and again.
+    One,
+    /// All motes of a whole network, which is what happens to it.
+    All,
+}
+
+impl Named for Clients {
+    const NAMES: &'static [(Self, &'static str)] = &[(Self::One, "one"), (Self::All, "all")];
 }
 
 /// Who is whose parent.
@@ -25,7 +40,7 @@ pub enum Shape {
 
 impl Default for Topology {
     fn default() -> Self {
-        Self { shape: Shape::Chain(1), client: 1 }
+        Self { shape: Shape::Chain(1), clients: Clients::One, client: 1 }
     }
 }
 
@@ -88,6 +103,7 @@ impl Topology {
                 }
             }
         }
+        choice(visitor, field("clients", "choice of clients", ""), &mut self.clients);
         if is_set {
             self.client = self.motes();
         }
