@@ -43,6 +43,8 @@ pub(crate) enum Purpose {
     Scan,
     /// Whether a frame for all is lost on its way to one of them.
     Broadcast,
+    /// Whether a link fades.
+    Fade,
 }
 
 impl Chance {

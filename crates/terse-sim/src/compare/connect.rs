@@ -160,7 +160,7 @@ impl Pair {
     ) -> Sides<Program<'w, 'a>> {
         let Start { server, exchanges, tcp, seed, clock } = start;
         let remote = SocketAddr::new(server, self.address.port);
-        let client = Role::Client { config: self.client.clone(), server: self.address.clone(), remote };
+        let client = Role::Client { config: self.client.clone(), server: self.address.clone(), remote, port: 0 };
         let server = Role::Server { config: self.server.clone(), limits: self.limits, port: self.address.port };
         let random = |stream| Random::new(seed, stream);
         let (of_client, of_server) = (processors.client, processors.server);

@@ -106,7 +106,22 @@ impl Parties {
     ///
     /// Fails if the configurations cannot be used so.
     pub fn pair_over(&self, setting: &Setting, datagrams: Sides<Datagrams>) -> Result<Pair, ApiMisuse> {
+        let mut pairs = self.pairs_over(setting, datagrams, 1)?;
+        Ok(pairs.remove(0))
+    }
+
+    /// Returns one server and so many clients, each with caches and sessions of its own, which share their certificate and its key.
+    /// Each is in a pair with the server.
+    ///
+    /// Fails if the configurations cannot be used so.
+    pub fn pairs_over(
+        &self,
+        setting: &Setting,
+        datagrams: Sides<Datagrams>,
+        clients: usize,
+    ) -> Result<Vec<Pair>, ApiMisuse> {
         let Setting { version, mode, exchange, .. } = *setting;
+        let capacity = CAPACITY.max(clients * SESSIONS_OF_CLIENT);
         let (mut client, mut server) = (self.client.clone(), self.server.clone());
         for (common, datagrams) in [(client.common_mut(), datagrams.client), (server.common_mut(), datagrams.server)] {
             common.set_versions(Vec::from([version.protocol_version()]));
@@ -124,55 +139,79 @@ impl Parties {
             Mode::Compact => Some(Schemes::COMPACT),
             _ => None,
         };
-        let caches = schemes.map(|schemes| with_caches(&mut client, &mut server, schemes));
-        let mut known_peers = None;
+        let mut made = Vec::with_capacity(clients);
+        let server_store = schemes.map(|schemes| with_server_cache(&mut server, schemes, capacity));
+        let mut server_known = None;
         match mode {
             Mode::Full | Mode::Rfc7924 | Mode::Bithac | Mode::Compact => {}
-            Mode::Resumed => with_sessions(&mut client, &mut server, version, exchange),
+            Mode::Resumed => with_server_sessions(&mut server, version, exchange, capacity),
             Mode::Psk => with_key(&mut client, &mut server, version, &self.psk),
             Mode::IdentityFirst | Mode::Identity | Mode::IdentityBls12381 => {
-                let keys = if mode == Mode::IdentityBls12381 { &self.bls12381 } else { &self.ristretto255 };
-                let known = with_identities(&mut client, &mut server, keys, setting);
-                known_peers = Some(known);
+                server_known = Some(with_server_identity(&mut server, self.identity_keys(mode), setting, capacity));
             }
         }
-        Ok(Pair {
-            client: Arc::new(client.build()?),
-            server: Arc::new(server.build()?),
-            address: self.address.clone(),
-            limits: match exchange.early_data {
-                // A cookie would cost a client at first contact its early data.
-                true => self.limits.first_contacts_per_second(u32::MAX),
-                false => self.limits,
-            },
-            caches,
-            known_peers,
-        })
+        let server = Arc::new(server.build()?);
+        for _ in 0..clients {
+            let mut client = client.clone();
+            let caches = server_store.clone().zip(schemes);
+            let caches = caches.map(|(store, schemes)| (with_client_cache(&mut client, schemes), store));
+            if mode == Mode::Resumed {
+                let sessions = ClientResumption::new(Arc::new(MemoryClientSessions::new(CAPACITY)));
+                client.resumption(Some(sessions.early_data(exchange.early_data)));
+            }
+            let known_peers = server_known
+                .clone()
+                .map(|known| (with_client_identity(&mut client, self.identity_keys(mode), setting), known));
+            made.push(Pair {
+                client: Arc::new(client.build()?),
+                server: server.clone(),
+                address: self.address.clone(),
+                limits: match exchange.early_data {
+                    // A cookie would cost a client at first contact its early data.
+                    true => self.limits.first_contacts_per_second(u32::MAX),
+                    false => self.limits,
+                },
+                caches,
+                known_peers,
+            });
+        }
+        Ok(made)
+    }
+
+    /// Returns the keys of an identity-based mode.
+    const fn identity_keys(&self, mode: Mode) -> &IdentityKeys {
+        match mode {
+            Mode::IdentityBls12381 => &self.bls12381,
+            _ => &self.ristretto255,
+        }
     }
 }
 
-fn with_caches(
-    client: &mut ConfigBuilder<ClientConfig>,
+fn with_server_cache(
     server: &mut ConfigBuilder<ServerConfig>,
     schemes: Schemes,
-) -> (Arc<MemoryClientStore>, Arc<MemoryServerStore>) {
-    let stores = (Arc::new(MemoryClientStore::new(CAPACITY)), Arc::new(MemoryServerStore::new(CAPACITY)));
-    client.cache(Some(ClientCache::new(stores.0.clone(), schemes)));
-    server.cache(Some(ServerCache::new(stores.1.clone(), schemes)));
-    stores
+    capacity: usize,
+) -> Arc<MemoryServerStore> {
+    let store = Arc::new(MemoryServerStore::new(capacity));
+    server.cache(Some(ServerCache::new(store.clone(), schemes)));
+    store
+}
+
+fn with_client_cache(client: &mut ConfigBuilder<ClientConfig>, schemes: Schemes) -> Arc<MemoryClientStore> {
+    let store = Arc::new(MemoryClientStore::new(CAPACITY));
+    client.cache(Some(ClientCache::new(store.clone(), schemes)));
+    store
 }
 
 /// As in BiTHaC, V-A: by session ID in TLS 1.2, by ticket in TLS 1.3.
-fn with_sessions(
-    client: &mut ConfigBuilder<ClientConfig>,
+fn with_server_sessions(
     server: &mut ConfigBuilder<ServerConfig>,
     version: Version,
     exchange: Exchange,
+    capacity: usize,
 ) {
-    let sessions = ClientResumption::new(Arc::new(MemoryClientSessions::new(CAPACITY)));
-    client.resumption(Some(sessions.early_data(exchange.early_data)));
     let by_id = || {
-        let store = Arc::new(MemorySessionStore::new(CAPACITY));
+        let store = Arc::new(MemorySessionStore::new(capacity));
         ServerResumption::Stateful { store, lifetime_seconds: LIFETIME }
     };
     let recorded_hellos = if exchange.early_data { RECORDED_HELLOS } else { CAPACITY };
@@ -212,45 +251,68 @@ fn with_key(
 }
 
 /// Nobody has certificates, and there is nothing to fall back on.
-fn with_identities(
-    client: &mut ConfigBuilder<ClientConfig>,
+fn with_server_identity(
     server: &mut ConfigBuilder<ServerConfig>,
     keys: &IdentityKeys,
     setting: &Setting,
-) -> (Arc<KnownPeers>, Arc<KnownPeers>) {
-    let known = (Arc::new(KnownPeers::new(CAPACITY)), Arc::new(KnownPeers::new(CAPACITY)));
-    let counting = |key: &Arc<dyn IdentityKey>| Arc::new(CountingIdentityKey::new(key.clone()));
-    let mut of_client = ClientIdentity::new(counting(&keys.client)).server(keys.server.identity().clone());
+    capacity: usize,
+) -> Arc<KnownPeers> {
+    let known = Arc::new(KnownPeers::new(capacity));
     let mut of_server = ServerIdentity::new([counting(&keys.server) as Arc<dyn IdentityKey>]);
-    let Exchange { request, early_data, .. } = setting.exchange;
+    let Exchange { early_data, .. } = setting.exchange;
     if early_data {
-        let size = u32::try_from(request).unwrap_or(u32::MAX);
-        server.early_data(ServerEarlyData::new(size).window_seconds(EARLY_DATA_WINDOW));
+        server.early_data(ServerEarlyData::new(early_data_size(setting)).window_seconds(EARLY_DATA_WINDOW));
         if setting.mode.needs_earlier() {
-            let store = Arc::new(MemorySecretTickets::new(CAPACITY));
+            let store = Arc::new(MemorySecretTickets::new(capacity));
             of_server = of_server.tickets(SecretTickets::Stateful { store, lifetime_seconds: LIFETIME });
+        } else {
+            of_server = of_server.first_contact(Arc::new(FirstContactMemory::new(RECORDED_HELLOS, 0)));
+        }
+    }
+    server.credentials(Vec::new());
+    server.client_authentication(ClientAuthentication::None);
+    server.identity(of_server.known_peers(known.clone()));
+    known
+}
+
+fn with_client_identity(
+    client: &mut ConfigBuilder<ClientConfig>,
+    keys: &IdentityKeys,
+    setting: &Setting,
+) -> Arc<KnownPeers> {
+    let known = Arc::new(KnownPeers::new(CAPACITY));
+    let mut of_client = ClientIdentity::new(counting(&keys.client)).server(keys.server.identity().clone());
+    if setting.exchange.early_data {
+        if setting.mode.needs_earlier() {
             of_client = of_client.early_data(true);
         } else {
             // At first contact the client has the public part of the server's key in its own file.
             let (authority, of_key) = (keys.server.parameters().authority(), keys.server.public_part());
             if !of_key.is_empty() {
-                known.0.provide(authority, keys.server.identity(), of_key);
+                known.provide(authority, keys.server.identity(), of_key);
             }
-            of_server = of_server.first_contact(Arc::new(FirstContactMemory::new(RECORDED_HELLOS, 0)));
-            of_client = of_client.first_contact(size);
+            of_client = of_client.first_contact(early_data_size(setting));
         }
     }
     client.trust(Trust::nobody());
     client.credentials(Vec::new());
-    client.identity(of_client.known_peers(known.0.clone()));
-    server.credentials(Vec::new());
-    server.client_authentication(ClientAuthentication::None);
-    server.identity(of_server.known_peers(known.1.clone()));
+    client.identity(of_client.known_peers(known.clone()));
     known
+}
+
+fn counting(key: &Arc<dyn IdentityKey>) -> Arc<CountingIdentityKey> {
+    Arc::new(CountingIdentityKey::new(key.clone()))
+}
+
+fn early_data_size(setting: &Setting) -> u32 {
+    u32::try_from(setting.exchange.request).unwrap_or(u32::MAX)
 }
 
 /// The capacity of caches and session stores. Connections run one after the other, so that few entries are needed.
 const CAPACITY: usize = 8;
+
+/// How many sessions a server keeps of each of its clients.
+const SESSIONS_OF_CLIENT: usize = 4;
 
 /// The lifetime of sessions in seconds: the longest that is allowed, and longer than any simulated connection.
 const LIFETIME: u32 = MAX_LIFETIME;

@@ -55,7 +55,7 @@ impl Client {
             }
         }
         let mut buffer = [0; 1024];
-        loop {
+        while self.exchange.reply < usize::MAX {
             match self.connection.recv(&mut buffer) {
                 0 => break,
                 len => self.received += len,

@@ -9,6 +9,9 @@ use terse_tls::summary::Traffic;
 use terse_tls::{Connection, Error, Instant, Now};
 
 mod client;
+pub(crate) mod device;
+pub(crate) mod many;
+mod message;
 mod processor;
 mod program;
 mod server;
@@ -30,7 +33,8 @@ pub struct Exchange {
 }
 
 impl Exchange {
-    /// What a client has to say on a connection that is a handshake and nothing more: it waits for ever, and closes nothing.
+    /// What a client has to say on a connection that is a handshake and nothing more: it waits for ever, and closes nothing. What
+    /// arrives is left to whoever has the connection.
     pub(crate) const OF_SILENT_CLIENT: Self = Self { request: 0, reply: usize::MAX, early_data: false };
 
     /// What its server has to say.

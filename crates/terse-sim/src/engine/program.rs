@@ -17,8 +17,8 @@ use crate::{Random, Time, tcp};
 
 /// The role of a host.
 pub(crate) enum Role {
-    /// The host connects to `remote`.
-    Client { config: Arc<ClientConfig>, server: ServerAddress, remote: SocketAddr },
+    /// The host connects to `remote`; over UDP from `port`, or from any for 0.
+    Client { config: Arc<ClientConfig>, server: ServerAddress, remote: SocketAddr, port: u16 },
     /// The host serves at `port`.
     Server { config: Arc<ServerConfig>, limits: EndpointLimits, port: u16 },
 }
@@ -66,13 +66,13 @@ impl Clock {
         Self { unix: self.unix + time.as_secs(), monotonic: self.monotonic + time.as_millis() as u64 }
     }
 
-    fn now(self, time: Time) -> Now {
+    pub(super) fn now(self, time: Time) -> Now {
         let milliseconds = time.as_millis();
         let unix = Duration::from_secs(self.unix) + Duration::from_millis(milliseconds);
         Now::new(Instant(self.monotonic + milliseconds), Some(UnixTime::since_unix_epoch(unix)))
     }
 
-    fn time(self, Instant(milliseconds): Instant) -> Time {
+    pub(super) fn time(self, Instant(milliseconds): Instant) -> Time {
         Time::from_millis(milliseconds.saturating_sub(self.monotonic))
     }
 }
@@ -161,6 +161,30 @@ impl<'w, 'a> Program<'w, 'a> {
             None => {}
         }
         self.check_time();
+    }
+
+    /// Lets the application do something with the connection, and sends what follows from it.
+    pub(crate) fn act(
+        &mut self,
+        sockets: &mut Sockets<'_>,
+        act: impl FnOnce(&mut Connection) -> Result<(), terse_tls::Error>,
+    ) {
+        self.with(sockets, |side, _| side.connection().map_or(Ok(()), act));
+        self.send(sockets);
+    }
+
+    /// Gives up whatever there is, without a word to the other side over UDP.
+    pub(crate) fn abandon(&mut self, sockets: &mut Sockets<'_>) {
+        let Some(socket) = self.socket.take() else { return };
+        match self.tcp {
+            Some(_) => sockets.abort(socket),
+            None => sockets.close(socket),
+        }
+    }
+
+    /// Returns the socket, if there is one.
+    pub(crate) const fn socket(&self) -> Option<SocketId> {
+        self.socket
     }
 
     fn fail(&mut self, error: &dyn core::fmt::Display) {
@@ -284,7 +308,7 @@ impl Application for Program<'_, '_> {
         self.socket = match (&self.role, &self.tcp) {
             (Role::Client { .. }, Some(config)) => sockets.connect(remote, config.clone()),
             (Role::Server { port, .. }, Some(config)) => sockets.listen(*port, config.clone()),
-            (Role::Client { .. }, None) => sockets.bind(0),
+            (Role::Client { port, .. }, None) => sockets.bind(*port),
             (Role::Server { port, .. }, None) => sockets.bind(*port),
         };
         if self.socket.is_none() {

@@ -27,6 +27,7 @@ use crate::capture::{Capture, View};
 use crate::direction::Direction;
 use crate::ledger::Ledger;
 use crate::link::{Link, Station};
+use crate::radio::RadioChange;
 use crate::tsch::{ConfigError, Mesh, MeshConfig, MeshEvent};
 
 /// A node of a network.
@@ -187,6 +188,11 @@ impl<N: Node> Network<N> {
     /// Switches a node of a mesh on again, which then listens for beacons.
     pub fn switch_on(&mut self, id: LinkId, node: u16) {
         self.with_mesh(id, |mesh, now| mesh.switch_on(now, node));
+    }
+
+    /// Changes links of a mesh now, whatever the time in each change says.
+    pub fn change_radio(&mut self, id: LinkId, changes: &[RadioChange]) {
+        self.with_mesh(id, |mesh, _| mesh.change_radio(changes));
     }
 
     /// Opens a tunnel through a mesh that forms itself: so many cells on each hop, up from a node to the root, or down from the root

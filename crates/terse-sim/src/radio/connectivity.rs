@@ -98,6 +98,16 @@ impl Connectivity {
         self.links.iter().map(|((from, to), quality)| (*from, *to, quality.delivery))
     }
 
+    /// Returns the quality that a link has on a channel by itself, or on all others for `None`: the share of frames, and the strength
+    /// of the signal.
+    pub(crate) fn own_quality(&self, from: u16, to: u16, channel: Option<u8>) -> Option<(f64, Option<f64>)> {
+        let quality = self.links.get(&(from, to))?;
+        match channel {
+            None => Some((quality.delivery, quality.rssi)),
+            Some(channel) => quality.channels.get(&channel).copied(),
+        }
+    }
+
     /// Returns all links with all that is known of them, ordered by sender and receiver.
     pub(super) fn qualities(&self) -> impl Iterator<Item = (u16, u16, &Quality)> {
         self.links.iter().map(|((from, to), quality)| (*from, *to, quality))

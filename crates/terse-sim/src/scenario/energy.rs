@@ -20,8 +20,8 @@ pub(super) struct Batteries {
 /// The counts of all motes at a time.
 #[derive(Clone, Debug)]
 pub(super) struct Reading {
-    slots: u64,
-    meters: Vec<Meter>,
+    pub(super) slots: u64,
+    pub(super) meters: Vec<Meter>,
 }
 
 impl Batteries {
@@ -67,12 +67,23 @@ impl Batteries {
         energies.map(|energy| (energy.current(), energy.duty_cycle, energy.days(&self.battery)))
     }
 
-    fn energy(&self, from: &Reading, to: &Reading, mote: usize, computed: Duration) -> Option<Energy> {
-        let mut meter = to.meters.get(mote)?.since(from.meters.get(mote)?);
+    /// Returns the charge of a mote between two of its counts, in millicoulombs, and what its processor took of that.
+    pub(super) fn charge_of_mote(&self, [from, to]: [&Meter; 2], slots: u64, computed: Duration) -> (f64, f64) {
+        let energy = self.energy_of([from, to], slots, computed);
+        (energy.charge() / MICRO_IN_MILLI, energy.computing / MICRO_IN_MILLI)
+    }
+
+    fn energy_of(&self, [from, to]: [&Meter; 2], slots: u64, computed: Duration) -> Energy {
+        let mut meter = to.since(from);
         meter.compute(computed);
         let none = Processor::NONE;
         let processor = self.processor.as_ref().unwrap_or(&none);
-        Some(meter.energy(&self.radio, processor, to.slots.saturating_sub(from.slots), self.slot))
+        meter.energy(&self.radio, processor, slots, self.slot)
+    }
+
+    fn energy(&self, from: &Reading, to: &Reading, mote: usize, computed: Duration) -> Option<Energy> {
+        let meters = [from.meters.get(mote)?, to.meters.get(mote)?];
+        Some(self.energy_of(meters, to.slots.saturating_sub(from.slots), computed))
     }
 }
 

@@ -9,18 +9,19 @@ use core::time::Duration;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 
-use terse_tls::Datagrams;
 use terse_tls::summary::Transport;
+use terse_tls::{ApiMisuse, ClientConfig, Datagrams};
 
 use super::energy::Batteries;
+use super::fleet;
 use super::network::{Built, Ends};
 use super::options::{DtlsOptions, NO_DEVICE, PeerKind, Protocol, RadioModel, Scenario};
 use super::outcome::Outcome;
 use super::peer::Peer;
-use crate::compare::{self, Captured, Comparison, Failed, IpVersion, Keys, Parties, Setting, Sides, Start};
+use crate::compare::{self, Captured, Comparison, Failed, IpVersion, Keys, Pair, Parties, Setting, Sides, Start};
 use crate::computing::{Device, Devices};
 use crate::edhoc::{self, Identity};
-use crate::engine::{Processor, Watcher};
+use crate::engine::{Clock, Processor, Watcher};
 use crate::link::Link;
 use crate::paper::Peers;
 use crate::probe::{Party, Probe, Unwatched};
@@ -88,7 +89,7 @@ pub struct Prepared {
 
 /// What the engine's runs have in common.
 #[derive(Clone, Debug)]
-struct Engine {
+pub(super) struct Engine {
     comparison: Comparison,
     setting: Setting,
     datagrams: Sides<Datagrams>,
@@ -134,6 +135,11 @@ impl Prepared {
         let probe: &mut dyn Probe = &mut unwatched;
         let watcher: Watcher<'_> = RefCell::new(probe);
         let keys = Arc::new(Keys::default());
+        if let Some(engine) = self.engine.as_ref().filter(|_| scenario.is_whole()) {
+            let (radio, batteries) = (self.radio(seed)?, self.batteries.as_ref());
+            let captures = label.map(|_| (mote, keys));
+            return fleet::run(scenario, fleet::Setup { engine, batteries, radio, seed, captures }, &watcher);
+        }
         let peers = match &self.engine {
             Some(engine) => engine.peers(scenario, seed, &watcher, label.map(|label| (label, keys.clone())))?,
             None if self.scenario.peers == PeerKind::Edhoc => Self::edhoc(scenario, seed)?,
@@ -341,6 +347,49 @@ impl Engine {
         let processors = Sides { client: processor(Party::Client), server: processor(Party::Server) };
         let Sides { client, server } = pair.programs(start, processors);
         Ok(Ends { client: Peer::Engine(Box::new(client)), server: Peer::Engine(Box::new(server)) })
+    }
+
+    /// Returns so many clients with one server, after the earlier connection of each that the mode needs, and the clock that goes
+    /// on from there.
+    pub(super) fn fleet(
+        &self,
+        clients: usize,
+        seed: u64,
+        keys: Option<&Arc<Keys>>,
+    ) -> Result<(Vec<Pair>, Clock), CannotRun> {
+        let mut comparison = self.comparison.clone();
+        if let Some(keys) = keys {
+            comparison.parties.client.key_log(keys.clone());
+        }
+        comparison.parties.address.port = PORT;
+        let pairs = comparison.parties.pairs_over(&self.setting, self.datagrams, clients);
+        let pairs = pairs.map_err(|misuse| CannotRun::Engine(Failed::Configuration(misuse)))?;
+        let mut latest = Duration::ZERO;
+        for (number, pair) in pairs.iter().enumerate() {
+            let earlier = comparison.earlier(&self.setting, pair, compare::seed(seed, number));
+            latest = latest.max(earlier.map_err(CannotRun::Engine)?);
+        }
+        if let Some(keys) = keys {
+            keys.clear();
+        }
+        Ok((pairs, comparison.clock().after(latest)))
+    }
+
+    /// Returns the clients of some pairs as they are with new certificates, which nobody has cached: nothing is left out.
+    pub(super) fn strangers(&self, pairs: &[Pair]) -> Result<Vec<Arc<ClientConfig>>, ApiMisuse> {
+        let parties = &self.comparison.parties;
+        let clients = parties.pairs_over(&self.setting, self.datagrams, pairs.len())?;
+        Ok(clients.into_iter().map(|pair| pair.client).collect())
+    }
+
+    /// Returns what both sides compute on.
+    pub(super) fn computers(&self) -> Sides<Option<Arc<Device>>> {
+        self.devices.clone()
+    }
+
+    /// Returns the mode, as connections name it.
+    pub(super) fn mode(&self) -> terse_tls::summary::Mode {
+        self.setting.mode.summary()
     }
 
     /// Checks that a connection was of the mode that was asked for.

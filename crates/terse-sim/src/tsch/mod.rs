@@ -70,7 +70,7 @@ use crate::conservation::{Balance, Conservation};
 use crate::energy::{Meter, SlotKind};
 use crate::ledger::{Classifier, Ledger};
 use crate::packet::Packet;
-use crate::radio::Air;
+use crate::radio::{Air, RadioChange};
 use crate::sixlowpan::routing::MAX_ROUTERS;
 use crate::verdict::Verdict;
 
@@ -167,6 +167,22 @@ pub struct MeshStatistics {
     pub joined_at: Option<Time>,
 }
 
+/// The frames with packets of a node's host, and to it, on all hops, without acknowledgements of the MAC.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Share {
+    /// The number of frames, with each repetition.
+    pub frames: u64,
+    /// Their bytes.
+    pub bytes: u64,
+}
+
+impl Share {
+    fn count(&mut self, len: usize) {
+        self.frames += 1;
+        self.bytes += len as u64;
+    }
+}
+
 impl Mesh {
     /// Creates a mesh whose chances follow from `seed`.
     pub(crate) fn new(config: MeshConfig, seed: u64) -> Result<Self, ConfigError> {
@@ -225,6 +241,11 @@ impl Mesh {
     /// Returns what a node has done, if there is such a node.
     pub fn statistics(&self, mote: u16) -> Option<MeshStatistics> {
         self.motes.get(usize::from(mote)).map(|mote| mote.statistics)
+    }
+
+    /// Returns which frames on the air were for a node's host until now.
+    pub fn share(&self, mote: u16) -> Share {
+        self.motes.get(usize::from(mote)).map(|mote| mote.share).unwrap_or_default()
     }
 
     /// Returns the most frames that a node had at a time, and how many it had no room for.
@@ -296,6 +317,11 @@ impl Mesh {
             }
         }
         self.arm();
+    }
+
+    /// Changes links now.
+    pub(crate) fn change_radio(&mut self, changes: &[RadioChange]) {
+        changes.iter().for_each(|change| self.air.change(change));
     }
 
     /// Returns the next event for the queue of the network.

@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use super::MeshStatistics;
 use super::config::{MacOptions, PoolOptions};
 use super::formation::{AUTONOMOUS, MINIMAL};
 use super::frame::{BROADCAST, Frame};
@@ -10,6 +9,7 @@ use super::pool::Pool;
 use super::power::Power;
 use super::schedule::{Cell, CellKind, Schedule};
 use super::stack::Stack;
+use super::{MeshStatistics, Share};
 use crate::Time;
 use crate::asn::Asn;
 use crate::sixtop::message::SixpCell;
@@ -33,6 +33,8 @@ pub(super) struct Mote {
     /// Packets whose fragments are forwarded: virtual reassembly buffers (RFC 8930).
     pub(super) forwarding: Vec<Forwarding>,
     pub(super) statistics: MeshStatistics,
+    /// The frames on the air for its host.
+    pub(super) share: Share,
     next_sequence: u8,
     /// macEbsn: beacons are numbered by themselves.
     next_beacon: u8,
@@ -103,6 +105,7 @@ impl Mote {
             partial: Vec::new(),
             forwarding: Vec::new(),
             statistics: MeshStatistics::default(),
+            share: Share::default(),
             next_sequence: 0,
             next_beacon: 0,
             heard: BTreeMap::new(),

@@ -23,6 +23,10 @@ impl Mesh {
         let (direction, fragment, packet, kind) = match frame.content {
             Content::Piece(piece) => {
                 let Some(datagram) = self.datagrams.get(piece.datagram) else { return };
+                let host = if datagram.goes_up() { datagram.origin } else { datagram.destination };
+                if !datagram.kind.is_of_network() {
+                    self.motes[usize::from(host)].share.count(len);
+                }
                 let fragment = datagram.is_fragmented().then_some(piece.index.into());
                 (way(datagram.goes_up()), fragment, datagram.number, datagram.kind)
             }

@@ -6,6 +6,8 @@ use super::measure::{self, Keeps, Measured};
 use super::parties::Maker;
 use crate::compare::report::thousands;
 
+mod fleet;
+
 fn page(name: &str) -> String {
     let path = format!("{}/../../docs/{name}", env!("CARGO_MANIFEST_DIR"));
     std::fs::read_to_string(path).expect("the page is there")
