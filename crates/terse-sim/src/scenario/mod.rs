@@ -10,6 +10,7 @@ mod network;
 mod options;
 mod outcome;
 mod peer;
+mod places;
 mod print;
 mod read;
 mod rows;
