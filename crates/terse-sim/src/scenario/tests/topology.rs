@@ -281,3 +281,9 @@ fn each_shape_connects() {
         assert!(outcome.is_connected() && outcome.air.frames >= 24, "{keys}: {outcome:?}");
     }
 }
+
+#[test]
+fn a_mote_of_a_large_tree_connects() {
+    let outcome = run(&scenario("topology.tree = 1000\n"), 0);
+    assert!(outcome.is_connected() && outcome.hops == Some(5), "{outcome:?}");
+}
