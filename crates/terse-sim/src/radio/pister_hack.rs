@@ -2,7 +2,7 @@
 //!
 //! Numbers and procedure are the 6TiSCH Simulator's (SimEngine/Connectivity.py: `PisterHackModel`, `ConnectivityMatrixRandom`;
 //! SimEngine/Mote/radio.py; bin/config.json): 2.4 GHz, 0 dBm, no antenna gain; nodes are placed at random in a square of 2 km,
-//! the first one in its corner, again until three placed ones hear them half of the time.
+//! the first one, the root, in its corner, again until three placed ones hear them half of the time.
 //!
 //! What must always hold: a loss is a function of the seed, the two nodes and the number of the draw that placed the second one
 //! (each draw is of a place and of new losses, as there), the same both ways and on all channels.
@@ -28,6 +28,18 @@ pub struct PisterHack {
     pub least_delivery: f64,
     /// And it hears them at least with this strength, in dBm.
     pub least_rssi: f64,
+    /// Where the first node stands.
+    pub root: RootPlace,
+}
+
+/// Where the root of a network stands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RootPlace {
+    /// In the lower left corner.
+    #[default]
+    Corner,
+    /// In the middle.
+    Centre,
 }
 
 /// A place in the square, in metres.
@@ -58,9 +70,10 @@ impl PisterHack {
         least_neighbours: 3,
         least_delivery: 0.5,
         least_rssi: NOISE,
+        root: RootPlace::Corner,
     };
 
-    /// Places nodes. The first one is in the corner.
+    /// Places nodes, of which the first one is the root.
     pub fn place(&self, nodes: u16, seed: u64) -> Result<Vec<Position>, NoPlace> {
         let chance = Chance::new(seed);
         let mut placed = Vec::with_capacity(nodes.into());
@@ -69,8 +82,8 @@ impl PisterHack {
                 let share = |axis| chance.share(Purpose::Position, node.into(), 2 * draw + axis);
                 Position { x: self.side * share(0), y: self.side * share(1), draw }
             });
-            let first = (node == 0).then(Position::default);
-            let found = first.or_else(|| tried.into_iter().find(|place| self.fits(&placed, node, *place, seed)));
+            let root = (node == 0).then(|| self.root_position());
+            let found = root.or_else(|| tried.into_iter().find(|place| self.fits(&placed, node, *place, seed)));
             placed.push(found.ok_or(NoPlace { node })?);
         }
         Ok(placed)
@@ -100,6 +113,13 @@ impl PisterHack {
             }
         }
         radio
+    }
+
+    fn root_position(&self) -> Position {
+        match self.root {
+            RootPlace::Corner => Position::default(),
+            RootPlace::Centre => Position { x: self.side / 2.0, y: self.side / 2.0, draw: 0 },
+        }
     }
 
     fn fits(&self, placed: &[Position], node: u16, place: Position, seed: u64) -> bool {

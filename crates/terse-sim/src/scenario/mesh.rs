@@ -96,11 +96,11 @@ impl Scenario {
         }
     }
 
-    /// Returns who hears whom: a mote and its parent, and those of the exceptions.
+    /// Returns who hears whom: the ends of each link, and those of the exceptions.
     fn connectivity(&self) -> Connectivity {
         let mut radio = Connectivity::new();
-        for (place, parent) in self.topology.parents().into_iter().enumerate() {
-            radio = radio.both_ways(place as u16 + 1, parent as u16, self.radio.delivery);
+        for (mote, other) in self.links() {
+            radio = radio.both_ways(mote as u16, other as u16, self.radio.delivery);
         }
         for LinkQuality { from, to, channel, delivery } in &self.radio.links {
             radio.set(*from as u16, *to as u16, (*channel != 0).then_some(*channel), *delivery);

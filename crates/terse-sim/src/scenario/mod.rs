@@ -11,6 +11,7 @@ mod network;
 mod options;
 mod outcome;
 mod peer;
+mod places;
 mod print;
 mod read;
 mod rows;

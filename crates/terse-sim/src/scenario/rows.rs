@@ -234,8 +234,10 @@ impl Axis<'_> {
 }
 
 /// The keys that stand for each other: one of a row replaces the other ones of the base.
-const EXCLUSIVE: &[&[&str]] =
-    &[&["topology.hops", "topology.parents", "topology.motes"], &["schedule.slotframe", "schedule.duty_cycle"]];
+const EXCLUSIVE: &[&[&str]] = &[
+    &["topology.hops", "topology.parents", "topology.motes", "topology.tree", "topology.grid"],
+    &["schedule.slotframe", "schedule.duty_cycle"],
+];
 
 /// The name of the row of a file without rows.
 const DEFAULT_NAME: &str = "scenario";

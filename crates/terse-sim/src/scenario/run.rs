@@ -25,7 +25,7 @@ use crate::engine::{Clock, Processor, Watcher};
 use crate::link::Link;
 use crate::paper::Peers;
 use crate::probe::{Party, Probe, Unwatched};
-use crate::radio::{Connectivity, NoPlace, PisterHack, RadioChange, Trace};
+use crate::radio::{Connectivity, NoPlace, RadioChange, Trace};
 use crate::script::{self, Timers};
 use crate::tsch::ConfigError;
 use crate::{Exchange, Random, tcp};
@@ -187,16 +187,12 @@ impl Prepared {
 
     /// Returns who hears whom, and how that changes, if a model or a trace says so.
     fn radio(&self, seed: u64) -> Result<Option<(Connectivity, Vec<RadioChange>)>, CannotRun> {
-        let Scenario { radio, topology, .. } = &self.scenario;
+        let Scenario { radio, .. } = &self.scenario;
         match radio.model {
             RadioModel::Matrix => Ok(None),
             RadioModel::PisterHack => {
-                // Motes that are placed where nobody is strong enough would never be part of the network.
-                let least_rssi = self.scenario.forming.least_rssi;
-                let model = PisterHack { side: radio.side, least_rssi, ..PisterHack::SIXTISCH_SIMULATOR };
-                let motes = topology.motes() as u16 + 1; // a scenario has 1,000 at most
-                let places = model.place(motes, seed).map_err(CannotRun::Places)?;
-                Ok(Some((model.connectivity(&places, seed), Vec::new())))
+                let connectivity = self.scenario.connectivity_of_places(seed).map_err(CannotRun::Places)?;
+                Ok(connectivity.map(|connectivity| (connectivity, Vec::new())))
             }
             RadioModel::Trace => {
                 let of = |trace: &Arc<Trace>| (trace.connectivity(radio.trace_start), trace.changes(radio.trace_start));

@@ -6,6 +6,8 @@ use super::print::Printer;
 use super::*;
 use crate::compare::{Mode, Version};
 
+mod topology;
+
 fn parse(source: &str) -> ScenarioFile {
     ScenarioFile::parse("scenario.toml", source).unwrap_or_else(|mistakes| panic!("{mistakes}\nin {source}"))
 }
@@ -139,7 +141,7 @@ fn mistakes_name_the_line_the_key_and_what_would_be_right() {
         ),
         (
             "forming.function = \"msf\"\nradio.model = \"pister-hack\"\n",
-            "2: radio.model: models of the radio are for topology.motes, and a matrix is for hops or parents",
+            "2: radio.model: models of the radio are for topology.motes or grid: \"matrix\", of the links to parents",
         ),
         (
             "topology.motes = 20\nforming.function = \"msf\"\nradio.model = \"k7\"\n",
@@ -209,7 +211,7 @@ fn a_matrix_has_a_row_for_each_combination_that_exists() {
     assert_eq!(names[..6], expected.iter().map(String::as_str).collect::<Vec<_>>());
     assert_eq!(names.len(), 6 + 8, "EDHOC has no versions: all eight are the same");
     let row = file.row("engine, TLS 1.3, identity, topology.hops 3").expect("a row");
-    assert_eq!(row.scenario.topology, Topology { shape: Shape::Chain(3), client: 3 });
+    assert_eq!(row.scenario.topology, Topology { shape: Shape::Chain(3), client: 3, ..Topology::default() });
     assert_eq!((row.scenario.engine.version, row.scenario.engine.mode), (Version::Tls13, Mode::Identity));
 }
 
@@ -243,12 +245,12 @@ fn part(keys: &'static [&'static str]) -> impl Strategy<Value = String> {
 prop_compose! {
     fn keys()(
         parts in (
-            part(&["topology.hops = 3", "topology.parents = [0, 1, 1, 0]", "topology.hops = 2\ntopology.client = 1"]),
+            part(&["topology.hops = 3", "topology.parents = [0, 1, 1, 0]", "topology.hops = 2\ntopology.client = 1", "topology.tree = 9\ntopology.branching = 2", "topology.tree = 7"]),
             part(&["schedule.slotframe = 101", "schedule.duty_cycle = 0.123", "schedule.placement = \"together\""]),
             part(&["schedule.cells = [\"up\", \"down\", \"shared\", \"up\"]", "schedule.slot_ms = 10", "schedule.hopping = [11]"]),
             part(&["peers = \"engine\"\nengine.mode = \"compact\"", "peers = \"edhoc\"\nedhoc.credentials = \"value\""]),
             part(&["tcp.client.profile = \"linux\"", "tcp.client.acknowledgements = \"immediate\"", "tcp.client.ack_delay_ms = 20.25"]),
-            part(&["forming.function = \"msf\"", "topology.motes = 9\nforming.function = \"pid\"\nradio.model = \"pister-hack\"\nradio.side_m = 700.5"]),
+            part(&["forming.function = \"msf\"", "topology.motes = 9\nforming.function = \"pid\"\nradio.model = \"pister-hack\"\nradio.side_m = 700.5", "topology.grid = 8\ntopology.spacing_m = 20.5\ntopology.root = \"centre\"\nforming.function = \"msf\""]),
             part(&["tcp.server.profile = \"constrained\"", "tcp.server.acknowledgements = \"delayed\"\ntcp.server.ack_segments = 3"]),
             part(&["radio.link = [{ from = 0, to = 1, channel = 15, delivery = 0.25 }, { from = 1, to = 0 }]", "radio.delivery = 0.9"]),
             part(&["internet.rate_bit_per_s = 250000", "paper.latency_ms = 4495\npaper.bytes = 3102", "internet.server = \"2001:db8::7\""]),
@@ -572,7 +574,7 @@ fn motes_are_placed_at_random_or_as_in_a_trace() {
     let outcome = Prepared::new(&late, &Traces(trace)).expect("it can be run").run(0).expect("it runs");
     assert!(outcome.failure.is_some_and(|failure| failure.starts_with("the network was not formed")));
     let mut large = scenario.clone();
-    large.topology = Topology { shape: Shape::Field(9), client: 9 };
+    large.topology = Topology { shape: Shape::Field(9), client: 9, ..Topology::default() };
     let error = Prepared::new(&large, &Traces(trace)).expect_err("the trace has two nodes");
     assert_eq!(error.to_string(), "office.k7: the trace has 2 nodes, and topology.motes wants 10, the root included");
     let error = Prepared::new(&scenario, &Traces("no trace")).expect_err("it is none");

@@ -47,6 +47,17 @@ fn each_node_has_neighbours_when_it_is_placed() {
 }
 
 #[test]
+fn the_root_stands_in_the_corner_or_in_the_centre() {
+    let model = PisterHack { root: RootPlace::Centre, ..MODEL };
+    let places = model.place(50, 3).unwrap();
+    assert_eq!(places[0], Position { x: 1_000.0, y: 1_000.0, draw: 0 });
+    let is_right = |place: &Position| place.x > 1_000.0;
+    let right = places[1..].iter().filter(|place| is_right(place)).count();
+    assert!((1..49).contains(&right), "nodes are on both sides of the root: {right} to the right");
+    assert_ne!(places[1..], MODEL.place(50, 3).unwrap()[1..]);
+}
+
+#[test]
 fn a_square_may_be_too_large() {
     let far = PisterHack { side: 1e8, ..MODEL };
     assert_eq!(far.place(3, 1), Err(NoPlace { node: 1 }));

@@ -145,15 +145,7 @@ impl Scenario {
             self.radio.check(&self.topology, &mut found);
         }
         self.forming.check(self.schedule.slot.duration(), &mut found);
-        let is_field = matches!(self.topology.shape, Shape::Field(_));
-        if is_field && !forms {
-            let text = "without parents the network must form itself: forming.function = \"msf\" or \"pid\"".into();
-            found.push(("topology.motes", text));
-        }
-        if is_field != (self.radio.model != RadioModel::Matrix) {
-            let text = "models of the radio are for topology.motes, and a matrix is for hops or parents".into();
-            found.push(("radio.model", text));
-        }
+        self.topology.check_radio(self.radio.model, forms, &mut found);
         self.mac.check(&mut found);
         self.pool.check(&mut found);
         self.sixlowpan.check(&mut found);

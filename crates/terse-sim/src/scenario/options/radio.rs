@@ -14,11 +14,14 @@ pub struct RadioOptions {
     pub model: RadioModel,
     /// The side of the square in which the Pister-hack model places motes, in metres.
     pub side: f64,
+    /// The seed that the losses of the Pister-hack model follow from, and the places that are drawn; 0 for the seed of each run.
+    pub field_seed: u64,
     /// The name of the file with a trace.
     pub trace: String,
     /// So long after its beginning the trace is begun with.
     pub trace_start: Duration,
-    /// The probability that a frame between a mote and its parent arrives, either way and on every channel.
+    /// The probability that a frame arrives between a mote and its parent, or between motes that are next to each other in a grid,
+    /// either way and on every channel.
     pub delivery: f64,
     /// Exceptions, of which later ones override earlier ones.
     pub links: Vec<LinkQuality>,
@@ -27,9 +30,9 @@ pub struct RadioOptions {
 /// Where the quality of links comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RadioModel {
-    /// The links between motes and their parents, and those that are listed.
+    /// The links between motes and their parents, or those next to each other in a grid, and those that are listed.
     Matrix,
-    /// The Pister-hack model: motes placed at random in a square, others in each run.
+    /// The Pister-hack model: motes in a grid, or placed at random in a square.
     PisterHack,
     /// A trace in the k7 format.
     Trace,
@@ -107,8 +110,9 @@ pub struct SixlowpanOptions {
 
 impl Default for RadioOptions {
     fn default() -> Self {
-        let (model, side, trace, trace_start) = (RadioModel::Matrix, 2_000.0, String::new(), Duration::ZERO);
-        Self { model, side, trace, trace_start, delivery: 1.0, links: Vec::new() }
+        let (model, side, field_seed) = (RadioModel::Matrix, 2_000.0, 0);
+        let (trace, trace_start) = (String::new(), Duration::ZERO);
+        Self { model, side, field_seed, trace, trace_start, delivery: 1.0, links: Vec::new() }
     }
 }
 
@@ -142,6 +146,7 @@ impl RadioOptions {
     pub(super) fn visit(&mut self, visitor: &mut dyn Visitor) {
         choice(visitor, field("model", "model of the radio", ""), &mut self.model);
         visitor.number(field("side_m", "side of a square", "metres"), &mut self.side, 1.0..=1e6);
+        visitor.integer(field("field_seed", "seed", ""), &mut self.field_seed, 0..=i64::MAX.unsigned_abs());
         visitor.text(field("trace", "name of a file", ""), &mut self.trace, &|_| Ok(()));
         let start = field("trace_start_ms", "time", "milliseconds");
         milliseconds(visitor, start, &mut self.trace_start, 0.0..=1e12);

@@ -2,7 +2,12 @@
 //!
 //! What must always hold: in a laid-out schedule no mote has two cells in one slot.
 
+mod occupied;
+
 use core::time::Duration;
+use std::collections::BTreeMap;
+
+use occupied::OccupiedSlots;
 
 use super::Contradiction;
 use super::topology::Topology;
@@ -156,7 +161,7 @@ impl ScheduleOptions {
             });
         }
         let (mut cells, needed) = self.closest(&topology.parents());
-        let busiest = (1..=topology.motes()).map(|mote| awake(&cells, mote)).max().unwrap_or(1);
+        let busiest = busiest(&cells, topology.motes());
         let slots = self.slots(needed, busiest);
         if self.placement == Placement::Spread {
             for cell in &mut cells {
@@ -183,25 +188,18 @@ impl ScheduleOptions {
             let kind = ExplicitKind::Shared;
             cells.push(ExplicitCell { slot: *slot, channel_offset: 0, kind, from: 0, to: 0 });
         }
-        for (place, parent) in parents.iter().enumerate() {
-            let child = place as u64 + 1;
-            let mut next = 0;
+        let mut occupied = OccupiedSlots::new(&shared);
+        for (child, parent) in (1..).zip(parents) {
             for kind in self.cells.iter().filter(|kind| **kind != CellKind::Shared) {
                 // A mote has one radio: neither end may have another cell in the slot.
-                let is_free = |slot: u16| {
-                    let uses =
-                        |cell: &ExplicitCell| [cell.from, cell.to].iter().any(|mote| [child, *parent].contains(mote));
-                    !shared.contains(&slot) && !cells.iter().any(|cell| cell.slot == slot && uses(cell))
-                };
-                let slot = (next..u16::MAX).find(|slot| is_free(*slot)).unwrap_or(u16::MAX);
-                let others = cells.iter().filter(|cell| cell.slot == slot).count();
+                let slot = occupied.first_free([child, *parent]);
+                let others = occupied.occupy([child, *parent], slot);
                 // Links that send at the same time do so on different channels.
                 let channel_offset = (others % self.hopping.len().max(1)) as u8;
                 cells.push(match kind {
                     CellKind::Down => dedicated(slot, channel_offset, *parent, child),
                     _ => dedicated(slot, channel_offset, child, *parent),
                 });
-                next = slot.saturating_add(1);
             }
         }
         cells.sort_by_key(|cell| (cell.slot, cell.channel_offset));
@@ -275,20 +273,29 @@ impl ScheduleOptions {
         for cell in &cells {
             cell.check(slots, topology, found);
         }
-        for (place, cell) in cells.iter().enumerate() {
-            let other = cells.iter().take(place).find(|other| other.slot == cell.slot && cell.meets(other));
-            if let Some(other) = other {
-                let text = format!("a mote has two cells in slot {}: one for each mote in a slot", other.slot);
+        let mut by_slot: BTreeMap<u16, Vec<&ExplicitCell>> = BTreeMap::new();
+        for cell in &cells {
+            let others = by_slot.entry(cell.slot).or_default();
+            if others.iter().any(|other| cell.meets(other)) {
+                let text = format!("a mote has two cells in slot {}: one for each mote in a slot", cell.slot);
                 found.push(("schedule.cell", text));
             }
+            others.push(cell);
         }
     }
 }
 
-/// Returns the number of slots in which a mote is awake.
-fn awake(cells: &[ExplicitCell], mote: u64) -> u64 {
-    let is_used = |cell: &&ExplicitCell| cell.kind == ExplicitKind::Shared || cell.from == mote || cell.to == mote;
-    cells.iter().filter(is_used).count() as u64
+/// Returns the number of slots in which the mote with the most cells is awake. The root does not count.
+fn busiest(cells: &[ExplicitCell], motes: u64) -> u64 {
+    let mut dedicated = vec![0; motes as usize + 1];
+    let is_shared = |cell: &&ExplicitCell| cell.kind == ExplicitKind::Shared;
+    let (shared, of_links): (Vec<&ExplicitCell>, Vec<&ExplicitCell>) = cells.iter().partition(is_shared);
+    for mote in of_links.iter().flat_map(|cell| [cell.from, cell.to]) {
+        if let Some(count) = dedicated.get_mut(mote as usize) {
+            *count += 1;
+        }
+    }
+    dedicated.iter().skip(1).max().map_or(1, |most| shared.len() as u64 + most)
 }
 
 impl ExplicitCell {
@@ -309,10 +316,7 @@ impl ExplicitCell {
         if self.kind == ExplicitKind::Shared {
             return;
         }
-        let parents = topology.parents();
-        let is_link = |child: u64, parent: u64| {
-            child.checked_sub(1).and_then(|place| parents.get(place as usize)).is_some_and(|its| *its == parent)
-        };
+        let is_link = |child: u64, parent: u64| topology.parent(child) == Some(parent);
         if !is_link(self.from, self.to) && !is_link(self.to, self.from) {
             let text = format!("there is no link from mote {} to mote {}: a mote and its parent", self.from, self.to);
             found.push(("schedule.cell", text));
