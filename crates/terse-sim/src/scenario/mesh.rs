@@ -35,6 +35,10 @@ impl Scenario {
                 unicast_in_shared_cells: self.mac.shared_carries_unicast,
             },
             pool: PoolOptions { frames: self.pool.frames, upper_layers_fail_from: self.pool.limit },
+            root_pool: (self.pool.root_frames > 0).then_some(PoolOptions {
+                frames: self.pool.root_frames,
+                upper_layers_fail_from: self.pool.root_frames.saturating_sub(self.pool.frames - self.pool.limit).max(1),
+            }),
             sixlowpan: SixlowpanOptions {
                 prefix,
                 unfragmented_len: self.sixlowpan.unfragmented.into(),

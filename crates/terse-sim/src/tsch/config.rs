@@ -26,6 +26,8 @@ pub struct MeshConfig {
     pub mac: MacOptions,
     /// The frames that a node has room for.
     pub pool: PoolOptions,
+    /// The pool of the root, if it is another one.
+    pub root_pool: Option<PoolOptions>,
     /// The options of 6LoWPAN.
     pub sixlowpan: SixlowpanOptions,
     /// The line between the root and the gateway.
@@ -131,6 +133,7 @@ impl MeshConfig {
             hopping: HOPPING.into(),
             mac: MacOptions { pan: 0xCAFE, max_retries: 15, min_be: 2, max_be: 5, unicast_in_shared_cells: false },
             pool: PoolOptions { frames: 20, upper_layers_fail_from: 16 },
+            root_pool: None,
             sixlowpan: SixlowpanOptions {
                 prefix,
                 unfragmented_len: 101,
@@ -212,7 +215,8 @@ impl MeshConfig {
         let is_channel = |channel: &u8| (11..=26).contains(channel);
         ok(!self.hopping.is_empty() && self.hopping.iter().all(is_channel), ConfigError::Hopping)?;
         ok(self.timeslot.is_possible(), ConfigError::Timeslot)?;
-        ok(self.pool.frames > 0 && self.pool.upper_layers_fail_from <= self.pool.frames, ConfigError::Pool)?;
+        let mut pools = core::iter::once(self.pool).chain(self.root_pool);
+        ok(pools.all(|pool| pool.frames > 0 && pool.upper_layers_fail_from <= pool.frames), ConfigError::Pool)?;
         ok(self.mac.min_be <= self.mac.max_be && self.mac.max_be <= 8, ConfigError::BackOff)?;
         let sixlowpan = &self.sixlowpan;
         // With fewer than 40 bytes compressed headers may not fit, and with more than these a frame is longer than 127 bytes.

@@ -25,12 +25,12 @@ impl Mesh {
         mote.power.count(SlotKind::RxData, layers.sum(), &mote.schedule, asn);
         self.hear_time(asn, from, node);
         let source = self.link_local(from);
-        let Self { forming: Some(forming), motes, config, .. } = self else { return };
+        let Self { forming: Some(forming), motes, .. } = self else { return };
         let mote = &mut motes[usize::from(node)];
         let Some(joined) = mote.stack.as_mut().and_then(|stack| stack.joined_mut()) else { return };
         joined.neighbours.insert(from);
         if let Content::Multicast(place) = frame.content
-            && mote.pool.used() < config.pool.frames
+            && mote.pool.has_room()
             && !joined.is_quarantined(asn, from)
             && let Some(multicast) = forming.multicasts.get(place)
         {

@@ -187,12 +187,13 @@ impl Mesh {
     /// Creates a mesh whose chances follow from `seed`.
     pub(crate) fn new(config: MeshConfig, seed: u64) -> Result<Self, ConfigError> {
         config.check()?;
-        let mote = |options: &MoteOptions| {
+        let mote = |(number, options): (usize, &MoteOptions)| {
             let (eui64, cells) = (eui64_of(options.address), &options.cells[..]);
+            let pool = config.root_pool.filter(|_| number == 0).unwrap_or(config.pool);
             let cells = if config.formation.is_some() { &[] } else { cells };
-            Mote::new(eui64, options.parent, Schedule::new(cells, &config.slotframes), config.pool, &config.mac)
+            Mote::new(eui64, options.parent, Schedule::new(cells, &config.slotframes), pool, &config.mac)
         };
-        let motes: Vec<Mote> = config.motes.iter().map(mote).collect();
+        let motes: Vec<Mote> = config.motes.iter().enumerate().map(mote).collect();
         let by_address = (0..).zip(&config.motes).map(|(number, options)| (options.address, number)).collect();
         let slotframe = config.slotframes.iter().copied().max().unwrap_or(1);
         let repetitions = (u64::from(config.mac.max_retries) + 1) << config.mac.max_be.min(16);

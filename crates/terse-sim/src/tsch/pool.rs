@@ -42,6 +42,11 @@ impl Pool {
         (self.peak, self.refused)
     }
 
+    /// Whether there is a frame for the MAC.
+    pub(super) const fn has_room(&self) -> bool {
+        self.used < self.options.frames
+    }
+
     /// Takes a frame. Returns whether there was one.
     pub(super) fn allocate(&mut self, layer: Layer) -> bool {
         let limit = match layer {

@@ -35,6 +35,8 @@ pub struct Fleet {
     pub failures: u64,
     /// The most frames in the pool of each mote, from the root on.
     pub pools: Vec<u8>,
+    /// How many frames each mote had no room for since the beginning of the run, from the root on.
+    pub refused: Vec<u64>,
 }
 
 /// What happened to a device.

@@ -331,6 +331,7 @@ impl<'s, 'b, 'w, 'a> Run<'s, 'b, 'w, 'a> {
             EventKind::Renewal => Mode::Full,
             _ => self.mode,
         };
+        let pools = self.built.mesh().map(pools).unwrap_or_default();
         let others = backs.iter().flatten().filter_map(|back| back.established).filter(|one| one.mode != wanted);
         let sums = |of: &dyn Fn(&Share) -> u64| {
             let sum = |counts: &Counts| counts.shares.iter().map(of).sum::<u64>();
@@ -353,7 +354,8 @@ impl<'s, 'b, 'w, 'a> Run<'s, 'b, 'w, 'a> {
             connections: after.connections - before.connections,
             fallbacks: others.count() as u64,
             failures: after.failures - before.failures,
-            pools: self.built.mesh().map(pools).unwrap_or_default(),
+            pools: pools.iter().map(|(peak, _)| *peak).collect(),
+            refused: pools.iter().map(|(_, refused)| *refused).collect(),
             devices,
         }
     }
@@ -408,9 +410,9 @@ impl<'s, 'b, 'w, 'a> Run<'s, 'b, 'w, 'a> {
     }
 }
 
-fn pools(mesh: &Mesh) -> Vec<u8> {
+fn pools(mesh: &Mesh) -> Vec<(u8, u64)> {
     let motes = 0..mesh.config().motes.len() as u16; // a mesh has no more
-    motes.filter_map(|mote| mesh.pool_peak(mote)).map(|(peak, _)| peak).collect()
+    motes.filter_map(|mote| mesh.pool_peak(mote)).collect()
 }
 
 fn of(dropped: &BTreeMap<Cause, u64>, cause: &Cause) -> u64 {

@@ -83,6 +83,8 @@ pub struct MacOptions {
 pub struct PoolOptions {
     /// The number of frames in it.
     pub frames: u8,
+    /// The number of frames in the root's, which is often a larger machine; 0 if it has as many as the motes.
+    pub root_frames: u8,
     /// From how many used frames on an allocation for anything above 6P fails.
     pub limit: u8,
     /// From what share of used frames on a router marks packets (RFC 3168), in percent; 0 if it never does.
@@ -124,7 +126,7 @@ impl Default for MacOptions {
 
 impl Default for PoolOptions {
     fn default() -> Self {
-        Self { frames: 20, limit: 16, ecn_percent: 0 }
+        Self { frames: 20, root_frames: 0, limit: 16, ecn_percent: 0 }
     }
 }
 
@@ -217,6 +219,7 @@ impl MacOptions {
 impl PoolOptions {
     pub(super) fn visit(&mut self, visitor: &mut dyn Visitor) {
         small(visitor, field("frames", "size of a pool", "frames"), &mut self.frames, 1..=255);
+        small(visitor, field("root_frames", "size of a pool", "frames"), &mut self.root_frames, 0..=255);
         small(visitor, field("limit", "limit of a pool", "frames"), &mut self.limit, 1..=255);
         small(visitor, field("ecn_percent", "share", "percent"), &mut self.ecn_percent, 0..=100);
     }

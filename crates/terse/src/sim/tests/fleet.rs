@@ -40,6 +40,11 @@ fn look() {
                 outcome.drops,
                 outcome.failure
             );
+            let mut worst: Vec<(u64, usize)> = fleet.refused.iter().copied().zip(0..).collect();
+            worst.sort();
+            worst.reverse();
+            let hop = |mote: usize| mote.checked_sub(1).and_then(|place| fleet.devices[place].hops);
+            println!("   refused {:?}", worst.iter().take(8).map(|(n, m)| (*m, hop(*m), *n)).collect::<Vec<_>>());
             println!("   hops {:?}", fleet.statistics(|d| d.hops.map(f64::from)));
             println!("   days {:?}", fleet.statistics(|d| d.observed.map(|o| o.days)));
             if std::env::var("DEVICES").is_ok() {
