@@ -209,7 +209,7 @@ fn a_matrix_has_a_row_for_each_combination_that_exists() {
     assert_eq!(names[..6], expected.iter().map(String::as_str).collect::<Vec<_>>());
     assert_eq!(names.len(), 6 + 8, "EDHOC has no versions: all eight are the same");
     let row = file.row("engine, TLS 1.3, identity, topology.hops 3").expect("a row");
-    assert_eq!(row.scenario.topology, Topology { shape: Shape::Chain(3), client: 3 });
+    assert_eq!(row.scenario.topology, Topology { shape: Shape::Chain(3), clients: Clients::One, client: 3 });
     assert_eq!((row.scenario.engine.version, row.scenario.engine.mode), (Version::Tls13, Mode::Identity));
 }
 
@@ -572,7 +572,7 @@ fn motes_are_placed_at_random_or_as_in_a_trace() {
     let outcome = Prepared::new(&late, &Traces(trace)).expect("it can be run").run(0).expect("it runs");
     assert!(outcome.failure.is_some_and(|failure| failure.starts_with("the network was not formed")));
     let mut large = scenario.clone();
-    large.topology = Topology { shape: Shape::Field(9), client: 9 };
+    large.topology = Topology { shape: Shape::Field(9), clients: Clients::One, client: 9 };
     let error = Prepared::new(&large, &Traces(trace)).expect_err("the trace has two nodes");
     assert_eq!(error.to_string(), "office.k7: the trace has 2 nodes, and topology.motes wants 10, the root included");
     let error = Prepared::new(&scenario, &Traces("no trace")).expect_err("it is none");

@@ -1,10 +1,10 @@
 //! Tests of laid-out schedules, against ones made by hand.
 
 use super::*;
-use crate::scenario::Shape;
+use crate::scenario::{Clients, Shape};
 
 fn chain(hops: u64) -> Topology {
-    Topology { shape: Shape::Chain(hops), client: hops }
+    Topology { shape: Shape::Chain(hops), clients: Clients::One, client: hops }
 }
 
 fn by_hand(cells: &[(u16, &str, u64, u64)]) -> Vec<(u16, ExplicitKind, u64, u64)> {
@@ -42,7 +42,7 @@ fn links_that_share_no_mote_share_slots_on_other_channels() {
 fn no_mote_has_two_cells_in_a_slot() {
     for parents in [vec![0, 0, 0], vec![0, 1, 1, 2, 2, 0, 6], vec![0, 1, 2, 3, 4, 5]] {
         let motes = parents.len() as u64;
-        let topology = Topology { shape: Shape::Tree(parents), client: motes };
+        let topology = Topology { shape: Shape::Tree(parents), clients: Clients::One, client: motes };
         for share in [1.0, 0.37, 0.1, 0.01] {
             let length = Length::DutyCycle(share);
             let schedule = ScheduleOptions { length, ..ScheduleOptions::default() };
