@@ -1,7 +1,8 @@
 //! All rows of a file are run, each under its seeds.
 
 use terse_sim::compare::Captured;
-use terse_sim::scenario::{CannotRun, Forming, Outcome, Prepared, Row, ScenarioFile, Statistics};
+use terse_sim::scenario::fleet::Fleet;
+use terse_sim::scenario::{CannotRun, Forming, Outcome, Prepared, Row, ScenarioFile, Statistics, Timeline};
 
 use super::parties::Maker;
 use crate::failure::Failure;
@@ -59,10 +60,14 @@ pub(super) fn all(
         let failure = prepared.as_ref().err().map(ToString::to_string);
         measured.push(Measured { row: row.clone(), outcomes: Vec::new(), failure, captured: None });
     }
-    for ((row, _), result) in runs.iter().zip(results) {
+    for ((row, run), result) in runs.iter().zip(results) {
         let Some(measured) = measured.get_mut(*row) else { continue };
         match result {
-            Some(Ok((outcome, captured))) => {
+            Some(Ok((mut outcome, captured))) => {
+                if *run > 0 {
+                    // Only that of the first run is drawn, and many of them take much memory.
+                    outcome.timeline = Timeline::default();
+                }
                 measured.outcomes.push(outcome);
                 measured.captured = captured.or(measured.captured.take());
             }
@@ -99,6 +104,11 @@ impl Measured {
     /// Returns the charge of the client's mote in millicoulombs, of the runs that counted it.
     pub(super) fn charge(&self) -> Statistics {
         Statistics::of(self.connected().filter_map(|outcome| outcome.charge).map(|charge| charge.client))
+    }
+
+    /// Returns what happened to the whole network in each run, if the row is about one.
+    pub(super) fn fleets(&self) -> impl Iterator<Item = &Fleet> {
+        self.outcomes.iter().filter_map(|outcome| outcome.fleet.as_ref())
     }
 
     /// Returns how the network of each run formed itself, if it did.
