@@ -205,7 +205,7 @@ pub(super) fn pool(occupancy: &[u8], frames: u8) -> Drawn {
             .y_label_formatter(&|value| format!("{value:.0}"))
             .axis_desc_style(style(13, HPos::Center))
             .label_style(style(12, HPos::Center))
-            .light_line_style(WHITE)
+            .light_line_style(TRANSPARENT)
             .bold_line_style(RGBColor(225, 225, 225))
             .draw()?;
         let bars = occupancy.iter().enumerate().map(|(place, used)| {
@@ -227,7 +227,7 @@ fn mesh(chart: &mut Chart<'_, '_>, unit: &str) -> Result<(), Box<dyn core::error
         .y_label_formatter(&|value| format!("{value}"))
         .axis_desc_style(style(14, HPos::Center))
         .label_style(style(13, HPos::Center))
-        .light_line_style(WHITE)
+        .light_line_style(TRANSPARENT)
         .bold_line_style(RGBColor(225, 225, 225))
         .draw()?;
     Ok(())

@@ -13,11 +13,11 @@ mod chart;
 pub(super) mod json;
 pub(super) mod kpis;
 mod layout;
+#[cfg(test)]
+mod made_up;
 mod map;
 pub(super) mod report;
 mod table;
-#[cfg(test)]
-mod made_up;
 #[cfg(test)]
 mod tests;
 

@@ -50,6 +50,11 @@ pub(super) fn all(
         let mote = match keeps {
             Keeps::Frames if *run == 0 => None,
             Keeps::FramesOf(mote) if *run == 0 => Some(mote),
+            // Only the timeline of the first run is drawn, and many of them take much memory.
+            _ if *run > 0 => {
+                let outcome = prepared.run(*run).map(|outcome| Outcome { timeline: Timeline::default(), ..outcome });
+                return Some(outcome.map(|outcome| (outcome, None)));
+            }
             _ => return Some(prepared.run(*run).map(|outcome| (outcome, None))),
         };
         let captured = prepared.capture(*run, *row as u16 + 1, mote);
@@ -60,14 +65,10 @@ pub(super) fn all(
         let failure = prepared.as_ref().err().map(ToString::to_string);
         measured.push(Measured { row: row.clone(), outcomes: Vec::new(), failure, captured: None });
     }
-    for ((row, run), result) in runs.iter().zip(results) {
+    for ((row, _), result) in runs.iter().zip(results) {
         let Some(measured) = measured.get_mut(*row) else { continue };
         match result {
-            Some(Ok((mut outcome, captured))) => {
-                if *run > 0 {
-                    // Only that of the first run is drawn, and many of them take much memory.
-                    outcome.timeline = Timeline::default();
-                }
+            Some(Ok((outcome, captured))) => {
                 measured.outcomes.push(outcome);
                 measured.captured = captured.or(measured.captured.take());
             }

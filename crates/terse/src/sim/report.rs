@@ -303,7 +303,8 @@ const MOST_POOLS: usize = 12;
 
 const PRINT: &str = "
 .grid { display: grid; grid-template-columns: 1fr 1fr; gap: .4rem 1rem; } .grid figure { margin: .4rem 0; }
-.holds { color: #2e6b2e; font-weight: 600; } .fails { color: #8c0000; font-weight: 600; }
-@media (max-width: 800px) { .grid { grid-template-columns: 1fr; } }
-@media print { body { max-width: none; margin: 0; font-size: 11pt; } figure, tr { break-inside: avoid; } h2 { break-after: avoid; } }
+.fleets th { white-space: normal; } .fleets th, .fleets td { padding: .25rem .3rem; } .holds { color: #2e6b2e; font-weight: 600; } .fails { color: #8c0000; font-weight: 600; }
+.grid svg { width: 100%; }
+@media screen and (max-width: 800px) { .grid { grid-template-columns: 1fr; } }
+@media print { body { max-width: none; margin: 0; font-size: 11pt; } .numbers { overflow: visible; font-size: 7.5pt; } .numbers th, .numbers td { padding: .15rem .22rem; } .numbers th { white-space: normal; } figure, tr { break-inside: avoid; } h2, h2 + p { break-after: avoid; } }
 ";

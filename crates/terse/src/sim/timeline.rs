@@ -87,7 +87,7 @@ fn drawn(timeline: &Timeline) -> Drawn {
                 mote => format!("mote {mote}"),
             };
             area.draw_text(&name, &style(13, HPos::Right), (LEFT - 8, y))?;
-            area.draw(&PathElement::new([(LEFT, y), (RIGHT, y)], NETWORK.stroke_width(1)))?;
+            area.draw(&PathElement::new([(LEFT, y), (RIGHT, y)], LINE.stroke_width(1)))?;
         }
         // Those of the network are behind the others.
         for is_of_handshake in [false, true] {
@@ -106,7 +106,7 @@ fn drawn(timeline: &Timeline) -> Drawn {
 /// at its end if it was lost.
 fn draw_frame(area: &Area<'_>, (x, y): (i32, i32), frame: &TimelineFrame) -> Result<(), Box<dyn core::error::Error>> {
     if !frame.is_of_handshake {
-        area.draw(&PathElement::new([(x, y - 4), (x, y + 4)], NETWORK.stroke_width(1)))?;
+        area.draw(&PathElement::new([(x, y - 5), (x, y + 5)], NETWORK.stroke_width(2)))?;
         return Ok(());
     }
     let (colour, up) = match frame.direction {
@@ -144,7 +144,7 @@ fn legend(area: &Area<'_>, y: i32) -> Result<(), Box<dyn core::error::Error>> {
     ];
     for (frame, text, along) in entries {
         let x = LEFT + along;
-        area.draw(&PathElement::new([(x - 8, y), (x + 8, y)], NETWORK.stroke_width(1)))?;
+        area.draw(&PathElement::new([(x - 8, y), (x + 8, y)], LINE.stroke_width(1)))?;
         draw_frame(area, (x, y), &frame)?;
         area.draw_text(text, &style(13, HPos::Left), (x + 16, y))?;
     }
@@ -183,5 +183,9 @@ const SHORT: i32 = 10;
 const UP: RGBColor = RGBColor(31, 78, 121);
 const DOWN: RGBColor = RGBColor(217, 95, 2);
 const LOST: RGBColor = RGBColor(192, 0, 0);
-const NETWORK: RGBColor = RGBColor(150, 150, 150);
+const NETWORK: RGBColor = RGBColor(120, 120, 120);
+const LINE: RGBColor = RGBColor(190, 190, 190);
 const GRID: RGBColor = RGBColor(228, 228, 228);
+
+#[cfg(test)]
+mod tests;

@@ -45,7 +45,7 @@ pub(super) fn shares(curves: &[ShareCurve], width: u32) -> Drawn {
             .y_label_formatter(&|value| format!("{value:.0}"))
             .axis_desc_style(style(14, HPos::Center))
             .label_style(style(13, HPos::Center))
-            .light_line_style(WHITE)
+            .light_line_style(TRANSPARENT)
             .bold_line_style(RGBColor(225, 225, 225))
             .draw()?;
         let (right, bottom) = on_area(&chart, (last, 0.0));

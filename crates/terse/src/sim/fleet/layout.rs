@@ -86,7 +86,7 @@ impl Tree {
                 leaves[parent] += leaves[*mote];
             }
         }
-        let rings = self.depths.iter().flatten().max().copied().unwrap_or(0).max(1) as f64;
+        let rings = self.rings();
         let lost: Vec<usize> = (0..self.parents.len()).filter(|mote| self.depths[*mote].is_none()).collect();
         let rows = lost.len().div_ceil(IN_ROW);
         let below = if rows == 0 { 0.0 } else { (rows as f64 + 1.0) * ROW };
@@ -96,9 +96,8 @@ impl Tree {
         let mut places = vec![(0.5, radius); self.parents.len()];
         for mote in by_depth {
             let (mut begins, wide) = parts[mote];
-            let depth = self.depths[mote].unwrap_or(0) as f64;
             let angle = begins + wide / 2.0;
-            let from_root = radius * depth / rings;
+            let from_root = radius * self.depths[mote].and_then(|depth| rings.get(depth).copied()).unwrap_or(0.0);
             places[mote] = (0.5 + from_root * angle.sin(), radius - from_root * angle.cos());
             for child in &children[mote] {
                 let part = wide * leaves[*child] as f64 / leaves[mote] as f64;
@@ -111,6 +110,18 @@ impl Tree {
             places[mote] = ((column as f64 + 0.5) / IN_ROW as f64, 1.0 - below + (row as f64 + 1.0) * ROW);
         }
         places
+    }
+
+    /// Returns the radius of the ring of each number of hops, up to 1. Rings of many motes have more space around them: half of a
+    /// radius is by the hops, half by the area that so many motes take.
+    fn rings(&self) -> Vec<f64> {
+        let most = self.depths.iter().flatten().max().copied().unwrap_or(0).max(1);
+        let all = self.depths.iter().flatten().count().max(2) - 1; // without the root
+        let radius = |depth: usize| {
+            let within = self.depths.iter().flatten().filter(|other| (1..=depth).contains(*other)).count();
+            (depth as f64 / most as f64 + (within as f64 / all as f64).sqrt()) / 2.0
+        };
+        (0..=most).map(radius).collect()
     }
 }
 

@@ -21,7 +21,12 @@ pub(super) fn row(name: &str, fleets: Vec<Fleet>) -> Measured {
         let failure = (!all).then(|| "not all devices were connected within the limit".to_owned());
         Outcome { seed, latency, failure, fleet: Some(fleet), ..Outcome::default() }
     };
-    Measured { row: file.rows.remove(0), outcomes: (0..).zip(fleets).map(outcome).collect(), failure: None, captured: None }
+    Measured {
+        row: file.rows.remove(0),
+        outcomes: (0..).zip(fleets).map(outcome).collect(),
+        failure: None,
+        captured: None,
+    }
 }
 
 /// Returns a network after a power cut, and the places of its motes. Everything takes `pace` times as long as usual; every so many
@@ -44,7 +49,7 @@ pub(super) fn fleet(devices: u16, seed: u64, pace: f64, missing: Option<u16>) ->
         let parent = reached.min_by_key(|other| hops[*other]).unwrap_or(0);
         hops[mote] = hops[parent] + 1;
         joined.push(mote);
-        let is_missing = missing.is_some_and(|every| mote as u16 % every == 0);
+        let is_missing = missing.is_some_and(|every| (mote as u16).is_multiple_of(every));
         let seconds = |seconds: f64| Some(Duration::from_secs_f64(pace * seconds));
         let synchronised = 20.0 * f64::from(hops[mote]) + 30.0 * draw();
         let joining = synchronised + 10.0 + 60.0 * draw();
@@ -70,7 +75,11 @@ pub(super) fn fleet(devices: u16, seed: u64, pace: f64, missing: Option<u16>) ->
             bytes,
             charge: Some(charge),
             computing: Some(3.0),
-            observed: Some(Observed { microamperes: 60.0 + 200.0 * draw(), duty_cycle: 0.01, days: 300.0 + 900.0 * draw() }),
+            observed: Some(Observed {
+                microamperes: 60.0 + 200.0 * draw(),
+                duty_cycle: 0.01,
+                days: 300.0 + 900.0 * draw(),
+            }),
             reports: Reports { sent: 10, received: 9, latencies },
         });
     }

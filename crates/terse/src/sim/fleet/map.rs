@@ -81,13 +81,14 @@ fn legend(area: &Area<'_>, fleet: &Fleet, limits: &[f64], layout: &Layout) -> Re
     text(y, "from a mote to its parent")?;
     y += STEP + 10;
     area.draw_text("connected after, in seconds:", &style(14, HPos::Left), (x - 8, y))?;
-    let mut from = 0.0;
+    let mut from = None;
     for (number, limit) in limits.iter().enumerate() {
         y += STEP;
         let shade = number * (COLOURS.len() - 1) / (limits.len() - 1).max(1);
         dot(area, (x, y), 6, COLOURS[shade])?;
-        text(y, &format!("{from:.0} to {limit:.0}"))?;
-        from = *limit;
+        let words = from.map_or_else(|| format!("to {limit:.0}"), |from| format!("{from:.0} to {limit:.0}"));
+        text(y, &words)?;
+        from = Some(limit);
     }
     y += STEP + 10;
     cross(area, (x, y), 5)?;

@@ -7,7 +7,7 @@ use terse_sim::scenario::EventKind;
 use terse_sim::scenario::fleet::{Device, Fleet};
 
 use super::chart::{self, ShareCurve};
-use super::{Places, handshake, map, table};
+use super::{Places, days, handshake, map, table};
 use crate::compare::report::drawn;
 use crate::sim::figure::{self, Axes, Boxed};
 use crate::sim::measure::Measured;
@@ -63,7 +63,7 @@ fn events(rows: &[(&Measured, &Fleet)]) -> String {
 fn numbers(measured: &[&Measured]) -> Markup {
     let columns = table::columns(measured);
     html! {
-        table class="numbers" {
+        table class="numbers fleets" {
             tr { th scope="col" { "" } @for column in &columns { th scope="col" { (column.name) } } }
             @for measured in measured {
                 tr {
@@ -117,7 +117,7 @@ fn over_devices(rows: &[(&Measured, &Fleet)], unit: &str, of: impl Fn(&Device) -
         is_dark: true,
     };
     let boxes: Vec<Boxed> = rows.iter().map(boxed).collect();
-    html! { (box_plot(&boxes, Axes { unit, across: "", counted: "devices", width: WIDE })) }
+    html! { (box_plot("", &boxes, Axes { unit, across: "", counted: "devices", width: WIDE })) }
 }
 
 /// Returns the figures of a row: curves, what devices took by hop, and the map.
@@ -135,7 +135,9 @@ fn row(measured: &Measured, fleet: &Fleet, places: Option<&[(f64, f64)]>) -> Mar
     ];
     let curves: Vec<ShareCurve> = curves.into_iter().filter(|curve| !curve.times.is_empty()).collect();
     let charge = by_hop(fleet, |device| device.charge);
-    let peaks = peaks(fleet);
+    let (peaks, batteries) = (peaks(fleet), by_hop(fleet, days));
+    let frames = measured.row.scenario.pool.frames;
+    let buffers = format!("The most packet buffers that motes had in use, of {frames}; 0 hops: the root");
     let axes = |unit, counted| Axes { unit, across: "hops to the root", counted, width: NARROW };
     html! {
         h2 { (name) }
@@ -145,23 +147,12 @@ fn row(measured: &Measured, fleet: &Fleet, places: Option<&[(f64, f64)]>) -> Mar
         }
         div class="grid" {
             figure {
-                figcaption { "Devices that were synchronised, that had joined the network, and that were connected" }
+                figcaption { "Devices that were synchronised, joined and connected" }
                 (drawn(chart::shares(&curves, NARROW), &format!("{name}: {}", of_curves(&curves))))
             }
-            @if !charge.is_empty() {
-                div {
-                    figcaption { "The charge of a device until it was connected" }
-                    (box_plot(&charge, axes("mC", "devices")))
-                }
-            }
-            @if !peaks.is_empty() {
-                div {
-                    figcaption {
-                        "The most packet buffers of a mote that were in use, of " (measured.row.scenario.pool.frames) "; 0 is the root"
-                    }
-                    (box_plot(&peaks, axes("buffers", "motes")))
-                }
-            }
+            (box_plot("The charge of a device until it was connected", &charge, axes("mC", "devices")))
+            (box_plot(&buffers, &peaks, axes("buffers", "motes")))
+            (box_plot("How long batteries last while the network is observed", &batteries, axes("days", "devices")))
         }
         figure {
             figcaption { "The network, and how long each device took until it was connected" }
@@ -204,14 +195,22 @@ fn boxed(hops: u8, values: Vec<f64>) -> Boxed {
     Boxed { names: vec![hops.to_string()], values, paper: None, is_dark: true }
 }
 
-fn box_plot(boxes: &[Boxed], axes: Axes<'_>) -> Markup {
+/// Returns a figure of boxes, or nothing if there are none.
+fn box_plot(caption: &str, boxes: &[Boxed], axes: Axes<'_>) -> Markup {
     let unit = if axes.across.is_empty() { axes.unit.to_owned() } else { format!("{} by {}", axes.unit, axes.across) };
-    html! { figure { (drawn(figure::boxes_on(boxes, axes), &described(boxes, &unit))) } }
+    html! {
+        @if !boxes.is_empty() {
+            figure {
+                @if !caption.is_empty() { figcaption { (caption) } }
+                (drawn(figure::boxes_on(boxes, axes), &described(boxes, &unit)))
+            }
+        }
+    }
 }
 
 /// The widths of figures over the whole page, and of two beside each other.
 const WIDE: u32 = 1000;
-const NARROW: u32 = 540;
+const NARROW: u32 = 440;
 
 /// The most curves in a figure: four colours, without dashes and with them.
 const MOST_CURVES: usize = 8;

@@ -47,19 +47,29 @@ impl Column {
 /// Returns the median over runs.
 fn median(measured: &Measured, digits: usize, of: impl Fn(&Fleet) -> Option<f64>) -> Option<String> {
     let statistics = over_runs(measured, of);
-    (statistics.count > 0).then(|| format!("{:.digits$}", statistics.median))
+    (statistics.count > 0).then(|| short(statistics.median, digits))
 }
 
+/// Returns the seconds until this share of the devices was connected. These columns are in every table: never is a result, too.
 fn seconds_until(measured: &Measured, share: f64) -> Option<String> {
-    median_until(measured, share).map(|seconds| format!("{seconds:.1}"))
+    Some(median_until(measured, share).map_or_else(|| "-".into(), |seconds| short(seconds, 1)))
+}
+
+/// Returns a number with so many digits after the point; large ones need none.
+fn short(value: f64, digits: usize) -> String {
+    let digits = if value < LARGE { digits } else { 0 };
+    format!("{value:.digits$}")
 }
 
 /// Returns the seconds until all devices were connected, or the share that was.
 fn until_all(measured: &Measured) -> Option<String> {
-    let share = || median(measured, 1, |fleet| connected_share(fleet).map(|share| 100.0 * share));
-    // 0.99997 of the devices are not all of them.
-    let short_of_all = |share: String| if share == "100.0" { "99.9".to_owned() } else { share };
-    seconds_until(measured, 1.0).or_else(|| Some(format!("- ({} %)", short_of_all(share()?))))
+    if let Some(seconds) = median_until(measured, 1.0) {
+        return Some(short(seconds, 1));
+    }
+    let share = over_runs(measured, connected_share);
+    // 99.97 % are not all of them.
+    let percent = (1_000.0 * share.median).floor() / 10.0;
+    Some(if share.count == 0 { "-".into() } else { format!("- ({percent:.1} %)") })
 }
 
 /// Splits a text into lines of at most [`WIDTH`] characters.
@@ -90,9 +100,9 @@ const COLUMNS: [Column; 16] = [
     },
     Column { name: "kB", cell: |measured| median(measured, 1, |fleet| Some(fleet.bytes as f64 / 1e3)) },
     Column { name: "net kB", cell: |measured| median(measured, 1, |fleet| Some(fleet.network_bytes as f64 / 1e3)) },
-    Column { name: "all C", cell: |measured| median(measured, 2, |fleet| Some(fleet.charge? / 1e3)) },
+    Column { name: "C", cell: |measured| median(measured, 2, |fleet| Some(fleet.charge? / 1e3)) },
     Column {
-        name: "each mC",
+        name: "mC",
         cell: |measured| median(measured, 1, |fleet| of_devices(fleet, |device| device.charge, |over| over.median)),
     },
     Column {
@@ -101,9 +111,9 @@ const COLUMNS: [Column; 16] = [
             median(measured, 2, |fleet| of_devices(fleet, |device| Some(device.attempts.into()), |over| over.mean))
         },
     },
-    Column { name: "fell back", cell: |measured| median(measured, 0, |fleet| Some(fleet.fallbacks as f64)) },
+    Column { name: "other", cell: |measured| median(measured, 0, |fleet| Some(fleet.fallbacks as f64)) },
     Column {
-        name: "reports %",
+        name: "reports",
         cell: |measured| median(measured, 1, |fleet| Some(100.0 * fleet.reports.reliability()?)),
     },
     Column { name: "days", cell: |measured| median(measured, 0, |fleet| of_devices(fleet, days, |over| over.median)) },
@@ -112,14 +122,17 @@ const COLUMNS: [Column; 16] = [
 ];
 
 /// What the columns mean.
-pub(super) const NOTE: &str = "Each value is the median over runs, those in which some device was never connected included. 50 %, \
-95 %, all: seconds from the event until so many devices were connected; - if that never happened, and beside it the share that \
-was. shake: the handshake of a device, the median over devices, and p95 what 95 % of them do not exceed. kB: frames on the air \
-with packets of devices, each hop and repetition, without acknowledgements of the MAC; net kB: those of the network itself. C and \
-mC: the charge of all motes in coulombs, and of a device until it was connected in millicoulombs, the median over devices. tries: \
-handshakes that a device began. fell back: connections of another mode than the row asks for. reports: those that came to the \
-server. days: how long a battery lasts while the network is observed, the median over devices and the least. failed: runs in which \
-not every device was connected.";
+pub(super) const NOTE: &str = "Each value is the median over runs, those in which some device was never connected included. \
+50 %, 95 %, all: seconds from the event until so many devices were connected; - if that never happened, and beside it the \
+share that was. shake: the handshake of a device, the median over devices, and p95 what 95 % of them do not exceed. kB: \
+frames on the air with packets of devices, each hop and repetition, without acknowledgements of the MAC; net kB: those of the \
+network itself. C: the charge of all motes in coulombs; mC: that of a device until it was connected in millicoulombs, the \
+median over devices. tries: handshakes that a device began. other: connections of another mode than the row asks for. \
+reports: the percentage of those that came to the server. days: how long a battery lasts while the network is observed, the \
+median over devices and the least. failed: runs in which not every device was connected.";
+
+/// From here on numbers are shown without digits after the point.
+const LARGE: f64 = 1_000.0;
 
 /// The width of the lines below the table.
 const WIDTH: usize = 150;
