@@ -224,13 +224,18 @@ fn mesh(chart: &mut Chart<'_, '_>, unit: &str) -> Result<(), Box<dyn core::error
         .disable_x_mesh()
         .x_labels(0)
         .y_desc(unit)
-        .y_label_formatter(&|value| format!("{value}"))
+        .y_label_formatter(&|value| rounded(*value))
         .axis_desc_style(style(14, HPos::Center))
         .label_style(style(13, HPos::Center))
         .light_line_style(TRANSPARENT)
         .bold_line_style(RGBColor(225, 225, 225))
         .draw()?;
     Ok(())
+}
+
+/// Returns a number of an axis, without the digits that sums of fractions have.
+pub(super) fn rounded(value: f64) -> String {
+    ((value * 1e4).round() / 1e4).to_string()
 }
 
 /// Draws a line between two places, or dashes.

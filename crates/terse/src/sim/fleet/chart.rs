@@ -9,7 +9,7 @@ use plotters::prelude::*;
 use plotters::style::text_anchor::HPos;
 
 use crate::compare::report::Drawn;
-use crate::sim::figure::{Area, COLOURS, mark, on_area, style};
+use crate::sim::figure::{Area, COLOURS, mark, on_area, rounded, style};
 
 /// The share of devices of which something is true, over time.
 #[derive(Clone, Debug)]
@@ -41,7 +41,7 @@ pub(super) fn shares(curves: &[ShareCurve], width: u32) -> Drawn {
             .y_desc("% of devices")
             .x_labels(if width < 1000 { 6 } else { 12 })
             .y_labels(6)
-            .x_label_formatter(&|value| format!("{value}"))
+            .x_label_formatter(&|value| rounded(*value))
             .y_label_formatter(&|value| format!("{value:.0}"))
             .axis_desc_style(style(14, HPos::Center))
             .label_style(style(13, HPos::Center))

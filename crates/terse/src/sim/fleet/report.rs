@@ -116,7 +116,8 @@ fn over_devices(rows: &[(&Measured, &Fleet)], unit: &str, of: impl Fn(&Device) -
         paper: None,
         is_dark: true,
     };
-    let boxes: Vec<Boxed> = rows.iter().map(boxed).collect();
+    // After links have faded, devices whose connection has outlived it have no handshake.
+    let boxes: Vec<Boxed> = rows.iter().map(boxed).filter(|boxed| !boxed.values.is_empty()).collect();
     html! { (box_plot("", &boxes, Axes { unit, across: "", counted: "devices", width: WIDE })) }
 }
 

@@ -84,6 +84,16 @@ fn a_page_about_a_thousand_devices_is_short() {
 }
 
 #[test]
+fn devices_without_a_handshake_are_in_no_box() {
+    let (mut fleet, _) = fleet(10, 1, 1.0, None);
+    for device in &mut fleet.devices {
+        (device.handshake, device.synchronised, device.joined) = (None, None, None);
+    }
+    let page = page(&[row("faded", vec![fleet])], None);
+    assert!(!page.contains("seconds of the handshake") && page.contains("kB on the air"));
+}
+
+#[test]
 fn rows_that_could_not_be_run_say_why() {
     let failed = Measured { failure: Some("the network was not formed".into()), ..row("never", Vec::new()) };
     let page = page(&[failed, row("empty", vec![Fleet::default()])], None);
