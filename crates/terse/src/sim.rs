@@ -14,6 +14,7 @@ use crate::output;
 
 mod export;
 mod figure;
+mod fleet;
 mod measure;
 mod paper;
 mod parties;
@@ -22,6 +23,7 @@ mod schedule;
 mod table;
 #[cfg(test)]
 mod tests;
+mod timeline;
 
 use measure::{Keeps, Measured};
 use parties::Maker;
@@ -170,7 +172,7 @@ impl RunArgs {
         // The table comes first: it is printed even if a file cannot be written.
         match (json, prints_csv) {
             (true, _) => measured.iter().try_for_each(|measured| output::json(&export::Object::new(measured)))?,
-            (false, false) => output::line(table::rows(&file.title, &measured).trim_end())?,
+            (false, false) => output::line(fleet::tables(&file.title, &measured).trim_end())?,
             (false, true) => {}
         }
         if let Some(path) = &self.csv {
@@ -184,7 +186,7 @@ impl RunArgs {
             files::write_keys(path, &captured)?;
         }
         if let Some(path) = &self.runs.html {
-            files::write(path, report::of_rows(&file, &measured).as_bytes())?;
+            files::write(path, report::of_rows(&file, &measured, &|_| None).as_bytes())?;
         }
         complete(&measured)
     }
@@ -220,9 +222,13 @@ impl RunOptions {
     }
 }
 
-/// Fails if a row could not be run at all, or never was connected.
+/// Fails if a row could not be run at all, or never was connected: of a whole network no device.
 fn complete(measured: &[Measured]) -> Result<(), Failure> {
-    let missing = measured.iter().filter(|measured| measured.latency().count == 0).count();
+    let is_missing = |measured: &&Measured| match measured.row.scenario.is_whole() {
+        true => measured.fleets().all(|fleet| fleet.connected() == 0),
+        false => measured.latency().count == 0,
+    };
+    let missing = measured.iter().filter(is_missing).count();
     match missing {
         0 => Ok(()),
         _ => Err(Failure::Failed(format!(

@@ -18,6 +18,7 @@ mod rows;
 mod run;
 mod station;
 mod statistics;
+mod timeline;
 mod tree;
 mod visit;
 
@@ -27,6 +28,7 @@ pub use outcome::{Air, Charge, Forming, Outcome, ScheduledCell, Standing, Tunnel
 pub use rows::{Row, ScenarioFile};
 pub use run::{CannotRun, MakesParties, Prepared};
 pub use statistics::Statistics;
+pub use timeline::{MOST_FRAMES, Timeline, TimelineFrame};
 
 #[cfg(test)]
 mod tests;

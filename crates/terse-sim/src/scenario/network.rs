@@ -12,6 +12,7 @@ use super::options::{FormingOptions, Scenario};
 use super::outcome::{Air, Forming, Outcome, ScheduledCell, Standing, Tunnel};
 use super::peer::Peer;
 use super::station::Station;
+use super::timeline::{MOST_FRAMES, Timeline, TimelineFrame};
 use crate::capture::{Capture, View};
 use crate::cause::Cause;
 use crate::direction::Direction;
@@ -49,6 +50,8 @@ pub(super) struct Built<'w, 'a> {
     forming: Option<Forming>,
     hops: Option<u8>,
     schedule: Vec<ScheduledCell>,
+    /// The motes on the client's way to the root when it was switched on, from the client on.
+    way: Vec<u16>,
 }
 
 impl<'w, 'a> Built<'w, 'a> {
@@ -92,6 +95,7 @@ impl<'w, 'a> Built<'w, 'a> {
             forming,
             hops,
             schedule: Vec::new(),
+            way: Vec::new(),
         })
     }
 
@@ -194,6 +198,7 @@ impl<'w, 'a> Built<'w, 'a> {
         let of_mesh = |mesh: &Mesh| (mesh.next_packet(), mesh.hops(self.mote));
         let (first, hops) = self.network.mesh(self.mesh).map_or((0, None), of_mesh);
         self.hops = hops;
+        self.way = self.way_of_client();
         self.schedule = self.schedule_of_client();
         if let Station::Host(host) = self.network.node_mut(client) {
             host.start_at(self.starts_at);
@@ -221,21 +226,38 @@ impl<'w, 'a> Built<'w, 'a> {
         }
     }
 
+    /// Returns the motes on the client's way to the root.
+    fn way_of_client(&self) -> Vec<u16> {
+        let Some(mesh) = self.network.mesh(self.mesh) else { return Vec::new() };
+        let way = core::iter::successors(Some(self.mote), |mote| mesh.parent(*mote));
+        way.take(usize::from(self.hops.unwrap_or(0)) + 1).collect()
+    }
+
     /// Returns the cells of the motes on the client's way to the root, if the network has formed itself.
     fn schedule_of_client(&self) -> Vec<ScheduledCell> {
         let Some(mesh) = self.network.mesh(self.mesh).filter(|_| self.forming.is_some()) else { return Vec::new() };
         let mut cells = Vec::new();
-        let mut at = Some(self.mote);
-        for _ in 0..=self.hops.unwrap_or(0) {
-            let Some(mote) = at else { break };
+        for mote in self.way.iter().copied() {
             let of_tunnel = mesh.tunnel_slots(mote, self.mote);
             cells.extend(mesh.cells(mote).iter().map(|cell| {
                 let is_of_tunnel = cell.slotframe == NEGOTIATED && of_tunnel.contains(&cell.slot);
                 ScheduledCell { mote, cell: *cell, is_of_tunnel }
             }));
-            at = mesh.parent(mote);
         }
         cells
+    }
+
+    /// Returns the frames for which `is_counted` holds, and those of the network itself that motes on the client's way sent until
+    /// both sides were connected.
+    fn timeline(&self, is_counted: impl Fn(&&Record) -> bool) -> Timeline {
+        let of_network = |record: &Record| {
+            record.kind.is_of_network() && record.at < self.connected_at && self.way.contains(&record.sender)
+        };
+        let is_shown =
+            |record: &&Record| record.kind != Kind::LinkAcknowledgement && (of_network(record) || is_counted(record));
+        let records = self.ledger().records().iter().filter(is_shown);
+        let frames = records.filter_map(|record| TimelineFrame::new(record, self.starts_at)).take(MOST_FRAMES);
+        Timeline { motes: self.way.clone(), frames: frames.collect() }
     }
 
     /// Returns what each mote took of its battery before the client began.
@@ -305,6 +327,7 @@ impl<'w, 'a> Built<'w, 'a> {
         let is_counted =
             |record: &&Record| self.packets.contains(&record.packet) && !of_network.contains(&record.packet);
         let records = || self.ledger().records().iter().filter(is_counted);
+        let timeline = self.timeline(is_counted);
         let mut air = Air { packets: self.packets.end - self.packets.start, ..Air::default() };
         air.packets -= of_network.iter().filter(|packet| self.packets.contains(packet)).count() as u64;
         for record in self.ledger().records().iter().filter(is_of_network) {
@@ -361,6 +384,7 @@ impl<'w, 'a> Built<'w, 'a> {
             hops,
             schedule,
             pool,
+            timeline,
             fleet: None,
         }
     }

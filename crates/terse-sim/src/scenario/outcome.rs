@@ -4,6 +4,7 @@ use core::time::Duration;
 use std::collections::BTreeMap;
 
 use super::fleet::Fleet;
+use super::timeline::Timeline;
 use crate::network::Cause;
 use crate::tsch::Cell;
 
@@ -37,6 +38,8 @@ pub struct Outcome {
     pub schedule: Vec<ScheduledCell>,
     /// How many buffers of the client's mote were in use after each allocation.
     pub pool: Vec<u8>,
+    /// The frames of the handshake, and those of the network meanwhile.
+    pub timeline: Timeline,
     /// What happened to a whole network, if the scenario is about one. The latency is then the time until all devices were
     /// connected, and the bytes are those of all of them.
     pub fleet: Option<Fleet>,

@@ -45,6 +45,13 @@ impl Statistics {
         }
     }
 
+    /// Returns the value that this share of some values do not exceed; `None` if there are none.
+    pub fn quantile(values: impl IntoIterator<Item = f64>, share: f64) -> Option<f64> {
+        let mut values: Vec<f64> = values.into_iter().collect();
+        values.sort_by(f64::total_cmp);
+        (!values.is_empty()).then(|| quantile(&values, share))
+    }
+
     /// Returns half of the width of the 95 % interval of the mean (Student's t); `None` of a single value.
     pub fn half_interval(&self) -> Option<f64> {
         let freedom = self.count.checked_sub(1).filter(|freedom| *freedom > 0)?;
@@ -101,6 +108,8 @@ mod tests {
         assert_eq!((statistics.least, statistics.greatest), (1.0, 10.0));
         assert_eq!((statistics.lower_quartile, statistics.upper_quartile), (2.0, 4.0));
         assert!((statistics.p95 - 8.8).abs() < 1e-9);
+        assert_eq!(Statistics::quantile([4.0, 1.0, 2.0, 3.0, 10.0], 0.99), Some(4.0 + 6.0 * 0.96));
+        assert_eq!(Statistics::quantile([], 0.99), None);
         assert_eq!(statistics.whiskers(&[1.0, 2.0, 3.0, 4.0, 10.0]), (1.0, 4.0), "10 is an outlier: above 7");
         let half = statistics.half_interval().expect("five values");
         assert!((half - 2.776_445 * statistics.sd / 5.0_f64.sqrt()).abs() < 1e-9);

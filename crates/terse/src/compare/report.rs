@@ -92,7 +92,7 @@ fn opening(rows: &[Row]) -> Markup {
             "nothing is known from before, and when something is."
         }
         table {
-            tr { th { "protocol" } th { "link" } th { "MTU" } th { "full" } th { "with handshake caching" } th { "less" } }
+            tr { th scope="col" { "protocol" } th scope="col" { "link" } th scope="col" { "MTU" } th scope="col" { "full" } th scope="col" { "with handshake caching" } th scope="col" { "less" } }
             @for group in groups(rows) {
                 @if let (Some(full), Some(best)) = (find(group, Mode::Full), cheapest_cached(group)) {
                     tr {
@@ -134,7 +134,7 @@ fn modes(rows: &[Row]) -> Markup {
     html! {
         h2 { "The ways to connect" }
         table {
-            tr { th { "mode" } th { "what is left out" } th { "who is authenticated by what" } th { "old traffic stays secret if a long-term secret leaks" } }
+            tr { th scope="col" { "mode" } th scope="col" { "what is left out" } th scope="col" { "who is authenticated by what" } th scope="col" { "old traffic stays secret if a long-term secret leaks" } }
             @for (mode, left_out, authenticated, secrecy) in known {
                 tr { td { b { (mode) } } td { (left_out) } td { (authenticated) } td { (secrecy) } }
             }
@@ -207,7 +207,10 @@ fn section(sheet: &[&Row], has_paper: bool) -> Markup {
     html! {
         h2 { (first.version) " over " (carrier) ", " (first.link) }
         figure {
-            (drawn(figure::layers(sheet)))
+            (drawn(
+                figure::layers(sheet),
+                &format!("Bars: bytes of each layer, {} over {carrier}, {}; the table below has the numbers", first.version, first.link),
+            ))
             figcaption {
                 "Bytes from the first packet to the last, both directions. "
                 @for (name, colour, _) in LAYERS {
@@ -223,7 +226,10 @@ fn section(sheet: &[&Row], has_paper: bool) -> Markup {
         }
         @if slow {
             figure {
-                (drawn(figure::times(sheet)))
+                (drawn(
+                    figure::times(sheet),
+                    &format!("Bars: time until the client may send its message, {} over {carrier}, {}", first.version, first.link),
+                ))
                 figcaption {
                     "Time until the client may send its message: median of all runs, and the line up to where 95 % of them \
                      were. "
@@ -243,9 +249,16 @@ fn section(sheet: &[&Row], has_paper: bool) -> Markup {
     }
 }
 
-pub(crate) fn drawn(figure: Drawn) -> Markup {
+/// Returns a figure with a description for those who cannot see it.
+pub(crate) fn drawn(figure: Drawn, description: &str) -> Markup {
+    let described = html! { svg role="img" aria-label=(description) {} }.into_string();
+    let opening = described.trim_end_matches("></svg>");
     match figure {
-        Ok(svg) => html! { (PreEscaped(svg)) },
+        Ok(svg) => {
+            // Half of the bytes of a circle say what is so anyway.
+            let short = svg.replace(" opacity=\"1\"", "").replace(" stroke=\"none\" stroke-width=\"1\"/>", "/>");
+            html! { (PreEscaped(short.replacen("<svg", opening, 1))) }
+        }
         Err(error) => html! { p { "This figure cannot be drawn: " (error) } },
     }
 }
@@ -265,12 +278,12 @@ fn numbers(group: &[&Row]) -> Markup {
             summary { "Numbers, MTU " (first.mtu) " B, " (first.certificates) }
             table class="numbers" {
                 tr {
-                    th { "mode" } th { "bytes" } th { "less" } th { "handshake" } th { "data" } th { (carrier) } th { "IP" } th { "link" }
-                    th { "packets" } @if is_stream { th { "ACKs" } } th { "round trips" } th { "ms" } @if lossy { th { "ms of 95 %" } } @if computes { th { "computing ms" } } th { "verified" } th { "cached B" }
-                    @if lossy { th { "lost" } th { "failed runs" } }
-                    @if measured { th { "CPU ms" } }
-                    @if heap { th { "heap B" } }
-                    @if group.iter().any(|row| paper_value(row).is_some()) { th { "paper" } }
+                    th scope="col" { "mode" } th scope="col" { "bytes" } th scope="col" { "less" } th scope="col" { "handshake" } th scope="col" { "data" } th scope="col" { (carrier) } th scope="col" { "IP" } th scope="col" { "link" }
+                    th scope="col" { "packets" } @if is_stream { th scope="col" { "ACKs" } } th scope="col" { "round trips" } th scope="col" { "ms" } @if lossy { th scope="col" { "ms of 95 %" } } @if computes { th scope="col" { "computing ms" } } th scope="col" { "verified" } th scope="col" { "cached B" }
+                    @if lossy { th scope="col" { "lost" } th scope="col" { "failed runs" } }
+                    @if measured { th scope="col" { "CPU ms" } }
+                    @if heap { th scope="col" { "heap B" } }
+                    @if group.iter().any(|row| paper_value(row).is_some()) { th scope="col" { "paper" } }
                 }
                 @for row in group {
                     tr {
@@ -341,7 +354,7 @@ fn messages(group: &[&Row]) -> Markup {
     }
     html! {
         table class="numbers" {
-            tr { th { "message, bytes" } th { "from" } @for row in group { th { (row.mode) } } }
+            tr { th scope="col" { "message, bytes" } th scope="col" { "from" } @for row in group { th scope="col" { (row.mode) } } }
             @for (from, message, sizes) in lines {
                 tr {
                     td { (message) } td { (from) }
@@ -433,7 +446,7 @@ body { font: 16px/1.5 system-ui, sans-serif; max-width: 1080px; margin: 2rem aut
 h1 { font-size: 1.9rem; margin-bottom: .3rem; } h2 { margin-top: 2.4rem; border-bottom: 1px solid #ddd; padding-bottom: .2rem; }
 .lead { font-size: 1.1rem; } .note { color: #555; font-size: .9rem; }
 table { border-collapse: collapse; margin: .8rem 0; font-size: .9rem; } th, td { border-bottom: 1px solid #e4e4e4; padding: .3rem .6rem; text-align: left; vertical-align: top; }
-th { background: #f5f5f5; font-weight: 600; } .numbers { display: block; overflow-x: auto; font-size: .8rem; } .numbers th, .numbers td { padding: .25rem .42rem; } .numbers td, .numbers th { text-align: right; white-space: nowrap; } .numbers td:first-child, .numbers th:first-child { text-align: left; }
+th { background: #f5f5f5; font-weight: 600; } .numbers { display: block; overflow-x: auto; font-size: .8rem; } .numbers th, .numbers td { padding: .25rem .42rem; } .numbers td, .numbers th { text-align: right; white-space: nowrap; } .numbers td:first-child, .numbers th:first-child { text-align: left; } .numbers th[scope=row] { font-weight: 400; background: none; }
 .numbers td.paper { color: #8c0000; }
 figure { margin: 1rem 0; } figure svg { max-width: 100%; height: auto; } figcaption { color: #444; font-size: .9rem; }
 .key { display: inline-block; width: .8em; height: .8em; margin: 0 .3em 0 .7em; vertical-align: baseline; }

@@ -6,6 +6,7 @@ use std::path::Path;
 use serde::Serialize;
 use terse_sim::scenario::{Charge, Forming, Outcome, Standing, Statistics};
 
+use super::fleet::{self, json::FleetObject};
 use super::measure::{Measured, bytes, seconds};
 use crate::compare::files;
 use crate::failure::Failure;
@@ -30,6 +31,10 @@ pub(super) struct Object<'a> {
     energy: Option<EnergyObject>,
     #[serde(skip_serializing_if = "Option::is_none")]
     forming: Option<FormingObject>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fleet: Option<FleetObject>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    kpis: Option<serde_json::Value>,
     dropped: BTreeMap<String, u64>,
     failure: Option<&'a str>,
 }
@@ -129,6 +134,8 @@ impl<'a> Object<'a> {
             network_bytes: statistics(&|outcome| outcome.air.network_bytes as f64),
             energy: EnergyObject::new(measured),
             forming: FormingObject::new(measured),
+            fleet: FleetObject::new(measured),
+            kpis: fleet::kpis::of_row(measured),
             dropped,
             failure: measured.failure.as_deref().or_else(of_run),
         }

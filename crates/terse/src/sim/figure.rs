@@ -2,6 +2,8 @@
 //!
 //! What must always hold: a figure can be read in a print without colours.
 
+use std::collections::BTreeSet;
+
 use plotters::coord::Shift;
 use plotters::coord::types::RangedCoordf64;
 use plotters::prelude::*;
@@ -10,8 +12,8 @@ use terse_sim::scenario::Statistics;
 
 use crate::compare::report::{Drawn, PAPER};
 
-type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
-type Chart<'a, 'b> = ChartContext<'a, SVGBackend<'b>, Cartesian2d<RangedCoordf64, RangedCoordf64>>;
+pub(super) type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
+pub(super) type Chart<'a, 'b> = ChartContext<'a, SVGBackend<'b>, Cartesian2d<RangedCoordf64, RangedCoordf64>>;
 
 /// A box of a box plot.
 #[derive(Clone, Debug)]
@@ -25,6 +27,19 @@ pub(super) struct Boxed {
     pub(super) is_dark: bool,
 }
 
+/// What stands at the axes of a box plot, and how wide it is.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Axes<'a> {
+    /// What the values are.
+    pub(super) unit: &'a str,
+    /// What the boxes are, if their names do not say it.
+    pub(super) across: &'a str,
+    /// What has a value: "runs", "devices".
+    pub(super) counted: &'a str,
+    /// The width in pixels.
+    pub(super) width: u32,
+}
+
 /// A curve.
 #[derive(Clone, Debug)]
 pub(super) struct Curve {
@@ -35,8 +50,14 @@ pub(super) struct Curve {
     pub(super) is_dashed: bool,
 }
 
-/// Draws boxes from the lower to the upper quartile with the median, whiskers (Tukey's), and each value outside of them.
+/// Draws boxes of runs over the whole width.
 pub(super) fn boxes(boxes: &[Boxed], unit: &str) -> Drawn {
+    boxes_on(boxes, Axes { unit, across: "", counted: "runs", width: 1000 })
+}
+
+/// Draws boxes from the lower to the upper quartile with the median, whiskers (Tukey's), and each value outside of them.
+pub(super) fn boxes_on(boxes: &[Boxed], axes: Axes<'_>) -> Drawn {
+    let Axes { unit, across, counted, width: wide } = axes;
     let all = || boxes.iter().flat_map(|boxed| boxed.values.iter().copied().chain(boxed.paper));
     // A few values far away would make everything else flat: they are counted instead.
     let reach = boxes.iter().map(|boxed| {
@@ -45,10 +66,12 @@ pub(super) fn boxes(boxes: &[Boxed], unit: &str) -> Drawn {
     });
     let highest = reach.fold(0.001_f64, f64::max) * 1.25;
     let beyond = all().filter(|value| *value > highest).count();
-    let lines = boxes.iter().map(|boxed| boxed.names.len()).max().unwrap_or(1) as u32;
+    let names = boxes.iter().map(|boxed| boxed.names.len()).max().unwrap_or(1) as u32;
+    let lines = names + u32::from(!across.is_empty());
+    let height = if wide < 1000 { 220 } else { 330 };
     let mut svg = String::new();
     {
-        let area = SVGBackend::with_string(&mut svg, (1000, 330 + 17 * lines)).into_drawing_area();
+        let area = SVGBackend::with_string(&mut svg, (wide, height + 17 * lines)).into_drawing_area();
         area.fill(&WHITE)?;
         let width = boxes.len().max(1) as f64;
         let mut chart = ChartBuilder::on(&area)
@@ -62,8 +85,12 @@ pub(super) fn boxes(boxes: &[Boxed], unit: &str) -> Drawn {
         }
         if beyond > 0 {
             let (right, top) = on_area(&chart, (width, highest));
-            let text = format!("{beyond} runs are higher");
+            let text = format!("{beyond} {counted} are higher");
             area.draw_text(&text, &style(13, HPos::Right), (right - 6, top + 10))?;
+        }
+        let (x, y) = on_area(&chart, (width / 2.0, 0.0));
+        if !across.is_empty() {
+            area.draw_text(across, &style(13, HPos::Center), (x, y + 14 + 17 * names as i32))?;
         }
         area.present()?;
     }
@@ -97,7 +124,11 @@ fn draw_box(
         chart.draw_series([Rectangle::new([(left, lower_quartile), (right, upper_quartile)], line)])?;
         chart.draw_series([PathElement::new([(left, median), (right, median)], BLACK.stroke_width(3))])?;
         let outside = boxed.values.iter().filter(|value| !(least..=most).contains(*value) && **value <= highest);
-        chart.draw_series(outside.map(|value| Circle::new((middle, *value), 2, line)))?;
+        // Of many devices some stand at the same pixel.
+        let places: BTreeSet<(i32, i32)> = outside.map(|value| on_area(chart, (middle, *value))).collect();
+        for place in places {
+            area.draw(&Circle::new(place, 2, line))?;
+        }
     }
     if let Some(paper) = boxed.paper {
         let ends = [(left - 0.08, paper), (right + 0.08, paper)];
@@ -174,7 +205,7 @@ pub(super) fn pool(occupancy: &[u8], frames: u8) -> Drawn {
             .y_label_formatter(&|value| format!("{value:.0}"))
             .axis_desc_style(style(13, HPos::Center))
             .label_style(style(12, HPos::Center))
-            .light_line_style(WHITE)
+            .light_line_style(TRANSPARENT)
             .bold_line_style(RGBColor(225, 225, 225))
             .draw()?;
         let bars = occupancy.iter().enumerate().map(|(place, used)| {
@@ -193,13 +224,18 @@ fn mesh(chart: &mut Chart<'_, '_>, unit: &str) -> Result<(), Box<dyn core::error
         .disable_x_mesh()
         .x_labels(0)
         .y_desc(unit)
-        .y_label_formatter(&|value| format!("{value}"))
+        .y_label_formatter(&|value| rounded(*value))
         .axis_desc_style(style(14, HPos::Center))
         .label_style(style(13, HPos::Center))
-        .light_line_style(WHITE)
+        .light_line_style(TRANSPARENT)
         .bold_line_style(RGBColor(225, 225, 225))
         .draw()?;
     Ok(())
+}
+
+/// Returns a number of an axis, without the digits that sums of fractions have.
+pub(super) fn rounded(value: f64) -> String {
+    ((value * 1e4).round() / 1e4).to_string()
 }
 
 /// Draws a line between two places, or dashes.
@@ -225,7 +261,7 @@ fn line(
 }
 
 /// Draws the mark of a curve: circle, square, triangle or ring.
-fn mark(area: &Area<'_>, (x, y): (i32, i32), kind: usize) -> Result<(), Box<dyn core::error::Error>> {
+pub(super) fn mark(area: &Area<'_>, (x, y): (i32, i32), kind: usize) -> Result<(), Box<dyn core::error::Error>> {
     let colour = COLOURS[kind % COLOURS.len()];
     match kind % COLOURS.len() {
         0 => area.draw(&Circle::new((x, y), 4, colour.filled()))?,
@@ -236,7 +272,7 @@ fn mark(area: &Area<'_>, (x, y): (i32, i32), kind: usize) -> Result<(), Box<dyn 
     Ok(())
 }
 
-fn on_area(chart: &Chart<'_, '_>, at: (f64, f64)) -> (i32, i32) {
+pub(super) fn on_area(chart: &Chart<'_, '_>, at: (f64, f64)) -> (i32, i32) {
     chart.plotting_area().map_coordinate(&at)
 }
 
@@ -247,7 +283,7 @@ pub(super) fn style(size: u32, horizontal: HPos) -> TextStyle<'static> {
 /// The width of a box, of the space that it has.
 const WIDTH: f64 = 0.46;
 
-const DARK: RGBColor = RGBColor(91, 155, 213);
+pub(super) const DARK: RGBColor = RGBColor(91, 155, 213);
 const LIGHT: RGBColor = RGBColor(221, 235, 247);
-const COLOURS: [RGBColor; 4] =
+pub(super) const COLOURS: [RGBColor; 4] =
     [RGBColor(31, 78, 121), RGBColor(237, 125, 49), RGBColor(84, 130, 53), RGBColor(127, 96, 0)];

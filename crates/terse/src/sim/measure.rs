@@ -1,7 +1,8 @@
 //! All rows of a file are run, each under its seeds.
 
 use terse_sim::compare::Captured;
-use terse_sim::scenario::{CannotRun, Forming, Outcome, Prepared, Row, ScenarioFile, Statistics};
+use terse_sim::scenario::fleet::Fleet;
+use terse_sim::scenario::{CannotRun, Forming, Outcome, Prepared, Row, ScenarioFile, Statistics, Timeline};
 
 use super::parties::Maker;
 use crate::failure::Failure;
@@ -49,6 +50,11 @@ pub(super) fn all(
         let mote = match keeps {
             Keeps::Frames if *run == 0 => None,
             Keeps::FramesOf(mote) if *run == 0 => Some(mote),
+            // Only the timeline of the first run is drawn, and many of them take much memory.
+            _ if *run > 0 => {
+                let outcome = prepared.run(*run).map(|outcome| Outcome { timeline: Timeline::default(), ..outcome });
+                return Some(outcome.map(|outcome| (outcome, None)));
+            }
             _ => return Some(prepared.run(*run).map(|outcome| (outcome, None))),
         };
         let captured = prepared.capture(*run, *row as u16 + 1, mote);
@@ -99,6 +105,11 @@ impl Measured {
     /// Returns the charge of the client's mote in millicoulombs, of the runs that counted it.
     pub(super) fn charge(&self) -> Statistics {
         Statistics::of(self.connected().filter_map(|outcome| outcome.charge).map(|charge| charge.client))
+    }
+
+    /// Returns what happened to the whole network in each run, if the row is about one.
+    pub(super) fn fleets(&self) -> impl Iterator<Item = &Fleet> {
+        self.outcomes.iter().filter_map(|outcome| outcome.fleet.as_ref())
     }
 
     /// Returns how the network of each run formed itself, if it did.

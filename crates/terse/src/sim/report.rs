@@ -4,25 +4,31 @@ use maud::{Markup, html};
 use terse_sim::scenario::{Charge, Forming, Outcome, PaperValues, ScenarioFile, Statistics};
 
 use super::figure::{self, Boxed};
+use super::fleet::{self, Places, by_kind};
 use super::measure::{Measured, bytes, seconds};
-use super::schedule;
 use super::table::{difference, interval, with_deviation};
+use super::{schedule, timeline};
 use crate::compare::report::{self, command_line, drawn};
 
 /// Returns the report of a file's rows.
-pub(super) fn of_rows(file: &ScenarioFile, measured: &[Measured]) -> String {
+pub(super) fn of_rows(file: &ScenarioFile, measured: &[Measured], places: &Places) -> String {
     let title = if file.title.is_empty() { "Handshakes over 6TiSCH" } else { &file.title };
+    let (whole, single) = by_kind(measured);
     let body = html! {
         h1 { (title) }
-        p class="lead" {
-            "A mote of a 6TiSCH network connects to a server. This report shows how long that took in virtual time, how many \
-             bytes and frames were on the air, and what was sent again or dropped."
+        @if !single.is_empty() {
+            p class="lead" {
+                "A mote of a 6TiSCH network connects to a server. This report shows how long that took in virtual time, how many \
+                 bytes and frames were on the air, and what was sent again or dropped."
+            }
+            (numbers(&single))
+            (networks(&single))
+            (boxes(&single))
+            (timeline::section(&single))
+            (schedules(&single))
+            (pools(&single))
         }
-        (numbers(measured))
-        (networks(measured))
-        (boxes(measured))
-        (schedules(measured))
-        (pools(measured))
+        @if !whole.is_empty() { (fleet::report::section(&whole, places)) }
         (how(measured))
     };
     page(title, &body)
@@ -34,19 +40,19 @@ pub(super) fn page(title: &str, body: &Markup) -> String {
 }
 
 /// Whether a row has values of a paper.
-pub(super) fn has_paper(measured: &[Measured]) -> bool {
+pub(super) fn has_paper(measured: &[&Measured]) -> bool {
     measured.iter().any(|measured| measured.row.scenario.paper != PaperValues::default())
 }
 
 /// Returns the table of all rows.
-pub(super) fn numbers(measured: &[Measured]) -> Markup {
+pub(super) fn numbers(measured: &[&Measured]) -> Markup {
     let has_paper = has_paper(measured);
     html! {
         table class="numbers" {
             tr {
-                th { "" } th { "seconds" } th { "95 % interval" } th { "median" } th { "bytes" } th { "frames" } th { "again" }
-                th { "dropped" } th { "failed" }
-                @if has_paper { th { "paper: s" } th { "paper: B" } }
+                th scope="col" { "" } th scope="col" { "seconds" } th scope="col" { "95 % interval" } th scope="col" { "median" } th scope="col" { "bytes" } th scope="col" { "frames" } th scope="col" { "again" }
+                th scope="col" { "dropped" } th scope="col" { "failed" }
+                @if has_paper { th scope="col" { "paper: s" } th scope="col" { "paper: B" } }
             }
             @for measured in measured { (row(measured, has_paper)) }
         }
@@ -101,7 +107,7 @@ fn beside(paper: Option<f64>, ours: &Statistics, digits: usize) -> Markup {
 }
 
 /// Returns what handshakes took of batteries, and what it took networks to form themselves.
-fn networks(measured: &[Measured]) -> Markup {
+fn networks(measured: &[&Measured]) -> Markup {
     let mean = |values: Vec<f64>, digits: usize| match values.len() {
         0 => "-".to_owned(),
         _ => format!("{:.digits$}", Statistics::of(values).mean),
@@ -118,8 +124,8 @@ fn networks(measured: &[Measured]) -> Markup {
             h2 { "Batteries" }
             table class="numbers" {
                 tr {
-                    th { "" } th { "client mC" } th { "of it computing" } th { "all motes mC" } th { "client's radio on" }
-                    th { "idle days" } th { "least of all" }
+                    th scope="col" { "" } th scope="col" { "client mC" } th scope="col" { "of it computing" } th scope="col" { "all motes mC" } th scope="col" { "client's radio on" }
+                    th scope="col" { "idle days" } th scope="col" { "least of all" }
                 }
                 @for measured in measured {
                     tr {
@@ -142,7 +148,7 @@ fn networks(measured: &[Measured]) -> Markup {
         @if forms {
             h2 { "The network itself" }
             table class="numbers" {
-                tr { th { "" } th { "formed s" } th { "kB" } th { "mC" } th { "hops" } th { "tunnel s" } th { "meanwhile B" } }
+                tr { th scope="col" { "" } th scope="col" { "formed s" } th scope="col" { "kB" } th scope="col" { "mC" } th scope="col" { "hops" } th scope="col" { "tunnel s" } th scope="col" { "meanwhile B" } }
                 @for measured in measured {
                     tr {
                         td { (measured.row.name) }
@@ -170,12 +176,12 @@ fn tunnels(measured: &Measured) -> Vec<f64> {
 }
 
 /// Returns the schedules of the motes on the client's way, of networks that formed themselves.
-fn schedules(measured: &[Measured]) -> Markup {
-    let with_tunnel = |measured: &&Measured| measured.row.scenario.forming.tunnel_cells > 0;
-    let forms = |measured: &&Measured| measured.outcomes.first().is_some_and(|outcome| !outcome.schedule.is_empty());
+fn schedules(measured: &[&Measured]) -> Markup {
+    let with_tunnel = |measured: &&&Measured| measured.row.scenario.forming.tunnel_cells > 0;
+    let forms = |measured: &&&Measured| measured.outcomes.first().is_some_and(|outcome| !outcome.schedule.is_empty());
     let shown: Vec<&Measured> = match measured.iter().any(|measured| with_tunnel(&measured)) {
-        true => measured.iter().filter(with_tunnel).filter(forms).take(MOST_SCHEDULES).collect(),
-        false => measured.iter().filter(forms).take(MOST_SCHEDULES).collect(),
+        true => measured.iter().filter(with_tunnel).filter(forms).take(MOST_SCHEDULES).copied().collect(),
+        false => measured.iter().filter(forms).take(MOST_SCHEDULES).copied().collect(),
     };
     html! {
         @if !shown.is_empty() {
@@ -185,7 +191,10 @@ fn schedules(measured: &[Measured]) -> Markup {
                 @if let Some(outcome) = measured.outcomes.first() {
                     figure {
                         figcaption { b { (measured.row.name) } }
-                        (drawn(schedule::drawn(outcome, measured.row.scenario.forming.slotframe)))
+                        (drawn(
+                            schedule::drawn(outcome, measured.row.scenario.forming.slotframe),
+                            &format!("The cells of the motes on the client's way to the root: {}", measured.row.name),
+                        ))
                     }
                 }
             }
@@ -194,7 +203,7 @@ fn schedules(measured: &[Measured]) -> Markup {
 }
 
 /// Returns the distributions of times and bytes, some rows in each figure.
-fn boxes(measured: &[Measured]) -> Markup {
+fn boxes(measured: &[&Measured]) -> Markup {
     let has_paper = has_paper(measured);
     html! {
         h2 { "Distributions" }
@@ -213,23 +222,33 @@ fn boxes(measured: &[Measured]) -> Markup {
 }
 
 fn box_plot(
-    measured: &[Measured],
+    measured: &[&Measured],
     unit: &str,
     of: impl Fn(&Outcome) -> f64 + Copy,
     paper: impl Fn(&Measured) -> Option<f64>,
 ) -> Markup {
-    let boxed = |measured: &Measured| Boxed {
+    let boxed = |measured: &&Measured| Boxed {
         names: measured.row.name.split(", ").map(str::to_owned).collect(),
         values: measured.values(of),
         paper: paper(measured),
         is_dark: true,
     };
     let boxes: Vec<Boxed> = measured.iter().map(boxed).collect();
-    html! { figure { (drawn(figure::boxes(&boxes, unit))) } }
+    html! { figure { (drawn(figure::boxes(&boxes, unit), &described(&boxes, unit))) } }
+}
+
+/// Describes boxes by their medians.
+pub(super) fn described(boxes: &[Boxed], unit: &str) -> String {
+    let medians = boxes.iter().map(|boxed| {
+        let statistics = Statistics::of(boxed.values.iter().copied());
+        let median = if statistics.count == 0 { "none".to_owned() } else { format!("{:.1}", statistics.median) };
+        format!("{}: {median}", boxed.names.join(", "))
+    });
+    format!("Box plot, {unit}; medians: {}", medians.collect::<Vec<_>>().join("; "))
 }
 
 /// Returns the packet buffers of the client's mote over the first run of each row.
-fn pools(measured: &[Measured]) -> Markup {
+fn pools(measured: &[&Measured]) -> Markup {
     html! {
         @if measured.len() <= MOST_POOLS {
             h2 { "Packet buffers of the mote" }
@@ -244,7 +263,10 @@ pub(super) fn pool(measured: &Measured) -> Markup {
     let frames = measured.row.scenario.pool.frames;
     html! {
         @if let Some(outcome) = measured.outcomes.first() {
-            figure { figcaption { b { (measured.row.name) } } (drawn(figure::pool(&outcome.pool, frames))) }
+            figure { figcaption { b { (measured.row.name) } } (drawn(
+                    figure::pool(&outcome.pool, frames),
+                    &format!("Packet buffers in use after each call of the allocator: {}", measured.row.name),
+                )) }
         }
     }
 }
@@ -253,10 +275,14 @@ pub(super) fn pool(measured: &Measured) -> Markup {
 fn how(measured: &[Measured]) -> Markup {
     let runs = measured.iter().map(|measured| measured.outcomes.len()).max().unwrap_or(0);
     let seed = measured.first().map_or(0, |measured| measured.row.scenario.repetitions.seed);
+    let has_single = measured.iter().any(|measured| !measured.row.scenario.is_whole());
     html! {
         h2 { "How this was measured" }
         ul {
-            li { "Each row was run up to " (runs) " times (seed " (seed) "); the client begins at any time of the slotframe." }
+            li {
+                "Each row was run up to " (runs) " times (seed " (seed) ")"
+                @if has_single { "; the client begins at any time of the slotframe" } "."
+            }
             li { "The network is simulated in virtual time: every frame is sent in its cell, and every byte of it was made. \
                   After each run every packet and frame is accounted for." }
             li { "Scripted peers send messages of the sizes that Mbed TLS 2.24 sends, and compute as long as the scenario says; \
@@ -277,7 +303,8 @@ const MOST_POOLS: usize = 12;
 
 const PRINT: &str = "
 .grid { display: grid; grid-template-columns: 1fr 1fr; gap: .4rem 1rem; } .grid figure { margin: .4rem 0; }
-.holds { color: #2e6b2e; font-weight: 600; } .fails { color: #8c0000; font-weight: 600; }
-@media (max-width: 800px) { .grid { grid-template-columns: 1fr; } }
-@media print { body { max-width: none; margin: 0; font-size: 11pt; } figure, tr { break-inside: avoid; } h2 { break-after: avoid; } }
+.fleets th { white-space: normal; } .fleets th, .fleets td { padding: .25rem .3rem; } .holds { color: #2e6b2e; font-weight: 600; } .fails { color: #8c0000; font-weight: 600; }
+.grid svg { width: 100%; }
+@media screen and (max-width: 800px) { .grid { grid-template-columns: 1fr; } }
+@media print { body { max-width: none; margin: 0; font-size: 11pt; } .numbers { overflow: visible; font-size: 7.5pt; } .numbers th, .numbers td { padding: .15rem .22rem; } .numbers th { white-space: normal; } figure, tr { break-inside: avoid; } h2, h2 + p { break-after: avoid; } }
 ";

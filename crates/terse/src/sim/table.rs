@@ -1,4 +1,4 @@
-//! Rows as tables for people.
+//! Rows in which one client connects, as a table for people.
 
 use core::fmt::Write;
 
@@ -8,8 +8,8 @@ use super::measure::Measured;
 use super::report::has_paper;
 use crate::compare::table::lay_out;
 
-/// Returns the table of all rows.
-pub(super) fn rows(title: &str, measured: &[Measured]) -> String {
+/// Returns the table of rows in which one client connects.
+pub(super) fn rows(title: &str, measured: &[&Measured]) -> String {
     let has_paper = has_paper(measured);
     let mut header = vec!["", "seconds", "median", "95 %", "bytes", "frames", "packets", "again", "dropped", "failed"];
     let has_charge = measured.iter().any(|measured| measured.charge().count > 0);

@@ -42,7 +42,7 @@ fn traffic(evaluation: &Evaluation, level: SecurityLevel) -> Markup {
     html! {
         h3 { (level.bits()) " bit, bytes of records" }
         table class="numbers" {
-            tr { th { "" } th { "client" } th { "server" } th { "total" } th { "paper: client" } th { "server" } th { "total" } }
+            tr { th scope="col" { "" } th scope="col" { "client" } th scope="col" { "server" } th scope="col" { "total" } th scope="col" { "paper: client" } th scope="col" { "server" } th scope="col" { "total" } }
             @for row in rows {
                 tr {
                     td { (row.series) }
@@ -65,7 +65,7 @@ fn section(evaluation: &Evaluation, figure: Figure) -> Markup {
     html! {
         h2 { "Figure " (figure.number()) ": " (title(figure)) }
         @if figure == Figure::Ideal {
-            figure { (drawn(figure::bars(evaluation))) }
+            figure { (drawn(figure::bars(evaluation), "Bars: the values of the table below")) }
         } @else {
             @if figure == Figure::Exchanges {
                 p class="note" {
@@ -74,13 +74,16 @@ fn section(evaluation: &Evaluation, figure: Figure) -> Markup {
             } @else {
                 p class="note" { "The axis of times is logarithmic, and so are those of delays and rates." }
             }
-            (drawn(figure::legend(figure)))
+            (drawn(figure::legend(figure), "The colours and marks of the ways to connect"))
             div class="grid" {
                 @for mtu in figure.mtus() {
                     @for level in SecurityLevel::ALL {
                         figure {
                             figcaption { b { (level.bits()) " bit, MTU " (mtu) } }
-                            (drawn(figure::curves(evaluation, figure, level, *mtu)))
+                            (drawn(
+                                figure::curves(evaluation, figure, level, *mtu),
+                                &format!("Curves: {} bit, MTU {mtu}; the table below has the numbers", level.bits()),
+                            ))
                         }
                     }
                 }
@@ -100,8 +103,8 @@ fn values(evaluation: &Evaluation, figure: Figure) -> Markup {
         @if !values.is_empty() {
             table class="numbers" {
                 tr {
-                    th { "" } th { "bit" } th { "MTU" } th { (figure.x_unit()) } th { "here, " (figure.unit()) }
-                    th { "standard error" } th { "median" } th { "paper" }
+                    th scope="col" { "" } th scope="col" { "bit" } th scope="col" { "MTU" } th scope="col" { (figure.x_unit()) } th scope="col" { "here, " (figure.unit()) }
+                    th scope="col" { "standard error" } th scope="col" { "median" } th scope="col" { "paper" }
                 }
                 @for measured in values {
                     tr {
@@ -128,7 +131,7 @@ fn ratios(evaluation: &Evaluation, figure: Figure) -> Markup {
     html! {
         @if !ratios.is_empty() {
             table class="numbers" {
-                tr { th { "ratio of " (of_what) } th { "bit" } th { "MTU" } th { "here" } th { "paper" } }
+                tr { th scope="col" { "ratio of " (of_what) } th scope="col" { "bit" } th scope="col" { "MTU" } th scope="col" { "here" } th scope="col" { "paper" } }
                 @for ratio in ratios {
                     tr {
                         td { (ratio.of) " : " (ratio.to) }

@@ -25,9 +25,9 @@ pub(super) fn render(evaluation: &Evaluation) -> String {
         }
         (summary(evaluation))
         h2 { "Table 2: an ideal channel, one hop" }
-        (numbers(&evaluation.table2))
+        (numbers(&evaluation.table2.iter().collect::<Vec<_>>()))
         h2 { "Table 3: a performance enhancing proxy in the gateway" }
-        (numbers(&evaluation.table3))
+        (numbers(&evaluation.table3.iter().collect::<Vec<_>>()))
         (figure5(evaluation))
         (losses(6, "TLS under loss", &evaluation.figure6))
         (losses(7, "DTLS beside TLS under loss", &evaluation.figure7))
@@ -69,7 +69,10 @@ fn figure5(evaluation: &Evaluation) -> Markup {
     ticks.dedup();
     html! {
         h2 id="figure5" { "Figure 5: time against duty cycle" }
-        figure { (drawn(figure::curves(&curves, &ticks, "duty cycle of the busiest mote, %", "seconds, mean"))) }
+        figure { (drawn(
+                figure::curves(&curves, &ticks, "duty cycle of the busiest mote, %", "seconds, mean"),
+                "Curves: the mean time until the client is connected against the duty cycle of the busiest mote",
+            )) }
     }
 }
 
@@ -89,15 +92,15 @@ fn losses(number: u8, title: &str, measured: &[Measured]) -> Markup {
     let in_bytes = boxes(&|measured| measured.values(bytes));
     html! {
         h2 id=(format!("figure{number}")) { "Figure " (number) ": " (title) }
-        figure { (drawn(figure::boxes(&in_seconds, "seconds"))) }
-        figure { (drawn(figure::boxes(&in_bytes, "bytes on the air"))) }
+        figure { (drawn(figure::boxes(&in_seconds, "seconds"), "Boxes: seconds, without loss and with it")) }
+        figure { (drawn(figure::boxes(&in_bytes, "bytes on the air"), "Boxes: bytes on the air, without loss and with it")) }
         p class="note" {
             "A box has half of the runs; the thick line is the median, whiskers reach to the outermost runs within one and a \
              half times the height of the box, and circles are runs beyond. Light boxes are without loss. 5 % of fragments are \
              lost after the MAC has acknowledged them, on each hop, or 5 % of packets, once on their way."
         }
         table class="numbers" {
-            tr { th { "median with loss over the least without" } th { "loss" } th { "seconds" } th { "bytes" } th { "failed runs" } }
+            tr { th scope="col" { "median with loss over the least without" } th scope="col" { "loss" } th scope="col" { "seconds" } th scope="col" { "bytes" } th scope="col" { "failed runs" } }
             @for name in all_peers(measured) {
                 @for loss in [Loss::Fragments, Loss::Packets] {
                     tr {
@@ -124,7 +127,7 @@ fn checks(evaluation: &Evaluation) -> Markup {
     html! {
         h2 id="checks" { "Checks" }
         table {
-            tr { th { "" } th { "place" } th { "what must hold" } th { "here" } th { "the paper says" } }
+            tr { th scope="col" { "" } th scope="col" { "place" } th scope="col" { "what must hold" } th scope="col" { "here" } th scope="col" { "the paper says" } }
             @for check in &evaluation.checks {
                 tr {
                     @match check.holds {

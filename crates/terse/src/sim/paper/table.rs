@@ -8,8 +8,8 @@ use crate::sim::table::{interval, rows, with_deviation};
 /// Returns everything: tables 2 and 3, figures 5 to 7, and all checks.
 pub(super) fn all(evaluation: &Evaluation) -> String {
     let mut text = String::new();
-    text += &rows("Table 2: an ideal channel, one hop", &evaluation.table2);
-    text += &rows("\nTable 3: with a proxy", &evaluation.table3);
+    text += &rows("Table 2: an ideal channel, one hop", &evaluation.table2.iter().collect::<Vec<_>>());
+    text += &rows("\nTable 3: with a proxy", &evaluation.table3.iter().collect::<Vec<_>>());
     text += &figure5(evaluation);
     text += &losses("\nFigure 6: TLS under loss", &evaluation.figure6);
     text += &losses("\nFigure 7: DTLS under loss", &evaluation.figure7);

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::scenario::Shape;
+use crate::scenario::{Clients, Shape};
 
 fn topology(shape: Shape) -> Topology {
     let topology = Topology { shape, ..Topology::default() };
