@@ -4,6 +4,7 @@
 //! right; and a file that is [printed](ScenarioFile::to_toml) reads back as the same scenarios.
 
 mod energy;
+mod keys;
 mod mesh;
 mod mistake;
 mod network;
@@ -19,6 +20,7 @@ mod statistics;
 mod tree;
 mod visit;
 
+pub use keys::Key;
 pub use mistake::{Mistake, Mistakes};
 pub use options::*;
 pub use outcome::{Air, Charge, Forming, Outcome, ScheduledCell, Standing, Tunnel};

@@ -17,7 +17,7 @@ use super::network::{Built, Ends};
 use super::options::{DtlsOptions, NO_DEVICE, PeerKind, Protocol, RadioModel, Scenario};
 use super::outcome::Outcome;
 use super::peer::Peer;
-use crate::compare::{self, Captured, Comparison, Failed, IpVersion, Keys, Parties, Setting, Sides, Start};
+use crate::compare::{Captured, Comparison, Failed, IpVersion, Keys, Parties, Setting, Sides, Start};
 use crate::computing::{Device, Devices};
 use crate::edhoc::{self, Identity};
 use crate::engine::{Processor, Watcher};
@@ -129,7 +129,7 @@ impl Prepared {
     fn run_with(&self, number: u32, label: Option<u16>, mote: Option<u16>) -> Result<(Outcome, Captured), CannotRun> {
         let captures = label.is_some();
         let scenario = &self.labelled(label.unwrap_or(0));
-        let seed = compare::seed(self.scenario.repetitions.seed, number as usize);
+        let seed = self.scenario.repetitions.seed_of(number);
         let mut unwatched = Unwatched;
         let probe: &mut dyn Probe = &mut unwatched;
         let watcher: Watcher<'_> = RefCell::new(probe);
