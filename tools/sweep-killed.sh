@@ -29,10 +29,12 @@ trap 'exit 130' INT TERM
 
 cat >"$folder/scenario.toml" <<'TOML'
 title = "Four shards, each killed twice"
+peers = "engine"
+loss.fragments = 0.05
 [matrix]
-mbedtls.protocol = ["TLS 1.2", "DTLS 1.2"]
-topology.hops = [1, 2]
-loss.fragments = [0, 0.01, 0.02, 0.05, 0.1]
+engine.version = ["TLS 1.3", "DTLS 1.3"]
+engine.mode = ["full", "compact"]
+topology.hops = [1, 2, 3, 4, 5]
 TOML
 
 now() {

@@ -205,9 +205,11 @@ mod tests {
     #[test]
     fn each_column_has_a_name_of_its_own_and_the_type_of_its_values() {
         let outcome = Outcome { latency: Some(core::time::Duration::from_millis(1_500)), ..Outcome::default() };
+        let page = include_str!("../../../../docs/sweeps.md");
         let mut names = std::collections::BTreeSet::new();
         for column in Column::all() {
             assert!(names.insert(column.name), "{} is there twice", column.name);
+            assert!(page.contains(&format!("`{}`", column.name)), "{} is not in docs/sweeps.md", column.name);
             let kind = column.of(&outcome).kind();
             assert!(kind.is_none_or(|kind| kind == column.kind), "{}: {kind:?}", column.name);
         }

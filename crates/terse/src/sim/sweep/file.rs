@@ -1,7 +1,8 @@
 //! Runs in a Parquet file, written and read.
 //!
 //! What must always hold: the bytes of a file are a function of its runs and of the version of this program; what is read
-//! equals what was written, every bit of a float included; and a file is there as a whole or not at all.
+//! equals what was written, every bit of a float included; a file is there as a whole or not at all; and one in which a
+//! single bit has changed is refused before it is decoded.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -24,6 +25,8 @@ use super::plan::Shard;
 use super::runs::{Field, Header, Runs};
 use super::{FORMAT, PROGRAM, cannot_write};
 use crate::failure::Failure;
+
+mod seal;
 
 /// Writes runs beside `path` under another name, which becomes `path` when everything is on the disk.
 pub(super) fn write(path: &Path, runs: &Runs) -> Result<(), Failure> {
@@ -48,12 +51,18 @@ pub(super) fn write(path: &Path, runs: &Runs) -> Result<(), Failure> {
 /// Reads runs that this version of the program wrote.
 pub(super) fn read(path: &Path) -> Result<Runs, Failure> {
     let name = path.display();
-    let file = File::open(path).map_err(|error| Failure::Failed(format!("cannot read {name}: {error}")))?;
+    let cannot_read = |error| Failure::Failed(format!("cannot read {name}: {error}"));
+    let bytes = fs::read(path).map_err(cannot_read)?;
+    let file = File::open(path).map_err(cannot_read)?;
     let damaged = |error: ParquetError| {
         Failure::Failed(format!(
             "{name} is no Parquet file, or is damaged: {error}; if it is of a sweep, remove it and run its shard again"
         ))
     };
+    if seal::is_broken(&bytes) {
+        return Err(damaged(ParquetError::General("its digest is another one".into())));
+    }
+    drop(bytes);
     let reader = SerializedFileReader::new(file).map_err(damaged)?;
     let metadata = reader.metadata().file_metadata();
     let header = header(metadata.key_value_metadata()).map_err(|other| {
@@ -105,7 +114,9 @@ pub(super) fn to_bytes(runs: &Runs) -> Result<Vec<u8>, ParquetError> {
         }
         group.close()?;
     }
-    writer.into_inner()
+    let mut bytes = writer.into_inner()?;
+    seal::close(&mut bytes);
+    Ok(bytes)
 }
 
 fn write_column(writer: &mut ColumnWriter<'_>, values: &[&Value], is_optional: bool) -> Result<(), ParquetError> {
@@ -204,6 +215,7 @@ fn metadata(header: &Header) -> Vec<KeyValue> {
         ("terse.sweep", sweep.clone()),
         ("terse.runs", runs.to_string()),
         ("terse.rows", rows),
+        (seal::KEY, seal::OPEN.to_owned()),
     ]
     .map(|(key, value)| KeyValue::new(key.into(), value))
     .into()
@@ -224,6 +236,7 @@ fn header(metadata: Option<&Vec<KeyValue>>) -> Result<Header, Other> {
     if format != FORMAT.to_string() || program != PROGRAM {
         return Err(Other::Version(format!("{program} in format {format}")));
     }
+    value(seal::KEY)?; // without it nothing was checked
     let shard = format!("{}/{}", value("terse.shard")?, value("terse.shards")?);
     Ok(Header {
         shard: shard.parse::<Shard>().map_err(|_| Other::NotOfSweep)?,

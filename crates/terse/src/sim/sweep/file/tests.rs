@@ -74,8 +74,16 @@ fn other_files_are_refused() {
     }
     let replaced = |from: &str, to: &str| {
         let place = whole.windows(from.len()).position(|part| part == from.as_bytes()).expect("it is there");
-        [&whole[..place], to.as_bytes(), &whole[place + from.len()..]].concat()
+        let mut bytes = [&whole[..place], to.as_bytes(), &whole[place + from.len()..]].concat();
+        seal::close(&mut bytes);
+        bytes
     };
+    for at in (0..whole.len()).step_by(3) {
+        let mut bytes = whole.clone();
+        bytes[at] ^= 0x10;
+        fs::write(&path, bytes).expect("the directory is there");
+        assert!(read(&path).is_err(), "{at}: a bit has changed");
+    }
     assert!(message(&replaced("terse.sweep", "other.sweep")).contains("is not of terse sim sweep"));
     let later = replaced("\u{18}\x0dterse.program\u{18}\u{5}0.1.0", "\u{18}\x0dterse.program\u{18}\u{5}9.9.9");
     assert!(
