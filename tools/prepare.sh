@@ -84,6 +84,7 @@ install_package go golang-go
 install_package tshark tshark
 install_package tcpdump tcpdump
 install_package ethtool ethtool
+install_package parallel parallel
 fetch_java interop/java/scandium/pom.xml
 install_target thumbv7em-none-eabihf
 install_target thumbv7m-none-eabi

@@ -2,6 +2,7 @@
 //!
 //! What must always hold: results are in the order of the jobs, whatever the number of threads.
 
+use core::convert::Infallible;
 use std::io::IsTerminal;
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -10,6 +11,17 @@ use std::time::{Duration, Instant};
 
 /// Does `work` for each of `jobs` on so many threads, 0 for one for each processor.
 pub(crate) fn in_parallel<T: Sync, R: Send>(jobs: &[T], threads: usize, work: impl Fn(&T) -> R + Sync) -> Vec<R> {
+    let Ok(results) = try_in_parallel(jobs, threads, |job| Ok::<R, Infallible>(work(job)));
+    results
+}
+
+/// Does `work` for each of `jobs`, as [`in_parallel`] does. After a failure no other job is begun, and the failure of the
+/// first job among those that failed is returned.
+pub(crate) fn try_in_parallel<T: Sync, R: Send, E: Send>(
+    jobs: &[T],
+    threads: usize,
+    work: impl Fn(&T) -> Result<R, E> + Sync,
+) -> Result<Vec<R>, E> {
     let processors = || thread::available_parallelism().map_or(1, NonZeroUsize::get);
     let threads = if threads == 0 { processors() } else { threads }.min(jobs.len().max(1));
     let (next, finished) = (AtomicUsize::new(0), AtomicUsize::new(0));
@@ -19,11 +31,15 @@ pub(crate) fn in_parallel<T: Sync, R: Send>(jobs: &[T], threads: usize, work: im
         loop {
             let number = next.fetch_add(1, Ordering::Relaxed);
             let Some(job) = jobs.get(number) else { return done };
-            done.push((number, work(job)));
+            let result = work(job);
+            if result.is_err() {
+                next.store(jobs.len(), Ordering::Relaxed);
+            }
+            done.push((number, result));
             progress.show(finished.fetch_add(1, Ordering::Relaxed) + 1);
         }
     };
-    let mut results: Vec<(usize, R)> = thread::scope(|scope| {
+    let mut results: Vec<(usize, Result<R, E>)> = thread::scope(|scope| {
         let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
         let joined = workers.into_iter().map(|worker| worker.join());
         joined.flat_map(|done| done.unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
@@ -80,6 +96,20 @@ mod tests {
             assert_eq!(in_parallel(&jobs, threads, |job| job * job), expected, "{threads}");
         }
         assert!(in_parallel(&[], 4, |job: &u64| *job).is_empty());
+    }
+
+    #[test]
+    fn a_failure_ends_the_work() {
+        let jobs: Vec<u64> = (0..200).collect();
+        for threads in [1, 3] {
+            let begun = AtomicUsize::new(0);
+            let failing = |job: &u64| {
+                begun.fetch_add(1, Ordering::Relaxed);
+                if *job >= 10 { Err(*job) } else { Ok(*job) }
+            };
+            assert_eq!(try_in_parallel(&jobs, threads, failing), Err(10), "{threads}");
+            assert!(begun.into_inner() <= 10 + threads, "{threads}");
+        }
     }
 
     #[test]

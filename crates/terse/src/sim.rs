@@ -12,6 +12,7 @@ use crate::compare::files;
 use crate::failure::Failure;
 use crate::output;
 
+mod columns;
 mod export;
 mod figure;
 mod fleet;
@@ -20,6 +21,7 @@ mod paper;
 mod parties;
 mod report;
 mod schedule;
+mod sweep;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -27,12 +29,17 @@ mod timeline;
 
 use measure::{Keeps, Measured};
 use parties::Maker;
+use sweep::{MergeArgs, SweepArgs};
 
 /// What to do with scenarios.
 #[derive(Debug, Subcommand)]
 pub(crate) enum SimCommand {
     /// Run all rows of a scenario file, and say what they cost
     Run(RunArgs),
+    /// Run all rows in parts that can be killed and resumed, and keep each run in a Parquet file
+    Sweep(SweepArgs),
+    /// Join the files of all parts of a sweep
+    Merge(MergeArgs),
     /// Print a scenario file with every key, defaults included
     Show(ShowArgs),
     /// Report every mistake of a scenario file, with its line and what would be right
@@ -72,18 +79,25 @@ pub(crate) struct RunArgs {
     keylog: Option<PathBuf>,
 }
 
-/// How much is run, and where.
+/// How much is run, where, and whether there is a report.
 #[derive(Args, Debug)]
 struct RunOptions {
+    #[command(flatten)]
+    amount: Amount,
+    /// Write a report with figures, in one file
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+}
+
+/// How much is run, and where.
+#[derive(Args, Debug)]
+struct Amount {
     /// Runs of each row, instead of the file's repetitions
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     seeds: Option<u32>,
     /// Threads [default: one for each processor]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1_024))]
     jobs: Option<u16>,
-    /// Write a report with figures, in one file
-    #[arg(long, value_name = "FILE")]
-    html: Option<PathBuf>,
 }
 
 /// What is printed is a scenario file, too, and means the same.
@@ -119,6 +133,8 @@ pub(crate) struct PaperArgs {
 pub(crate) fn run(command: SimCommand, json: bool) -> Result<(), Failure> {
     match command {
         SimCommand::Run(args) => args.run(json),
+        SimCommand::Sweep(args) => args.run(json),
+        SimCommand::Merge(args) => args.run(json),
         SimCommand::Show(args) => output::line(read(&args.file)?.to_toml().trim_end()),
         SimCommand::Check(args) => check(&args.file, json),
         SimCommand::Paper(args) => paper::run(&args, json),
@@ -168,7 +184,7 @@ impl RunArgs {
             Some(mote) => Keeps::FramesOf(mote),
             None => Keeps::Frames,
         };
-        let measured = measure::all(&file, &Maker::beside(&self.file), self.runs.jobs, keeps)?;
+        let measured = measure::all(&file, &Maker::beside(&self.file), self.runs.amount.jobs, keeps)?;
         // The table comes first: it is printed even if a file cannot be written.
         match (json, prints_csv) {
             (true, _) => measured.iter().try_for_each(|measured| output::json(&export::Object::new(measured)))?,
@@ -205,7 +221,7 @@ impl RunArgs {
             return Err(Failure::Usage(format!("--row: there is no row {name}; there are {}{more}", names.join("; "))));
         }
         file.rows.retain(|row| self.row.is_empty() || self.row.contains(&row.name));
-        self.runs.apply(file);
+        self.runs.amount.apply(file);
         for row in &mut file.rows {
             row.scenario.repetitions.seed = self.seed.unwrap_or(row.scenario.repetitions.seed);
         }
@@ -213,7 +229,7 @@ impl RunArgs {
     }
 }
 
-impl RunOptions {
+impl Amount {
     /// Sets how often each row is run.
     fn apply(&self, file: &mut ScenarioFile) {
         for row in &mut file.rows {

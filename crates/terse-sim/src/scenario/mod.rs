@@ -5,6 +5,7 @@
 
 mod energy;
 pub mod fleet;
+mod keys;
 mod mesh;
 mod mistake;
 mod network;
@@ -22,6 +23,7 @@ mod timeline;
 mod tree;
 mod visit;
 
+pub use keys::Key;
 pub use mistake::{Mistake, Mistakes};
 pub use options::*;
 pub use outcome::{Air, Charge, Forming, Outcome, ScheduledCell, Standing, Tunnel};

@@ -87,6 +87,30 @@ pub(super) fn quoted(text: &str) -> String {
     out
 }
 
+/// Returns the text that a string of TOML stands for if it is one that [`quoted`] returned; another value stays as it is.
+pub(super) fn unquoted(value: &str) -> String {
+    let inside = value.strip_prefix('"').and_then(|value| value.strip_suffix('"'));
+    let Some(mut rest) = inside else { return value.into() };
+    let mut text = String::new();
+    while let Some((before, after)) = rest.split_once('\\') {
+        text += before;
+        let code = after.strip_prefix('u').and_then(|hex| hex.split_at_checked(4));
+        let control = code.and_then(|(hex, _)| u32::from_str_radix(hex, 16).ok()).and_then(char::from_u32);
+        let mut characters = after.chars();
+        match (control, code) {
+            (Some(control), Some((_, after))) => {
+                text.push(control);
+                rest = after;
+            }
+            _ => {
+                text.extend(characters.next());
+                rest = characters.as_str();
+            }
+        }
+    }
+    text + rest
+}
+
 impl Visitor for Printer {
     fn table(&mut self, key: &'static str, visit: &mut dyn FnMut(&mut dyn Visitor)) {
         self.path.push(key.into());

@@ -130,7 +130,7 @@ impl Prepared {
     fn run_with(&self, number: u32, label: Option<u16>, mote: Option<u16>) -> Result<(Outcome, Captured), CannotRun> {
         let captures = label.is_some();
         let scenario = &self.labelled(label.unwrap_or(0));
-        let seed = compare::seed(self.scenario.repetitions.seed, number as usize);
+        let seed = self.scenario.repetitions.seed_of(number);
         let mut unwatched = Unwatched;
         let probe: &mut dyn Probe = &mut unwatched;
         let watcher: Watcher<'_> = RefCell::new(probe);

@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 
 use serde::Serialize;
 use terse_sim::scenario::{Charge, Forming, Outcome, Standing, Statistics};
 
+use super::columns::{Column, Value, peak};
 use super::fleet::{self, json::FleetObject};
 use super::measure::{Measured, bytes, seconds};
 use crate::compare::files;
@@ -81,33 +83,6 @@ struct Quantity {
     statistics: Statistics,
     #[serde(skip_serializing_if = "Option::is_none")]
     paper: Option<f64>,
-}
-
-/// A run in a file; the names of these fields are its columns.
-#[derive(Serialize)]
-struct Line<'a> {
-    row: &'a str,
-    run: usize,
-    seed: u64,
-    connected: bool,
-    latency_s: Option<f64>,
-    bytes: u64,
-    acknowledgement_bytes: u64,
-    frames: u64,
-    packets: u64,
-    retransmissions: u64,
-    dropped: u64,
-    pool_peak: u8,
-    marked: u64,
-    network_bytes: u64,
-    client_charge_mc: Option<f64>,
-    all_charge_mc: Option<f64>,
-    formed_s: Option<f64>,
-    formed_bytes: Option<u64>,
-    formed_charge_mc: Option<f64>,
-    tunnel_s: Option<f64>,
-    tunnel_cells: Option<u8>,
-    hops: Option<u8>,
 }
 
 impl<'a> Object<'a> {
@@ -195,36 +170,37 @@ impl FormingObject {
 
 /// Writes a line for each run of each row.
 pub(super) fn write_csv(path: &Path, measured: &[Measured]) -> Result<(), Failure> {
-    let mut writer = csv::Writer::from_writer(Vec::new());
+    let names: Vec<&str> = OF_EACH_RUN.into_iter().chain(Column::all().iter().map(|column| column.name)).collect();
+    let lines = measured.iter().flat_map(|measured| {
+        let name: Arc<str> = measured.row.name.as_str().into();
+        measured.outcomes.iter().enumerate().map(move |(run, outcome)| {
+            let mut line = vec![
+                Value::Text(name.clone()),
+                Value::Unsigned(run as u64),
+                Value::Unsigned(outcome.seed),
+                Value::Flag(outcome.is_connected()),
+            ];
+            line.extend(Column::all().iter().map(|column| column.of(outcome)));
+            line
+        })
+    });
+    write_lines(path, &names, lines)
+}
+
+/// Writes comma-separated values (RFC 4180): the names of columns, and lines of values. Without lines there are no names
+/// either. The path `-` is standard output.
+pub(super) fn write_lines<L: AsRef<[Value]>>(
+    path: &Path,
+    names: &[&str],
+    lines: impl IntoIterator<Item = L>,
+) -> Result<(), Failure> {
     let failed = |error: &dyn core::fmt::Display| Failure::Failed(format!("cannot write {}: {error}", path.display()));
-    for measured in measured {
-        for (run, outcome) in measured.outcomes.iter().enumerate() {
-            let line = Line {
-                row: &measured.row.name,
-                run,
-                seed: outcome.seed,
-                connected: outcome.is_connected(),
-                latency_s: outcome.latency.map(|latency| latency.as_secs_f64()),
-                bytes: outcome.air.bytes,
-                acknowledgement_bytes: outcome.air.acknowledgement_bytes,
-                frames: outcome.air.frames,
-                packets: outcome.air.packets,
-                retransmissions: outcome.retransmissions,
-                dropped: outcome.drops.values().sum(),
-                pool_peak: peak(outcome),
-                marked: outcome.marked,
-                network_bytes: outcome.air.network_bytes,
-                client_charge_mc: outcome.charge.map(|charge| charge.client),
-                all_charge_mc: outcome.charge.map(|charge| charge.all),
-                formed_s: outcome.forming.map(|forming| forming.time.as_secs_f64()),
-                formed_bytes: outcome.forming.map(|forming| forming.bytes),
-                formed_charge_mc: outcome.forming.and_then(|forming| forming.charge),
-                tunnel_s: outcome.forming.and_then(|forming| forming.tunnel).map(|tunnel| tunnel.time.as_secs_f64()),
-                tunnel_cells: outcome.forming.and_then(|forming| forming.tunnel).map(|tunnel| tunnel.cells),
-                hops: outcome.hops,
-            };
-            writer.serialize(line).map_err(|error| failed(&error))?;
+    let mut writer = csv::WriterBuilder::new().has_headers(false).from_writer(Vec::new());
+    for (number, line) in lines.into_iter().enumerate() {
+        if number == 0 {
+            writer.write_record(names).map_err(|error| failed(&error))?;
         }
+        writer.serialize(line.as_ref()).map_err(|error| failed(&error))?;
     }
     let bytes = writer.into_inner().map_err(|error| failed(&error))?;
     match files::is_standard_output(path) {
@@ -233,9 +209,8 @@ pub(super) fn write_csv(path: &Path, measured: &[Measured]) -> Result<(), Failur
     }
 }
 
-fn peak(outcome: &Outcome) -> u8 {
-    outcome.pool.iter().copied().max().unwrap_or(0)
-}
+/// The columns of each run that come before those of its outcome.
+const OF_EACH_RUN: [&str; 4] = ["row", "run", "seed", "connected"];
 
 /// Returns the name of a cause as the other names in JSON.
 fn snake_case(name: &str) -> String {

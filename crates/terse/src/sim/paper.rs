@@ -7,7 +7,7 @@ use terse_sim::scenario::{ScenarioFile, Statistics};
 
 use super::measure::{self, Keeps, Measured};
 use super::parties::Maker;
-use super::{PaperArgs, RunOptions};
+use super::{Amount, PaperArgs};
 use crate::compare::files;
 use crate::failure::Failure;
 use crate::output;
@@ -38,7 +38,7 @@ pub(super) fn run(args: &PaperArgs, json: bool) -> Result<(), Failure> {
     if let Some(path) = &args.runs.html {
         files::check(path)?;
     }
-    let evaluation = Evaluation::new(&args.runs)?;
+    let evaluation = Evaluation::new(&args.runs.amount)?;
     match json {
         true => evaluation.print_json()?,
         false => output::line(table::all(&evaluation).trim_end())?,
@@ -50,7 +50,7 @@ pub(super) fn run(args: &PaperArgs, json: bool) -> Result<(), Failure> {
 }
 
 impl Evaluation {
-    fn new(options: &RunOptions) -> Result<Self, Failure> {
+    fn new(options: &Amount) -> Result<Self, Failure> {
         let mut all = ScenarioFile { title: String::new(), base: Default::default(), rows: Vec::new() };
         let mut lengths = Vec::new();
         for (name, source) in FILES {

@@ -19,4 +19,5 @@ mod refusals;
 mod resumption;
 mod sim;
 mod staples;
+mod sweep;
 mod tls12;

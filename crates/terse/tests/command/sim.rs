@@ -98,7 +98,10 @@ fn files_are_written() {
     assert_eq!(table, succeeds(&["run", &file]), "captures change nothing");
     let read = |path: &str| std::fs::read(path).expect("the file is there");
     let lines = text(&read(&csv));
-    assert!(lines.starts_with("row,run,seed,connected,latency_s,bytes,"), "{lines}");
+    let names = "row,run,seed,connected,latency_s,bytes,acknowledgement_bytes,frames,packets,retransmissions,dropped,pool_peak,\
+                 marked,network_bytes,client_charge_mc,all_charge_mc,formed_s,formed_bytes,formed_charge_mc,tunnel_s,\
+                 tunnel_cells,hops\n";
+    assert!(lines.starts_with(names), "{lines}");
     assert_eq!(lines.lines().count(), 1 + 6 * 2, "a line for each run");
     let report = text(&read(&html));
     for word in ["<svg", "a few", "TLS 1.3, full", "To do it again", "calls of the allocator"] {
@@ -194,7 +197,7 @@ fn wrong_use_is_2() {
 
 #[test]
 fn every_help_has_an_example() {
-    for command in ["run", "show", "check", "paper"] {
+    for command in ["run", "sweep", "merge", "show", "check", "paper"] {
         let help = succeeds(&[command, "--help"]);
         assert!(help.contains(&format!("Example:\n  terse sim {command}")), "{help}");
     }

@@ -25,6 +25,7 @@ pub use tcp::{TcpOptions, TcpProfile, TcpSide};
 pub use topology::{Clients, Shape, Topology};
 
 use super::visit::{Visitor, field, milliseconds, small};
+use crate::compare;
 
 /// Everything that a run follows from, besides the peers' certificates.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -95,6 +96,11 @@ impl Default for Repetitions {
 }
 
 impl Repetitions {
+    /// Returns the seed of the run numbered `number`.
+    pub fn seed_of(&self, number: u32) -> u64 {
+        compare::seed(self.seed, number as usize)
+    }
+
     fn visit(&mut self, visitor: &mut dyn Visitor) {
         small(visitor, field("repetitions", "number of runs", "runs"), &mut self.count, 1..=100_000);
         visitor.integer(field("seed", "seed", ""), &mut self.seed, 0..=i64::MAX.unsigned_abs());

@@ -12,7 +12,7 @@ fn row<'p>(page: &'p str, first: &str) -> &'p str {
 fn the_page_has_the_numbers_of_the_command() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/sixtisch-paper.md");
     let page = std::fs::read_to_string(path).expect("the page is there");
-    let evaluation = Evaluation::new(&RunOptions { seeds: None, jobs: None, html: None }).expect("it runs");
+    let evaluation = Evaluation::new(&Amount { seeds: None, jobs: None }).expect("it runs");
     for measured in evaluation.table2.iter().chain(&evaluation.table3) {
         let (latency, bytes, paper) = (measured.latency(), measured.bytes(), measured.row.scenario.paper);
         let (seconds, of_paper) = (paper.latency_ms.expect("it is of a table") / 1e3, paper.bytes.expect("likewise"));
