@@ -202,7 +202,7 @@ impl RunArgs {
             files::write_keys(path, &captured)?;
         }
         if let Some(path) = &self.runs.html {
-            files::write(path, report::of_rows(&file, &measured, &|_| None).as_bytes())?;
+            files::write(path, report::of_rows(&file, &measured, &fleet::places).as_bytes())?;
         }
         complete(&measured)
     }

@@ -9,7 +9,7 @@ use crate::radio::{Connectivity, NoPlace, PisterHack, Position, RootPlace};
 
 impl Scenario {
     /// Returns where the motes stand in a run with this seed, from the root on, or `None` if their places are not known.
-    pub(crate) fn places(&self, seed: u64) -> Result<Option<Vec<Position>>, NoPlace> {
+    pub fn places(&self, seed: u64) -> Result<Option<Vec<Position>>, NoPlace> {
         match self.topology.shape {
             Shape::Grid { motes, spacing } => {
                 let place = |(column, row)| Position { x: spacing * column as f64, y: spacing * row as f64, draw: 0 };

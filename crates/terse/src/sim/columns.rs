@@ -6,7 +6,8 @@
 use std::sync::{Arc, LazyLock};
 
 use serde::{Serialize, Serializer};
-use terse_sim::scenario::{Outcome, Tunnel};
+use terse_sim::scenario::fleet::{Device, Fleet};
+use terse_sim::scenario::{Outcome, Statistics, Tunnel};
 
 /// All columns, in the order of files. A new column is a line here, and one in `docs/sweeps.md`.
 static COLUMNS: LazyLock<Vec<Column>> = LazyLock::new(|| {
@@ -22,15 +23,53 @@ static COLUMNS: LazyLock<Vec<Column>> = LazyLock::new(|| {
         Column::new("marked", |run| run.marked),
         Column::new("network_bytes", |run| run.air.network_bytes),
         Column::new("client_charge_mc", |run| run.charge.map(|charge| charge.client)).in_tables("client mC", 2),
-        Column::new("all_charge_mc", |run| run.charge.map(|charge| charge.all)),
+        Column::new("all_charge_mc", |run| fleet(run, |fleet| fleet.charge).or(run.charge.map(|charge| charge.all)))
+            .of_failed_runs(),
         Column::new("formed_s", |run| run.forming.map(|forming| forming.time.as_secs_f64())).of_failed_runs(),
         Column::new("formed_bytes", |run| run.forming.map(|forming| forming.bytes)).of_failed_runs(),
         Column::new("formed_charge_mc", |run| run.forming.and_then(|forming| forming.charge)).of_failed_runs(),
         Column::new("tunnel_s", |run| tunnel(run).map(|tunnel| tunnel.time.as_secs_f64())).of_failed_runs(),
         Column::new("tunnel_cells", |run| tunnel(run).map(|tunnel| tunnel.cells)).of_failed_runs(),
         Column::new("hops", |run| run.hops).of_failed_runs(),
+        Column::new("devices", |run| fleet(run, |fleet| Some(fleet.devices.len() as u64))).of_failed_runs(),
+        Column::new("connected_devices", |run| fleet(run, |fleet| Some(fleet.connected() as u64)))
+            .of_failed_runs()
+            .in_tables("connected", 0),
+        Column::new("connected_50_s", |run| time_until(run, 0.5)).of_failed_runs().in_tables("50 % s", 0),
+        Column::new("connected_95_s", |run| time_until(run, 0.95)).of_failed_runs().in_tables("95 % s", 0),
+        Column::new("handshake_s_median", |run| handshakes(run, |times| times.median)).of_failed_runs(),
+        Column::new("handshake_s_p95", |run| handshakes(run, |times| times.p95)).of_failed_runs(),
+        Column::new("device_bytes_median", |run| median(run, |device| Some(device.bytes as f64))).of_failed_runs(),
+        Column::new("device_charge_mc_median", |run| median(run, |device| device.charge)).of_failed_runs(),
+        Column::new("handshakes", |run| fleet(run, |fleet| Some(fleet.attempts()))).of_failed_runs(),
+        Column::new("handshakes_failed", |run| fleet(run, |fleet| Some(fleet.failures))).of_failed_runs(),
+        Column::new("fallbacks", |run| fleet(run, |fleet| Some(fleet.fallbacks))).of_failed_runs(),
+        Column::new("reports_sent", |run| fleet(run, |fleet| Some(fleet.reports.sent))).of_failed_runs(),
+        Column::new("reports_received", |run| fleet(run, |fleet| Some(fleet.reports.received))).of_failed_runs(),
+        Column::new("battery_days_median", |run| median(run, |device| Some(device.observed?.days))).of_failed_runs(),
     ]
 });
+
+/// Returns something of a whole network, if the run is of one.
+fn fleet<T>(run: &Outcome, of: impl Fn(&Fleet) -> Option<T>) -> Option<T> {
+    run.fleet.as_ref().and_then(of)
+}
+
+/// Returns the seconds until this share of the devices was connected.
+fn time_until(run: &Outcome, share: f64) -> Option<f64> {
+    fleet(run, |fleet| fleet.time_until(share)).map(|time| time.as_secs_f64())
+}
+
+/// Returns the median of a quantity over the devices that have it.
+fn median(run: &Outcome, of: impl Fn(&Device) -> Option<f64>) -> Option<f64> {
+    fleet(run, |fleet| Some(fleet.statistics(&of))).filter(|values| values.count > 0).map(|values| values.median)
+}
+
+/// Returns something of the times of the handshakes that connected devices.
+fn handshakes(run: &Outcome, of: impl Fn(&Statistics) -> f64) -> Option<f64> {
+    let seconds = |device: &Device| device.handshake.map(|time| time.as_secs_f64());
+    fleet(run, |fleet| Some(fleet.statistics(seconds))).filter(|values| values.count > 0).map(|values| of(&values))
+}
 
 /// A column.
 pub(super) struct Column {

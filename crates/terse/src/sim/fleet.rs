@@ -24,6 +24,13 @@ mod tests;
 /// Returns the places of motes in metres in the first run of a row, from the root on, if it has any.
 pub(super) type Places<'p> = dyn Fn(&Measured) -> Option<Vec<(f64, f64)>> + 'p;
 
+/// Returns the places of the motes in the first run of a row, if they are known.
+pub(super) fn places(measured: &Measured) -> Option<Vec<(f64, f64)>> {
+    let seed = measured.outcomes.first()?.seed;
+    let places = measured.row.scenario.places(seed).ok()??;
+    Some(places.iter().map(|place| (place.x, place.y)).collect())
+}
+
 /// Returns the rows about whole networks, and those in which one client connects.
 pub(super) fn by_kind(measured: &[Measured]) -> (Vec<&Measured>, Vec<&Measured>) {
     measured.iter().partition(|measured| measured.row.scenario.is_whole())

@@ -86,7 +86,8 @@ fn connect((client, server): &Sides, mesh: Link, proxy: Option<ProxyConfig>, see
         Program::new(role, Exchange::default(), Some(config), Random::new(seed, stream), clock, processor)
     };
     let name = ServerAddress::new(ServerName::try_from("server.example").expect("a name"), PORT);
-    let role = Role::Client { config: client.clone(), server: name, remote: SocketAddr::new(ip("bbbb::1"), PORT) };
+    let remote = SocketAddr::new(ip("bbbb::1"), PORT);
+    let role = Role::Client { config: client.clone(), server: name, remote, port: 0 };
     // The device's first timeout is the one that the paper's mote has.
     let tcp = Config { rto_initial: Duration::from_secs(3), ..Config::constrained() };
     let client = program(role, Party::Client, tcp, 100);

@@ -27,9 +27,9 @@ pub struct Fleet {
     pub charge: Option<f64>,
     /// What the devices reported, and what came of it, while the network was observed after that time.
     pub reports: Reports,
-    /// Connections that the server has had since the event, by what they left out: of the mode that was asked for, and full ones.
+    /// Handshakes that were complete on the server from the event on.
     pub connections: u64,
-    /// Those of them that were of another mode than the scenario asks for.
+    /// Devices that came back by a handshake of another mode than the scenario asks for.
     pub fallbacks: u64,
     /// Handshakes that failed on a device.
     pub failures: u64,
@@ -110,6 +110,11 @@ impl Fleet {
     /// Returns how many devices are connected.
     pub fn connected(&self) -> usize {
         self.devices.iter().filter(|device| device.connected.is_some()).count()
+    }
+
+    /// Returns how many handshakes devices began until they were connected.
+    pub fn attempts(&self) -> u64 {
+        self.devices.iter().map(|device| u64::from(device.attempts)).sum()
     }
 
     /// Returns the distribution of a quantity over the devices that have it.

@@ -35,9 +35,15 @@ fn shapes_are_read_with_their_defaults() {
     let keys = format!("topology.grid = 1000\n{FORMS}");
     assert_eq!(read(&keys), Topology { shape: grid(1_000, 50.0), client: 1_000, ..default });
     let keys = format!("topology = {{ grid = 8, spacing_m = 12.5, root = \"centre\" }}\n{FORMS}");
-    assert_eq!(read(&keys), Topology { shape: grid(8, 12.5), root: RootPlace::Centre, client: 8 });
+    assert_eq!(
+        read(&keys),
+        Topology { shape: grid(8, 12.5), root: RootPlace::Centre, client: 8, ..Topology::default() }
+    );
     let keys = format!("topology = {{ motes = 8, root = \"centre\" }}\nradio.model = \"pister-hack\"\n{FORMS}");
-    assert_eq!(read(&keys), Topology { shape: Shape::Field(8), root: RootPlace::Centre, client: 8 });
+    assert_eq!(
+        read(&keys),
+        Topology { shape: Shape::Field(8), root: RootPlace::Centre, client: 8, ..Topology::default() }
+    );
 }
 
 #[test]
@@ -193,7 +199,7 @@ fn every_grid_hangs_together_whatever_its_size() {
     for motes in 1..=60 {
         for root in [RootPlace::Corner, RootPlace::Centre] {
             let shape = Shape::Grid { motes, spacing: 1.0 };
-            let topology = Topology { shape, root, client: motes };
+            let topology = Topology { shape, root, client: motes, ..Topology::default() };
             let scenario = Scenario { topology, ..Scenario::default() };
             let places = places(&scenario, 1);
             let width = (motes as f64 + 1.0).sqrt().ceil();

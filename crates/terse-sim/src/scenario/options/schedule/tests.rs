@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::scenario::{Clients, Shape};
+use crate::scenario::Shape;
 
 fn topology(shape: Shape) -> Topology {
     let topology = Topology { shape, ..Topology::default() };
