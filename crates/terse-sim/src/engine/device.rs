@@ -86,7 +86,9 @@ pub(crate) struct History {
     pub(crate) failures: u32,
     /// Why the last one of them did.
     pub(crate) failure: Option<String>,
-    /// Reports that it made, whether or not there was a connection to send them on.
+    /// The reports that are counted: those that are due from the first of these times on, before the second one.
+    pub(crate) counted: Option<(Time, Time)>,
+    /// Reports that were counted, whether or not there was a connection to send them on.
     pub(crate) reports: u64,
     /// Why the device cannot be run at all: nobody knows how long it computes.
     pub(crate) no_time: Option<String>,
@@ -278,7 +280,8 @@ impl<'w, 'a> Device<'w, 'a> {
         }
         while let Some(due) = self.next_report.filter(|at| *at <= now) {
             self.next_report = Some(due + self.plan.period);
-            self.history.reports += 1;
+            let is_counted = self.history.counted.is_some_and(|(from, until)| (from..until).contains(&due));
+            self.history.reports += u64::from(is_counted);
             // Without a connection, or behind a report that has no answer yet, it is lost.
             if self.state == State::Connected && self.report.is_none() {
                 let (len, reply) = self.plan.report;

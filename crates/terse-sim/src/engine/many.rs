@@ -32,8 +32,8 @@ pub(crate) struct Server<'w, 'a> {
     streams: BTreeMap<SocketId, Stream>,
     /// From when until when the server is to be away.
     away: Option<(Time, Time)>,
-    /// Whether reports are noted.
-    notes_reports: bool,
+    /// The reports that are noted: those that were made from the first of these times on, before the second one.
+    noted: Option<(Time, Time)>,
     peers: BTreeMap<IpAddr, Peer>,
     buffer: Vec<u8>,
     /// Why the server cannot be run at all.
@@ -83,7 +83,7 @@ impl<'w, 'a> Server<'w, 'a> {
             endpoint: None,
             streams: BTreeMap::new(),
             away: None,
-            notes_reports: false,
+            noted: None,
             peers: BTreeMap::new(),
             buffer: vec![0; LONGEST_OUTPUT],
             failure: None,
@@ -95,9 +95,9 @@ impl<'w, 'a> Server<'w, 'a> {
         self.away = Some((from, until));
     }
 
-    /// Begins to note how long reports take.
-    pub(crate) const fn note_reports(&mut self) {
-        self.notes_reports = true;
+    /// Notes how long reports take that are made from one time on, before another one.
+    pub(crate) const fn note_reports(&mut self, from: Time, until: Time) {
+        self.noted = Some((from, until));
     }
 
     /// Returns what the server knows of a device.
@@ -205,7 +205,7 @@ impl<'w, 'a> Server<'w, 'a> {
             let is_new = peer.last.is_none_or(|last| request.number.wrapping_sub(last) as i32 > 0);
             if is_new {
                 peer.last = Some(request.number);
-                if self.notes_reports {
+                if self.noted.is_some_and(|(from, until)| (from..until).contains(&request.at)) {
                     peer.latencies.push(at.since(request.at));
                 }
             }

@@ -279,7 +279,10 @@ impl Datagrams {
     /// Notes the verdict of the node at which a packet arrived. That arrival counts as a frame that is gone.
     pub(super) fn arrived(&mut self, place: u32, verdict: Verdict) {
         let Some(datagram) = self.all.get_mut(place) else { return };
-        datagram.has_arrived = true;
+        // A frame whose acknowledgement was lost comes again, and a node that has begun anew does not know it any more.
+        if core::mem::replace(&mut datagram.has_arrived, true) {
+            self.balance.duplicated.add(datagram.len);
+        }
         match verdict {
             Verdict::Delivered => self.balance.delivered.add(datagram.len),
             Verdict::Forwarded => self.balance.forwarded.add(datagram.len),
@@ -311,3 +314,30 @@ const fn in_line(hop_limit: u8) -> usize {
 
 /// The most fragments of a packet: one bit of a word for each.
 pub(super) const MAX_PIECES: usize = 64;
+
+#[cfg(test)]
+mod tests {
+    use std::net::SocketAddr;
+
+    use super::*;
+    use crate::tsch::MeshConfig;
+
+    #[test]
+    fn a_packet_that_arrives_twice_is_counted_as_a_duplicate() {
+        let address = |text: &str| -> SocketAddr { text.parse().expect("an address") };
+        let packet = Packet::udp(address("[bbbb::2]:61616"), address("[bbbb::1]:61617"), b"report").expect("a packet");
+        let options = MeshConfig::openwsn([0xBB, 0xBB, 0, 0, 0, 0, 0, 0]).sixlowpan;
+        let way = Way { origin: 1, destination: 0, route: Vec::new(), routers: Vec::new(), rank: 512 };
+        let datagram = Datagram::new(&packet, Kind::Datagram, way, (7, 0), &options).expect("it fits into a frame");
+        let mut datagrams = Datagrams::default();
+        datagrams.balance.sent.add(packet.len());
+        let place = datagrams.insert(datagram);
+        datagrams.copied(place);
+        for arrival in 0..2 {
+            datagrams.arrived(place, Verdict::Delivered);
+            assert!(datagrams.balance().holds(), "after arrival {arrival}: {:?}", datagrams.balance());
+        }
+        assert_eq!((datagrams.balance.duplicated.number, datagrams.balance.delivered.number), (1, 2));
+        assert!(datagrams.get(place).is_none(), "nothing is left of it");
+    }
+}

@@ -45,7 +45,6 @@ struct Counts {
     failures: u64,
     connections: u64,
     dropped: BTreeMap<Cause, u64>,
-    reports: Vec<u64>,
 }
 
 /// What was read of a device when it was connected.
@@ -91,9 +90,15 @@ impl<'s, 'b, 'w, 'a> Run<'s, 'b, 'w, 'a> {
         self.check()?;
         let dropped = after.dropped.iter().map(|(cause, number)| (*cause, number - of(&before.dropped, cause)));
         let dropped = dropped.filter(|(_, number)| *number > 0).collect();
-        self.built.server_mut().into_iter().for_each(|server| server.note_reports());
+        let until = self.now() + event.observed;
+        self.built.server_mut().into_iter().for_each(|server| server.note_reports(after.at, until));
+        for mote in self.built.motes() {
+            let device = self.built.device_mut(mote);
+            device.into_iter().for_each(|device| device.history.counted = Some((after.at, until)));
+        }
         self.go_on(event.observed);
         let observed = self.read();
+        self.go_on(self.given_up());
         self.check()?;
         Ok((self.fleet(&backs, [&before, &after, &observed]), dropped))
     }
@@ -262,6 +267,15 @@ impl<'s, 'b, 'w, 'a> Run<'s, 'b, 'w, 'a> {
         }
     }
 
+    /// Returns after how long no report is under way any more that was made before.
+    fn given_up(&self) -> Duration {
+        let traffic = &self.scenario.traffic;
+        match traffic.period.is_zero() || self.scenario.event.observed.is_zero() {
+            true => Duration::ZERO,
+            false => traffic.timeout.saturating_mul((2 << traffic.retries) - 1).min(LATEST_REPORT),
+        }
+    }
+
     fn now(&self) -> Time {
         self.built.network.now()
     }
@@ -281,7 +295,6 @@ impl<'s, 'b, 'w, 'a> Run<'s, 'b, 'w, 'a> {
             failures: devices().map(|(device, _)| u64::from(device.history.failures)).sum(),
             connections: peers().map(|peer| peer.connections).sum(),
             dropped: built.mesh().map(|mesh| mesh.dropped().clone()).unwrap_or_default(),
-            reports: devices().map(|(device, _)| device.history.reports).collect(),
         }
     }
 
@@ -317,7 +330,7 @@ impl<'s, 'b, 'w, 'a> Run<'s, 'b, 'w, 'a> {
         for (place, (mote, back)) in (1..).zip(backs).enumerate() {
             devices.push(Device {
                 observed: standing.get(usize::from(mote)).copied(),
-                reports: self.reports(mote, place, [after, observed]),
+                reports: self.reports(mote),
                 ..self.device(place, mote, back.as_ref(), [before, after])
             });
         }
@@ -400,13 +413,13 @@ impl<'s, 'b, 'w, 'a> Run<'s, 'b, 'w, 'a> {
         }
     }
 
-    /// Returns what a device reported between two readings.
-    fn reports(&self, mote: u16, place: usize, [from, to]: [&Counts; 2]) -> Reports {
-        let made = |counts: &Counts| counts.reports.get(place).copied().unwrap_or(0);
-        let peer = self.built.device(mote).and_then(|(_, address)| self.built.server()?.peer(address));
+    /// Returns what a device reported while the network was observed.
+    fn reports(&self, mote: u16) -> Reports {
+        let Some((device, address)) = self.built.device(mote) else { return Reports::default() };
+        let peer = self.built.server().and_then(|server| server.peer(address));
         let latencies: Vec<f64> =
             peer.map(|peer| peer.latencies.iter().map(Duration::as_secs_f64).collect()).unwrap_or_default();
-        Reports { sent: made(to) - made(from), received: latencies.len() as u64, latencies }
+        Reports { sent: device.history.reports, received: latencies.len() as u64, latencies }
     }
 }
 
@@ -421,6 +434,9 @@ fn of(dropped: &BTreeMap<Cause, u64>, cause: &Cause) -> u64 {
 
 /// How often devices are looked at.
 const LOOK: Duration = Duration::from_millis(250);
+
+/// Reports that took longer are lost.
+const LATEST_REPORT: Duration = Duration::from_secs(900);
 
 /// The random stream of renewals.
 const RENEWALS: u64 = 1 << 36;

@@ -4,6 +4,7 @@
 use core::time::Duration;
 
 use super::Contradiction;
+use crate::compare::Mode;
 use crate::scenario::visit::{Named, Visitor, choice, field, milliseconds, small};
 
 /// What happens to the network.
@@ -124,8 +125,15 @@ impl EventOptions {
         milliseconds(visitor, time("observed_ms"), &mut self.observed, 0.0..=LONGEST);
     }
 
-    /// Checks what contradicts itself, beside this traffic.
-    pub(super) fn check(&self, traffic: &TrafficOptions, found: &mut Vec<Contradiction>) {
+    /// Checks what contradicts itself, beside this traffic and handshakes of this mode.
+    pub(super) fn check(&self, traffic: &TrafficOptions, mode: Mode, found: &mut Vec<Contradiction>) {
+        let has_certificates =
+            !matches!(mode, Mode::Psk | Mode::IdentityFirst | Mode::Identity | Mode::IdentityBls12381);
+        if self.kind == EventKind::Renewal && !has_certificates {
+            let text =
+                format!("there are no certificates to renew in mode {mode}: full, compact or another one with them");
+            found.push(("event.kind", text));
+        }
         let needs_reports = matches!(self.kind, EventKind::ServerRestart | EventKind::LinkFade);
         if needs_reports && traffic.period.is_zero() {
             let kind = self.kind.text();

@@ -161,7 +161,7 @@ impl Scenario {
             self.engine.check(&mut found);
         }
         if self.is_whole() {
-            self.event.check(&self.traffic, &mut found);
+            self.event.check(&self.traffic, self.engine.mode, &mut found);
             self.reconnect.check(&mut found);
             if self.peers != PeerKind::Engine {
                 found.push(("topology.clients", "a whole network connects with the engine: peers = \"engine\"".into()));

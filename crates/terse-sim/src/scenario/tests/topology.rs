@@ -74,7 +74,10 @@ fn shapes_print_and_read_back_also_as_rows_of_another_shape() {
         }
     }
     let printed = parse("topology.tree = 9\n").to_toml();
-    assert!(printed.contains("\ntree = 9\nbranching = 4\nroot = \"corner\"\nclient = 9\n"), "{printed}");
+    assert!(
+        printed.contains("\ntree = 9\nbranching = 4\nroot = \"corner\"\nclients = \"one\"\nclient = 9\n"),
+        "{printed}"
+    );
     assert!(!parse("").to_toml().contains("branching"));
 }
 
