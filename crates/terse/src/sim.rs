@@ -17,6 +17,7 @@ mod export;
 mod figure;
 mod fleet;
 mod measure;
+mod new;
 mod paper;
 mod parties;
 mod report;
@@ -28,12 +29,15 @@ mod tests;
 mod timeline;
 
 use measure::{Keeps, Measured};
+use new::NewArgs;
 use parties::Maker;
 use sweep::{MergeArgs, SweepArgs};
 
 /// What to do with scenarios.
 #[derive(Debug, Subcommand)]
 pub(crate) enum SimCommand {
+    /// Ask a few questions about a network, and write a scenario file for it
+    New(Box<NewArgs>),
     /// Run all rows of a scenario file, and say what they cost
     Run(RunArgs),
     /// Run all rows in parts that can be killed and resumed, and keep each run in a Parquet file
@@ -132,6 +136,7 @@ pub(crate) struct PaperArgs {
 /// Runs the command.
 pub(crate) fn run(command: SimCommand, json: bool) -> Result<(), Failure> {
     match command {
+        SimCommand::New(args) => args.run(json),
         SimCommand::Run(args) => args.run(json),
         SimCommand::Sweep(args) => args.run(json),
         SimCommand::Merge(args) => args.run(json),
