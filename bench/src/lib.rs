@@ -8,6 +8,7 @@ pub mod cache_entries;
 pub mod clock;
 mod compile;
 pub mod endpoint_sizes;
+pub mod joins;
 pub mod lossy;
 pub mod measure;
 pub mod operations;

@@ -13,6 +13,7 @@ use terse_bench::{cache_entries, endpoint_sizes, stacks, store_sizes, table};
 mod caching;
 mod device;
 mod identity;
+mod joining;
 mod simulated;
 
 const EXAMPLE: &str = "Examples:
@@ -93,6 +94,9 @@ enum Command {
         #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u16).range(1..))]
         rounds: u16,
     },
+    /// How many slots of a 6TiSCH network are simulated in a second of CPU time, in which every mote forms the network with the
+    /// others and makes a handshake
+    Joins(joining::Arguments),
     /// Simulate handshakes over a slow path with small packets, of which some are lost
     Lossy(simulated::Arguments),
     /// One connection after two to warm up, for a profiler
@@ -148,6 +152,7 @@ fn main() -> ExitCode {
             let slots = Slots { minutes: *minutes, period: *period, side: *side, rounds: *rounds };
             terse_bench::slots::measure(sizes, &slots).map(|text| print!("{text}"))
         }
+        Some(Command::Joins(arguments)) => joining::run(arguments),
         Some(Command::Lossy(arguments)) => simulated::run(arguments),
         Some(Command::Caching(arguments)) => caching::run(arguments),
         Some(Command::Identity(arguments)) => identity::run(arguments),

@@ -40,11 +40,7 @@ pub fn measure(sizes: &[u16], slots: &Slots) -> Result<String, String> {
             run(*size, slots, u64::from(round) + 1)
         });
         let runs = runs.collect::<Result<Vec<Run>, String>>()?;
-        let median = |of: &dyn Fn(&Run) -> f64| {
-            let mut values: Vec<f64> = runs.iter().map(of).collect();
-            values.sort_by(f64::total_cmp);
-            values[values.len() / 2]
-        };
+        let median = |of: &dyn Fn(&Run) -> f64| median(runs.iter().map(of));
         rows.push(vec![
             size.to_string(),
             format!("{:.0}", median(&|run| run.slots)),
@@ -147,8 +143,15 @@ impl Node for Sensor {
     fn handle_timeout(&mut self, _: Time) {}
 }
 
+/// Returns the median of the values of one round or more.
+pub(crate) fn median(values: impl Iterator<Item = f64>) -> f64 {
+    let mut values: Vec<f64> = values.collect();
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
 /// Returns the memory of the process in MB, as Linux says it; 0 elsewhere.
-fn resident() -> f64 {
+pub(crate) fn resident() -> f64 {
     let status = fs::read_to_string("/proc/self/statm").unwrap_or_default();
     let pages = status.split(' ').nth(1).and_then(|pages| pages.parse::<f64>().ok()).unwrap_or(0.0);
     pages * 4_096.0 / 1e6

@@ -1,5 +1,6 @@
 //! Every available stack does, in each of its modes, what the measurements take for granted.
 
+use terse_bench::joins::{self, Joins};
 use terse_bench::measure::Warm;
 use terse_bench::probe::{HeapProbe, StackProbe, Unwatched};
 use terse_bench::slots::{self, Slots};
@@ -143,4 +144,15 @@ fn slots_of_networks_that_form_themselves_are_counted() {
     // 20 minutes of 10 ms, and the slot that begins at their end; all five nodes have settled, and packets have arrived.
     assert_eq!((row[1], row[2], row[6]), ("5", "120001", "5"), "{table}");
     assert!(row[7].parse::<u64>().is_ok_and(|packets| packets > 10), "{table}");
+}
+
+#[test]
+fn devices_of_a_network_that_forms_itself_connect() {
+    let (version, mode) = ("DTLS 1.3".to_owned(), "compact".to_owned());
+    let joins = Joins { version, mode, hours: 4.0, spread: 1, side: 200.0, rounds: 1 };
+    let table = joins::measure(&[4], &joins).expect("it runs");
+    let row: Vec<&str> = table.lines().last().expect("a row").split('|').map(str::trim).collect();
+    let slots = |text: &str| text.parse::<u64>().ok();
+    assert_eq!((row[1], row[6], row[7]), ("4", "4", "4"), "{table}");
+    assert!(slots(row[3]) > Some(10_000) && slots(row[3]) < Some(4 * 360_000), "{table}");
 }

@@ -350,4 +350,4 @@ impl Application for Server<'_, '_> {
 }
 
 /// The longest output that an engine makes at a time: a record of TLS.
-const LONGEST_OUTPUT: usize = 1 << 16;
+pub(super) const LONGEST_OUTPUT: usize = 1 << 16;
