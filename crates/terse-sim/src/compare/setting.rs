@@ -141,6 +141,11 @@ impl Mode {
         }
     }
 
+    /// Whether both sides have certificates, whether or not they are sent.
+    pub const fn has_certificates(self) -> bool {
+        !matches!(self, Self::Psk | Self::IdentityFirst | Self::Identity | Self::IdentityBls12381)
+    }
+
     /// Returns whether `version` has this mode. Identities are for (D)TLS 1.3.
     pub const fn exists_in(self, version: Version) -> bool {
         let is_identity = matches!(self, Self::IdentityFirst | Self::Identity | Self::IdentityBls12381);

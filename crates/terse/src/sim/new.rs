@@ -191,7 +191,9 @@ impl NewArgs {
             answers::integer(text, "number of bytes of a report", 16..=900)
         })?;
         let handshakes =
-            asker.ask(&HANDSHAKES, self.handshakes.as_deref(), answers::HANDSHAKES, answers::handshakes)?;
+            asker.ask(&HANDSHAKES, self.handshakes.as_deref(), answers::default_handshakes(event), |text| {
+                answers::handshakes_after(event, text)
+            })?;
         let repetitions = asker.ask(&REPETITIONS, self.repetitions.as_deref(), "3", |text| {
             answers::integer(text, "number of runs", 1..=100_000)
         })?;

@@ -100,7 +100,9 @@ fn files_are_written() {
     let lines = text(&read(&csv));
     let names = "row,run,seed,connected,latency_s,bytes,acknowledgement_bytes,frames,packets,retransmissions,dropped,pool_peak,\
                  marked,network_bytes,client_charge_mc,all_charge_mc,formed_s,formed_bytes,formed_charge_mc,tunnel_s,\
-                 tunnel_cells,hops\n";
+                 tunnel_cells,hops,devices,connected_devices,connected_50_s,connected_95_s,\
+                 handshake_s_median,handshake_s_p95,device_bytes_median,device_charge_mc_median,handshakes,\
+                 handshakes_failed,fallbacks,reports_sent,reports_received,battery_days_median\n";
     assert!(lines.starts_with(names), "{lines}");
     assert_eq!(lines.lines().count(), 1 + 6 * 2, "a line for each run");
     let report = text(&read(&html));
@@ -197,7 +199,7 @@ fn wrong_use_is_2() {
 
 #[test]
 fn every_help_has_an_example() {
-    for command in ["run", "sweep", "merge", "show", "check", "paper"] {
+    for command in ["run", "sweep", "merge", "new", "show", "check", "paper"] {
         let help = succeeds(&[command, "--help"]);
         assert!(help.contains(&format!("Example:\n  terse sim {command}")), "{help}");
     }

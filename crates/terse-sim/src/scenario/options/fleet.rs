@@ -127,9 +127,7 @@ impl EventOptions {
 
     /// Checks what contradicts itself, beside this traffic and handshakes of this mode.
     pub(super) fn check(&self, traffic: &TrafficOptions, mode: Mode, found: &mut Vec<Contradiction>) {
-        let has_certificates =
-            !matches!(mode, Mode::Psk | Mode::IdentityFirst | Mode::Identity | Mode::IdentityBls12381);
-        if self.kind == EventKind::Renewal && !has_certificates {
+        if self.kind == EventKind::Renewal && !mode.has_certificates() {
             let text =
                 format!("there are no certificates to renew in mode {mode}: full, compact or another one with them");
             found.push(("event.kind", text));

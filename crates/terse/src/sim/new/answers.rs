@@ -110,6 +110,26 @@ pub(super) fn loss(text: &str, has_distances: bool) -> Result<Option<f64>, Strin
     number(text, "loss", 0.0..=MOST_LOSS).map(Some).map_err(|mistake| mistake + &or)
 }
 
+/// Returns the handshakes to compare by default after an event.
+pub(super) const fn default_handshakes(event: EventKind) -> &'static str {
+    match event {
+        EventKind::Renewal => "full-1.2, full, compact, resumed",
+        _ => HANDSHAKES,
+    }
+}
+
+/// Reads a list of handshakes, which must have certificates if those are what is renewed.
+pub(super) fn handshakes_after(event: EventKind, text: &str) -> Result<Vec<Handshake>, String> {
+    let found = handshakes(text)?;
+    match found.iter().find(|handshake| event == EventKind::Renewal && !handshake.mode.has_certificates()) {
+        Some(Handshake { mode, .. }) => Err(format!(
+            "{mode} has no certificates that could be renewed: a list such as {:?}",
+            default_handshakes(event)
+        )),
+        None => Ok(found),
+    }
+}
+
 /// Reads a list of handshakes, such as `full, full-1.2`: modes of DTLS 1.3, and with `-1.2` of DTLS 1.2.
 pub(super) fn handshakes(text: &str) -> Result<Vec<Handshake>, String> {
     let mut found: Vec<Handshake> = Vec::new();

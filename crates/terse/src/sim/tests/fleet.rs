@@ -3,7 +3,7 @@
 use core::time::Duration;
 
 use terse_sim::scenario::fleet::{Device, Fleet};
-use terse_sim::scenario::{Outcome, Prepared, ScenarioFile};
+use terse_sim::scenario::{Outcome, Prepared, ScenarioFile, Statistics};
 
 use super::super::parties::Maker;
 use super::run;
@@ -221,4 +221,40 @@ fn a_capture_of_a_whole_network_has_all_its_secrets() {
     assert_eq!(outcome, prepared.run(0).expect("it runs"), "a capture changes nothing");
     let secrets = captured.key_log.lines().filter(|line| line.starts_with("CLIENT_TRAFFIC_SECRET_0 ")).count();
     assert_eq!(secrets, 12);
+}
+
+/// Two of the five rows, which take least.
+#[test]
+fn the_page_has_the_numbers_of_a_hundred_devices_after_a_power_cut() {
+    let page = super::page("sixtisch-whole.md");
+    let is_wanted = |name: &str| name == "DTLS 1.3 compact" || name == "DTLS 1.3 identity";
+    let rows = run(include_str!("../../../../../scenarios/rejoin/100.toml"), is_wanted);
+    assert_eq!(rows.len(), 2);
+    for row in rows {
+        let cells = cells(&row.outcomes);
+        let line = page.lines().find(|line| line.starts_with(&format!("| {} | ", row.row.name))).expect("a line");
+        assert!(cells.iter().all(|cell| line.contains(&format!(" {cell} |"))), "{cells:?} in {line}");
+    }
+}
+
+#[test]
+fn the_page_has_the_numbers_of_a_plan() {
+    let page = super::page("planning.md");
+    let rows = run(include_str!("../../../../../scenarios/planning.toml"), |name| name == "DTLS 1.3 identity");
+    let seconds = |share: f64| {
+        let times = rows[0].outcomes.iter().filter_map(|outcome| outcome.fleet.as_ref()?.time_until(share));
+        super::grouped(Statistics::of(times.map(|time| time.as_secs_f64())).median)
+    };
+    let expected = format!("| DTLS 1.3 identity | {} | {} | {} |", seconds(0.5), seconds(0.95), seconds(1.0));
+    assert!(page.contains(&expected), "not on the page: {expected}");
+}
+
+/// Returns the median seconds until half of the devices and until 95 % of them were connected, and the median of handshakes.
+fn cells(outcomes: &[Outcome]) -> [String; 3] {
+    let fleets = || outcomes.iter().filter_map(|outcome| outcome.fleet.as_ref());
+    let until = |share: f64| fleets().filter_map(move |fleet| fleet.time_until(share)).map(|time| time.as_secs_f64());
+    let shake = |fleet: &Fleet| fleet.statistics(|device| device.handshake.map(|time| time.as_secs_f64())).median;
+    let [half, nearly] = [0.5, 0.95].map(|share| Statistics::of(until(share)).median);
+    let half = if half < 1_000.0 { format!("{half:.1}") } else { format!("{half:.0}") };
+    [half, format!("{nearly:.0}"), format!("{:.2}", Statistics::of(fleets().map(shake)).median)]
 }
