@@ -7,7 +7,7 @@
 use core::time::Duration;
 use std::collections::BTreeMap;
 
-use super::interference::{self, NOISE};
+use super::interference::{Interference, NOISE};
 
 /// The quality of all links between nodes.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -136,16 +136,18 @@ impl Quality {
 /// Returns the share of frames that arrive, of the quality of the link, and those of the links from others that send at the
 /// same time. If the strength of a signal is not known, whoever is heard at all makes all others lost.
 pub(super) fn combine((alone, signal): (f64, Option<f64>), others: impl Iterator<Item = (f64, Option<f64>)>) -> f64 {
-    let mut strengths = Vec::new();
+    let mut interference: Option<Interference> = None;
     for other in others {
         match (signal, other) {
-            (Some(_), (_, Some(strength))) => strengths.push(strength),
+            (Some(_), (_, Some(strength))) => {
+                interference.get_or_insert_with(|| Interference::new(NOISE)).add(strength);
+            }
             (_, (share, _)) if share > 0.0 => return 0.0,
             _ => {}
         }
     }
-    match signal {
-        Some(signal) if !strengths.is_empty() => alone * interference::delivery_among(signal, &strengths, NOISE),
+    match (signal, interference) {
+        (Some(signal), Some(interference)) => alone * interference.delivery(signal),
         _ => alone,
     }
 }

@@ -25,15 +25,42 @@ pub fn rssi_to_delivery(rssi: f64) -> f64 {
 ///
 /// It is to be multiplied by the share that arrives without the others. Strengths that a radio measures contain the noise.
 pub fn delivery_among(signal: f64, others: &[f64], noise: f64) -> f64 {
-    let noise_power = milliwatts(noise);
-    let above_noise = |strength: f64| (milliwatts(strength) - noise_power).max(0.0);
-    let disturbing: f64 = others.iter().map(|other| above_noise(*other)).sum();
-    let ratio = above_noise(signal) / (disturbing + noise_power);
-    if ratio <= 0.0 {
-        return 0.0;
+    let mut interference = Interference::new(noise);
+    others.iter().for_each(|other| interference.add(*other));
+    interference.delivery(signal)
+}
+
+/// All signals that are sent beside another one, as they are found one after the other.
+pub(super) struct Interference {
+    /// The power of the noise, and of all signals above it, in milliwatts.
+    noise: f64,
+    disturbing: f64,
+}
+
+impl Interference {
+    /// Creates the interference of no signals at all, beside this noise in dBm.
+    pub(super) fn new(noise: f64) -> Self {
+        Self { noise: milliwatts(noise), disturbing: 0.0 }
     }
-    // The same ratio, with the noise alone.
-    rssi_to_delivery(10.0 * (ratio * noise_power + noise_power).log10())
+
+    /// Adds a signal of this strength in dBm.
+    pub(super) fn add(&mut self, strength: f64) {
+        self.disturbing += self.above_noise(strength);
+    }
+
+    /// Returns the share of frames that arrive with this strength in dBm, as [`delivery_among`].
+    pub(super) fn delivery(&self, signal: f64) -> f64 {
+        let ratio = self.above_noise(signal) / (self.disturbing + self.noise);
+        if ratio <= 0.0 {
+            return 0.0;
+        }
+        // The same ratio, with the noise alone.
+        rssi_to_delivery(10.0 * (ratio * self.noise + self.noise).log10())
+    }
+
+    fn above_noise(&self, strength: f64) -> f64 {
+        (milliwatts(strength) - self.noise).max(0.0)
+    }
 }
 
 /// Rounds to a thousandth.

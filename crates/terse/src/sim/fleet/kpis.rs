@@ -1,7 +1,7 @@
 //! The first run of a whole network under the names of the 6TiSCH Simulator's `bin/compute_kpis.py`, for scripts that read its files.
 //!
 //! What must always hold: names, units and shape are those of that script's file, an object a run with an object a mote and
-//! `global-stats`; what a network did not do stands as `N/A` there, and is left out of a mote, as the script does.
+//! `global-stats`; what a network did not do stands there as not available (`NOTHING`), and is left out of a mote, as the script does.
 
 use serde_json::{Map, Value, json};
 use terse_sim::scenario::Statistics;
