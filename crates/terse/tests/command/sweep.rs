@@ -127,7 +127,7 @@ fn what_is_kept_is_what_a_run_prints() {
     let merged = text(&place.read("merged.csv"));
     assert_eq!(merged.lines().count(), 1 + 10, "{merged}");
     assert!(merged.starts_with("id,row,run,seed,mbedtls.protocol,connected,latency_s,bytes,"), "{merged}");
-    assert!(merged.lines().next().is_some_and(|names| names.ends_with(",hops,failure")), "{merged}");
+    assert!(merged.lines().next().is_some_and(|names| names.ends_with(",battery_days_median,failure")), "{merged}");
     for (merged, line) in merged.lines().zip(of_run.lines()) {
         let key = merged.split(',').nth(4).expect("a key");
         let (common, rest) = line.split_at(line.match_indices(',').nth(2).expect("a seed").0);
