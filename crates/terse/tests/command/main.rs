@@ -18,6 +18,7 @@ mod raw_keys;
 mod refusals;
 mod resumption;
 mod sim;
+mod sim_new;
 mod staples;
 mod sweep;
 mod tls12;

@@ -130,7 +130,7 @@ fn forming(answers: &Answers, limit: u64) -> String {
         }
     };
     let until = match answers.event {
-        EventKind::PowerCut => "no matter after a power cut",
+        EventKind::PowerCut => "for events other than a power cut",
         _ => "until all devices are connected for the first time",
     };
     format!("{function}limit_ms = {}  # {until}\n", milliseconds(limit))
