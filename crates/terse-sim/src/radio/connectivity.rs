@@ -38,9 +38,13 @@ pub(super) struct Quality {
     delivery: f64,
     /// The strength of the signal in dBm, if it is known.
     rssi: Option<f64>,
-    /// Channels with another quality: the share of frames, and the strength.
-    channels: BTreeMap<u8, (f64, Option<f64>)>,
+    /// Channels with another quality: the share of frames, and the strength. Most links have none, and a large network has a million
+    /// links.
+    channels: Option<Box<Channels>>,
 }
+
+/// The share of frames and the strength on each of some channels.
+type Channels = BTreeMap<u8, (f64, Option<f64>)>;
 
 impl Connectivity {
     /// Returns a network in which nobody hears anybody.
@@ -104,7 +108,7 @@ impl Connectivity {
         let quality = self.links.get(&(from, to))?;
         match channel {
             None => Some((quality.delivery, quality.rssi)),
-            Some(channel) => quality.channels.get(&channel).copied(),
+            Some(channel) => quality.channels.as_ref()?.get(&channel).copied(),
         }
     }
 
@@ -122,14 +126,15 @@ impl Quality {
     /// Sets the share of frames that arrive, and the strength of the signal.
     pub(super) fn set(&mut self, channel: Option<u8>, quality: (f64, Option<f64>)) {
         match channel {
-            Some(channel) => drop(self.channels.insert(channel, quality)),
+            Some(channel) => drop(self.channels.get_or_insert_default().insert(channel, quality)),
             None => (self.delivery, self.rssi) = quality,
         }
     }
 
     /// Returns the share of frames that arrive on a channel, and the strength of the signal.
     pub(super) fn on(&self, channel: u8) -> (f64, Option<f64>) {
-        self.channels.get(&channel).copied().unwrap_or((self.delivery, self.rssi))
+        let own = self.channels.as_ref().and_then(|channels| channels.get(&channel).copied());
+        own.unwrap_or((self.delivery, self.rssi))
     }
 }
 

@@ -22,6 +22,7 @@ mod clock;
 mod config;
 mod consequences;
 mod datagram;
+mod firsts;
 mod formation;
 mod forming;
 mod frame;
@@ -51,6 +52,7 @@ pub use config::{
     ConfigError, LossOptions, MacOptions, MeshConfig, MoteOptions, PoolOptions, SerialOptions, SixlowpanOptions,
 };
 use datagram::Datagrams;
+use firsts::Firsts;
 pub use formation::{AUTONOMOUS, BeaconOptions, FormationOptions, Function, MINIMAL, NEGOTIATED};
 use forming::Forming;
 use frame::{Frame, Piece};
@@ -119,6 +121,7 @@ pub struct Mesh {
     senders: Vec<u16>,
     transmissions: Vec<Transmission>,
     heard: Vec<(usize, u16)>,
+    firsts: Firsts,
 }
 
 /// An event of a mesh.
@@ -227,6 +230,7 @@ impl Mesh {
             senders: Vec::new(),
             transmissions: Vec::new(),
             heard: Vec::new(),
+            firsts: Firsts::default(),
             config,
         };
         mesh.begin_forming();
@@ -381,7 +385,7 @@ impl Mesh {
             let autonomous = self.forming.as_ref().map_or(&[][..], |forming| &forming.autonomous);
             let of_mote = &self.motes[usize::from(mote)];
             let timer = of_mote.stack.as_ref().and_then(|stack| stack.timer).map(|timer| timer.max(asn));
-            let opportunity = of_mote.next_opportunity(&self.config.mac, autonomous, asn);
+            let opportunity = of_mote.next_opportunity(&self.config.mac, autonomous, &mut self.firsts, asn);
             self.wheel.set(mote, opportunity.into_iter().chain(timer).min());
         }
     }

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use super::config::{MacOptions, PoolOptions};
+use super::firsts::Firsts;
 use super::formation::{AUTONOMOUS, MINIMAL};
 use super::frame::{BROADCAST, Frame};
 use super::pool::Pool;
@@ -114,9 +115,15 @@ impl Mote {
 
     /// Returns the first slot from `asn` on in which the node has something to send. `autonomous` are the cells in which nodes
     /// listen for all.
-    pub(super) fn next_opportunity(&self, mac: &MacOptions, autonomous: &[SixpCell], asn: Asn) -> Option<Asn> {
+    pub(super) fn next_opportunity(
+        &self,
+        mac: &MacOptions,
+        autonomous: &[SixpCell],
+        firsts: &mut Firsts,
+        asn: Asn,
+    ) -> Option<Asn> {
         let mut first = self.next_beacon(asn);
-        self.opportunities(mac, autonomous, |cell, from, _| {
+        self.opportunities(mac, autonomous, firsts, |cell, from, _| {
             let at = self.schedule.next(cell, from.max(asn));
             first = Some(first.map_or(at, |first| first.min(at)));
         });
@@ -125,9 +132,15 @@ impl Mote {
 
     /// Returns the cell in which the node sends in this slot, and the index of the frame: `None` for a beacon. Of several cells
     /// that of the lowest slotframe counts.
-    pub(super) fn choose(&self, mac: &MacOptions, autonomous: &[SixpCell], asn: Asn) -> Option<(Cell, Option<usize>)> {
+    pub(super) fn choose(
+        &self,
+        mac: &MacOptions,
+        autonomous: &[SixpCell],
+        firsts: &mut Firsts,
+        asn: Asn,
+    ) -> Option<(Cell, Option<usize>)> {
         let mut best: Option<(Cell, Option<usize>)> = None;
-        self.opportunities(mac, autonomous, |cell, from, index| {
+        self.opportunities(mac, autonomous, firsts, |cell, from, index| {
             let is_better = best.is_none_or(|(best, _)| cell.slotframe < best.slotframe);
             if from <= asn && is_better && self.schedule.occurs(cell, asn) {
                 best = Some((*cell, Some(index)));
@@ -141,21 +154,28 @@ impl Mote {
 
     /// Visits the cells in which the node could send something, each with the first slot in which it may, and the index of the
     /// frame.
-    fn opportunities(&self, mac: &MacOptions, autonomous: &[SixpCell], mut visit: impl FnMut(&Cell, Asn, usize)) {
+    fn opportunities(
+        &self,
+        mac: &MacOptions,
+        autonomous: &[SixpCell],
+        firsts: &mut Firsts,
+        mut visit: impl FnMut(&Cell, Asn, usize),
+    ) {
         if self.queue.is_empty() {
             return;
         }
+        firsts.find(&self.queue);
         for cell in self.schedule.sending() {
             let found = match (cell.kind, cell.peer) {
-                (CellKind::Shared, _) => match self.first_for(BROADCAST) {
+                (CellKind::Shared, _) => match firsts.of(BROADCAST) {
                     Some(index) => Some((index, self.queue[index].ready)),
                     None if mac.unicast_in_shared_cells => {
-                        let first = self.queue.front().and_then(|frame| self.first_for(frame.next_hop));
-                        first.map(|index| (index, self.queue[index].ready.max(self.back_off.until)))
+                        let first = firsts.of_all().next();
+                        first.map(|(_, index)| (index, self.queue[index].ready.max(self.back_off.until)))
                     }
                     None => None,
                 },
-                (_, Some(peer)) => self.first_for(peer).map(|index| (index, self.queue[index].ready)),
+                (_, Some(peer)) => firsts.of(peer).map(|index| (index, self.queue[index].ready)),
                 (_, None) => None,
             };
             if let Some((index, from)) = found {
@@ -165,15 +185,11 @@ impl Mote {
         if self.stack.is_none() {
             return;
         }
-        for (place, frame) in self.queue.iter().enumerate() {
-            let peer = frame.next_hop;
-            let is_first = !self.queue.iter().take(place).any(|other| other.next_hop == peer);
+        for (peer, index) in firsts.of_all() {
             // RFC 9033, 3: the AutoTxCell is there as long as no negotiated cell is.
-            let Some(cell) = autonomous.get(usize::from(peer)).filter(|_| is_first && !self.schedule.sends_to(peer))
-            else {
+            let Some(cell) = autonomous.get(usize::from(peer)).filter(|_| !self.schedule.sends_to(peer)) else {
                 continue;
             };
-            let Some(index) = self.first_for(peer) else { continue };
             let cell = Cell {
                 slotframe: AUTONOMOUS,
                 slot: cell.slot_offset,
@@ -183,17 +199,6 @@ impl Mote {
             };
             visit(&cell, self.queue[index].ready.max(self.backs_off_until(peer)), index);
         }
-    }
-
-    /// Returns the index of the frame that goes to a neighbour first, or to all: one that was sent before, or else a 6P message or
-    /// a keep-alive.
-    ///
-    /// A receiver knows a repetition by the sequence number of the last frame: nothing may come in between.
-    fn first_for(&self, peer: u16) -> Option<usize> {
-        let is_for = |frame: &Frame| frame.next_hop == peer;
-        let tried = self.queue.iter().position(|frame| is_for(frame) && frame.sequence.is_some());
-        let control = || self.queue.iter().position(|frame| is_for(frame) && frame.comes_first());
-        tried.or_else(control).or_else(|| self.queue.iter().position(is_for))
     }
 
     /// Returns the slot in which the node sends its next beacon, if that is `asn` or later.

@@ -28,9 +28,9 @@ impl Mesh {
             State::Scanning { .. } => false,
             State::Joined(joined) => {
                 let address = self.config.motes[usize::from(number)].address;
-                let routes = self.joined(0).and_then(|root| root.rpl.routes());
-                let is_reached = number == 0 || routes.is_some_and(|routes| routes.route(now, address).is_ok());
-                joined.is_settled(number, mote.parent) && is_reached
+                let routes = || self.joined(0).and_then(|root| root.rpl.routes());
+                let is_reached = || number == 0 || routes().is_some_and(|routes| routes.route(now, address).is_ok());
+                joined.is_settled(number, mote.parent) && is_reached()
             }
         }
     }

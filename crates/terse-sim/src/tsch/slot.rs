@@ -105,7 +105,7 @@ impl Mesh {
     fn begin(&mut self, asn: Asn, from: u16) -> Option<Transmission> {
         let autonomous = self.forming.as_ref().map_or(&[][..], |forming| &forming.autonomous);
         let mote = &mut self.motes[usize::from(from)];
-        let (cell, index) = mote.choose(&self.config.mac, autonomous, asn)?;
+        let (cell, index) = mote.choose(&self.config.mac, autonomous, &mut self.firsts, asn)?;
         let (sequence, frame) = match index {
             Some(index) => (mote.number(index), mote.queue[index]),
             None => (mote.number_beacon(), Frame::new(Content::Beacon, BROADCAST, asn)),
