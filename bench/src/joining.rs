@@ -1,7 +1,8 @@
-//! `terse-bench joins` on the command line.
+//! `terse-bench joins` and `terse-bench layers` on the command line.
 
 use clap::Args;
 use terse_bench::joins::{Joins, measure};
+use terse_bench::layers;
 
 /// The networks, and how they connect.
 #[derive(Debug, Args)]
@@ -35,4 +36,32 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), String> {
     let (version, mode) = (version.clone(), mode.clone());
     let joins = Joins { version, mode, hours: *hours, spread: *spread, side: *side, rounds: *rounds };
     measure(sizes, &joins).map(|text| print!("{text}"))
+}
+
+/// The runs whose instructions are counted.
+#[derive(Debug, Args)]
+pub(crate) struct LayersArguments {
+    /// Nodes of the network of `slots`
+    #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u16).range(2..=1_000))]
+    nodes: u16,
+    /// Its minutes of virtual time
+    #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..=1_000))]
+    minutes: u64,
+    /// Devices of the networks of `joins`, with commas, as dense as a thousand in a square of 1 km
+    #[arg(long, value_delimiter = ',', default_values_t = [100, 300], value_parser = clap::value_parser!(u16).range(1..=1_000))]
+    devices: Vec<u16>,
+}
+
+/// Says where instructions go.
+pub(crate) fn layers(arguments: &LayersArguments) -> Result<(), String> {
+    let LayersArguments { nodes, minutes, devices } = arguments;
+    let words = |text: String| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
+    let slots = words(format!("slots --rounds 1 --sizes {nodes} --minutes {minutes}"));
+    let mut runs = vec![(format!("slots, {nodes} nodes"), slots)];
+    for devices in devices {
+        let side = (f64::from(*devices) * 1_000.0).sqrt().round();
+        let joins = words(format!("joins --rounds 1 --sizes {devices} --side {side} --spread 60 --hours 3"));
+        runs.push((format!("joins, {devices} devices"), joins));
+    }
+    layers::measure(&runs).map(|text| print!("{text}"))
 }

@@ -19,6 +19,7 @@ use terse_tls::resume::ExternalPsk;
 use terse_tls::{CipherSuite, Datagrams, EndpointLimits, NamedGroup, SignatureScheme};
 
 use crate::measure::cpu_seconds;
+use crate::probe::counted;
 use crate::slots::{median, resident};
 use crate::table::lay_out;
 
@@ -97,7 +98,9 @@ fn run(prepared: &Prepared, number: u32) -> Result<Run, String> {
     let before = resident();
     forget_peak();
     let begun = cpu_seconds();
-    let outcome = prepared.run(number).map_err(|error| error.to_string())?;
+    let mut result = None;
+    counted(|| result = Some(prepared.run(number)));
+    let outcome = result.ok_or("the run was not made")?.map_err(|error| error.to_string())?;
     let seconds = cpu_seconds() - begun;
     let memory = (peak().unwrap_or(before) - before).max(0.0);
     let Some(fleet) = outcome.fleet else { return Err(outcome.failure.unwrap_or_default()) };

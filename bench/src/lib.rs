@@ -9,6 +9,7 @@ pub mod clock;
 mod compile;
 pub mod endpoint_sizes;
 pub mod joins;
+pub mod layers;
 pub mod lossy;
 pub mod measure;
 pub mod operations;

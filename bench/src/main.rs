@@ -97,6 +97,8 @@ enum Command {
     /// How many slots of a 6TiSCH network are simulated in a second of CPU time, in which every mote forms the network with the
     /// others and makes a handshake
     Joins(joining::Arguments),
+    /// By layer, where the instructions of both go: counted by callgrind
+    Layers(joining::LayersArguments),
     /// Simulate handshakes over a slow path with small packets, of which some are lost
     Lossy(simulated::Arguments),
     /// One connection after two to warm up, for a profiler
@@ -153,6 +155,7 @@ fn main() -> ExitCode {
             terse_bench::slots::measure(sizes, &slots).map(|text| print!("{text}"))
         }
         Some(Command::Joins(arguments)) => joining::run(arguments),
+        Some(Command::Layers(arguments)) => joining::layers(arguments),
         Some(Command::Lossy(arguments)) => simulated::run(arguments),
         Some(Command::Caching(arguments)) => caching::run(arguments),
         Some(Command::Identity(arguments)) => identity::run(arguments),

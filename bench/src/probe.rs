@@ -109,6 +109,11 @@ impl Probe for CountedProbe {
     }
 }
 
+/// Calls something through [`COUNTED_CALL`].
+pub fn counted(mut call: impl FnMut()) {
+    CountedProbe(Side::Client).call(Side::Client, &mut call);
+}
+
 /// Runs the closure that `call` points to, a `&mut dyn FnMut()`.
 extern "C" fn run(call: *mut c_void) {
     // SAFETY: only the probes above hand this function out, each with such a pointer, alive while they wait.

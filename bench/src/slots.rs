@@ -15,6 +15,7 @@ use terse_sim::radio::PisterHack;
 use terse_sim::tsch::MeshConfig;
 
 use crate::measure::cpu_seconds;
+use crate::probe::counted;
 use crate::table::lay_out;
 
 /// What is measured.
@@ -95,9 +96,9 @@ fn run(nodes: u16, slots: &Slots, seed: u64) -> Result<Run, String> {
     network.ledger_mut(mesh).keep_records(false);
     let half = Time::from_millis(slots.minutes * 30_000);
     let begun = cpu_seconds();
-    network.run_until(half);
+    counted(|| network.run_until(half));
     let middle = cpu_seconds();
-    network.run_until(Time::from_millis(slots.minutes * 60_000));
+    counted(|| network.run_until(Time::from_millis(slots.minutes * 60_000)));
     let end = cpu_seconds();
     if !network.conservation().holds() {
         return Err(format!("the simulator lost count: {}", network.conservation()));

@@ -1,7 +1,9 @@
 //! Every available stack does, in each of its modes, what the measurements take for granted.
 
+use std::process::Command;
+
 use terse_bench::joins::{self, Joins};
-use terse_bench::measure::Warm;
+use terse_bench::measure::{Warm, instructions};
 use terse_bench::probe::{HeapProbe, StackProbe, Unwatched};
 use terse_bench::slots::{self, Slots};
 use terse_bench::stack::{Mode, Profile, Setting, Side, Stack, Version};
@@ -155,4 +157,28 @@ fn devices_of_a_network_that_forms_itself_connect() {
     let slots = |text: &str| text.parse::<u64>().ok();
     assert_eq!((row[1], row[6], row[7]), ("4", "4", "4"), "{table}");
     assert!(slots(row[3]) > Some(10_000) && slots(row[3]) < Some(4 * 360_000), "{table}");
+}
+
+#[test]
+fn all_instructions_of_the_simulator_are_in_a_layer() {
+    if !instructions::is_possible() {
+        return println!("skipped: valgrind is not installed");
+    }
+    let mut command = Command::new(env!("CARGO_BIN_EXE_terse-bench"));
+    let output =
+        command.args(["layers", "--nodes", "3", "--minutes", "5", "--devices", "2"]).output().expect("it runs");
+    let table = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let shares: Vec<Vec<f64>> =
+        table.lines().skip(2).filter(|line| !line.contains("all, million")).map(cells).collect();
+    for column in 0..2 {
+        let sum: f64 = shares.iter().map(|row| row[column]).sum();
+        assert!((sum - 100.0).abs() < 1.0 && shares.iter().any(|row| row[column] > 10.0), "{table}");
+        assert!(shares.last().is_some_and(|other| other[column] < 10.0), "{table}");
+    }
+}
+
+/// Returns the numbers of a row.
+fn cells(line: &str) -> Vec<f64> {
+    line.split('|').filter_map(|cell| cell.trim().parse().ok()).collect()
 }
