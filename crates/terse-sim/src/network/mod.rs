@@ -20,6 +20,7 @@ pub use crate::verdict::Verdict;
 use carrier::{Carrier, LinkEvent};
 use medium::{Arrived, Medium, MediumEvent};
 pub use node::Node;
+pub(crate) use node::is_node_within;
 use queue::Queue;
 
 use crate::Time;

@@ -35,6 +35,43 @@ pub trait Node {
     fn handle_timeout(&mut self, now: Time);
 }
 
+/// Makes a node of a type whose methods `node` and `node_mut` say which node it is.
+macro_rules! is_node_within {
+    ([$($generics:tt)*] $station:ty) => {
+        impl<$($generics)*> $crate::network::Node for $station {
+            fn address(&self) -> Option<std::net::IpAddr> {
+                self.node().address()
+            }
+
+            fn attach(&mut self, interface: usize, mtu: usize) {
+                self.node_mut().attach(interface, mtu);
+            }
+
+            fn handle_packet(
+                &mut self,
+                now: $crate::Time,
+                interface: usize,
+                packet: $crate::packet::Packet,
+            ) -> $crate::network::Verdict {
+                self.node_mut().handle_packet(now, interface, packet)
+            }
+
+            fn poll_transmit(&mut self, now: $crate::Time) -> Option<(usize, $crate::packet::Packet)> {
+                self.node_mut().poll_transmit(now)
+            }
+
+            fn poll_timeout(&self) -> Option<$crate::Time> {
+                self.node().poll_timeout()
+            }
+
+            fn handle_timeout(&mut self, now: $crate::Time) {
+                self.node_mut().handle_timeout(now);
+            }
+        }
+    };
+}
+pub(crate) use is_node_within;
+
 impl<N: Node + ?Sized> Node for Box<N> {
     fn address(&self) -> Option<IpAddr> {
         (**self).address()

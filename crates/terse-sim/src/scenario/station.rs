@@ -1,13 +1,9 @@
 //! The nodes of a scenario's network.
 
-use std::net::IpAddr;
-
 use super::peer::Peer;
-use crate::Time;
 use crate::gateway::Gateway;
 use crate::host::Host;
-use crate::network::{Node, Verdict};
-use crate::packet::Packet;
+use crate::network::{Node, is_node_within};
 use crate::paper::DropFirstSynAck;
 
 /// A node of the network.
@@ -56,28 +52,4 @@ impl<'w, 'a> Station<'w, 'a> {
     }
 }
 
-impl Node for Station<'_, '_> {
-    fn address(&self) -> Option<IpAddr> {
-        self.node().address()
-    }
-
-    fn attach(&mut self, interface: usize, mtu: usize) {
-        self.node_mut().attach(interface, mtu);
-    }
-
-    fn handle_packet(&mut self, now: Time, interface: usize, packet: Packet) -> Verdict {
-        self.node_mut().handle_packet(now, interface, packet)
-    }
-
-    fn poll_transmit(&mut self, now: Time) -> Option<(usize, Packet)> {
-        self.node_mut().poll_transmit(now)
-    }
-
-    fn poll_timeout(&self) -> Option<Time> {
-        self.node().poll_timeout()
-    }
-
-    fn handle_timeout(&mut self, now: Time) {
-        self.node_mut().handle_timeout(now);
-    }
-}
+is_node_within!(['w, 'a] Station<'w, 'a>);

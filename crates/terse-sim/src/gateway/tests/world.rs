@@ -7,8 +7,7 @@ use crate::capture::View;
 use crate::gateway::{Gateway, ProxyConfig};
 use crate::host::{Application, Host, SocketEvent, SocketId, Sockets};
 use crate::link::Link;
-use crate::network::{LinkId, Network, Node, NodeId, Verdict};
-use crate::packet::Packet;
+use crate::network::{LinkId, Network, Node, NodeId, is_node_within};
 use crate::tcp::{Config, Failure};
 use crate::{Random, Time};
 
@@ -135,31 +134,7 @@ impl<A: Application> Member<A> {
     }
 }
 
-impl<A: Application> Node for Member<A> {
-    fn address(&self) -> Option<IpAddr> {
-        self.node().address()
-    }
-
-    fn attach(&mut self, interface: usize, mtu: usize) {
-        self.node_mut().attach(interface, mtu);
-    }
-
-    fn handle_packet(&mut self, now: Time, interface: usize, packet: Packet) -> Verdict {
-        self.node_mut().handle_packet(now, interface, packet)
-    }
-
-    fn poll_transmit(&mut self, now: Time) -> Option<(usize, Packet)> {
-        self.node_mut().poll_transmit(now)
-    }
-
-    fn poll_timeout(&self) -> Option<Time> {
-        self.node().poll_timeout()
-    }
-
-    fn handle_timeout(&mut self, now: Time) {
-        self.node_mut().handle_timeout(now);
-    }
-}
+is_node_within!([A: Application] Member<A>);
 
 /// A network of a device, a gateway and a server.
 pub(super) struct World {

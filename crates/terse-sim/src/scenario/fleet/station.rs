@@ -1,14 +1,10 @@
 //! The nodes of a whole network: devices, the gateway, and the server behind it.
 
-use std::net::IpAddr;
-
-use crate::Time;
 use crate::engine::device::Device;
 use crate::engine::many::Server;
 use crate::gateway::Gateway;
 use crate::host::Host;
-use crate::network::{Node, Verdict};
-use crate::packet::Packet;
+use crate::network::{Node, is_node_within};
 
 /// A node of a whole network.
 pub(super) enum Station<'w, 'a> {
@@ -35,28 +31,4 @@ impl Station<'_, '_> {
     }
 }
 
-impl Node for Station<'_, '_> {
-    fn address(&self) -> Option<IpAddr> {
-        self.node().address()
-    }
-
-    fn attach(&mut self, interface: usize, mtu: usize) {
-        self.node_mut().attach(interface, mtu);
-    }
-
-    fn handle_packet(&mut self, now: Time, interface: usize, packet: Packet) -> Verdict {
-        self.node_mut().handle_packet(now, interface, packet)
-    }
-
-    fn poll_transmit(&mut self, now: Time) -> Option<(usize, Packet)> {
-        self.node_mut().poll_transmit(now)
-    }
-
-    fn poll_timeout(&self) -> Option<Time> {
-        self.node().poll_timeout()
-    }
-
-    fn handle_timeout(&mut self, now: Time) {
-        self.node_mut().handle_timeout(now);
-    }
-}
+is_node_within!(['w, 'a] Station<'w, 'a>);
