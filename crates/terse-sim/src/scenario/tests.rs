@@ -87,6 +87,10 @@ fn mistakes_name_the_line_the_key_and_what_would_be_right() {
             "4: event.kind: there are no certificates to renew in mode psk: full, compact or another one with them",
         ),
         (
+            "peers = \"engine\"\ntopology.clients = \"all\"\ntraffic.period_ms = 0.001\n",
+            "3: traffic.period_ms: a device that reports has a period of 100 at least: 0 for none",
+        ),
+        (
             "topology.clients = \"all\"\n",
             "1: topology.clients: a whole network connects with the engine: peers = \"engine\"",
         ),

@@ -14,7 +14,8 @@ pub struct Fleet {
     pub event: EventKind,
     /// What happened to each device, from mote 1 on.
     pub devices: Vec<Device>,
-    /// The time from the event until every device was connected, or until the run's limit was over.
+    /// The time from the event until every device was connected, and links that had faded were restored, or until the run's limit
+    /// was over.
     pub measured: Duration,
     /// Bytes of frames with packets of devices and to them in that time, all hops and repetitions, without acknowledgements of the
     /// MAC.
@@ -96,7 +97,8 @@ impl Fleet {
     /// Returns how long it took until this share of the devices was connected; `None` if it never was.
     pub fn time_until(&self, share: f64) -> Option<Duration> {
         let times = self.curve(|device| device.connected);
-        let wanted = (share * self.devices.len() as f64).ceil() as usize;
+        // 95 % of 20 devices are 19, also in binary fractions.
+        let wanted = (share * self.devices.len() as f64 - 1e-6).ceil() as usize;
         times.get(wanted.checked_sub(1)?).copied()
     }
 
@@ -127,5 +129,25 @@ impl Reports {
     /// Returns the share of reports that came to the server; `None` if there were none.
     pub fn reliability(&self) -> Option<f64> {
         (self.sent > 0).then(|| self.received as f64 / self.sent as f64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_share_of_the_devices_is_rounded_up_to_whole_ones() {
+        let connected = |number: u64| Device { connected: Some(Duration::from_secs(number)), ..Device::default() };
+        for devices in 1..=1_000 {
+            let fleet = Fleet { devices: (1..=devices).map(connected).collect(), ..Fleet::default() };
+            for (percent, share) in [(1, 0.01), (50, 0.5), (95, 0.95), (100, 1.0)] {
+                let expected = Duration::from_secs((percent * devices).div_ceil(100));
+                assert_eq!(fleet.time_until(share), Some(expected), "{percent} % of {devices}");
+            }
+        }
+        let lost = Fleet { devices: vec![connected(7), Device::default()], ..Fleet::default() };
+        assert_eq!((lost.time_until(0.5), lost.time_until(0.95)), (Some(Duration::from_secs(7)), None));
+        assert_eq!(Fleet::default().time_until(1.0), None, "there are no devices");
     }
 }

@@ -2,9 +2,11 @@
 //!
 //! What must always hold: times of a device are those at which things happened; bytes and charges are read a look later at most.
 
+use alloc::sync::Arc;
 use core::time::Duration;
 use std::collections::BTreeMap;
 
+use terse_tls::ClientConfig;
 use terse_tls::summary::Mode;
 
 use super::super::energy::{Batteries, Reading};
@@ -74,10 +76,7 @@ impl<'s, 'b, 'w, 'a> Run<'s, 'b, 'w, 'a> {
 
     /// Runs everything, and returns what became of it, and which packets were dropped from the event on. `renewed` are the devices'
     /// configurations with new certificates.
-    pub(super) fn run(
-        &mut self,
-        renewed: &[alloc::sync::Arc<terse_tls::ClientConfig>],
-    ) -> Result<(Fleet, BTreeMap<Cause, u64>), String> {
+    pub(super) fn run(&mut self, renewed: &[Arc<ClientConfig>]) -> Result<(Fleet, BTreeMap<Cause, u64>), String> {
         let event = &self.scenario.event;
         if event.kind != EventKind::PowerCut {
             self.begin()?;
@@ -109,7 +108,7 @@ impl<'s, 'b, 'w, 'a> Run<'s, 'b, 'w, 'a> {
         let mut waits: Vec<u16> = self.built.motes().collect();
         while !waits.is_empty() && self.now() < end {
             self.look(LOOK);
-            waits.retain(|mote| self.established(*mote, Time::ZERO).is_none());
+            waits.retain(|mote| self.established(*mote, Time::ZERO, false).is_none());
         }
         self.check()?;
         let motes = self.joined.len();
@@ -124,7 +123,7 @@ impl<'s, 'b, 'w, 'a> Run<'s, 'b, 'w, 'a> {
     }
 
     /// Lets the event happen. Returns the links as they were, if they have changed.
-    fn happen(&mut self, renewed: &[alloc::sync::Arc<terse_tls::ClientConfig>]) -> Option<Vec<RadioChange>> {
+    fn happen(&mut self, renewed: &[Arc<ClientConfig>]) -> Option<Vec<RadioChange>> {
         let (now, event) = (self.now(), &self.scenario.event);
         match event.kind {
             EventKind::PowerCut => None,
@@ -213,7 +212,8 @@ impl<'s, 'b, 'w, 'a> Run<'s, 'b, 'w, 'a> {
         let (at, established) = match self.scenario.event.kind {
             EventKind::LinkFade => (device.history.answered?, None),
             _ => {
-                let (at, established) = self.established(mote, event_at)?;
+                let is_renewed = self.scenario.event.kind == EventKind::Renewal;
+                let (at, established) = self.established(mote, event_at, is_renewed)?;
                 (at, Some(established))
             }
         };
@@ -229,11 +229,12 @@ impl<'s, 'b, 'w, 'a> Run<'s, 'b, 'w, 'a> {
         })
     }
 
-    /// Returns when a device was connected, on both sides, by a handshake that began at a time or later.
-    fn established(&self, mote: u16, from: Time) -> Option<(Time, Established)> {
+    /// Returns when a device was connected, on both sides, by a handshake that began at a time or later, with a new certificate if
+    /// that is wanted.
+    fn established(&self, mote: u16, from: Time, is_renewed: bool) -> Option<(Time, Established)> {
         let (device, address) = self.built.device(mote)?;
         let established = device.history.connection.filter(|connection| connection.began >= from)?;
-        if self.scenario.event.kind == EventKind::Renewal && from > Time::ZERO && !established.is_renewed {
+        if is_renewed && !established.is_renewed {
             return None;
         }
         let of_server = self.built.server()?.peer(address)?.connected.filter(|at| *at >= established.began)?;

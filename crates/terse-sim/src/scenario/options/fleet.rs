@@ -133,6 +133,13 @@ impl EventOptions {
             found.push(("event.kind", text));
         }
         let needs_reports = matches!(self.kind, EventKind::ServerRestart | EventKind::LinkFade);
+        if !traffic.period.is_zero() && traffic.period < SHORTEST_PERIOD {
+            let least = SHORTEST_PERIOD.as_millis();
+            found.push((
+                "traffic.period_ms",
+                format!("a device that reports has a period of {least} at least: 0 for none"),
+            ));
+        }
         if needs_reports && traffic.period.is_zero() {
             let kind = self.kind.text();
             let text = format!("devices notice a {kind} by reports without an answer only: traffic.period_ms above 0");
@@ -168,6 +175,9 @@ impl ReconnectOptions {
         }
     }
 }
+
+/// The shortest time between two reports of a device: ten slots of 10 ms, in which hardly more than one gets through.
+const SHORTEST_PERIOD: Duration = Duration::from_millis(100);
 
 /// The longest time in milliseconds: ten days.
 const LONGEST: f64 = 864_000_000.0;
