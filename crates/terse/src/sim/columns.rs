@@ -14,13 +14,13 @@ static COLUMNS: LazyLock<Vec<Column>> = LazyLock::new(|| {
     vec![
         Column::new("latency_s", |run| run.latency.map(|latency| latency.as_secs_f64())).in_tables("seconds", 3),
         Column::new("bytes", |run| run.air.bytes).in_tables("bytes", 0),
-        Column::new("acknowledgement_bytes", |run| run.air.acknowledgement_bytes),
+        Column::new("acknowledgement_bytes", |run| of_client(run, run.air.acknowledgement_bytes)),
         Column::new("frames", |run| run.air.frames),
-        Column::new("packets", |run| run.air.packets),
-        Column::new("retransmissions", |run| run.retransmissions),
+        Column::new("packets", |run| of_client(run, run.air.packets)),
+        Column::new("retransmissions", |run| of_client(run, run.retransmissions)),
         Column::new("dropped", |run| run.drops.values().sum::<u64>()),
-        Column::new("pool_peak", peak),
-        Column::new("marked", |run| run.marked),
+        Column::new("pool_peak", |run| of_client(run, peak(run))),
+        Column::new("marked", |run| of_client(run, run.marked)),
         Column::new("network_bytes", |run| run.air.network_bytes),
         Column::new("client_charge_mc", |run| run.charge.map(|charge| charge.client)).in_tables("client mC", 2),
         Column::new("all_charge_mc", |run| fleet(run, |fleet| fleet.charge).or(run.charge.map(|charge| charge.all)))
@@ -49,6 +49,11 @@ static COLUMNS: LazyLock<Vec<Column>> = LazyLock::new(|| {
         Column::new("battery_days_median", |run| median(run, |device| Some(device.observed?.days))).of_failed_runs(),
     ]
 });
+
+/// Returns what is counted of a single client only: a whole network has nothing there, rather than zero.
+fn of_client<T>(run: &Outcome, value: T) -> Option<T> {
+    run.fleet.is_none().then_some(value)
+}
 
 /// Returns something of a whole network, if the run is of one.
 fn fleet<T>(run: &Outcome, of: impl Fn(&Fleet) -> Option<T>) -> Option<T> {

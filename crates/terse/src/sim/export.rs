@@ -88,6 +88,11 @@ struct Quantity {
 impl<'a> Object<'a> {
     pub(super) fn new(measured: &'a Measured) -> Self {
         let statistics = |of: &dyn Fn(&Outcome) -> f64| Statistics::of(measured.values(of));
+        // What is counted of a single client only has no values in a whole network, rather than zeros.
+        let of_client = |of: &dyn Fn(&Outcome) -> f64| match measured.row.scenario.is_whole() {
+            true => Statistics::default(),
+            false => statistics(of),
+        };
         let paper = measured.row.scenario.paper;
         let mut dropped = BTreeMap::new();
         for (cause, number) in measured.outcomes.iter().flat_map(|outcome| &outcome.drops) {
@@ -100,12 +105,12 @@ impl<'a> Object<'a> {
             failed: measured.outcomes.len() - measured.connected().count(),
             latency_s: Quantity { statistics: statistics(&seconds), paper: paper.latency_ms.map(|ms| ms / 1e3) },
             bytes: Quantity { statistics: statistics(&|outcome| bytes(outcome)), paper: paper.bytes },
-            acknowledgement_bytes: statistics(&|outcome| outcome.air.acknowledgement_bytes as f64),
+            acknowledgement_bytes: of_client(&|outcome| outcome.air.acknowledgement_bytes as f64),
             frames: statistics(&|outcome| outcome.air.frames as f64),
-            packets: statistics(&|outcome| outcome.air.packets as f64),
-            retransmissions: statistics(&|outcome| outcome.retransmissions as f64),
-            pool_peak: statistics(&|outcome| f64::from(peak(outcome))),
-            marked: statistics(&|outcome| outcome.marked as f64),
+            packets: of_client(&|outcome| outcome.air.packets as f64),
+            retransmissions: of_client(&|outcome| outcome.retransmissions as f64),
+            pool_peak: of_client(&|outcome| f64::from(peak(outcome))),
+            marked: of_client(&|outcome| outcome.marked as f64),
             network_bytes: statistics(&|outcome| outcome.air.network_bytes as f64),
             energy: EnergyObject::new(measured),
             forming: FormingObject::new(measured),

@@ -17,7 +17,7 @@ mod layout;
 mod made_up;
 mod map;
 pub(super) mod report;
-mod table;
+pub(super) mod table;
 #[cfg(test)]
 mod tests;
 

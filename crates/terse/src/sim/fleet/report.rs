@@ -138,7 +138,12 @@ fn row(measured: &Measured, fleet: &Fleet, places: Option<&[(f64, f64)]>) -> Mar
     let charge = by_hop(fleet, |device| device.charge);
     let (peaks, batteries) = (peaks(fleet), by_hop(fleet, days));
     let frames = measured.row.scenario.pool.frames;
-    let buffers = format!("The most packet buffers that motes had in use, of {frames}; 0 hops: the root");
+    let of_root = match measured.row.scenario.pool.root_frames {
+        0 => frames,
+        own => own,
+    };
+    let buffers =
+        format!("The most packet buffers that motes had in use, of {frames}; 0 hops: the root, of its {of_root}");
     let axes = |unit, counted| Axes { unit, across: "hops to the root", counted, width: NARROW };
     html! {
         h2 { (name) }

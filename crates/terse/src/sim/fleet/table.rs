@@ -9,8 +9,8 @@ use crate::compare::table::lay_out;
 use crate::sim::measure::Measured;
 
 /// A column: what it is called, and its cell of a row; `None` if the row has no such value.
-pub(super) struct Column {
-    pub(super) name: &'static str,
+pub(in crate::sim) struct Column {
+    pub(in crate::sim) name: &'static str,
     cell: fn(&Measured) -> Option<String>,
 }
 
@@ -32,14 +32,14 @@ pub(super) fn rows(title: &str, measured: &[&Measured]) -> String {
 }
 
 /// Returns the columns of which some row has a value.
-pub(super) fn columns(measured: &[&Measured]) -> Vec<Column> {
+pub(in crate::sim) fn columns(measured: &[&Measured]) -> Vec<Column> {
     let has = |column: &Column| measured.iter().any(|measured| (column.cell)(measured).is_some());
     COLUMNS.into_iter().filter(has).collect()
 }
 
 impl Column {
     /// Returns the cell of a row.
-    pub(super) fn cell(&self, measured: &Measured) -> String {
+    pub(in crate::sim) fn cell(&self, measured: &Measured) -> String {
         (self.cell)(measured).unwrap_or_else(|| "-".into())
     }
 }

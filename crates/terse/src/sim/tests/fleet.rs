@@ -3,8 +3,11 @@
 use core::time::Duration;
 
 use terse_sim::scenario::fleet::{Device, Fleet};
-use terse_sim::scenario::{Outcome, Prepared, ScenarioFile, Statistics};
+use terse_sim::scenario::{Outcome, Prepared, ScenarioFile};
 
+use super::super::columns::Column;
+use super::super::fleet;
+use super::super::measure::Measured;
 use super::super::parties::Maker;
 use super::run;
 
@@ -33,7 +36,7 @@ fn outcomes(keys: &str) -> Vec<Outcome> {
     rows.into_iter().flat_map(|row| row.outcomes).collect()
 }
 
-fn fleet(keys: &str) -> Fleet {
+fn back(keys: &str) -> Fleet {
     let outcome = outcome(keys);
     assert_eq!(outcome.failure, None, "{keys}");
     outcome.fleet.expect("a whole network")
@@ -73,7 +76,7 @@ engine.mode = [\"full\", \"rfc7924\", \"bithac\", \"compact\", \"resumed\", \"ps
 
 #[test]
 fn less_is_sent_by_a_whole_network_that_leaves_out_what_is_cached() {
-    let bytes = |keys: &str| fleet(&format!("engine.version = \"DTLS 1.3\"\n{keys}")).bytes;
+    let bytes = |keys: &str| back(&format!("engine.version = \"DTLS 1.3\"\n{keys}")).bytes;
     let [full, compact, identity] =
         ["full", "compact", "identity"].map(|mode| bytes(&format!("engine.mode = \"{mode}\"\n")));
     assert!(2 * full > 3 * compact && compact > identity, "{full} {compact} {identity}");
@@ -90,7 +93,7 @@ fn a_run_is_a_function_of_its_seed() {
 
 #[test]
 fn devices_wait_for_a_random_time_before_they_connect() {
-    let times = |keys: &str| fleet(keys).curve(|device| device.connected);
+    let times = |keys: &str| back(keys).curve(|device| device.connected);
     let (at_once, spread) = (times(""), times("reconnect.spread_ms = 1_200_000\n"));
     let last = |times: &[Duration]| times.last().copied().expect("twelve").as_secs_f64();
     assert!(last(&at_once) < 300.0, "{}", last(&at_once));
@@ -108,7 +111,7 @@ traffic.timeout_ms = 10_000
 event = { kind = \"server-restart\", after_ms = 120_000, lasts_ms = 90_000 }
 ";
     for keys in [keys.to_owned(), keys.replace("DTLS", "TLS")] {
-        let fleet = fleet(&keys);
+        let fleet = back(&keys);
         let first = fleet.curve(|device| device.connected)[0];
         assert!(first >= Duration::from_secs(90), "nobody is connected while the server is away: {first:?}");
         assert_eq!(fleet.fallbacks, 0, "the server has kept what it had cached");
@@ -123,11 +126,11 @@ fn a_device_with_a_new_certificate_connects_in_full() {
 engine.mode = \"compact\"
 event = { kind = \"renewal\", after_ms = 10_000, lasts_ms = 600_000, enrol_request_bytes = 300, enrol_reply_bytes = 600 }
 ";
-    let renewed = fleet(keys);
+    let renewed = back(keys);
     assert_eq!((renewed.connected(), renewed.fallbacks, renewed.connections), (12, 0, 12));
     assert!(seconds(renewed.time_until(1.0)) < 900.0 && seconds(renewed.time_until(0.01)) < 300.0);
     // Each has asked for its certificate on the old connection, and sent a certificate that nobody has cached.
-    let compact = fleet("engine.version = \"DTLS 1.3\"\nengine.mode = \"compact\"\n");
+    let compact = back("engine.version = \"DTLS 1.3\"\nengine.mode = \"compact\"\n");
     let far = |fleet: &Fleet| fleet.devices.iter().find(|device| device.mote == 12).map_or(0, |device| device.bytes);
     assert!(far(&renewed) > 3 * far(&compact), "{} {}", far(&renewed), far(&compact));
 }
@@ -138,10 +141,10 @@ fn reports_come_back_when_links_do() {
 traffic.timeout_ms = 5_000
 event = { kind = \"link-fade\", after_ms = 60_000, lasts_ms = 300_000, delivery = 0.0 }
 ";
-    let dead = fleet(keys);
+    let dead = back(keys);
     assert!(seconds(dead.time_until(0.01)) >= 300.0, "nothing gets through before");
     assert!(seconds(dead.time_until(1.0)) < 1_500.0);
-    let weak = fleet(&keys.replace("delivery = 0.0", "delivery = 0.7"));
+    let weak = back(&keys.replace("delivery = 0.0", "delivery = 0.7"));
     assert!(seconds(weak.time_until(1.0)) < 300.0, "seven of ten frames are enough, with repetitions");
     let half = outcomes(
         &keys
@@ -169,16 +172,31 @@ fn a_device_that_cannot_be_reached_tries_again_and_is_named_in_the_failure() {
 }
 
 #[test]
+fn what_is_counted_of_one_client_only_has_no_value_in_a_whole_network() {
+    let value = |outcome: &Outcome, name: &str| {
+        let column = Column::all().iter().find(|column| column.name == name).expect("a column");
+        column.of(outcome).number()
+    };
+    let whole = outcome("");
+    let single = run("peers = \"engine\"\nrepetitions = 1\n", |_| true).remove(0).outcomes.remove(0);
+    for name in ["acknowledgement_bytes", "packets", "retransmissions", "pool_peak", "marked"] {
+        assert_eq!(value(&whole, name), None, "{name}");
+        assert!(value(&single, name).is_some(), "{name}");
+    }
+    assert_eq!((value(&whole, "devices"), value(&single, "devices")), (Some(12.0), None));
+}
+
+#[test]
 fn reports_are_counted_where_they_come_from() {
     let keys = "engine.version = \"DTLS 1.3\"\ntraffic.period_ms = 30_000\nevent.observed_ms = 3_600_000\n";
-    let ideal = fleet(keys);
+    let ideal = back(keys);
     let (sent, received) = (ideal.reports.sent, ideal.reports.received);
     assert_eq!(sent, 12 * 120, "one each half minute");
     assert_eq!(received, sent, "also the last ones");
     assert!(ideal.reports.latencies.iter().all(|latency| (0.0..5.0).contains(latency)));
     let of_devices: u64 = ideal.devices.iter().map(|device| device.reports.received).sum();
     assert_eq!((of_devices, ideal.reports.latencies.len() as u64), (received, received));
-    let silent = fleet("");
+    let silent = back("");
     assert_eq!((silent.reports.sent, silent.reports.reliability()), (0, None));
     let days = |fleet: &Fleet| fleet.statistics(|device| device.observed.map(|observed| observed.days)).median;
     assert!(days(&ideal) < days(&silent), "reports cost batteries");
@@ -209,8 +227,11 @@ dtls = { client_timeout_ms = 60_000, server_timeout_ms = 60_000, longest_timeout
 
 #[test]
 fn tls_of_a_whole_network_goes_through_a_proxy() {
-    let proxied = fleet("engine.version = \"TLS 1.3\"\ngateway.proxy = true\n");
+    let [direct, proxied] =
+        ["false", "true"].map(|proxy| back(&format!("engine.version = \"TLS 1.3\"\ngateway.proxy = {proxy}\n")));
     assert_eq!((proxied.connected(), proxied.fallbacks), (12, 0));
+    // The gateway answers for the server, with the segments and timers of its own.
+    assert_ne!(direct.bytes, proxied.bytes);
 }
 
 #[test]
@@ -231,30 +252,35 @@ fn the_page_has_the_numbers_of_a_hundred_devices_after_a_power_cut() {
     let rows = run(include_str!("../../../../../scenarios/rejoin/100.toml"), is_wanted);
     assert_eq!(rows.len(), 2);
     for row in rows {
-        let cells = cells(&row.outcomes);
-        let line = page.lines().find(|line| line.starts_with(&format!("| {} | ", row.row.name))).expect("a line");
-        assert!(cells.iter().all(|cell| line.contains(&format!(" {cell} |"))), "{cells:?} in {line}");
+        let cells = cells(&row, &["50 % s", "95 % s", "all s", "shake s", "kB", "net kB", "C", "mC"]);
+        let expected = format!("\n| {} | {cells} |\n", row.row.name);
+        assert!(page.contains(&expected), "not on the page: {expected}");
     }
 }
 
+/// One row of each table.
 #[test]
 fn the_page_has_the_numbers_of_a_plan() {
     let page = super::page("planning.md");
-    let rows = run(include_str!("../../../../../scenarios/planning.toml"), |name| name == "DTLS 1.3 identity");
-    let seconds = |share: f64| {
-        let times = rows[0].outcomes.iter().filter_map(|outcome| outcome.fleet.as_ref()?.time_until(share));
-        super::grouped(Statistics::of(times.map(|time| time.as_secs_f64())).median)
-    };
-    let expected = format!("| DTLS 1.3 identity | {} | {} | {} |", seconds(0.5), seconds(0.95), seconds(1.0));
+    let plan = include_str!("../../../../../scenarios/planning.toml");
+    let row = |source: &str| run(source, |name| name == "DTLS 1.3 identity").remove(0);
+    let expected = cells(&row(plan), &["50 % s", "95 % s", "all s", "shake s", "kB", "mC"]);
+    assert!(page.contains(&format!("\n| DTLS 1.3 identity | {expected} |\n")), "not on the page: {expected}");
+    let sooner = plan.replace("spread_ms = 10_800_000", "spread_ms = 1_800_000");
+    assert_ne!(sooner, plan);
+    let sooner = row(&sooner);
+    assert_eq!(sooner.connected().count(), sooner.outcomes.len(), "all of them, in every run");
+    let [all, rest] = [&["all s"][..], &["tries", "kB", "mC"]].map(|names| cells(&sooner, names));
+    let expected = format!("\n| DTLS 1.3 identity | {all} | 100 % | {rest} |\n");
     assert!(page.contains(&expected), "not on the page: {expected}");
 }
 
-/// Returns the median seconds until half of the devices and until 95 % of them were connected, and the median of handshakes.
-fn cells(outcomes: &[Outcome]) -> [String; 3] {
-    let fleets = || outcomes.iter().filter_map(|outcome| outcome.fleet.as_ref());
-    let until = |share: f64| fleets().filter_map(move |fleet| fleet.time_until(share)).map(|time| time.as_secs_f64());
-    let shake = |fleet: &Fleet| fleet.statistics(|device| device.handshake.map(|time| time.as_secs_f64())).median;
-    let [half, nearly] = [0.5, 0.95].map(|share| Statistics::of(until(share)).median);
-    let half = if half < 1_000.0 { format!("{half:.1}") } else { format!("{half:.0}") };
-    [half, format!("{nearly:.0}"), format!("{:.2}", Statistics::of(fleets().map(shake)).median)]
+/// Returns cells of the table that the command prints.
+fn cells(row: &Measured, names: &[&str]) -> String {
+    let columns = fleet::table::columns(&[row]);
+    let cell = |name: &&str| {
+        let column = columns.iter().find(|column| column.name == *name);
+        column.unwrap_or_else(|| panic!("no column {name}")).cell(row)
+    };
+    names.iter().map(cell).collect::<Vec<_>>().join(" | ")
 }
