@@ -37,6 +37,8 @@ mod session_file;
 mod signer;
 mod stream;
 mod timed;
+#[cfg(feature = "tokio")]
+pub mod tokio;
 
 pub use cache_file::CacheFile;
 pub use clock::Clock;

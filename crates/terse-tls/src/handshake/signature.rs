@@ -18,6 +18,7 @@ use crate::error::{Error, PeerMisbehaved};
 use crate::wire::{CertificateVerify, ProtocolVersion, SignatureScheme};
 
 /// A request to a private key for a signature.
+#[derive(Clone)]
 pub struct SignatureRequest {
     credential: Credential,
     scheme: SignatureScheme,
