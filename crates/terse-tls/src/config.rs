@@ -9,7 +9,7 @@ use alloc::vec::Vec;
 use pki_types::ServerName;
 
 use crate::cache::{ClientCache, Scope, ServerCache};
-use crate::cert::{Credential, SuitableCredentials, Trust};
+use crate::cert::{Credential, Expect, KeyPurposeId, SuitableCredentials, Trust};
 use crate::crypto::CryptoProvider;
 use crate::error::{ApiMisuse, IdentityRefused};
 use crate::identity_early_data::SecretTickets;
@@ -41,6 +41,7 @@ pub use watch::{KeyLog, Trace, TraceEvent};
 pub struct ClientConfig {
     pub(crate) common: Common,
     pub(crate) trust: Trust,
+    pub(crate) server_usage: Option<KeyPurposeId>,
     pub(crate) credentials: Vec<Credential>,
     pub(crate) send_server_name: bool,
     pub(crate) max_fragment_length: Option<MaxFragmentLength>,
@@ -57,6 +58,7 @@ impl ClientConfig {
         ConfigBuilder::new(Self {
             common: Common::new(provider),
             trust: Trust::nobody(),
+            server_usage: None,
             credentials: Vec::new(),
             send_server_name: true,
             max_fragment_length: None,
@@ -81,6 +83,11 @@ impl ClientConfig {
     /// Returns the policy by which servers are authenticated.
     pub const fn trust(&self) -> &Trust {
         &self.trust
+    }
+
+    /// Returns the extended key usage that is expected of servers instead of a name.
+    pub const fn server_usage(&self) -> Option<KeyPurposeId> {
+        self.server_usage
     }
 
     /// Returns whether there are external pre-shared keys.
@@ -136,6 +143,28 @@ impl ClientConfig {
         self.common.enabled_suites().filter(fits)
     }
 
+    /// Checks that nothing is kept of servers that are taken unverified, and that they have no other way in.
+    fn check_unverified(&self) -> Result<(), ApiMisuse> {
+        check_unverified(
+            self.trust.is_unverified(),
+            &[
+                ("cache", self.cache.is_some()),
+                ("resumption", self.resumption.is_some()),
+                ("pre-shared keys", !self.psks.is_empty()),
+                ("identity", self.identity.is_some()),
+                ("expected usage", self.server_usage.is_some()),
+            ],
+        )
+    }
+
+    /// Returns what is expected of the server `name`.
+    pub(crate) const fn expect<'a>(&self, name: &'a ServerName<'a>) -> Expect<'a> {
+        match self.server_usage {
+            Some(usage) => Expect::Usage(usage),
+            None => Expect::Server(name),
+        }
+    }
+
     /// Returns the scope under which connections with this configuration keep what they cache of `server`.
     pub fn scope(&self, server: &ServerAddress) -> Scope {
         scope::of(self, server)
@@ -158,7 +187,8 @@ impl Configuration for ClientConfig {
         if self.identity.is_some() && (!self.psks.is_empty() || !self.common.enables(ProtocolVersion::TLS_1_3)) {
             return Err(ApiMisuse::IdentityConfiguration);
         }
-        self.trust.check(&self.common.provider)?;
+        self.trust.check_configuration(&self.common.provider)?;
+        self.check_unverified()?;
         self.psks.iter().try_for_each(|psk| psk.check(&self.common.provider))?;
         self.common.check()?;
         self.common.check_max_record(self.max_fragment_length)?;
@@ -250,6 +280,20 @@ impl ServerConfig {
         }
     }
 
+    /// Checks that nothing is kept of clients that are taken unverified, and that they have no other way in.
+    fn check_unverified(&self) -> Result<(), ApiMisuse> {
+        check_unverified(
+            self.client_authentication.trust().is_some_and(Trust::is_unverified),
+            &[
+                ("cache", self.cache.is_some()),
+                ("resumption", self.resumption.is_some()),
+                ("early data", self.early_data.is_some()),
+                ("pre-shared keys", self.psks.is_some()),
+                ("identity", self.identity.is_some()),
+            ],
+        )
+    }
+
     /// Returns whether clients are asked for a certificate.
     pub const fn client_authentication(&self) -> &ClientAuthentication {
         &self.client_authentication
@@ -281,7 +325,8 @@ impl Configuration for ServerConfig {
         if self.certificate_authorities && trust.is_none() {
             return Err(ApiMisuse::NoClientIsAsked);
         }
-        trust.map_or(Ok(()), |trust| trust.check(&self.common.provider))?;
+        trust.map_or(Ok(()), |trust| trust.check_configuration(&self.common.provider))?;
+        self.check_unverified()?;
         self.common.check()?;
         self.common.check_max_record(None)?;
         check_credentials(&self.credentials)?;
@@ -291,6 +336,14 @@ impl Configuration for ServerConfig {
 
 fn check_credentials(credentials: &[Credential]) -> Result<(), ApiMisuse> {
     if credentials.len() > SuitableCredentials::MAX { Err(ApiMisuse::TooManyCredentials) } else { Ok(()) }
+}
+
+/// Refuses peers that are taken unverified beside any of `others` that is configured.
+fn check_unverified(is_unverified: bool, others: &[(&'static str, bool)]) -> Result<(), ApiMisuse> {
+    match others.iter().find(|(_, is_configured)| is_unverified && *is_configured) {
+        Some((name, _)) => Err(ApiMisuse::UnverifiedWith(name)),
+        None => Ok(()),
+    }
 }
 
 /// Whether a server asks clients for a certificate.

@@ -6,6 +6,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use crate::cache::{self, AddressId, ClientSession, StoreAnswer, StoreRequest};
+use crate::cert::PresentedPeer;
 use crate::config::{ClientConfig, Common, ServerAddress, ServerConfig};
 use crate::crypto::{CryptoError, Rng};
 use crate::error::{ApiMisuse, Error};
@@ -388,6 +389,13 @@ impl Connection {
     /// Returns the summary of what the connection did.
     pub fn summary(&self) -> &Summary {
         &self.summary
+    }
+
+    /// Returns the chain or raw public key of a peer that was taken unverified ([`Trust::unverified`](crate::Trust::unverified)),
+    /// once the handshake is complete; `None` if the peer was verified, or has presented nothing. The peer has the private
+    /// key, and may be anybody.
+    pub fn presented(&self) -> Option<&PresentedPeer> {
+        self.agreed.presented.as_deref().filter(|_| self.connected != Progress::Due)
     }
 
     /// Returns the negotiated application protocol (ALPN, RFC 7301).

@@ -153,7 +153,8 @@ mod work;
 #[cfg(terse_testing)]
 pub use cache::CacheDefence;
 pub use cert::{
-    CertificateIdentity, Credential, LearnedIssuers, PeerIdentity, Revocation, Stapling, Trust, Validity, VerifiedPeer,
+    CertificateIdentity, CheckedChain, Credential, Expect, KeyPurposeId, LearnedIssuers, PeerIdentity, PresentedPeer,
+    Revocation, Stapling, Trust, Validity, VerifiedPeer,
 };
 pub use config::{
     ClientAuthentication, ClientConfig, ClientIdentity, Common, ConfigBuilder, Configuration, Datagrams, KeyLog,

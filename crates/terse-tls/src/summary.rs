@@ -256,6 +256,9 @@ pub enum AuthenticatedBy {
     /// Not at all.
     #[default]
     None,
+    /// Not at all: it has signed the handshake with the key of a certificate that was not verified, or with a raw public
+    /// key that nobody knew ([`Connection::presented`](crate::Connection::presented)).
+    Presented,
     /// With a certificate that it sent, in this handshake or in the one that this session began with.
     Certificate,
     /// With the key of a certificate that was verified in an earlier handshake.
@@ -267,10 +270,11 @@ pub enum AuthenticatedBy {
 }
 
 impl AuthenticatedBy {
-    /// As in reports: `none`, `certificate`, `cached_certificate`, `psk`, `identity`.
+    /// As in reports: `none`, `presented`, `certificate`, `cached_certificate`, `psk`, `identity`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::None => "none",
+            Self::Presented => "presented",
             Self::Certificate => "certificate",
             Self::CachedCertificate => "cached_certificate",
             Self::Psk => "psk",

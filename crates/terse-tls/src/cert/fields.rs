@@ -1,7 +1,7 @@
 //! The fields of a certificate that `rustls-webpki` does not expose (RFC 5280, 4.1): serialNumber, signature, issuer,
-//! validity, the whole subjectPublicKeyInfo, subjectAltName, keyUsage, and the two parts of a SubjectPublicKeyInfo; and
-//! the issuer, dates, number, scope and signature of a CRL. The fields are parsed in place, and nothing is decided
-//! here.
+//! validity, the whole subjectPublicKeyInfo, subjectAltName, keyUsage, extKeyUsage, and the two parts of a
+//! SubjectPublicKeyInfo; and the issuer, dates, number, scope and signature of a CRL. The fields are parsed in place,
+//! and nothing is decided here.
 
 use pki_types::alg_id::RSA_ENCRYPTION;
 use x509_cert::der::asn1::{AnyRef, BitStringRef, ObjectIdentifier, OctetStringRef};
@@ -19,6 +19,9 @@ const CRL_NUMBER: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.5.29.20");
 
 /// id-ce-issuingDistributionPoint (RFC 5280, 5.2.5).
 const ISSUING_DISTRIBUTION_POINT: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.5.29.28");
+
+/// id-ce-extKeyUsage (RFC 5280, 4.2.1.12).
+const EXT_KEY_USAGE: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.5.29.37");
 
 /// id-ce-keyUsage (RFC 5280, 4.2.1.3).
 const KEY_USAGE: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.5.29.15");
@@ -43,6 +46,8 @@ pub(super) struct Fields<'a> {
     pub(super) subject_alt_name: &'a [u8],
     /// The key usage; `None` if there is no such extension, so that any usage is allowed.
     pub(super) key_usage: Option<KeyUsage>,
+    /// The value of the extension, DER; empty if there is none.
+    pub(super) extended_key_usage: &'a [u8],
 }
 
 impl<'a> Fields<'a> {
@@ -70,10 +75,12 @@ impl<'a> Fields<'a> {
             not_after: validity.not_after.to_unix_duration().as_secs(),
             subject_alt_name: &[],
             key_usage: None,
+            extended_key_usage: &[],
         };
         for_each_extension(&mut tbs, TagNumber(3), |id, value| {
             match id {
                 SUBJECT_ALT_NAME => fields.subject_alt_name = value,
+                EXT_KEY_USAGE => fields.extended_key_usage = value,
                 KEY_USAGE => fields.key_usage = Some(KeyUsage::from_der(value).map_err(malformed)?),
                 _ => {}
             }

@@ -10,15 +10,17 @@ use alloc::vec::Vec;
 
 use pki_types::{CertificateDer, SignatureVerificationAlgorithm, TrustAnchor, UnixTime};
 use webpki::{
-    CertRevocationList, EndEntityCert, ExpirationPolicy, KeyUsage, RevocationCheckDepth, RevocationOptions,
+    CertRevocationList, EndEntityCert, ExpirationPolicy, RevocationCheckDepth, RevocationOptions,
     RevocationOptionsBuilder, UnknownStatusPolicy, VerifiedPath,
 };
 
+use super::anchors::anchor_as_issuer;
 use super::crls::{Crls, Findings};
+use super::expect::Purpose;
 use super::fields::Fields;
 use super::issuers::{Issued, Issuer, IssuerTable};
 use super::signatures::Signatures;
-use super::trust::{anchor_as_issuer, check_key_size};
+use super::verify::check_key_size;
 use super::webpki_error::named_error;
 use super::{Revocation, Validity};
 use crate::error::CertificateError;
@@ -29,7 +31,7 @@ pub(super) struct PathBuilder<'a> {
     pub(super) chain: &'a [CertificateDer<'a>],
     pub(super) algorithms: &'a [&'a dyn SignatureVerificationAlgorithm],
     pub(super) at: UnixTime,
-    pub(super) usage: KeyUsage,
+    pub(super) purpose: Purpose,
     /// The known issuers, if revocation or staples are checked.
     pub(super) issuers: Option<&'a IssuerTable>,
 }
@@ -42,6 +44,8 @@ pub(super) struct Path<'a> {
     pub(super) signatures: u8,
     /// The issuers of the path, if revocation or staples are checked.
     pub(super) issued: Option<Issued>,
+    /// The place of the trust anchor that the path leads to, in [`PathBuilder::anchors`].
+    pub(super) anchor_place: usize,
     /// The certificates of the path, leaf first.
     certificates: Vec<CertificateDer<'a>>,
     anchor: Option<Issuer>,
@@ -73,12 +77,22 @@ impl<'a> PathBuilder<'a> {
     ) -> Result<Path<'a>, CertificateError> {
         let intermediates = self.chain.get(1..).unwrap_or_default();
         let path = end_entity
-            .verify_for_usage(algorithms, self.anchors, intermediates, self.at, self.usage, None, Some(&all_may_issue))
+            .verify_for_usage(
+                algorithms,
+                self.anchors,
+                intermediates,
+                self.at,
+                self.purpose,
+                None,
+                Some(&all_may_issue),
+            )
             .map_err(|error| named_error(&error, self.chain))?;
         let place = |der: &[u8]| self.chain.iter().position(|certificate| certificate.as_ptr() == der.as_ptr());
         let places = path.intermediate_certificates().map(|issuer| place(&issuer.der())).collect::<Option<Vec<_>>>();
         let places = [0].into_iter().chain(places.ok_or(CertificateError::Invalid)?); // all are of the chain
         let certificates: Vec<_> = places.map(|place| CertificateDer::from(self.chain[place].as_ref())).collect();
+        let anchor_place = self.anchors.iter().position(|anchor| anchor == path.anchor());
+        let anchor_place = anchor_place.ok_or(CertificateError::Invalid)?; // it is one of them
         let mut validity = Validity::UNBOUNDED;
         let mut signatures = 0_u8;
         let fields = certificates.iter().map(|der| Fields::read(der)).collect::<Result<Vec<_>, _>>()?;
@@ -92,7 +106,7 @@ impl<'a> PathBuilder<'a> {
             issued = Some(Issued::new(&fields, issuer.clone()));
             anchor = Some(issuer);
         }
-        Ok(Path { validity, signatures, issued, certificates, anchor })
+        Ok(Path { validity, signatures, issued, anchor_place, certificates, anchor })
     }
 
     /// Replaces the error about a bad signature, if a key of the chain is too short: webpki reports that in the same
@@ -148,7 +162,7 @@ impl<'a> PathBuilder<'a> {
         let intermediates = path.certificates.get(1..).unwrap_or_default();
         for options in [leaf_covered.ok_or(unknown)?, whole_path.ok_or(unknown)?] {
             end_entity
-                .verify_for_usage(&known, self.anchors, intermediates, self.at, self.usage, Some(options), None)
+                .verify_for_usage(&known, self.anchors, intermediates, self.at, self.purpose, Some(options), None)
                 .map_err(|error| named_error(&error, &path.certificates))?;
         }
         Ok(())

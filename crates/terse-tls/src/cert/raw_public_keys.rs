@@ -8,7 +8,7 @@ use pki_types::{SignatureVerificationAlgorithm, SubjectPublicKeyInfoDer};
 
 use super::name::sha256_of;
 use super::sha256::Context;
-use super::trust::check_key_size;
+use super::verify::check_key_size;
 use super::{VerifiedPeer, split_public_key};
 use crate::crypto::CryptoProvider;
 use crate::error::{ApiMisuse, CertificateError};

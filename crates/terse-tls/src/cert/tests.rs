@@ -41,7 +41,8 @@ pub(crate) fn provider() -> CryptoProvider {
 fn verify(chain: &[CertificateDer<'_>], time: Option<UnixTime>) -> Result<(VerifiedPeer, bool), CertificateError> {
     let trust = Trust::new(&[pki().root()]).unwrap();
     let name = ServerName::try_from(SERVER_NAME).unwrap();
-    trust.verify(chain, PeerRole::Server(&name), provider().signatures.all, time)
+    let checked = trust.check(&provider(), chain, Expect::Server(&name), time);
+    checked.map(|CheckedChain { peer, time_unchecked, .. }| (peer, time_unchecked))
 }
 
 /// Parses a certificate in every way in which the engine does.
@@ -227,11 +228,11 @@ fn a_chain_says_who_is_meant_and_by_whom() {
     assert_eq!(verify(pki.client.chain(), now).err(), Some(CertificateError::WrongUsage));
     let trust = Trust::new(&[pki.root()]).unwrap();
     let other = ServerName::try_from("other.plant.example").unwrap();
-    let refused = trust.verify(pki.server.chain(), PeerRole::Server(&other), provider().signatures.all, now);
+    let refused = trust.verify(pki.server.chain(), Expect::Server(&other), provider().signatures.all, now);
     assert_eq!(refused.err(), Some(CertificateError::WrongName));
-    let (client, _) = trust.verify(pki.client.chain(), PeerRole::Client, provider().signatures.all, now).unwrap();
-    assert_eq!(client.identity.to_string(), CLIENT_NAME);
-    let unsupported = trust.verify(pki.client.chain(), PeerRole::Client, &[], now);
+    let client = trust.verify(pki.client.chain(), Expect::Client, provider().signatures.all, now).unwrap();
+    assert_eq!(client.peer.identity.to_string(), CLIENT_NAME);
+    let unsupported = trust.verify(pki.client.chain(), Expect::Client, &[], now);
     assert_eq!(unsupported.err(), Some(CertificateError::UnsupportedAlgorithm));
 }
 
@@ -247,7 +248,7 @@ fn a_key_that_may_not_sign() {
     let trust = Trust::new(&[pki.root()]).unwrap();
     let verify = |leaf: Vec<u8>| {
         let name = ServerName::try_from(SERVER_NAME).unwrap();
-        trust.verify(&[leaf.into()], PeerRole::Server(&name), provider().signatures.all, Some(unix_time(0)))
+        trust.verify(&[leaf.into()], Expect::Server(&name), provider().signatures.all, Some(unix_time(0)))
     };
 
     let mut leaf = pki.server.leaf().to_vec();

@@ -1,65 +1,45 @@
-//! Decides which peers are trusted, by path validation (RFC 5280) through `rustls-webpki`, and by raw public keys (RFC
-//! 7250).
+//! Which peers a side trusts: by path validation (RFC 5280), by raw public keys (RFC 7250), or without verification.
 //!
-//! What must always hold: [`Trust::verify`] is the only place that makes a [`VerifiedPeer`] from certificates, and
-//! [`Trust::verify_raw_public_key`] from a raw public key.
+//! What must always hold: [`Trust::id`] is different for two policies that can have different results.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
-use core::time::Duration;
 
 use pki_types::{
-    CertificateDer, CertificateRevocationListDer, ServerName, SignatureVerificationAlgorithm, SubjectPublicKeyInfoDer,
-    TrustAnchor, UnixTime,
+    CertificateDer, CertificateRevocationListDer, SignatureVerificationAlgorithm, SubjectPublicKeyInfoDer, UnixTime,
 };
-use webpki::{EndEntityCert, KeyUsage};
-use x509_cert::der::asn1::AnyRef;
-use x509_cert::der::{Encode as _, Tag};
 
-use super::TrustId;
-use super::fields::{self, Fields};
-use super::issuers::{Issuer, IssuerTable, LearnedIssuers, Link};
-use super::ocsp::{Judge, Stapling};
-use super::path::{Path, PathBuilder};
-use super::raw_public_keys::{RawPublicKeys, unknown};
-use super::sha256::Context;
-use super::webpki_error::named_error;
-use super::{CertificateIdentity, Revocation, RevocationCheck, VerifiedPeer};
+use super::anchors::Anchors;
+use super::issuers::{IssuerTable, LearnedIssuers};
+use super::ocsp::Stapling;
+use super::raw_public_keys::RawPublicKeys;
+use super::{Expect, Revocation, RevocationCheck, TrustId};
 use crate::crypto::{CryptoProvider, Hash};
-use crate::error::{ApiMisuse, CertificateError, StapleError};
-use crate::proof::FinishedProof;
+use crate::error::ApiMisuse;
 use crate::wire::{CertificateType, SignatureScheme};
 
 /// The peers that a side trusts: trust anchors with their revocation lists, raw public keys, and how to verify without
-/// a clock.
+/// a clock; or all peers, unverified.
 #[derive(Clone)]
 pub struct Trust {
-    inner: Arc<Inner>,
+    pub(super) anchors: Arc<Anchors>,
+    /// The anchors whose certificates count after their notAfter.
+    pub(super) undated: Option<Arc<Anchors>>,
     /// The issuers of verified certificates, which are needed where revocation is checked.
-    issuers: Option<Arc<IssuerTable>>,
+    pub(super) issuers: Option<Arc<IssuerTable>>,
     /// The issuers that the application keeps.
     learned: Option<LearnedIssuers>,
-    revocation: Option<Revocation>,
-    raw_public_keys: Option<Arc<RawPublicKeys>>,
-    stapling: Stapling,
-    accept_without_clock: bool,
+    pub(super) revocation: Option<Revocation>,
+    pub(super) raw_public_keys: Option<Arc<RawPublicKeys>>,
+    pub(super) stapling: Stapling,
+    pub(super) accept_without_clock: bool,
+    /// The certificate types that are taken unverified.
+    unverified: Option<&'static [CertificateType]>,
 }
 
-struct Inner {
-    anchors: Vec<TrustAnchor<'static>>,
-    /// The hash of the trust anchors.
-    digest: [u8; 32],
-}
-
-/// The role of the peer whose chain is verified.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum PeerRole<'a> {
-    /// A server, which must have this name.
-    Server(&'a ServerName<'a>),
-    /// A client, whose name the application must check.
-    Client,
-}
+/// The certificate types, preferred first. A raw public key is preferred because it is shorter.
+const CERTIFICATE_TYPES: &[CertificateType] = &[CertificateType::RAW_PUBLIC_KEY, CertificateType::X509];
 
 impl Trust {
     /// Returns a `Trust` that accepts certificate chains to one of `anchors`, which are the certificates of CAs.
@@ -67,12 +47,7 @@ impl Trust {
         if anchors.is_empty() {
             return Err(ApiMisuse::NoTrustAnchors);
         }
-        let mut anchors = (anchors.iter())
-            .map(|anchor| webpki::anchor_from_trusted_cert(anchor).map(|anchor| anchor.to_owned()))
-            .collect::<Result<Vec<_>, _>>()
-            .map_err(|_| ApiMisuse::MalformedCertificate)?;
-        anchors.sort_by(|a, b| a.subject_public_key_info.cmp(&b.subject_public_key_info));
-        Ok(Self::of_anchors(anchors))
+        Ok(Self::of_anchors(Anchors::new(anchors)?))
     }
 
     /// Returns a `Trust` that accepts these raw public keys (RFC 7250), each a DER SubjectPublicKeyInfo, and no
@@ -87,20 +62,53 @@ impl Trust {
 
     /// Returns a `Trust` that accepts no certificate or raw public key, for a side whose peers have pre-shared keys.
     pub fn nobody() -> Self {
-        Self::of_anchors(Vec::new())
+        Self::of_anchors(Anchors::none())
     }
 
-    fn of_anchors(anchors: Vec<TrustAnchor<'static>>) -> Self {
-        let digest = digest_of(&anchors);
+    /// Returns a `Trust` that takes every peer as it presents itself: its certificate chain or raw public key, of the
+    /// types that are `accepted`, is kept and not verified. The peer's signature of the handshake is verified, so that it
+    /// has the private key. [`Connection::presented`](crate::Connection::presented) returns what it has presented.
+    ///
+    /// It is for peers about which something else decides after the handshake: a device that does not know its new
+    /// owner yet (RFC 8995, 5.1), or a service that answers a stranger with a reason instead of an alert. Until then
+    /// everything that such a peer sends is hostile. A configuration with such a `Trust` neither caches nor resumes, and
+    /// has no pre-shared or identity keys, so that no connection can be taken for an authenticated one:
+    /// [`ConfigBuilder::build`](crate::ConfigBuilder::build) refuses these together.
+    pub fn unverified(accepted: &[CertificateType]) -> Result<Self, ApiMisuse> {
+        let has = |kind| accepted.contains(&kind);
+        let accepted = match (has(CertificateType::RAW_PUBLIC_KEY), has(CertificateType::X509)) {
+            (true, true) => CERTIFICATE_TYPES,
+            (true, false) => &CERTIFICATE_TYPES[..1],
+            (false, true) => &CERTIFICATE_TYPES[1..],
+            (false, false) => return Err(ApiMisuse::EmptyConfiguration("certificate type")),
+        };
+        Ok(Self { unverified: Some(accepted), ..Self::nobody() })
+    }
+
+    fn of_anchors(anchors: Anchors) -> Self {
         Self {
-            inner: Arc::new(Inner { anchors, digest }),
+            anchors: Arc::new(anchors),
+            undated: None,
             issuers: None,
             learned: None,
             revocation: None,
             raw_public_keys: None,
             stapling: Stapling::Off,
             accept_without_clock: false,
+            unverified: None,
         }
+    }
+
+    /// Ignores the notAfter of certificates under some trust anchors, which are given by their indices in the list of
+    /// [`Self::new`]: such a path counts as if it were the latest notBefore of the certificates that were sent. It is
+    /// for the devices of manufacturers whose IDevIDs end while the devices still work (RFC 8995, 2.6.2). A notBefore
+    /// that is to come is refused as ever.
+    pub fn ignoring_not_after(self, anchors: &[usize]) -> Result<Self, ApiMisuse> {
+        let undated = self.anchors.only(anchors);
+        if anchors.is_empty() || anchors.iter().any(|index| *index >= self.anchors.len()) {
+            return Err(ApiMisuse::NoTrustAnchors);
+        }
+        Ok(Self { undated: Some(Arc::new(undated)), ..self })
     }
 
     /// Trusts these raw public keys as well, with the meaning that [`Self::raw_public_keys`] describes.
@@ -163,8 +171,7 @@ impl Trust {
     }
 
     fn issuer_table(&self) -> Arc<IssuerTable> {
-        let anchors = self.inner.anchors.iter().filter_map(anchor_as_issuer);
-        Arc::new(IssuerTable::new(anchors, self.learned.clone().unwrap_or_default()))
+        Arc::new(IssuerTable::new(self.anchors.issuers(), self.learned.clone().unwrap_or_default()))
     }
 
     /// Returns whether a stapled OCSP response is requested from peers, or required.
@@ -181,13 +188,18 @@ impl Trust {
     /// Returns the certificate types that can be trusted, preferred first. A raw public key is preferred because it is
     /// shorter.
     pub fn certificate_types(&self) -> &'static [CertificateType] {
-        const ALL: &[CertificateType] = &[CertificateType::RAW_PUBLIC_KEY, CertificateType::X509];
-        match (&self.raw_public_keys, self.inner.anchors.is_empty()) {
-            (Some(_), false) => ALL,
-            (Some(_), true) => &ALL[..1],
-            (None, false) => &ALL[1..],
-            (None, true) => &[],
+        match (self.unverified, &self.raw_public_keys, self.anchors.is_empty()) {
+            (Some(accepted), ..) => accepted,
+            (None, Some(_), false) => CERTIFICATE_TYPES,
+            (None, Some(_), true) => &CERTIFICATE_TYPES[..1],
+            (None, None, false) => &CERTIFICATE_TYPES[1..],
+            (None, None, true) => &[],
         }
+    }
+
+    /// Returns whether peers are taken unverified ([`Self::unverified`]).
+    pub const fn is_unverified(&self) -> bool {
+        self.unverified.is_some()
     }
 
     /// Returns whether a certificate of this type can be trusted.
@@ -195,8 +207,13 @@ impl Trust {
         self.certificate_types().contains(&certificate_type)
     }
 
-    /// Checks that `provider` can verify signatures of all raw public keys.
-    pub(crate) fn check(&self, provider: &CryptoProvider) -> Result<(), ApiMisuse> {
+    /// Checks that `provider` can verify signatures of all raw public keys, and that nothing is to be verified of peers
+    /// that are taken unverified.
+    pub(crate) fn check_configuration(&self, provider: &CryptoProvider) -> Result<(), ApiMisuse> {
+        let verifies = self.raw_public_keys.is_some() || self.revocation.is_some() || self.stapling != Stapling::Off;
+        if self.is_unverified() && verifies {
+            return Err(ApiMisuse::UnverifiedWith("trusted public keys, CRLs or stapling"));
+        }
         self.raw_public_keys.as_ref().map_or(Ok(()), |keys| keys.check(provider))
     }
 
@@ -206,19 +223,23 @@ impl Trust {
 
     /// Returns the names of the trust anchors, each a DER `Name`.
     pub(crate) fn names(&self) -> impl Iterator<Item = Vec<u8>> {
-        self.inner.anchors.iter().filter_map(|anchor| name(&anchor.subject).ok())
+        self.anchors.names()
     }
 
-    /// Returns the identifier of everything that a cached result depends on (docs/caching.md, 4.5): role, trust
-    /// anchors, raw public keys, extended key usage, the signatures accepted in chains, whether CRLs are required, and
-    /// the setting for stapling. What CRLs and staples say is checked at every use.
-    pub(crate) fn id(&self, hash: &dyn Hash, role: PeerRole<'_>, schemes: &[SignatureScheme]) -> TrustId {
+    /// Returns the identifier of everything that a cached result depends on (docs/caching.md, 4.5): what is expected of
+    /// the peer, trust anchors, raw public keys, extended key usage, the signatures accepted in chains, whether a notAfter
+    /// is ignored, whether CRLs are required, and the setting for stapling. What CRLs and staples say is checked at every
+    /// use.
+    pub(crate) fn id(&self, hash: &dyn Hash, expect: Expect<'_>, schemes: &[SignatureScheme]) -> TrustId {
         let mut context = hash.start();
-        context.update(match role {
-            PeerRole::Server(_) => b"server, id-kp-serverAuth",
-            PeerRole::Client => b"client, id-kp-clientAuth",
-        });
-        context.update(&self.inner.digest);
+        let (expected, usage) = expect.id();
+        context.update(expected);
+        context.update(usage);
+        context.update(self.anchors.digest());
+        if let Some(undated) = &self.undated {
+            context.update(b"notAfter ignored");
+            context.update(undated.digest());
+        }
         if self.revocation.is_some() {
             context.update(b"CRLs required");
         }
@@ -236,149 +257,16 @@ impl Trust {
         }
         TrustId::from_digest(context.finish())
     }
-
-    /// Verifies `chain`, leaf first, at `time`, and returns the data to keep. The second value is true if the time
-    /// could not be checked.
-    pub(crate) fn verify(
-        &self,
-        chain: &[CertificateDer<'_>],
-        role: PeerRole<'_>,
-        algorithms: &[&dyn SignatureVerificationAlgorithm],
-        time: Option<UnixTime>,
-    ) -> Result<(VerifiedPeer, bool), CertificateError> {
-        let leaf = chain.first().ok_or(CertificateError::Malformed)?;
-        let end_entity = EndEntityCert::try_from(leaf).map_err(|error| named_error(&error, chain))?;
-        let at = match time {
-            Some(time) => time,
-            None if self.accept_without_clock => latest_not_before(chain)?,
-            None => return Err(CertificateError::NoTime),
-        };
-        let usage = match role {
-            PeerRole::Server(_) => KeyUsage::server_auth(),
-            PeerRole::Client => KeyUsage::client_auth(),
-        };
-        let builder = PathBuilder {
-            anchors: &self.inner.anchors,
-            chain,
-            algorithms,
-            at,
-            usage,
-            issuers: self.issuers.as_deref(),
-        };
-        let Path { validity, signatures, issued, .. } = builder.verify(&end_entity, self.revocation.as_ref(), time)?;
-        if let PeerRole::Server(name) = role {
-            end_entity.verify_is_valid_for_subject_name(name).map_err(|error| named_error(&error, chain))?;
-        }
-        let leaf_fields = Fields::read(leaf)?;
-        // RFC 9846, 4.5.1.1: a key usage must allow digital signatures.
-        if leaf_fields.key_usage.is_some_and(|usage| !usage.digital_signature()) {
-            return Err(CertificateError::WrongUsage);
-        }
-        check_key_size(leaf_fields.public_key, 0)?;
-        let identity = CertificateIdentity {
-            subject: name(end_entity.subject()).map_err(|_| CertificateError::Malformed)?.into(),
-            subject_alt_name: leaf_fields.subject_alt_name.into(),
-        };
-        let public_key = end_entity.subject_public_key_info().as_ref().into();
-        let peer = VerifiedPeer::of_chain(public_key, validity, identity, signatures).issued(issued);
-        Ok((peer, time.is_none()))
-    }
-
-    /// Verifies a raw public key, in either role and at any time: it must be one of those configured (RFC 7250, 4.3 and
-    /// 4.4), and of a kind that `algorithms` verify.
-    pub(crate) fn verify_raw_public_key(
-        &self,
-        key: &[u8],
-        algorithms: &[&dyn SignatureVerificationAlgorithm],
-    ) -> Result<VerifiedPeer, CertificateError> {
-        self.raw_public_keys.as_ref().ok_or_else(|| unknown(key))?.verify(key, algorithms)
-    }
-
-    /// Checks the OCSP response that came with the certificate of `peer`, or that none came. The certificate was
-    /// verified, now or before it entered the cache. Returns the last second at which a good response is valid.
-    pub(crate) fn check_staple(
-        &self,
-        peer: &VerifiedPeer,
-        response: Option<&[u8]>,
-        provider: &CryptoProvider,
-        algorithms: &[&dyn SignatureVerificationAlgorithm],
-        time: Option<UnixTime>,
-    ) -> Result<Option<u64>, CertificateError> {
-        let is_needed = self.stapling == Stapling::Require && peer.certificate_type() == CertificateType::X509;
-        let Some(response) = response else {
-            return if is_needed { Err(CertificateError::Staple(StapleError::Missing)) } else { Ok(None) };
-        };
-        let (link, issuer) = self.issuer_of(peer).ok_or(CertificateError::Staple(StapleError::OtherCertificate))?;
-        let certificate = issuer.certificates();
-        let judge = Judge { provider, algorithms, time };
-        judge.check(response, &issuer, |serial| certificate(serial) == link.certificate).map(Some)
-    }
-
-    /// Returns the issuer of the leaf, if it is known here.
-    fn issuer_of(&self, peer: &VerifiedPeer) -> Option<(Link, Arc<Issuer>)> {
-        let link = *peer.links().first()?;
-        let just_verified = peer.issuers().first().cloned().map(Arc::new);
-        let issuer = just_verified.or_else(|| self.issuers.as_ref()?.find(link.issuer))?;
-        Some((link, issuer))
-    }
-
-    /// Remembers the issuers of the chain of `peer`, after its Finished was verified.
-    pub(crate) fn learn(&self, proof: &FinishedProof, peer: &VerifiedPeer) {
-        if let Some(issuers) = &self.issuers {
-            issuers.learn(proof, peer.issuers());
-        }
-    }
 }
 
 impl fmt::Debug for Trust {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Trust")
-            .field("anchors", &self.inner.anchors.len())
+            .field("anchors", &self.anchors.len())
             .field("revocation", &self.revocation)
             .field("stapling", &self.stapling)
+            .field("unverified", &self.unverified)
             .field("raw_public_keys", &self.raw_public_keys.as_ref().map_or(0, |keys| keys.len()))
             .finish_non_exhaustive()
     }
-}
-
-/// Returns a trust anchor as an issuer, which may sign CRLs: it is a name and a key without restrictions on key usage.
-pub(super) fn anchor_as_issuer(anchor: &TrustAnchor<'_>) -> Option<Issuer> {
-    Some(Issuer::new(&name(&anchor.subject).ok()?, &name(&anchor.subject_public_key_info).ok()?, true))
-}
-
-/// Checks that an RSA key has the length that the algorithms of all providers require. They would report every
-/// signature of a shorter key as wrong. `depth` is that of its certificate.
-pub(super) fn check_key_size(spki: &[u8], depth: usize) -> Result<(), CertificateError> {
-    match fields::rsa_bits(spki) {
-        Some(bits @ ..MIN_RSA_BITS) => Err(CertificateError::ShortRsaKey { depth, bits }),
-        _ => Ok(()),
-    }
-}
-
-const MIN_RSA_BITS: usize = 2_048;
-
-/// Returns the DER form of a `Name`, or another SEQUENCE, of which webpki gives the contents.
-fn name(contents: &[u8]) -> x509_cert::der::Result<Vec<u8>> {
-    AnyRef::new(Tag::Sequence, contents)?.to_der()
-}
-
-fn digest_of(anchors: &[TrustAnchor<'_>]) -> [u8; 32] {
-    let mut context = Context::new();
-    for anchor in anchors {
-        let name_constraints = anchor.name_constraints.as_deref().unwrap_or_default();
-        for part in [&anchor.subject[..], &anchor.subject_public_key_info, name_constraints] {
-            context.update(&(part.len() as u64).to_be_bytes());
-            context.update(part);
-        }
-    }
-    context.finish()
-}
-
-/// Returns the latest notBefore of a chain, at which all its certificates can be valid, for a device without a clock.
-fn latest_not_before(chain: &[CertificateDer<'_>]) -> Result<UnixTime, CertificateError> {
-    let mut latest = 0;
-    for certificate in chain {
-        latest = latest.max(Fields::read(certificate)?.not_before);
-    }
-    Ok(UnixTime::since_unix_epoch(Duration::from_secs(latest)))
 }

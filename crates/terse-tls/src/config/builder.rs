@@ -11,7 +11,7 @@ use super::{
 #[cfg(terse_testing)]
 use crate::cache::CacheDefence;
 use crate::cache::{ClientCache, ServerCache};
-use crate::cert::{Credential, Trust};
+use crate::cert::{Credential, KeyPurposeId, Trust};
 #[cfg(terse_testing)]
 use crate::crypto::CryptoProvider;
 use crate::error::ApiMisuse;
@@ -207,6 +207,18 @@ impl ConfigBuilder<ClientConfig> {
     /// Default: no server is accepted.
     pub fn trust(&mut self, value: Trust) -> &mut Self {
         self.config.trust = value;
+        self
+    }
+
+    /// Sets an extended key usage that the certificate of a server must have, instead of the name or address that the
+    /// client connects to, which is then not checked. It is for servers whose name a device cannot know, such as the EST
+    /// server of the network that it was enrolled in ([`KeyPurposeId::CMC_RA`]: RFC 7030, 3.6.1): whoever of the trust
+    /// anchors' subjects has this usage is accepted. What is cached under this setting is not used without it, or the
+    /// reverse. It does not apply to raw public keys.
+    ///
+    /// Default: `None`.
+    pub fn server_usage(&mut self, value: impl Into<Option<KeyPurposeId>>) -> &mut Self {
+        self.config.server_usage = value.into();
         self
     }
 

@@ -61,6 +61,9 @@ pub enum ApiMisuse {
     IdentityConfiguration,
     /// A client with early data at first contact falls back to TLS 1.2, which cannot refuse early data.
     FirstContactWithTls12,
+    /// Peers that are taken unverified go with nothing of this kind, which would keep what is known of a peer, or let
+    /// another one in.
+    UnverifiedWith(&'static str),
     /// A signature was provided that was not requested.
     NoSignatureDue,
     /// A store's answer was provided that was not requested.
@@ -174,6 +177,10 @@ impl fmt::Display for ApiMisuse {
             }
             Self::FirstContactWithTls12 => f.write_str(
                 "a server of TLS 1.2 cannot refuse early data: enable TLS 1.3 only, or no early data at first contact",
+            ),
+            Self::UnverifiedWith(what) => write!(
+                f,
+                "peers are taken unverified, which goes with no {what}: verify peers, or leave that out"
             ),
             Self::NoSignatureDue => f.write_str("no signature is waited for"),
             Self::NoStoreAnswerDue => f.write_str("no such answer of a store is waited for"),

@@ -4,7 +4,7 @@ use alloc::string::ToString as _;
 
 use pki_types::{CertificateDer, ServerName, UnixTime};
 
-use crate::cert::{PeerRole, Trust, VerifiedPeer, can_staple, split_public_key};
+use crate::cert::{CheckedChain, Expect, Trust, VerifiedPeer, can_staple, split_public_key};
 use crate::crypto::CryptoProvider;
 use crate::wire::{Encode as _, Parse as _};
 
@@ -16,10 +16,10 @@ pub fn verify_chain(
     name: Option<&ServerName<'_>>,
     time: Option<UnixTime>,
 ) -> Option<VerifiedPeer> {
-    let role = name.map_or(PeerRole::Client, PeerRole::Server);
-    match trust.verify(chain, role, provider.signatures.all, time) {
-        Ok((peer, is_unchecked)) => {
-            assert_eq!(is_unchecked, time.is_none());
+    let expect = name.map_or(Expect::Client, Expect::Server);
+    match trust.check(provider, chain, expect, time) {
+        Ok(CheckedChain { peer, time_unchecked, .. }) => {
+            assert_eq!(time_unchecked, time.is_none());
             assert!(time.is_none_or(|time| peer.validity.check(time).is_ok()));
             Some(saved(peer))
         }
@@ -54,9 +54,9 @@ pub fn verify_staple(
     response: &[u8],
     time: Option<UnixTime>,
 ) -> bool {
-    let role = name.map_or(PeerRole::Client, PeerRole::Server);
+    let expect = name.map_or(Expect::Client, Expect::Server);
     let algorithms = provider.signatures.all;
-    let Ok((peer, _)) = trust.verify(chain, role, algorithms, time) else { return false };
+    let Ok(CheckedChain { peer, .. }) = trust.verify(chain, expect, algorithms, time) else { return false };
     let judged = trust.check_staple(&peer, Some(response), provider, algorithms, time);
     let can_staple = chain.first().is_some_and(|leaf| can_staple(provider, leaf, response));
     assert!(judged.is_err() || can_staple);

@@ -2,18 +2,18 @@
 //! with the result. The differences between schemes are in `cache/scheme`.
 
 use alloc::boxed::Box;
-use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use super::certificate_types::{CertificateTypes, verified_before};
 use super::credentials;
+use super::signature::ClaimedPeer;
 use super::{LookUp, Output, signature, stapling};
 use crate::cache::{
     self, ClientOffer, ClientSession, ExpectedReply, FallbackReason, Fingerprint, OwnObjects, RequestEntry,
     RequestedCertificate, Schemes, Selected, Selection, ServerContext, TicketRows, TrustId,
 };
 use crate::cert::SuitableCredentials;
-use crate::cert::{Credential, PeerRole, RevocationCheck, VerifiedPeer};
+use crate::cert::{Credential, Expect, RevocationCheck};
 use crate::config::{ClientConfig, ServerConfig};
 use crate::error::{Error, PeerMisbehaved};
 use crate::summary::{CachedObject, Mode};
@@ -77,14 +77,14 @@ pub(super) fn cached_certificate(
     certificate_type: CertificateType,
     version: ProtocolVersion,
     output: &mut Output<'_>,
-) -> Result<(Fingerprint, Arc<VerifiedPeer>), Error> {
+) -> Result<(Fingerprint, ClaimedPeer), Error> {
     let session = output.cache.as_deref().ok_or(PeerMisbehaved::IllegalCachingReply)?;
     let cached = session.server_certificate().filter(|cached| cached.stands_for(certificate_type, version));
     let cached = cached.ok_or(PeerMisbehaved::IllegalCachingReply)?;
     let (fingerprint, peer) = (cached.fingerprint(), cached.shared_peer());
     verified_before(&peer, output);
     output.left_out(CachedObject::ServerCertificate);
-    Ok((fingerprint, peer))
+    Ok((fingerprint, ClaimedPeer::Verified(peer)))
 }
 
 /// The server's CertificateRequest, as far as a client needs it.
@@ -225,7 +225,7 @@ fn requested_certificate(
 pub(super) fn trust_id(config: &ServerConfig) -> Option<TrustId> {
     let common = &config.common;
     let trust = config.client_authentication.trust()?;
-    Some(trust.id(common.provider.sha256, PeerRole::Client, common.chain_signature_schemes()))
+    Some(trust.id(common.provider.sha256, Expect::Client, common.chain_signature_schemes()))
 }
 
 /// Returns the check for revocation of a client's chain that was verified before.

@@ -1,13 +1,15 @@
 //! The negotiation of certificate types, X.509 or raw public key (RFC 7250), on both sides and in both versions.
 
+use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use pki_types::CertificateDer;
 
+use super::signature::ClaimedPeer;
 use super::{Output, signature};
 use crate::cache::Fingerprint;
-use crate::cert::{Credential, PeerRole, Trust, VerifiedPeer};
+use crate::cert::{CheckedChain, Credential, Expect, PresentedPeer, Trust, VerifiedPeer};
 use crate::config::{ClientAuthentication, ClientConfig, Common, ServerConfig};
 use crate::error::{CertificateError, Error, PeerIncompatible, PeerMisbehaved};
 use crate::proof::FinishedProof;
@@ -129,17 +131,27 @@ pub(super) enum Presented<'a> {
 }
 
 impl Presented<'_> {
-    /// Verifies the chain or key, and notes the result in the summary.
+    /// Verifies the chain or key, unless `trust` takes it unverified, and notes the result in the summary.
     #[inline(never)]
     pub(super) fn verify(
         &self,
         trust: &Trust,
-        role: PeerRole<'_>,
+        expect: Expect<'_>,
         common: &Common,
         output: &mut Output<'_>,
-    ) -> Result<Arc<VerifiedPeer>, CertificateError> {
+    ) -> Result<ClaimedPeer, CertificateError> {
+        if trust.is_unverified() {
+            let peer = self.unverified()?;
+            output.summary.peer.authenticated_by = AuthenticatedBy::Presented;
+            return Ok(ClaimedPeer::Presented(Box::new(peer)));
+        }
         let (peer, time_unchecked) = match self {
-            Self::Chain(chain) => trust.verify(chain, role, &signature::chain_algorithms(common), output.now.unix)?,
+            Self::Chain(chain) => {
+                let algorithms = signature::chain_algorithms(common);
+                let CheckedChain { peer, time_unchecked, .. } =
+                    trust.verify(chain, expect, &algorithms, output.now.unix)?;
+                (peer, time_unchecked)
+            }
             Self::RawPublicKey(key) => {
                 let algorithms = signature::algorithms(common, &common.signature_schemes);
                 (trust.verify_raw_public_key(key, &algorithms)?, false)
@@ -149,7 +161,14 @@ impl Presented<'_> {
         output.summary.peer.identity = Some(peer.identity.clone());
         output.summary.peer.authenticated_by = AuthenticatedBy::Certificate;
         output.summary.peer.time_unchecked = time_unchecked;
-        Ok(Arc::new(peer))
+        Ok(ClaimedPeer::Verified(Arc::new(peer)))
+    }
+
+    fn unverified(&self) -> Result<PresentedPeer, CertificateError> {
+        match self {
+            Self::Chain(chain) => PresentedPeer::of_chain(chain),
+            Self::RawPublicKey(key) => PresentedPeer::of_raw_public_key(key),
+        }
     }
 
     /// Returns the fingerprint of the Certificate message.

@@ -8,6 +8,7 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use crate::cache::{AddressId, ClientSession, Learned, StoreRequest};
+use crate::cert::PresentedPeer;
 use crate::config::{Trace, TraceEvent};
 use crate::crypto::Rng;
 use crate::error::{Error, InvalidMessage, PeerMisbehaved};
@@ -181,6 +182,8 @@ pub(crate) struct Agreed {
     pub(crate) return_routability_check: bool,
     /// How many bytes of early data a client may still send.
     pub(crate) early_data: u32,
+    /// The chain or raw public key of a peer that is taken unverified, once it has signed the handshake.
+    pub(crate) presented: Option<Box<PresentedPeer>>,
     /// The identity that a client has offered to a server that uses certificates, until the server's Finished.
     pub(crate) declined_identity: Option<identity::client::DeclinedIdentity>,
 }

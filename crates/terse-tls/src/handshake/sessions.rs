@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 use super::{Output, caching, signature};
 use crate::cache::{FallbackReason, ServerId, TrustId};
-use crate::cert::{PeerRole, RevocationCheck, VerifiedPeer};
+use crate::cert::{Expect, RevocationCheck, VerifiedPeer};
 use crate::config::{ClientAuthentication, ClientConfig, ServerAddress, ServerConfig};
 use crate::resume::{Binding, ClientPolicy, Context, MAX_LIFETIME, ResumedClient, Session, SessionOrigin, seconds};
 use crate::summary::{AuthenticatedBy, Mode};
@@ -113,8 +113,8 @@ pub(super) fn psk_peer(identity: &[u8], output: &mut Output<'_>) {
 pub(crate) fn trust_id(config: &ClientConfig, server: &ServerAddress) -> TrustId {
     let common = &config.common;
     let has_roles = common.defences().separate_roles();
-    let role = if has_roles { PeerRole::Server(&server.name) } else { PeerRole::Client };
-    config.trust.id(common.provider.sha256, role, common.chain_signature_schemes())
+    let expect = if has_roles { config.expect(&server.name) } else { Expect::Client };
+    config.trust.id(common.provider.sha256, expect, common.chain_signature_schemes())
 }
 
 /// Returns the check for revocation of a server's chain that was verified before.

@@ -3,6 +3,7 @@
 //! What must always hold: a peer's signature is accepted only with a scheme that this side offers and that fits the
 //! peer's key.
 
+use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
@@ -11,7 +12,7 @@ use pki_types::SignatureVerificationAlgorithm;
 
 use super::Output;
 use crate::cache::Fingerprint;
-use crate::cert::{Credential, VerifiedPeer, split_public_key};
+use crate::cert::{Credential, PresentedPeer, VerifiedPeer, split_public_key};
 use crate::config::Common;
 use crate::crypto::{CryptoError, Rng, Signing};
 use crate::error::{Error, PeerMisbehaved};
@@ -90,21 +91,47 @@ pub(crate) fn choose(
 #[derive(Debug)]
 pub(crate) struct HandshakeSignatureValid(());
 
-/// An authenticated peer: its chain or raw public key was verified, and it has signed this handshake with that key.
+/// The peer of a Certificate message, which has not signed the handshake yet.
+pub(crate) enum ClaimedPeer {
+    /// The chain or raw public key was verified, in this handshake or before it entered the cache.
+    Verified(Arc<VerifiedPeer>),
+    /// The chain or raw public key is taken unverified.
+    Presented(Box<PresentedPeer>),
+}
+
+impl ClaimedPeer {
+    /// Returns the public key that must verify the signature: a DER SubjectPublicKeyInfo.
+    pub(crate) fn public_key(&self) -> &[u8] {
+        match self {
+            Self::Verified(peer) => peer.public_key(),
+            Self::Presented(peer) => peer.public_key_der(),
+        }
+    }
+
+    /// Takes the proof that the peer has signed the handshake. A peer that is taken unverified is kept for the
+    /// application, and is nobody to the rest of the handshake: what is cached and resumed needs a [`ProvenPeer`].
+    pub(crate) fn proven(
+        self,
+        fingerprint: Option<Fingerprint>,
+        HandshakeSignatureValid(()): HandshakeSignatureValid,
+        output: &mut Output<'_>,
+    ) -> Option<ProvenPeer> {
+        match self {
+            Self::Verified(peer) => Some(ProvenPeer { peer, fingerprint }),
+            Self::Presented(peer) => {
+                output.agreed.presented = Some(peer);
+                None
+            }
+        }
+    }
+}
+
+/// An authenticated peer: its chain or raw public key was verified, and it has signed this handshake with that key. Only
+/// [`ClaimedPeer::proven`] makes one.
 pub(crate) struct ProvenPeer {
     pub(crate) peer: Arc<VerifiedPeer>,
     /// The fingerprint of the peer's Certificate, if there is a cache.
     pub(crate) fingerprint: Option<Fingerprint>,
-}
-
-impl ProvenPeer {
-    pub(crate) const fn new(
-        peer: Arc<VerifiedPeer>,
-        fingerprint: Option<Fingerprint>,
-        HandshakeSignatureValid(()): HandshakeSignatureValid,
-    ) -> Self {
-        Self { peer, fingerprint }
-    }
 }
 
 /// Verifies the peer's signature of `content` with the key of its certificate, which was sent or is cached.

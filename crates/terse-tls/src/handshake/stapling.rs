@@ -6,8 +6,9 @@
 
 use alloc::sync::Arc;
 
+use super::signature::ClaimedPeer;
 use super::{Output, signature};
-use crate::cert::{Credential, Stapling, Trust, VerifiedPeer};
+use crate::cert::{Credential, Stapling, Trust};
 use crate::config::{ClientConfig, Common, ServerConfig};
 use crate::error::Error;
 use crate::summary::Staple;
@@ -71,12 +72,13 @@ pub(super) fn extensions(staple: Option<&[u8]>) -> Result<ExtensionsBuilder, Enc
 #[inline(never)]
 pub(super) fn check(
     trust: Option<&Trust>,
-    peer: &mut Arc<VerifiedPeer>,
+    peer: &mut ClaimedPeer,
     response: Option<CertificateStatus<'_>>,
     common: &Common,
     output: &mut Output<'_>,
 ) -> Result<(), Error> {
     let Some(trust) = trust.filter(|trust| trust.stapling() != Stapling::Off) else { return Ok(()) };
+    let ClaimedPeer::Verified(peer) = peer else { return Ok(()) }; // whose configuration has no stapling
     let algorithms = signature::chain_algorithms(common);
     let response = response.map(|CertificateStatus(response)| response);
     if let Some(end) = trust.check_staple(peer, response, &common.provider, &algorithms, output.now.unix)? {

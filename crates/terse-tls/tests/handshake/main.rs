@@ -12,6 +12,7 @@
 //! - [`traffic`]: data, KeyUpdate, exporters, and the end of a connection
 //! - [`report`]: summary, key log, and that a run can be repeated byte for byte
 //! - [`pending`]: private keys that take their time
+//! - [`unverified`]: peers of whom nothing is verified
 //! - [`misuse`]: what is found wrong without a peer
 
 extern crate alloc;
@@ -29,6 +30,7 @@ mod report;
 mod signatures;
 mod sizes;
 mod traffic;
+mod unverified;
 mod versions;
 
 use terse_testkit::pair::{Pair, Side};

@@ -9,7 +9,7 @@ use terse_testkit::pki::{Pki, SERVER_NAME, unix_time, validity};
 
 use super::*;
 use crate::cert::tests::provider;
-use crate::cert::{PeerRole, Trust, VerifiedPeer};
+use crate::cert::{Expect, Trust, VerifiedPeer};
 
 const FINISHED: FinishedProof = FinishedProof::after_finished();
 
@@ -35,7 +35,7 @@ fn verified(pki: &Pki) -> VerifiedPeer {
 fn verify(pki: &Pki, trust: &Trust) -> VerifiedPeer {
     let name = ServerName::try_from(SERVER_NAME).unwrap();
     let algorithms = provider().signatures.all;
-    trust.verify(pki.server.chain(), PeerRole::Server(&name), algorithms, Some(unix_time(0))).unwrap().0
+    trust.verify(pki.server.chain(), Expect::Server(&name), algorithms, Some(unix_time(0))).unwrap().peer
 }
 
 #[test]

@@ -8,7 +8,7 @@ use terse_pki::{OcspHash, OcspOptions};
 use terse_testkit::pki::{DAY, NOW, Pki, SERVER_NAME, unix_time};
 
 use super::super::tests::provider;
-use super::super::{PeerRole, Trust, VerifiedPeer};
+use super::super::{Expect, Trust, VerifiedPeer};
 use super::*;
 
 const CHAIN: &str = "p256x3";
@@ -34,7 +34,7 @@ fn server(trust: &Trust) -> VerifiedPeer {
     let name = ServerName::try_from(SERVER_NAME).unwrap();
     let chain = Pki::shared(CHAIN).server.chain().to_vec();
     let algorithms = provider().signatures.all;
-    trust.verify(&chain, PeerRole::Server(&name), algorithms, Some(unix_time(0))).unwrap().0
+    trust.verify(&chain, Expect::Server(&name), algorithms, Some(unix_time(0))).unwrap().peer
 }
 
 /// Checks a response. Returns when it becomes invalid.
@@ -101,11 +101,11 @@ fn the_policy_is_part_of_what_a_cached_result_depends_on() {
     let id = |stapling| {
         let trust = trusted().with_stapling(stapling);
         assert_eq!(trust.stapling(), stapling);
-        trust.id(provider().sha256, PeerRole::Server(&name), &[])
+        trust.id(provider().sha256, Expect::Server(&name), &[])
     };
     let ids = [Stapling::Off, Stapling::Ask, Stapling::Require].map(id);
     assert!(ids[0] != ids[1] && ids[1] != ids[2] && ids[0] != ids[2]);
-    assert_eq!(ids[0], trusted().id(provider().sha256, PeerRole::Server(&name), &[]));
+    assert_eq!(ids[0], trusted().id(provider().sha256, Expect::Server(&name), &[]));
 }
 
 #[test]

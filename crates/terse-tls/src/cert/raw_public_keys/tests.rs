@@ -7,7 +7,7 @@ use sha2::{Digest as _, Sha256};
 use terse_testkit::pki::{Pki, SERVER_NAME, unix_time, validity};
 
 use super::super::tests::{key_of, provider};
-use super::super::{PeerIdentity, PeerRole, Trust, VerifiedPeer};
+use super::super::{Expect, PeerIdentity, Trust, VerifiedPeer};
 use crate::cert::TrustId;
 use crate::error::{ApiMisuse, CertificateError, Error};
 use crate::test_crypto::SHA256;
@@ -26,14 +26,14 @@ fn verify(trust: &Trust, key: &[u8]) -> Result<VerifiedPeer, CertificateError> {
 }
 
 fn id(trust: &Trust) -> TrustId {
-    trust.id(SHA256, PeerRole::Client, &[])
+    trust.id(SHA256, Expect::Client, &[])
 }
 
 fn verify_chain(trust: &Trust) -> Result<(), CertificateError> {
     let name = ServerName::try_from(SERVER_NAME).unwrap();
     let chain = Pki::shared("p256x3");
     let now = Some(unix_time(0));
-    trust.verify(chain.server.chain(), PeerRole::Server(&name), provider().signatures.all, now).map(drop)
+    trust.verify(chain.server.chain(), Expect::Server(&name), provider().signatures.all, now).map(drop)
 }
 
 #[test]
@@ -82,7 +82,7 @@ fn a_key_is_of_a_kind_that_can_be_verified() {
 
     let configured = |key: &[u8]| {
         let keys = [keys[0].clone(), SubjectPublicKeyInfoDer::from(key)];
-        Trust::raw_public_keys(&keys).and_then(|trust| trust.check(&provider())).err()
+        Trust::raw_public_keys(&keys).and_then(|trust| trust.check_configuration(&provider())).err()
     };
     // X25519 (RFC 8410, 4) is for key agreement, not for signatures.
     let x25519 = [&[0x30, 0x2a, 0x30, 5, 6, 3, 0x2b, 0x65, 0x6e, 3, 0x21, 0][..], &[9; 32]].concat();
@@ -147,7 +147,7 @@ fn the_policy_depends_on_the_keys() {
     let in_two_steps = of(&keys[1..]).with_raw_public_keys(&keys[..1]).unwrap();
     assert_eq!(id(&in_two_steps), id(&of(&keys)));
     let server = ServerName::try_from(SERVER_NAME).unwrap();
-    let as_server = of(&keys).id(SHA256, PeerRole::Server(&server), &[]);
+    let as_server = of(&keys).id(SHA256, Expect::Server(&server), &[]);
     assert_ne!(as_server, id(&of(&keys)), "an entry is never used in the other role");
 }
 

@@ -17,7 +17,7 @@ use terse_testkit::pki::{SERVER_NAME, unix_time};
 
 use super::*;
 use crate::cert::tests::provider;
-use crate::cert::{Links, PeerRole, Trust, VerifiedPeer};
+use crate::cert::{Expect, Links, Trust, VerifiedPeer};
 use crate::error::CertificateError;
 use crate::proof::FinishedProof;
 
@@ -155,8 +155,8 @@ impl World {
 
 fn verify(trust: &Trust, chain: &[CertificateDer<'_>]) -> Result<VerifiedPeer, CertificateError> {
     let name = ServerName::try_from(SERVER_NAME).unwrap();
-    let role = PeerRole::Server(&name);
-    trust.verify(chain, role, provider().signatures.all, Some(unix_time(0))).map(|(peer, _)| peer)
+    let role = Expect::Server(&name);
+    trust.verify(chain, role, provider().signatures.all, Some(unix_time(0))).map(|checked| checked.peer)
 }
 
 /// Returns the links of a chain that was verified and learned.

@@ -8,7 +8,7 @@ use terse_pki::Revocation;
 use terse_testkit::pki::{Pki, SERVER_NAME, unix_time, validity};
 
 use super::super::tests::provider;
-use super::super::{PeerRole, Trust};
+use super::super::{Expect, Trust};
 use super::*;
 
 /// An algorithm that counts the signatures that it verifies.
@@ -51,8 +51,8 @@ fn verify_counting_bytes(trust: &Trust, chain: &[CertificateDer<'_>]) -> (Result
     let algorithms: Vec<_> =
         algorithms.iter().map(|algorithm| algorithm as &dyn SignatureVerificationAlgorithm).collect();
     let name = ServerName::try_from(SERVER_NAME).unwrap();
-    let result = trust.verify(chain, PeerRole::Server(&name), &algorithms, Some(unix_time(0)));
-    (result.map(|(peer, _)| peer.signatures), count.load(Ordering::Relaxed), bytes.load(Ordering::Relaxed))
+    let result = trust.verify(chain, Expect::Server(&name), &algorithms, Some(unix_time(0)));
+    (result.map(|checked| checked.peer.signatures), count.load(Ordering::Relaxed), bytes.load(Ordering::Relaxed))
 }
 
 fn trust(pki: &Pki) -> Trust {

@@ -1,14 +1,12 @@
 //! The server's Certificate, CertificateStatus and ServerKeyExchange: its authentication, and its key share.
 
 use alloc::boxed::Box;
-use alloc::sync::Arc;
 
 use super::Agreed;
 use super::flight::ExpectServerHelloDone;
 use crate::cache::Fingerprint;
-use crate::cert::{PeerRole, VerifiedPeer};
 use crate::error::{Error, PeerMisbehaved};
-use crate::handshake::signature::ProvenPeer;
+use crate::handshake::signature::ClaimedPeer;
 use crate::handshake::tls12::{certificate, key_exchange};
 use crate::handshake::{Message, Output, caching, signature, stapling};
 use crate::wire::{
@@ -23,7 +21,7 @@ pub(crate) struct ExpectCertificate {
 /// The state after the server's Certificate, full or cached, was verified.
 pub(crate) struct ExpectServerKeyExchange {
     agreed: Agreed,
-    peer: Arc<VerifiedPeer>,
+    peer: ClaimedPeer,
     /// The fingerprint of the Certificate, if there is a cache.
     fingerprint: Option<Fingerprint>,
     /// Whether CertificateStatus came.
@@ -54,7 +52,7 @@ impl ExpectCertificate {
         &self,
         message: Message<'_>,
         output: &mut Output<'_>,
-    ) -> Result<(Option<Fingerprint>, Arc<VerifiedPeer>), Error> {
+    ) -> Result<(Option<Fingerprint>, ClaimedPeer), Error> {
         let CachedMessage12(hash_value) = message.expect(HandshakeType::CERTIFICATE)?;
         let (fingerprint, peer) =
             caching::cached_certificate(self.agreed.types.server, ProtocolVersion::TLS_1_2, output)?;
@@ -89,10 +87,10 @@ impl ExpectCertificate {
         &self,
         message: Message<'_>,
         output: &mut Output<'_>,
-    ) -> Result<(Option<Fingerprint>, Arc<VerifiedPeer>), Error> {
+    ) -> Result<(Option<Fingerprint>, ClaimedPeer), Error> {
         let Agreed { config, server, types, .. } = &self.agreed;
         let presented = certificate::presented(message, types.server)?.ok_or(PeerMisbehaved::EmptyServerCertificate)?;
-        let peer = presented.verify(&config.trust, PeerRole::Server(&server.name), &config.common, output)?;
+        let peer = presented.verify(&config.trust, config.expect(&server.name), &config.common, output)?;
         let is_kept = output.cache.is_some() && self.agreed.extended_master_secret;
         let fingerprint = is_kept.then(|| presented.fingerprint(ProtocolVersion::TLS_1_2));
         Ok((fingerprint, peer))
@@ -152,7 +150,7 @@ impl ExpectServerKeyExchange {
         let (public, shared_secret) = group.respond(output.rng, params.public)?;
         output.summary.group = Some(params.group);
         let Self { agreed, peer, fingerprint, .. } = *self;
-        let server = ProvenPeer::new(peer, fingerprint, valid);
+        let server = peer.proven(fingerprint, valid, output);
         Ok(Box::new(ExpectServerHelloDone::ecdhe(agreed, server, public, shared_secret)))
     }
 }

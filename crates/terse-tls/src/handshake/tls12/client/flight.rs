@@ -49,11 +49,11 @@ struct PartialFlight {
 impl ExpectServerHelloDone {
     pub(super) const fn ecdhe(
         agreed: Agreed,
-        server: ProvenPeer,
+        server: Option<ProvenPeer>,
         public: Vec<u8>,
         shared_secret: SharedSecret,
     ) -> Self {
-        let learned = Learned { server: Some(server), request: None };
+        let learned = Learned { server, request: None };
         Self { agreed, learned, ecdhe: Some((public, shared_secret)), has_server_key_exchange: true }
     }
 

@@ -1,18 +1,17 @@
 //! The client's flight: Certificate, ClientKeyExchange, CertificateVerify (RFC 5246, 7.4.6 to 7.4.8).
 
 use alloc::boxed::Box;
-use alloc::sync::Arc;
 
 use super::State;
 use super::finish::ExpectFinished;
 use super::flight::{Ecdhe, Handshaking};
 use crate::cache::{Fingerprint, PeerEntry, ServerSession};
-use crate::cert::{PeerRole, VerifiedPeer};
+use crate::cert::Expect;
 use crate::config::ClientAuthentication;
 use crate::crypto::{SharedSecret, Tls12KeyExchange};
 use crate::error::{CertificateError, Error, PeerIncompatible, PeerMisbehaved};
 use crate::handshake::certificate_types::verified_before;
-use crate::handshake::signature::ProvenPeer;
+use crate::handshake::signature::ClaimedPeer;
 use crate::handshake::tls12::{certificate, key_exchange};
 use crate::handshake::{Message, Output, sessions, signature, stapling};
 use crate::schedule::tls12::{MasterSecret, psk_premaster};
@@ -46,7 +45,7 @@ pub(crate) struct ExpectCertificateVerify {
 
 /// A client whose Certificate was verified, but not its signature.
 pub(super) struct Client {
-    peer: Arc<VerifiedPeer>,
+    peer: ClaimedPeer,
     /// The fingerprint of the client's Certificate, if there is a cache.
     fingerprint: Option<Fingerprint>,
 }
@@ -115,11 +114,12 @@ impl ExpectCertificate {
     /// Uses the client's cached Certificate, and adds its fingerprint to the transcript.
     fn verified_before(&mut self, entry: PeerEntry, output: &mut Output<'_>) -> Result<Client, Error> {
         let Handshaking { config, transcript, .. } = &mut self.handshaking;
-        let mut peer = entry.shared_peer();
+        let peer = entry.shared_peer();
+        verified_before(&peer, output);
+        let mut peer = ClaimedPeer::Verified(peer);
         stapling::check(config.client_authentication.trust(), &mut peer, None, &config.common, output)?;
         config.common.bind(transcript, entry.fingerprint());
         output.left_out(CachedObject::ClientCertificate);
-        verified_before(&peer, output);
         Ok(Client { peer, fingerprint: Some(entry.fingerprint()) })
     }
 
@@ -135,7 +135,7 @@ impl ExpectCertificate {
         };
         let trust = config.client_authentication.trust();
         let trust = trust.ok_or(PeerMisbehaved::UnexpectedHandshakeMessage(HandshakeType::CERTIFICATE))?;
-        let mut peer = presented.verify(trust, PeerRole::Client, &config.common, output)?;
+        let mut peer = presented.verify(trust, Expect::Client, &config.common, output)?;
         stapling::check(Some(trust), &mut peer, None, &config.common, output)?; // which a client cannot send
         let fingerprint = cache.as_ref().map(|_| presented.fingerprint(ProtocolVersion::TLS_1_2));
         Ok(Some(Client { peer, fingerprint }))
@@ -220,7 +220,7 @@ impl ExpectCertificateVerify {
         transcript.stop_keeping();
         transcript.add(message.bytes);
         let Self { handshaking, client: Client { peer, fingerprint }, master_secret } = *self;
-        let client = Some(ProvenPeer::new(peer, fingerprint, valid));
+        let client = peer.proven(fingerprint, valid, output);
         Ok(Box::new(ExpectFinished::new(handshaking, client, master_secret, output)))
     }
 }

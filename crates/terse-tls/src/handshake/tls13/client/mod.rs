@@ -24,14 +24,13 @@ use alloc::vec::Vec;
 
 use super::certificate::{self, Signer};
 use crate::cache::{Fingerprint, Selection};
-use crate::cert::{PeerRole, VerifiedPeer};
 use crate::config::{ClientConfig, ServerAddress};
 use crate::crypto::{SharedSecret, Tls13Suite};
 use crate::error::{Error, PeerMisbehaved};
 use crate::handshake::caching::{Request, cached_certificate};
 use crate::handshake::certificate_types::CertificateTypes;
 use crate::handshake::client::{SelectedProof, SelectedPsk};
-use crate::handshake::signature::ProvenPeer;
+use crate::handshake::signature::ClaimedPeer;
 use crate::handshake::{
     Handshake, Message, Output, SignatureRequest, caching, credentials, negotiated, signature, stapling,
 };
@@ -107,7 +106,7 @@ pub(crate) struct ExpectCertificate {
 /// The state of a client that has verified the server's Certificate, which came in full or is cached.
 pub(crate) struct ExpectCertificateVerify {
     state: Box<ExpectCertificate>,
-    peer: Arc<VerifiedPeer>,
+    peer: ClaimedPeer,
     /// The fingerprint of the Certificate, if there is a cache.
     fingerprint: Option<Fingerprint>,
 }
@@ -327,7 +326,7 @@ impl ExpectCertificate {
         &self,
         certificate: &Certificate<'_>,
         output: &mut Output<'_>,
-    ) -> Result<(Option<Fingerprint>, Arc<VerifiedPeer>), Error> {
+    ) -> Result<(Option<Fingerprint>, ClaimedPeer), Error> {
         let asked = stapling::asked(Some(&self.hello.config.trust));
         let mut entries = certificate::cert_data(certificate, asked)?.into_iter();
         let (fingerprint, peer) = cached_certificate(self.types.server, ProtocolVersion::TLS_1_3, output)?;
@@ -344,7 +343,7 @@ impl ExpectCertificate {
         &mut self,
         certificate: &Certificate<'_>,
         output: &mut Output<'_>,
-    ) -> Result<(Option<Fingerprint>, Arc<VerifiedPeer>), Error> {
+    ) -> Result<(Option<Fingerprint>, ClaimedPeer), Error> {
         certificate::reduced(certificate, stapling::asked(Some(&self.hello.config.trust)))?;
         let (fingerprint, peer) = cached_certificate(self.types.server, ProtocolVersion::TLS_1_3, output)?;
         let SentClientHello { config, transcript, .. } = &mut self.hello;
@@ -373,12 +372,12 @@ impl ExpectCertificate {
         &self,
         certificate: &Certificate<'_>,
         output: &mut Output<'_>,
-    ) -> Result<(Option<Fingerprint>, Arc<VerifiedPeer>), Error> {
+    ) -> Result<(Option<Fingerprint>, ClaimedPeer), Error> {
         let SentClientHello { config, server, .. } = &self.hello;
         let asked = stapling::asked(Some(&config.trust));
         let presented = certificate::presented(certificate, self.types.server, asked)?;
         let presented = presented.ok_or(PeerMisbehaved::EmptyServerCertificate)?;
-        let peer = presented.verify(&config.trust, PeerRole::Server(&server.name), &config.common, output)?;
+        let peer = presented.verify(&config.trust, config.expect(&server.name), &config.common, output)?;
         let has_cache = output.cache.is_some();
         let fingerprint = has_cache.then(|| presented.fingerprint(ProtocolVersion::TLS_1_3));
         Ok((fingerprint, peer))
@@ -400,7 +399,7 @@ impl ExpectCertificateVerify {
         let valid = signature::verify(&config.common, ProtocolVersion::TLS_1_3, public_key, &verify, &content, output)?;
         transcript.add(message.bytes);
         let Self { state, peer, fingerprint } = self;
-        let proof = Proof::Certificate(ProvenPeer::new(peer, fingerprint, valid));
+        let proof = peer.proven(fingerprint, valid, output).map_or(Proof::Presented, Proof::Certificate);
         Ok(Box::new(ExpectFinished { state, proof, early_data: false }))
     }
 }

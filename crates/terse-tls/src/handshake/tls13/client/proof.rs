@@ -14,6 +14,8 @@ use crate::resume::{SessionOrigin, SessionSaver};
 pub(super) enum Proof {
     /// The server's Certificate, sent or cached, and its signature.
     Certificate(ProvenPeer),
+    /// The signature of a server whose Certificate is not verified: there is no proof of its identity.
+    Presented,
     /// A pre-shared key, which the server's Finished proves that it has.
     Psk(PskSource),
     /// An identity key, which the server's Finished proves that it has.
@@ -25,7 +27,7 @@ impl Proof {
     pub(super) const fn certificate(&self) -> Option<&ProvenPeer> {
         match self {
             Self::Certificate(server) => Some(server),
-            Self::Psk(_) | Self::Identity(_) => None,
+            Self::Presented | Self::Psk(_) | Self::Identity(_) => None,
         }
     }
 
@@ -37,7 +39,7 @@ impl Proof {
     /// Reports the server's identity, after its Finished was verified.
     pub(super) fn report(&self, proof: &FinishedProof, output: &mut Output<'_>) {
         match self {
-            Self::Certificate(_) => {}
+            Self::Certificate(_) | Self::Presented => {}
             Self::Psk(PskSource::Session(session)) => sessions::resumed_server(&session.origin, output),
             Self::Psk(PskSource::External(identity)) => sessions::psk_peer(identity, output),
             Self::Identity(identity) => identity.prove(proof, output),
@@ -54,7 +56,7 @@ impl Proof {
                 ..session.origin.clone()
             }),
             // An external key does what a session would, and a handshake with identities costs little more.
-            Self::Psk(PskSource::External(_)) | Self::Identity(_) => None,
+            Self::Psk(PskSource::External(_)) | Self::Identity(_) | Self::Presented => None,
         }
     }
 }

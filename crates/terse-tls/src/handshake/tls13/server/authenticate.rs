@@ -9,12 +9,12 @@ use super::State;
 use super::early_data::ExpectedEarlyData;
 use super::tickets::Issuer;
 use crate::cache::{Committing, Fingerprint, NotSaved, PeerEntry, ServerSession};
-use crate::cert::{PeerRole, VerifiedPeer};
+use crate::cert::{Expect, VerifiedPeer};
 use crate::config::{ClientAuthentication, ServerConfig};
 use crate::error::{CertificateError, Error, PeerMisbehaved};
 use crate::handshake::certificate_types::{Presented, learn_issuers, verified_before};
 use crate::handshake::identity::server::ClaimedIdentity;
-use crate::handshake::signature::ProvenPeer;
+use crate::handshake::signature::{ClaimedPeer, ProvenPeer};
 use crate::handshake::store::Then;
 use crate::handshake::{ExpectStore, Handshake, Message, Output, signature, stapling};
 use crate::schedule::EpochKeys;
@@ -63,7 +63,7 @@ pub(crate) struct ExpectCertificateVerify {
 
 /// The identity that a client claims, and has not proven yet.
 struct Client {
-    peer: Arc<VerifiedPeer>,
+    peer: ClaimedPeer,
     /// The fingerprint of the client's Certificate, if there is a cache.
     fingerprint: Option<Fingerprint>,
 }
@@ -175,12 +175,13 @@ impl ExpectCertificate {
         staple: Option<CertificateStatus<'_>>,
         output: &mut Output<'_>,
     ) -> Result<Box<ExpectCertificateVerify>, Error> {
-        let mut peer = entry.shared_peer();
+        let peer = entry.shared_peer();
+        verified_before(&peer, output);
+        let mut peer = ClaimedPeer::Verified(peer);
         let Handshaking { config, transcript, .. } = &mut self.handshaking;
         stapling::check(config.client_authentication.trust(), &mut peer, staple, &config.common, output)?;
         config.common.bind(transcript, entry.fingerprint());
         output.left_out(CachedObject::ClientCertificate);
-        verified_before(&peer, output);
         let client = Client { peer, fingerprint: Some(entry.fingerprint()) };
         Ok(Box::new(ExpectCertificateVerify { handshaking: self.handshaking, client }))
     }
@@ -200,7 +201,7 @@ impl ExpectCertificate {
         let config = &self.handshaking.config;
         let trust = config.client_authentication.trust();
         let trust = trust.ok_or(PeerMisbehaved::UnexpectedHandshakeMessage(HandshakeType::CERTIFICATE))?;
-        let mut peer = presented.verify(trust, PeerRole::Client, &config.common, output)?;
+        let mut peer = presented.verify(trust, Expect::Client, &config.common, output)?;
         let has_cache = self.handshaking.cache.is_some();
         let fingerprint = has_cache.then(|| presented.fingerprint(ProtocolVersion::TLS_1_3));
         stapling::check(Some(trust), &mut peer, staple, &config.common, output)?;
@@ -224,7 +225,7 @@ impl ExpectCertificateVerify {
         let valid = signature::verify(&config.common, ProtocolVersion::TLS_1_3, public_key, &verify, &content, output)?;
         transcript.add(message.bytes);
         let Self { handshaking, client: Client { peer, fingerprint } } = *self;
-        let client = Some(ProvenPeer::new(peer, fingerprint, valid));
+        let client = peer.proven(fingerprint, valid, output);
         Ok(Box::new(ExpectFinished { handshaking, client, early_data: None }))
     }
 }

@@ -1,0 +1,102 @@
+//! The trust anchors (RFC 5280, 6.1.1 (d)): the names and keys of the CAs that a side trusts.
+
+use alloc::vec::Vec;
+
+use pki_types::{CertificateDer, TrustAnchor};
+use x509_cert::der::asn1::AnyRef;
+use x509_cert::der::{Encode as _, Tag};
+
+use super::issuers::Issuer;
+use super::sha256::Context;
+use crate::error::ApiMisuse;
+
+/// Trust anchors, sorted by key, and their hash.
+pub(super) struct Anchors {
+    anchors: Vec<TrustAnchor<'static>>,
+    /// The index of each anchor in the list of certificates that it comes from.
+    indices: Vec<usize>,
+    digest: [u8; 32],
+}
+
+impl Anchors {
+    /// Returns no trust anchors.
+    pub(super) fn none() -> Self {
+        Self::sorted(Vec::new())
+    }
+
+    /// Reads the certificates of CAs.
+    pub(super) fn new(certificates: &[CertificateDer<'_>]) -> Result<Self, ApiMisuse> {
+        let anchors = certificates.iter().enumerate().map(|(index, certificate)| {
+            let anchor = webpki::anchor_from_trusted_cert(certificate).map_err(|_| ApiMisuse::MalformedCertificate)?;
+            Ok((anchor.to_owned(), index))
+        });
+        Ok(Self::sorted(anchors.collect::<Result<_, ApiMisuse>>()?))
+    }
+
+    /// Returns those anchors alone that come from the certificates with these indices.
+    pub(super) fn only(&self, indices: &[usize]) -> Self {
+        let all = self.anchors.iter().cloned().zip(self.indices.iter().copied());
+        Self::sorted(all.filter(|(_, index)| indices.contains(index)).collect())
+    }
+
+    fn sorted(mut anchors: Vec<(TrustAnchor<'static>, usize)>) -> Self {
+        anchors.sort_by(|(a, _), (b, _)| a.subject_public_key_info.cmp(&b.subject_public_key_info));
+        let (anchors, indices): (Vec<_>, _) = anchors.into_iter().unzip();
+        Self { digest: digest_of(&anchors), anchors, indices }
+    }
+
+    pub(super) fn as_slice(&self) -> &[TrustAnchor<'static>] {
+        &self.anchors
+    }
+
+    pub(super) const fn len(&self) -> usize {
+        self.anchors.len()
+    }
+
+    pub(super) const fn is_empty(&self) -> bool {
+        self.anchors.is_empty()
+    }
+
+    /// Returns the hash of the anchors, which identifies them.
+    pub(super) const fn digest(&self) -> &[u8; 32] {
+        &self.digest
+    }
+
+    /// Returns the index of the certificate that the anchor at `place` in [`Self::as_slice`] comes from.
+    pub(super) fn index_of(&self, place: usize) -> Option<usize> {
+        self.indices.get(place).copied()
+    }
+
+    /// Returns the anchors as issuers, which may sign CRLs.
+    pub(super) fn issuers(&self) -> impl Iterator<Item = Issuer> {
+        self.anchors.iter().filter_map(anchor_as_issuer)
+    }
+
+    /// Returns the names of the anchors, each a DER `Name`.
+    pub(super) fn names(&self) -> impl Iterator<Item = Vec<u8>> {
+        self.anchors.iter().filter_map(|anchor| sequence_der(&anchor.subject).ok())
+    }
+}
+
+/// Returns a trust anchor as an issuer, which may sign CRLs: it is a name and a key without restrictions on key usage.
+pub(super) fn anchor_as_issuer(anchor: &TrustAnchor<'_>) -> Option<Issuer> {
+    let (name, key) = (sequence_der(&anchor.subject).ok()?, sequence_der(&anchor.subject_public_key_info).ok()?);
+    Some(Issuer::new(&name, &key, true))
+}
+
+/// Returns the DER form of a `Name`, or of another SEQUENCE, of which webpki gives the contents.
+pub(super) fn sequence_der(contents: &[u8]) -> x509_cert::der::Result<Vec<u8>> {
+    AnyRef::new(Tag::Sequence, contents)?.to_der()
+}
+
+fn digest_of(anchors: &[TrustAnchor<'_>]) -> [u8; 32] {
+    let mut context = Context::new();
+    for anchor in anchors {
+        let name_constraints = anchor.name_constraints.as_deref().unwrap_or_default();
+        for part in [&anchor.subject[..], &anchor.subject_public_key_info, name_constraints] {
+            context.update(&(part.len() as u64).to_be_bytes());
+            context.update(part);
+        }
+    }
+    context.finish()
+}

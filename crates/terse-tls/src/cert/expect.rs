@@ -1,0 +1,121 @@
+//! What path validation expects of the holder of a certificate: a server with a name, a client, or an extended key usage
+//! (RFC 5280, 4.2.1.12).
+
+use core::fmt;
+
+use pki_types::ServerName;
+use webpki::{ExtendedKeyUsageValidator, KeyPurposeIdIter, KeyUsage};
+use x509_cert::der::Decode as _;
+use x509_cert::der::asn1::ObjectIdentifier;
+use x509_cert::ext::pkix::ExtendedKeyUsage;
+
+use super::fields::Fields;
+use crate::error::CertificateError;
+
+/// What a chain must show about the holder of its leaf, besides a path to a trust anchor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Expect<'a> {
+    /// A server with this name or address. If the leaf has an extended key usage, serverAuth is among them.
+    Server(&'a ServerName<'a>),
+    /// A client, whose name the application must check. If the leaf has an extended key usage, clientAuth is among them.
+    Client,
+    /// A holder with this extended key usage, which the leaf must name, and with any name. A CA of the path names it as
+    /// well, or has no extended key usage.
+    Usage(KeyPurposeId),
+    /// A holder with any name and any extended key usage, such as the signer of a document.
+    AnyUsage,
+}
+
+/// An extended key usage: the object identifier of a purpose of a key (RFC 5280, 4.2.1.12).
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct KeyPurposeId(&'static [u8]);
+
+impl KeyPurposeId {
+    /// id-kp-serverAuth (RFC 5280, 4.2.1.12).
+    pub const SERVER_AUTH: Self = Self(&[0x2b, 6, 1, 5, 5, 7, 3, 1]);
+
+    /// id-kp-clientAuth (RFC 5280, 4.2.1.12).
+    pub const CLIENT_AUTH: Self = Self(&[0x2b, 6, 1, 5, 5, 7, 3, 2]);
+
+    /// id-kp-cmcRA (RFC 6402, 2.10): a registration authority, such as an EST server (RFC 7030, 3.6.1) or a registrar
+    /// (RFC 8995, 5.5.4).
+    pub const CMC_RA: Self = Self(&[0x2b, 6, 1, 5, 5, 7, 3, 28]);
+
+    /// Creates the purpose with this object identifier, which is given as the contents of its DER, without tag and
+    /// length.
+    pub const fn from_der_contents(contents: &'static [u8]) -> Self {
+        Self(contents)
+    }
+
+    /// Returns the contents of the DER of the object identifier.
+    pub const fn der_contents(&self) -> &'static [u8] {
+        self.0
+    }
+}
+
+/// Prints the object identifier: `1.3.6.1.5.5.7.3.28`.
+impl fmt::Display for KeyPurposeId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match ObjectIdentifier::from_bytes(self.0) {
+            Ok(id) => id.fmt(f),
+            Err(_) => f.write_str("no object identifier"),
+        }
+    }
+}
+
+impl fmt::Debug for KeyPurposeId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "KeyPurposeId({self})")
+    }
+}
+
+impl Expect<'_> {
+    /// Returns the condition that each certificate of the path must meet.
+    pub(super) fn purpose(self) -> Purpose {
+        match self {
+            Self::Server(_) => Purpose::Of(KeyUsage::server_auth()),
+            Self::Client => Purpose::Of(KeyUsage::client_auth()),
+            Self::Usage(id) => Purpose::Of(KeyUsage::required_if_present(id.0)),
+            Self::AnyUsage => Purpose::Any,
+        }
+    }
+
+    /// Checks that the leaf names the extended key usage, where that is required.
+    pub(super) fn check_leaf(self, leaf: &Fields<'_>) -> Result<(), CertificateError> {
+        let Self::Usage(id) = self else { return Ok(()) };
+        let usages = ExtendedKeyUsage::from_der(leaf.extended_key_usage).map_err(|_| CertificateError::WrongUsage)?;
+        if usages.0.iter().any(|usage| usage.as_bytes() == id.0) { Ok(()) } else { Err(CertificateError::WrongUsage) }
+    }
+
+    /// Returns the contribution to a [`TrustId`](super::TrustId): two expectations that can have different results have
+    /// different ones. The name of a server is checked apart from the identifier, by the scope of what is cached.
+    pub(super) const fn id(&self) -> (&'static [u8], &'static [u8]) {
+        match self {
+            Self::Server(_) => (b"server, id-kp-serverAuth", &[]),
+            Self::Client => (b"client, id-kp-clientAuth", &[]),
+            Self::Usage(id) => (b"any name, and the extended key usage ", id.0),
+            Self::AnyUsage => (b"any name, any extended key usage", &[]),
+        }
+    }
+}
+
+/// The extended key usages that the certificates of a path may have.
+#[derive(Clone, Copy)]
+pub(super) enum Purpose {
+    /// This one among them, or none at all.
+    Of(KeyUsage),
+    Any,
+}
+
+impl ExtendedKeyUsageValidator for Purpose {
+    fn validate(&self, mut usages: KeyPurposeIdIter<'_, '_>) -> Result<(), webpki::Error> {
+        match self {
+            Self::Of(usage) => usage.validate(usages),
+            Self::Any => usages.try_for_each(|usage| usage.map(|_| ())),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
