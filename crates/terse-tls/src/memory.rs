@@ -37,6 +37,9 @@ pub struct Memory {
     pub tls12: bool,
     /// Whether the connection runs over datagrams ([`Common::datagrams`]).
     pub datagrams: bool,
+    /// Whether the peer is taken unverified ([`crate::Trust::unverified`]). What it has presented is kept as long as the
+    /// connection.
+    pub unverified: bool,
     /// The most heap that the crypto provider takes at once: [`Self::ELLIPTIC_CURVES`] or [`Self::RSA`].
     pub cryptography: usize,
 }
@@ -78,6 +81,12 @@ impl Memory {
         Self { datagrams, ..self }
     }
 
+    /// Returns these settings with another [`unverified`](field@Self::unverified).
+    #[must_use]
+    pub const fn unverified(self, unverified: bool) -> Self {
+        Self { unverified, ..self }
+    }
+
     /// Returns these settings with another [`cryptography`](field@Self::cryptography).
     #[must_use]
     pub const fn cryptography(self, cryptography: usize) -> Self {
@@ -99,10 +108,12 @@ impl Memory {
         own_flight: 1_500,
         tls12: false,
         datagrams: false,
+        unverified: false,
         cryptography: Self::ELLIPTIC_CURVES,
     };
 
-    /// Returns the parameters of `common`, for a side whose longest flight has `own_flight` bytes.
+    /// Returns the parameters of `common`, for a side whose longest flight has `own_flight` bytes, and which verifies its
+    /// peers.
     pub fn of(common: &Common, own_flight: usize, cryptography: usize) -> Self {
         Self {
             max_handshake_message: common.max_handshake_message,
@@ -111,6 +122,7 @@ impl Memory {
             own_flight,
             tls12: common.enables(ProtocolVersion::TLS_1_2),
             datagrams: common.datagrams.is_some(),
+            unverified: false,
             cryptography,
         }
     }
@@ -125,7 +137,8 @@ impl Memory {
         let sent = 3 * (self.max_send_buffer + record) + 2 * self.own_flight;
         let kept = if self.tls12 { 2 * (MESSAGES_KEPT.len() * message + 2 * self.own_flight) } else { 0 };
         let datagrams = if self.datagrams { self.of_datagrams() } else { 0 };
-        received + sent + kept + datagrams + self.cryptography + STATE
+        let presented = if self.unverified { message } else { 0 };
+        received + sent + kept + datagrams + presented + self.cryptography + STATE
     }
 
     /// What datagrams take beyond that: a stream has one message at a time, and gives its flights away.

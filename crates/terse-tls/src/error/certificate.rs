@@ -14,6 +14,8 @@ use crate::wire::AlertDescription;
 pub enum CertificateError {
     /// The client sent no certificate, and one is required (RFC 9846, 4.5.1).
     Required,
+    /// The chain has more than 16 certificates.
+    TooManyCertificates,
     /// A certificate does not parse as X.509.
     Malformed,
     /// The validity ended at `not_after`.
@@ -85,9 +87,12 @@ impl CertificateError {
             Self::UnsupportedAlgorithm | Self::ShortRsaKey { .. } | Self::WrongUsage => {
                 AlertDescription::UNSUPPORTED_CERTIFICATE
             }
-            Self::Malformed | Self::WrongName | Self::ConstraintViolated | Self::BadSignature | Self::Invalid => {
-                AlertDescription::BAD_CERTIFICATE
-            }
+            Self::TooManyCertificates
+            | Self::Malformed
+            | Self::WrongName
+            | Self::ConstraintViolated
+            | Self::BadSignature
+            | Self::Invalid => AlertDescription::BAD_CERTIFICATE,
         }
     }
 
@@ -96,6 +101,7 @@ impl CertificateError {
     pub fn of<'a>(&'a self, name: &'a dyn fmt::Display) -> impl fmt::Display + 'a {
         fmt::from_fn(move |f| match self {
             Self::Required => write!(f, "{name} sent no certificate, and one is required"),
+            Self::TooManyCertificates => write!(f, "the chain of {name} has more than 16 certificates"),
             Self::Malformed => write!(f, "a certificate of {name} does not parse"),
             Self::Expired { depth: 0, not_after } => {
                 write!(f, "the certificate of {name} expired on {}", Date(*not_after))

@@ -124,6 +124,15 @@ pub(super) fn client_takes(offered: Extensions<'_>) -> Result<impl Fn(&Credentia
     })
 }
 
+/// The most certificates that a Certificate message may have. A path has at most eight, and the memory that each of them
+/// takes while the message is handled is more than the few bytes in which it can be sent.
+const MAX_CERTIFICATES: usize = 16;
+
+/// Checks that a Certificate message has room for one more certificate beside `count`.
+pub(super) const fn check_room(count: usize) -> Result<(), CertificateError> {
+    if count < MAX_CERTIFICATES { Ok(()) } else { Err(CertificateError::TooManyCertificates) }
+}
+
 /// The content of a Certificate message that is not empty.
 pub(super) enum Presented<'a> {
     Chain(Vec<CertificateDer<'a>>),

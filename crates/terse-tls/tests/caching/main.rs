@@ -8,6 +8,7 @@
 //! - [`stale_on_client`], [`stale_on_server`], [`revocation`]: when the old entry must not be used
 //! - [`extended_master_secret`]: not without the extended master secret
 //! - [`unaware_peers`]: servers that know nothing of it, and HelloRetryRequest
+//! - [`usage`]: servers that are known by a usage instead of a name
 //! - [`versions`]: one cache for both versions
 //! - [`wire`], [`wire12`]: byte by byte
 //! - [`compact`], [`compact_faults`]: the scheme of that name, byte by byte and with hostile sides
@@ -44,6 +45,7 @@ mod stale_on_server;
 mod staples;
 mod transcript_binding;
 mod unaware_peers;
+mod usage;
 mod versions;
 mod wire;
 mod wire12;

@@ -6,7 +6,7 @@ use pki_types::CertificateDer;
 
 use crate::cert::Credential;
 use crate::error::Error;
-use crate::handshake::certificate_types::Presented;
+use crate::handshake::certificate_types::{Presented, check_room};
 use crate::handshake::{Message, Output};
 use crate::schedule::Transcript;
 use crate::wire::{Asn1Cert, Certificate12, CertificateType, HandshakeType, List, RawPublicKey12};
@@ -18,7 +18,11 @@ pub(super) fn presented<'a>(message: Message<'a>, kind: CertificateType) -> Resu
         return Ok(Some(key).filter(|key| !key.is_empty()).map(Presented::RawPublicKey));
     }
     let Certificate12(certificates) = message.expect(HandshakeType::CERTIFICATE)?;
-    let chain: Vec<_> = certificates.iter().map(|Asn1Cert(certificate)| CertificateDer::from(certificate)).collect();
+    let mut chain = Vec::new();
+    for Asn1Cert(certificate) in certificates.iter() {
+        check_room(chain.len())?;
+        chain.push(CertificateDer::from(certificate));
+    }
     Ok(Some(chain).filter(|chain| !chain.is_empty()).map(Presented::Chain))
 }
 

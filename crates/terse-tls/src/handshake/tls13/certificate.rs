@@ -7,7 +7,7 @@ use pki_types::CertificateDer;
 use crate::cert::Credential;
 use crate::crypto::Digest;
 use crate::error::{Error, InvalidMessage, PeerMisbehaved};
-use crate::handshake::certificate_types::Presented;
+use crate::handshake::certificate_types::{Presented, check_room};
 use crate::wire::{
     Certificate, CertificateEntry, CertificateStatus, CertificateType, ExtensionMessage, ExtensionType, Extensions,
 };
@@ -40,6 +40,7 @@ pub(super) fn cert_data<'a>(certificate: &Certificate<'a>, asked: &[ExtensionTyp
         if entry.cert_data.is_empty() {
             return Err(InvalidMessage::IllegalLength.into()); // `cert_data<1..2^24-1>`
         }
+        check_room(entries.len())?;
         entries.push(entry.cert_data);
     }
     Ok(entries)
