@@ -15,6 +15,7 @@ mod device;
 mod identity;
 mod joining;
 mod simulated;
+mod unverified;
 
 const EXAMPLE: &str = "Examples:
   terse-bench --quick
@@ -123,6 +124,8 @@ enum Command {
     Identity(identity::Arguments),
     /// What handshake caching saves: bytes, instructions and heap, by the length of chains (BiTHaC, V)
     Caching(caching::Arguments),
+    /// The heap of a client that takes its server unverified and keeps its chain, beside one that verifies it
+    Unverified(unverified::Arguments),
     /// The time of each cryptographic operation, as devices of `terse compare --devices`
     Operations(device::Arguments),
 }
@@ -159,6 +162,7 @@ fn main() -> ExitCode {
         Some(Command::Lossy(arguments)) => simulated::run(arguments),
         Some(Command::Caching(arguments)) => caching::run(arguments),
         Some(Command::Identity(arguments)) => identity::run(arguments),
+        Some(Command::Unverified(arguments)) => unverified::run(arguments),
         Some(Command::Operations(arguments)) => device::run(arguments),
         Some(Command::One { stack, version, profile, mode, client_chain, server_chain }) => {
             let mut setting = Setting::new(*version, *profile, *mode);

@@ -73,6 +73,8 @@ pub enum Mode {
     Identity,
     /// They have identity keys of id3dh-bls12381
     IdentityBls12381,
+    /// Nothing, and the client takes the server unverified: it keeps the server's chain
+    Unverified,
 }
 
 /// The setting of a world.
@@ -215,7 +217,7 @@ impl Mode {
     #[must_use]
     pub const fn first(self) -> Self {
         match self {
-            Self::Psk | Self::Identity | Self::IdentityBls12381 => self,
+            Self::Psk | Self::Identity | Self::IdentityBls12381 | Self::Unverified => self,
             _ => Self::Full,
         }
     }
@@ -276,6 +278,7 @@ impl fmt::Display for Mode {
             Self::Psk => "psk",
             Self::Identity => "identity",
             Self::IdentityBls12381 => "identity-bls12381",
+            Self::Unverified => "unverified",
         })
     }
 }

@@ -26,7 +26,7 @@ fn present() -> Vec<Box<dyn Stack>> {
 }
 
 fn settings(stack: &dyn Stack) -> impl Iterator<Item = Setting> {
-    let modes = Mode::ALL.into_iter().chain(Mode::WITHOUT_CERTIFICATES);
+    let modes = Mode::ALL.into_iter().chain(Mode::WITHOUT_CERTIFICATES).chain([Mode::Unverified]);
     let all = modes.flat_map(|mode| {
         let versions = Version::ALL.into_iter();
         versions.flat_map(move |version| Profile::ALL.map(|profile| Setting::new(version, profile, mode)))

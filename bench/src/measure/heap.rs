@@ -55,6 +55,22 @@ fn many(warm: &Warm, stack: &dyn Stack, field: Field) -> Result<[Sample; 2], Str
     Ok([each(Metric::ServerHeapHalfOpen, half_open), each(Metric::ServerHeapEstablished, established)])
 }
 
+/// Returns the heap of the client in a full handshake, with a server that it verifies or takes unverified: its peak, and
+/// what is in use afterwards.
+pub fn client(stack: &dyn Stack, setting: Setting) -> Result<[i64; 2], String> {
+    let mut warm = Warm::new(stack, setting)?;
+    let mut most = [0_i64; 2];
+    for _ in 0..REPEATS {
+        let mut probe = HeapProbe::new();
+        warm.open(&mut probe)?;
+        warm.pair().settle(&mut probe)?;
+        let heap = probe.heap(Side::Client);
+        most = [most[0].max(heap.peak), most[1].max(heap.in_use)];
+        warm.end(&mut probe)?;
+    }
+    Ok(most)
+}
+
 /// The number of clients: with so many, the spare room in a table of connections counts for little.
 const MANY: u32 = 64;
 

@@ -22,7 +22,7 @@ pub fn measure(
         Mode::Rfc7924 => Metric::RateRfc7924,
         Mode::Bithac => Metric::RateBithac,
         Mode::Compact => Metric::RateCompact,
-        Mode::Psk | Mode::Identity | Mode::IdentityBls12381 => return Vec::new(), // see `terse-bench identity`
+        Mode::Psk | Mode::Identity | Mode::IdentityBls12381 | Mode::Unverified => return Vec::new(), // see their commands
     };
     let setting = field.with(mode);
     let has = stacks.iter().copied().filter(|stack| stack.has(setting));

@@ -13,8 +13,8 @@ use terse_tls::crypto::CryptoProvider;
 use terse_tls::identity::IdentityAlgorithm;
 use terse_tls::summary::Transport;
 use terse_tls::{
-    CipherSuite, ClientAuthentication, ClientConfig, ClientIdentity, Connection, Datagrams, Event, Instant, NamedGroup,
-    ProtocolVersion, ServerAddress, ServerConfig, ServerIdentity, SignatureScheme, Trust, summary,
+    CertificateType, CipherSuite, ClientAuthentication, ClientConfig, ClientIdentity, Connection, Datagrams, Event,
+    Instant, NamedGroup, ProtocolVersion, ServerAddress, ServerConfig, ServerIdentity, SignatureScheme, Trust, summary,
 };
 
 use crate::clock;
@@ -81,6 +81,10 @@ impl Terse {
 
     fn world_of(&self, case: &Case, setting: Setting) -> Result<Box<dyn World>, String> {
         let (mut client, mut server) = configs(case, setting.chains);
+        if setting.mode == Mode::Unverified {
+            let trust = Trust::unverified(&[CertificateType::X509]).map_err(text)?;
+            client = Arc::new(client.to_builder().trust(trust).build().map_err(text)?);
+        }
         if setting.version.is_datagram() {
             let datagrams = Some(self.datagrams(setting.mtu));
             client = Arc::new(client.to_builder().datagrams(datagrams).build().map_err(text)?);
@@ -139,6 +143,7 @@ fn case(provider: &'static CryptoProvider, setting: Setting) -> Case {
         Mode::Compact => cached(Schemes::COMPACT),
         Mode::Psk => Case { means: Means::PreSharedKey, asks: Asks::No, ..case },
         Mode::Identity => identified(case, IdentityAlgorithm::Ristretto255),
+        Mode::Unverified => case,
         Mode::IdentityBls12381 => identified(case, IdentityAlgorithm::Bls12381),
     }
 }
@@ -299,6 +304,7 @@ fn mode(connection: &Connection) -> Mode {
             Some(IdentityAlgorithm::Bls12381) => Mode::IdentityBls12381,
             _ => Mode::Identity,
         },
+        _ if connection.presented().is_some() => Mode::Unverified,
         _ => Mode::Full,
     }
 }

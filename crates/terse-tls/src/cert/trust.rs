@@ -74,6 +74,17 @@ impl Trust {
     /// everything that such a peer sends is hostile. A configuration with such a `Trust` neither caches nor resumes, and
     /// has no pre-shared or identity keys, so that no connection can be taken for an authenticated one:
     /// [`ConfigBuilder::build`](crate::ConfigBuilder::build) refuses these together.
+    ///
+    /// ```
+    /// use terse_tls::{CertificateType, ClientConfig, Trust};
+    ///
+    /// // A device that is new in a network, before it knows whose network that is:
+    /// let config = ClientConfig::builder(&terse_rustcrypto::PROVIDER)
+    ///     .trust(Trust::unverified(&[CertificateType::X509])?)
+    ///     .build()?;
+    /// # assert!(config.trust().is_unverified());
+    /// # Ok::<_, terse_tls::ApiMisuse>(())
+    /// ```
     pub fn unverified(accepted: &[CertificateType]) -> Result<Self, ApiMisuse> {
         let has = |kind| accepted.contains(&kind);
         let accepted = match (has(CertificateType::RAW_PUBLIC_KEY), has(CertificateType::X509)) {

@@ -15,7 +15,7 @@ use terse_tls::resume::{
     ClientResumption, ExternalPsk, MemoryClientSessions, MemoryPskStore, MemorySessionStore, ServerEarlyData,
     ServerResumption,
 };
-use terse_tls::summary::AuthenticatedBy;
+use terse_tls::summary::{AuthenticatedBy, Mode};
 use terse_tls::{
     ApiMisuse, CertificateError, CertificateType, ClientAuthentication, ClientConfig, ClientIdentity, ConfigBuilder,
     Connection, Credential, Datagrams, HandshakeType, InvalidMessage, PeerMisbehaved, ProtocolVersion, ServerConfig,
@@ -271,6 +271,55 @@ fn a_client_without_a_certificate_has_presented_nothing() {
                 false => assert_eq!(outcome.result, Ok(()), "{name}"),
             }
         });
+    }
+}
+
+/// A device that loses its connection looks whether the next one is with the same peer (RFC 8995, 5.1): replicas have one
+/// certificate, and it is presented in every handshake.
+#[test]
+fn two_replicas_with_one_certificate_present_the_same() {
+    let setup = taking_unverified(&Side::BOTH);
+    let replicas = [setup.clone(), setup.clone()]; // each with a configuration of its own
+    let mut seen = Vec::new();
+    for setup in &replicas {
+        let mut pair = setup.pair(1 + seen.len() as u64);
+        pair.handshake().unwrap();
+        seen.push((pair.client.presented().cloned().unwrap(), pair.server.presented().cloned().unwrap()));
+    }
+    assert_eq!(seen[0], seen[1]);
+    let mut other = setup;
+    other.server.credentials(vec![Pki::named(CHAIN, "Other CA").server(PROVIDER)]);
+    let mut pair = other.pair(3);
+    pair.handshake().unwrap();
+    assert_ne!(pair.client.presented(), Some(&seen[0].0));
+}
+
+/// A side that verifies its peers keeps what it always keeps; one that takes them unverified offers and answers nothing of
+/// that, so that every handshake is a full one, in which everything is presented again.
+#[test]
+fn nothing_of_an_unverified_peer_is_used_again() {
+    for (version, side) in VERSIONS.into_iter().flat_map(|version| Side::BOTH.map(|side| (version, side))) {
+        let mut setup = taking_unverified(&[side]).only(version);
+        match side {
+            Side::Client => {
+                let rows = Arc::new(MemoryServerStore::new(4));
+                setup.server.cache(ServerCache::new(rows, Schemes::COMPACT)).resumption(resumption());
+            }
+            Side::Server => {
+                let (objects, sessions) = (MemoryClientStore::new(4), MemoryClientSessions::new(4));
+                setup.client.cache(ClientCache::new(Arc::new(objects), Schemes::COMPACT));
+                setup.client.resumption(ClientResumption::new(Arc::new(sessions)));
+            }
+        }
+        for seed in 1..4 {
+            let mut pair = setup.pair(seed);
+            pair.handshake().unwrap();
+            assert_eq!(pair.client.summary().mode, Mode::Full, "{version}, {side:?}");
+            let connection = if side == Side::Client { &pair.client } else { &pair.server };
+            assert!(connection.presented().is_some());
+            assert_eq!(connection.summary().peer.identity, None);
+            pair.close().unwrap();
+        }
     }
 }
 
