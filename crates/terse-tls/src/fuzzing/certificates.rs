@@ -4,11 +4,14 @@ use alloc::string::ToString as _;
 
 use pki_types::{CertificateDer, ServerName, UnixTime};
 
-use crate::cert::{CheckedChain, Expect, Trust, VerifiedPeer, can_staple, split_public_key};
+use crate::cert::{
+    CheckedChain, Expect, KeyPurposeId, PresentedPeer, Trust, VerifiedPeer, can_staple, split_public_key,
+};
 use crate::crypto::CryptoProvider;
 use crate::wire::{Encode as _, Parse as _};
 
-/// Verifies a chain, of a server if it has to have a name. Panics if what is kept of it cannot be saved and loaded.
+/// Verifies a chain, of a server if it has to have a name. Panics if what is kept of it cannot be saved and loaded, or if
+/// another key is kept of a peer that presents it and is taken unverified.
 pub fn verify_chain(
     provider: &CryptoProvider,
     trust: &Trust,
@@ -16,9 +19,22 @@ pub fn verify_chain(
     name: Option<&ServerName<'_>>,
     time: Option<UnixTime>,
 ) -> Option<VerifiedPeer> {
+    let presented = PresentedPeer::of_chain(chain);
+    if let Ok(presented) = &presented {
+        assert!(presented.chain().eq(chain.iter().cloned()));
+    }
+    let by_usage = trust.check(provider, chain, Expect::Usage(KeyPurposeId::CMC_RA), time);
+    if let Ok(checked) = by_usage {
+        assert_eq!(trust.check(provider, chain, Expect::AnyUsage, time), Ok(checked));
+    }
     let expect = name.map_or(Expect::Client, Expect::Server);
     match trust.check(provider, chain, expect, time) {
         Ok(CheckedChain { peer, time_unchecked, .. }) => {
+            // The key of a leaf that is verified can still be one that does not parse.
+            assert!(
+                presented.is_ok_and(|presented| presented.public_key_der() == peer.public_key())
+                    || split_public_key(peer.public_key()).is_err()
+            );
             assert_eq!(time_unchecked, time.is_none());
             assert!(time.is_none_or(|time| peer.validity.check(time).is_ok()));
             Some(saved(peer))
