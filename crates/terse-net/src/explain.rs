@@ -119,8 +119,10 @@ fn certificate_advice(error: &CertificateError) -> Option<&'static str> {
         CertificateError::CrlExpired => "fetch a new CRL from the CA",
         CertificateError::Staple(error) => staple_advice(error)?,
         CertificateError::WrongUsage => {
-            "issue one whose extended key usage allows it: serverAuth for a server, clientAuth for a client"
+            "issue one whose extended key usage allows it: serverAuth for a server, clientAuth for a client, or the one that \
+             this side expects"
         }
+        CertificateError::TooManyCertificates => "let the peer send its leaf and intermediate certificates alone",
         CertificateError::UnsupportedAlgorithm | CertificateError::ShortRsaKey { .. } => {
             "use P-256, P-384, Ed25519, or RSA with 2048 to 4096 bits"
         }
