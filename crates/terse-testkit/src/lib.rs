@@ -9,6 +9,7 @@
 //! - [`pair`]: a client and a server on a virtual clock
 //! - [`pki`]: a small PKI
 //! - [`setup`]: configurations that fit together
+//! - [`vectors`]: public test vectors
 //! - [`rng`]: randomness that can be replayed
 //! - [`mod@provider_suite`]: one test suite for every crypto provider
 
@@ -33,3 +34,4 @@ pub mod pki;
 pub mod provider_suite;
 pub mod rng;
 pub mod setup;
+pub mod vectors;

@@ -1,29 +1,12 @@
 //! Tests with the vector of RFC 7924, and of what a fingerprint depends on.
 
-use alloc::string::String;
 use alloc::vec::Vec;
-use std::io::{Write as _, stderr};
-use std::path::Path;
-use std::{env, fs};
+
+use terse_testkit::vectors;
 
 use super::*;
 use crate::cert::sha256::sha256;
 use crate::wire::{Certificate, CertificateEntry, Encode, Extensions, List, Parse, RawPublicKey12, Reader};
-
-/// Returns the bytes of a published vector, from beside the workspace or from the directory `TERSE_VECTORS`. Without
-/// them a test is skipped, or fails if `TERSE_REQUIRE_ALL=1`.
-fn vector(name: &str) -> Option<Vec<u8>> {
-    let beside = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/vectors");
-    let directory = env::var("TERSE_VECTORS").unwrap_or_else(|_| String::from(beside));
-    let Ok(hex) = fs::read_to_string(Path::new(&directory).join(name)) else {
-        // The output of println! would not be shown for a passing test.
-        let _ = writeln!(stderr(), "skipped: the vector {name} is not there (see TERSE_VECTORS)");
-        assert_ne!(env::var("TERSE_REQUIRE_ALL").as_deref(), Ok("1"), "{name} is required");
-        return None;
-    };
-    let digits: Vec<u8> = hex.chars().filter_map(|digit| digit.to_digit(16)).map(|digit| digit as u8).collect();
-    Some(digits.chunks_exact(2).map(|pair| pair[0] << 4 | pair[1]).collect())
-}
 
 /// Returns the certificates of a TLS 1.2 Certificate message.
 fn certificate_list(message: &[u8]) -> Vec<&[u8]> {
@@ -36,7 +19,8 @@ fn certificate_list(message: &[u8]) -> Vec<&[u8]> {
 /// RFC 7924, appendix
 #[test]
 fn the_published_fingerprint() {
-    let (message, fingerprint) = (vector("rfc7924/certificate_message.hex"), vector("rfc7924/fingerprint.hex"));
+    let (message, fingerprint) =
+        (vectors::hex("rfc7924/certificate_message.hex"), vectors::hex("rfc7924/fingerprint.hex"));
     let Some((message, fingerprint)) = message.zip(fingerprint) else { return };
     let chain = certificate_list(&message);
     assert_eq!(Fingerprint::of_chain(chain.iter().copied()).0[..], fingerprint);

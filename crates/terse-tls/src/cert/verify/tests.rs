@@ -11,15 +11,18 @@ use rcgen::{
     PKCS_ED25519, date_time_ymd,
 };
 use terse_testkit::pki::{CLIENT_NAME, DAY, NOW, Pki, SERVER_NAME, unix_time};
+use terse_testkit::vectors;
 
 use super::*;
 use crate::cert::KeyPurposeId;
 use crate::cert::tests::provider;
 use crate::error::ApiMisuse;
 
-/// Of RFC 8995, C.1: the registrar's certificate, which has the extended key usage cmcRA alone, and its CA; the device's
-/// IDevID, which has none, and the CA of its manufacturer.
-const RFC8995: &[u8] = include_bytes!("rfc8995.pem");
+/// Returns a certificate of RFC 8995, appendix C, if it is there.
+fn rfc8995(name: &str) -> Option<CertificateDer<'static>> {
+    let pem = vectors::text(&std::format!("brski/rfc8995/{name}.crt"))?;
+    Some(CertificateDer::from_pem_slice(pem.as_bytes()).unwrap())
+}
 
 const JUNE_2021: u64 = 1_622_505_600;
 
@@ -38,10 +41,10 @@ fn check(
 
 #[test]
 fn the_registrar_of_rfc8995_is_accepted_by_its_usage_and_refused_by_its_name() {
-    let all: Vec<_> = CertificateDer::pem_slice_iter(RFC8995).map(Result::unwrap).collect();
-    let [registrar, owner_ca, idevid, vendor_ca] = &all[..] else { panic!("{} certificates", all.len()) };
-    let trust = Trust::new(&[vendor_ca.clone(), owner_ca.clone()]).unwrap();
-    let registrar = [registrar.clone()];
+    let names = ["jrc_prime256v1", "ownerca_secp384r1", "idevid_00-D0-E5-F2-00-02", "vendor"];
+    let [Some(registrar), Some(owner_ca), Some(idevid), Some(vendor_ca)] = names.map(rfc8995) else { return };
+    let trust = Trust::new(&[vendor_ca, owner_ca]).unwrap();
+    let registrar = [registrar]; // it has the extended key usage cmcRA alone
     let at = seconds(JUNE_2021);
     let cmc_ra = Expect::Usage(KeyPurposeId::CMC_RA);
     assert_eq!(check(&trust, &registrar, cmc_ra, at), Ok(1));
@@ -50,7 +53,7 @@ fn the_registrar_of_rfc8995_is_accepted_by_its_usage_and_refused_by_its_name() {
     assert_eq!(check(&trust, &registrar, Expect::Server(&name), at), Err(CertificateError::WrongUsage));
     assert_eq!(check(&trust, &registrar, Expect::Client, at), Err(CertificateError::WrongUsage));
     // The device has no extended key usage, which allows everything but what is required.
-    let idevid = [idevid.clone()];
+    let idevid = [idevid];
     assert_eq!(check(&trust, &idevid, Expect::Client, at), Ok(0));
     assert_eq!(check(&trust, &idevid, cmc_ra, at), Err(CertificateError::WrongUsage));
     // Its CA ended in 2023, and the device works on.
