@@ -10,9 +10,10 @@ use rcgen::{
 };
 use time::OffsetDateTime;
 use x509_parser::certificate::X509Certificate;
+use x509_parser::extensions::ParsedExtension;
 use zeroize::Zeroizing;
 
-use crate::{Chain, Credential, Error, KeyAlgorithm, LeafOptions, length, to_pem};
+use crate::{Chain, Credential, Error, KeyAlgorithm, LeafOptions, identifier, length, to_pem};
 
 /// The first and the last second of validity, in UNIX seconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,6 +28,12 @@ impl Validity {
     /// Returns a validity of `days` days after `from`, in UNIX seconds.
     pub fn days(from: u64, days: u32) -> Self {
         Self { not_before: from, not_after: from.saturating_add(u64::from(days) * 86_400) }
+    }
+
+    /// Returns a validity from `from`, in UNIX seconds, to 99991231235959Z, which means that no end is known (RFC 5280,
+    /// 4.1.2.5).
+    pub fn without_end(from: u64) -> Self {
+        Self { not_before: from, not_after: 253_402_300_799 }
     }
 
     pub(crate) fn dates(self) -> Result<(OffsetDateTime, OffsetDateTime), Error> {
@@ -57,12 +64,15 @@ pub struct AuthorityOptions {
     pub validity: Validity,
     /// The exact length of every CA certificate in bytes of DER; by default each is as short as it can be.
     pub length: Option<usize>,
+    /// Whether CA certificates carry key identifiers, and with them all that this CA issues, as RFC 5280 requires (4.2.1.1
+    /// and 4.2.1.2). By default they leave them out, which saves some 64 bytes a certificate.
+    pub key_identifiers: bool,
 }
 
 impl AuthorityOptions {
     /// Returns the options of a CA named "Terse CA".
     pub fn new(chain: Chain, validity: Validity) -> Self {
-        Self { chain, name: "Terse CA".into(), validity, length: None }
+        Self { chain, name: "Terse CA".into(), validity, length: None, key_identifiers: false }
     }
 }
 
@@ -81,6 +91,23 @@ impl Level {
     pub(crate) fn issuer(&self) -> Result<Issuer<'static, &KeyPair>, Error> {
         Ok(Issuer::from_ca_cert_der(&self.certificate, &*self.key)?)
     }
+
+    /// Returns the subjectKeyIdentifier of the certificate, if it carries one.
+    fn subject_key_identifier(&self) -> Result<Option<Vec<u8>>, Error> {
+        let certificate = parse(&self.certificate)?;
+        let found = certificate.iter_extensions().find_map(|extension| match extension.parsed_extension() {
+            ParsedExtension::SubjectKeyIdentifier(identifier) => Some(identifier.0.to_vec()),
+            _ => None,
+        });
+        Ok(found)
+    }
+
+    /// Returns what certificates of this CA have as the authority key identifier: what its certificate carries, or else
+    /// what it would carry.
+    pub(crate) fn key_identifier(&self) -> Result<Vec<u8>, Error> {
+        let carried = self.subject_key_identifier()?;
+        Ok(carried.unwrap_or_else(|| identifier::of_key(self.key.der_bytes()).to_vec()))
+    }
 }
 
 impl Authority {
@@ -94,10 +121,18 @@ impl Authority {
         let mut levels: Vec<Level> = Vec::new();
         for number in 0..options.chain.certificates() - 1 {
             let key = options.chain.algorithm().generate()?;
-            let params = match number {
+            let mut params = match number {
                 0 => ca_params(name.into(), options.validity)?,
                 _ => ca_params(format!("{name} {number}"), options.validity)?,
             };
+            if options.key_identifiers {
+                let own = identifier::subject_key_identifier(&identifier::of_key(key.der_bytes()));
+                params.custom_extensions.push(own);
+                // RFC 5280, 4.2.1.1: the root may leave out the second, since it would be the first again.
+                if let Some(parent) = levels.last() {
+                    params.custom_extensions.push(identifier::authority_key_identifier(&parent.key_identifier()?));
+                }
+            }
             let certificate = length::exact(params, options.length, |params| match levels.last() {
                 None => Ok(params.self_signed(&*key)?.into()),
                 Some(parent) => Ok(params.signed_by(&*key, &parent.issuer()?)?.into()),
@@ -125,21 +160,44 @@ impl Authority {
 
     /// Issues a certificate for a new key.
     pub fn issue(&self, options: &LeafOptions) -> Result<Credential, Error> {
-        let key = options.algorithm.or(self.algorithm()).unwrap_or(KeyAlgorithm::P256).generate()?;
-        self.certify(&key, options)
+        self.issue_by(options.algorithm, options.template()?)
     }
 
     /// Issues another certificate for the key of `credential`; the algorithm in `options` does not count.
     pub fn renew(&self, credential: &Credential, options: &LeafOptions) -> Result<Credential, Error> {
-        self.certify(&Zeroizing::new(KeyPair::try_from(credential.key())?), options)
+        let key = Zeroizing::new(KeyPair::try_from(credential.key())?);
+        Ok(Credential::new(self.certify(&*key, options.template()?)?, &key))
     }
 
-    fn certify(&self, key: &KeyPair, options: &LeafOptions) -> Result<Credential, Error> {
-        let issuer = self.last().issuer()?;
-        let leaf =
-            length::exact(options.params()?, options.length, |params| Ok(params.signed_by(key, &issuer)?.into()))?;
+    /// Issues a certificate of any profile for a new key; the algorithm is by default that of the CA.
+    pub(crate) fn issue_by(&self, algorithm: Option<KeyAlgorithm>, template: Template) -> Result<Credential, Error> {
+        let key = algorithm.or(self.algorithm()).unwrap_or(KeyAlgorithm::P256).generate()?;
+        Ok(Credential::new(self.certify(&*key, template)?, &key))
+    }
+
+    /// Signs a certificate of any profile for a key, and returns it before the intermediates.
+    pub(crate) fn certify(
+        &self,
+        key: &impl PublicKeyData,
+        template: Template,
+    ) -> Result<Vec<CertificateDer<'static>>, Error> {
+        let Template { mut params, length, names_its_key, always_names_issuer_key } = template;
+        if names_its_key {
+            params.custom_extensions.push(identifier::subject_key_identifier(&identifier::of_key(key.der_bytes())));
+        }
+        let level = self.last();
+        if always_names_issuer_key || self.has_key_identifiers()? {
+            params.custom_extensions.push(identifier::authority_key_identifier(&level.key_identifier()?));
+        }
+        let issuer = level.issuer()?;
+        let leaf = length::exact(params, length, |params| Ok(params.signed_by(key, &issuer)?.into()))?;
         let intermediates = self.levels.iter().skip(1).rev().map(|level| level.certificate.clone());
-        Ok(Credential::new(core::iter::once(leaf).chain(intermediates).collect(), key))
+        Ok(core::iter::once(leaf).chain(intermediates).collect())
+    }
+
+    /// Whether the issuing CA's certificate carries a subject key identifier; what it issues then names it.
+    pub fn has_key_identifiers(&self) -> Result<bool, Error> {
+        Ok(self.last().subject_key_identifier()?.is_some())
     }
 
     /// Returns the root certificate, which peers must trust.
@@ -181,6 +239,23 @@ impl Authority {
 impl fmt::Debug for Authority {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Authority").field("levels", &self.levels.len()).finish_non_exhaustive()
+    }
+}
+
+/// What a profile decides about an end entity's certificate; the CA adds what depends on the keys.
+pub(crate) struct Template {
+    pub(crate) params: CertificateParams,
+    /// The exact length of the certificate.
+    pub(crate) length: Option<usize>,
+    /// Whether the certificate carries a subject key identifier.
+    pub(crate) names_its_key: bool,
+    /// Whether the certificate carries an authority key identifier also if the CA has no subject key identifier.
+    pub(crate) always_names_issuer_key: bool,
+}
+
+impl Template {
+    pub(crate) fn new(params: CertificateParams) -> Self {
+        Self { params, length: None, names_its_key: false, always_names_issuer_key: false }
     }
 }
 

@@ -61,7 +61,7 @@ impl Authority {
             crl_number: validity.not_before.into(),
             issuing_distribution_point: None,
             revoked_certs: revoked_certs.collect::<Result<_, Error>>()?,
-            key_identifier_method: KeyIdMethod::Sha256,
+            key_identifier_method: KeyIdMethod::PreSpecified(level.key_identifier()?),
         };
         Ok(params.signed_by(&level.issuer()?)?.into())
     }

@@ -5,7 +5,7 @@ use core::net::IpAddr;
 use pki_types::DnsName;
 use rcgen::{CertificateParams, ExtendedKeyUsagePurpose, KeyUsagePurpose, SanType};
 
-use crate::authority::params;
+use crate::authority::{Template, params};
 use crate::{Error, KeyAlgorithm, Validity};
 
 /// The purposes of a leaf certificate (RFC 5280, 4.2.1.12).
@@ -45,24 +45,31 @@ impl LeafOptions {
         Self { names: vec![name.into()], usage: Usage::Both, validity, algorithm: None, serial: None, length: None }
     }
 
-    pub(crate) fn params(&self) -> Result<CertificateParams, Error> {
-        let first = self.names.first().ok_or(Error::NoName)?;
-        // RFC 5280, A.1: ub-common-name is 64. A longer name is in the subjectAltName alone, which is then critical.
-        let common_name = (first.len() <= 64).then(|| first.clone());
-        let mut params = params(common_name, self.validity, self.serial)?;
-        params.subject_alt_names = self.names.iter().map(|name| general_name(name)).collect::<Result<_, _>>()?;
-        params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
+    pub(crate) fn template(&self) -> Result<Template, Error> {
+        let mut params = named(&self.names, self.validity, self.serial)?;
         params.extended_key_usages = match self.usage {
             Usage::Server => vec![ExtendedKeyUsagePurpose::ServerAuth],
             Usage::Client => vec![ExtendedKeyUsagePurpose::ClientAuth],
             Usage::OcspSigning => vec![ExtendedKeyUsagePurpose::OcspSigning],
             Usage::Both => vec![ExtendedKeyUsagePurpose::ServerAuth, ExtendedKeyUsagePurpose::ClientAuth],
         };
-        Ok(params)
+        Ok(Template { length: self.length, ..Template::new(params) })
     }
 }
 
-fn general_name(name: &str) -> Result<SanType, Error> {
+/// Returns the parameters of a certificate with these DNS names and IP addresses, whose key signs.
+pub(crate) fn named(names: &[String], validity: Validity, serial: Option<u64>) -> Result<CertificateParams, Error> {
+    let first = names.first().ok_or(Error::NoName)?;
+    // RFC 5280, A.1: ub-common-name is 64. A longer name is in the subjectAltName alone, which is then critical.
+    let common_name = (first.len() <= 64).then(|| first.clone());
+    let mut params = params(common_name, validity, serial)?;
+    params.subject_alt_names = names.iter().map(|name| general_name(name)).collect::<Result<_, _>>()?;
+    params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
+    Ok(params)
+}
+
+/// Parses a DNS name or an IP address.
+pub(crate) fn general_name(name: &str) -> Result<SanType, Error> {
     if let Ok(address) = name.parse::<IpAddr>() {
         return Ok(SanType::IpAddress(address));
     }

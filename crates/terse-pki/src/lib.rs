@@ -18,8 +18,8 @@
 //! | root, intermediates | basicConstraints (critical), keyUsage keyCertSign and cRLSign (critical) | 16 random bytes |
 //! | leaf | subjectAltName, keyUsage digitalSignature (critical), extKeyUsage | 16 random bytes |
 //!
-//! Subject and authority key identifiers are left out: names are enough to build these paths, and the two cost some
-//! 64 bytes a certificate. RFC 5280, 4.2.1.1 and 4.2.1.2 require them of CAs; `openssl verify`, GnuTLS and webpki
+//! Subject and authority key identifiers are left out unless [`AuthorityOptions::key_identifiers`] asks for them: names
+//! are enough to build these paths, and the two cost some 64 bytes a certificate. RFC 5280, 4.2.1.1 and 4.2.1.2 require them of CAs; `openssl verify`, GnuTLS and webpki
 //! accept the chains, and only `openssl verify -x509_strict` insists on them. A certificate can be given an exact
 //! length, to compare handshakes with those of others: an extension that says nothing fills it up.
 //!
@@ -30,8 +30,10 @@ mod algorithm;
 mod authority;
 mod credential;
 mod crl;
+mod der;
 mod directory;
 mod error;
+mod identifier;
 mod leaf;
 mod length;
 mod ocsp;

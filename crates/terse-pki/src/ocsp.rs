@@ -1,11 +1,12 @@
 //! OCSP responses (RFC 6960, 4.2) are about certificates of this CA, signed by the CA that issued them or by a
 //! responder that it certified. The DER is encoded by hand: it has a dozen elements.
 
-use pki_types::{CertificateDer, alg_id};
-use rcgen::{KeyPair, SigningKey};
+use pki_types::CertificateDer;
+use rcgen::KeyPair;
 
 use crate::authority::{date, parse};
-use crate::{Authority, Credential, Error, KeyAlgorithm};
+use crate::der::{ENUMERATED, GENERALIZED_TIME, INTEGER, NULL, OCTET_STRING, SEQUENCE, sign, tlv};
+use crate::{Authority, Credential, Error, identifier};
 
 /// The status of a certificate in a response (RFC 6960, 2.2).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -97,7 +98,7 @@ impl Authority {
         };
         let signer_key = &signer.public_key().subject_public_key.data;
         let responder_id = match options.by_key {
-            true => tlv(0xa2, &[&tlv(OCTET_STRING, &[sha1(signer_key).as_ref()])]),
+            true => tlv(0xa2, &[&tlv(OCTET_STRING, &[&identifier::of_key(signer_key)])]),
             false => tlv(0xa1, &[signer.subject().as_raw()]),
         };
         let signed = tlv(SEQUENCE, &[&responder_id, &this_update, &tlv(SEQUENCE, &[&single])]);
@@ -114,23 +115,6 @@ impl Authority {
     }
 }
 
-fn sha1(data: &[u8]) -> aws_lc_rs::digest::Digest {
-    aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA1_FOR_LEGACY_USE_ONLY, data)
-}
-
-/// Returns `signatureAlgorithm` and `signature` in DER.
-fn sign(key: &KeyPair, signed: &[u8]) -> Result<Vec<u8>, Error> {
-    let algorithm = match KeyAlgorithm::of(key) {
-        Some(KeyAlgorithm::P256) => alg_id::ECDSA_SHA256,
-        Some(KeyAlgorithm::P384) => alg_id::ECDSA_SHA384,
-        Some(KeyAlgorithm::Ed25519) => alg_id::ED25519,
-        Some(KeyAlgorithm::Rsa2048 | KeyAlgorithm::Rsa3072 | KeyAlgorithm::Rsa4096) => alg_id::RSA_PKCS1_SHA256,
-        None => return Err(Error::Crypto("the CA's key is of a kind that signs no OCSP responses here".into())),
-    };
-    let signature = key.sign(signed)?;
-    Ok([tlv(SEQUENCE, &[algorithm.as_ref()]), tlv(BIT_STRING, &[&[0], &signature])].concat())
-}
-
 fn generalized_time(unix: u64) -> Result<Vec<u8>, Error> {
     let time = date(unix)?;
     let (hour, minute, second) = time.to_hms();
@@ -139,30 +123,6 @@ fn generalized_time(unix: u64) -> Result<Vec<u8>, Error> {
     Ok(tlv(GENERALIZED_TIME, &[text.as_bytes()]))
 }
 
-/// Returns a DER element of `parts`, with the shortest encoding of its length.
-fn tlv(tag: u8, parts: &[&[u8]]) -> Vec<u8> {
-    let contents = parts.concat();
-    let length = contents.len().to_be_bytes();
-    let length: &[u8] = &length[length.iter().take_while(|byte| **byte == 0).count()..];
-    let mut element = vec![tag];
-    match contents.len() {
-        0..0x80 => element.push(contents.len() as u8),
-        _ => {
-            element.push(0x80 | length.len() as u8); // at most 8
-            element.extend_from_slice(length);
-        }
-    }
-    element.extend_from_slice(&contents);
-    element
-}
-
-const INTEGER: u8 = 0x02;
-const BIT_STRING: u8 = 0x03;
-const OCTET_STRING: u8 = 0x04;
-const ENUMERATED: u8 = 0x0a;
-const GENERALIZED_TIME: u8 = 0x18;
-const SEQUENCE: u8 = 0x30;
-const NULL: &[u8] = &[5, 0];
 /// The OCSPResponseStatus `successful`.
 const SUCCESSFUL: u8 = 0;
 /// The OID 1.3.6.1.5.5.7.48.1.1 (RFC 6960, 4.2.1).

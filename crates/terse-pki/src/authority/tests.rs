@@ -18,7 +18,12 @@ fn leaf(name: &str) -> LeafOptions {
     LeafOptions::new(name, Validity::days(NOW, 365))
 }
 
-fn verify(authority: &Authority, credential: &Credential, usage: KeyUsage, at: u64) -> Result<(), webpki::Error> {
+pub(crate) fn verify(
+    authority: &Authority,
+    credential: &Credential,
+    usage: KeyUsage,
+    at: u64,
+) -> Result<(), webpki::Error> {
     let anchors = [webpki::anchor_from_trusted_cert(authority.root()).unwrap()];
     let time = UnixTime::since_unix_epoch(Duration::from_secs(at));
     let intermediates = &credential.chain()[1..];
@@ -175,4 +180,60 @@ fn keys_do_not_print_and_open_with_their_passphrase() {
     let encrypted = pkcs8::EncryptedPrivateKeyInfoRef::try_from(der.as_bytes()).unwrap();
     assert_eq!(encrypted.decrypt("correct horse").unwrap().as_bytes(), credential.key().secret_der());
     assert!(encrypted.decrypt("battery staple").is_err());
+}
+
+/// Returns the value of an extension of a certificate, and whether it is critical.
+fn extension(certificate: &CertificateDer<'_>, oid: &str) -> Option<(Vec<u8>, bool)> {
+    let certificate = parse(certificate).unwrap();
+    let found = certificate.iter_extensions().find(|one| one.oid.to_id_string() == oid);
+    found.map(|one| (one.value.to_vec(), one.critical))
+}
+
+#[test]
+fn key_identifiers_name_each_key_and_its_issuer() {
+    for chain in ["p256x4", "ed25519x2", "rsa2048x3"] {
+        let authority = Authority::new(&AuthorityOptions { key_identifiers: true, ..options(chain) }).unwrap();
+        assert!(authority.has_key_identifiers().unwrap());
+        let credential = authority.issue(&leaf("broker.plant.example")).unwrap();
+        let mut issuer: Option<[u8; 20]> = None;
+        for certificate in authority.certificates().chain([credential.leaf()]) {
+            let own = identifier::of_key(&parse(certificate).unwrap().public_key().subject_public_key.data);
+            let is_leaf = certificate == credential.leaf();
+            let expected = (!is_leaf).then(|| ([&[4, 20][..], &own].concat(), false));
+            assert_eq!(extension(certificate, "2.5.29.14"), expected);
+            let expected = issuer.map(|issuer| ([&[0x30, 22, 0x80, 20][..], &issuer].concat(), false));
+            assert_eq!(extension(certificate, "2.5.29.35"), expected);
+            issuer = Some(own);
+        }
+        for usage in [KeyUsage::server_auth(), KeyUsage::client_auth()] {
+            verify(&authority, &credential, usage, NOW).unwrap();
+        }
+    }
+}
+
+#[test]
+fn without_key_identifiers_certificates_have_none() {
+    let authority = Authority::new(&options("p256x3")).unwrap();
+    assert!(!authority.has_key_identifiers().unwrap());
+    let credential = authority.issue(&leaf("broker.plant.example")).unwrap();
+    for certificate in authority.certificates().chain([credential.leaf()]) {
+        assert_eq!(extension(certificate, "2.5.29.14"), None);
+        assert_eq!(extension(certificate, "2.5.29.35"), None);
+    }
+}
+
+#[test]
+fn serial_numbers_are_unique_and_always_sixteen_octets() {
+    let mut seen = std::collections::HashSet::new();
+    let (mut ones, mut zeros) = ([0; 16], [0; 16]);
+    for _ in 0..10_000 {
+        let serial = random_serial().unwrap().to_bytes();
+        assert_eq!(serial.len(), 16);
+        assert!((0x40..0x80).contains(&serial[0])); // positive, and no octet of the DER is left out
+        ones.iter_mut().zip(&serial).for_each(|(bits, octet)| *bits |= octet);
+        zeros.iter_mut().zip(&serial).for_each(|(bits, octet)| *bits |= !octet);
+        assert!(seen.insert(serial));
+    }
+    assert_eq!((ones[0], zeros[0]), (0x7f, 0xbf));
+    assert_eq!((&ones[1..], &zeros[1..]), (&[0xff; 15][..], &[0xff; 15][..])); // each other bit was seen as 0 and as 1
 }

@@ -23,6 +23,21 @@ fn an_authority_survives_its_directory() {
     }
 }
 
+#[test]
+fn key_identifiers_survive_a_directory() {
+    let scratch = TempDir::new().unwrap();
+    for key_identifiers in [true, false] {
+        let options = crate::AuthorityOptions { key_identifiers, ..options("p256x3") };
+        Authority::new(&options).unwrap().save(scratch.path(), true).unwrap();
+        let loaded = Authority::load(scratch.path()).unwrap();
+        assert_eq!(loaded.has_key_identifiers().unwrap(), key_identifiers);
+        let leaf = loaded.issue(&LeafOptions::new("a.example", Validity::days(NOW, 9))).unwrap();
+        let leaf = crate::authority::parse(leaf.leaf()).unwrap();
+        let names_issuer = leaf.iter_extensions().any(|one| one.oid.to_id_string() == "2.5.29.35");
+        assert_eq!(names_issuer, key_identifiers);
+    }
+}
+
 #[cfg(unix)]
 #[test]
 fn keys_are_for_their_owner_only() {

@@ -5,14 +5,6 @@ use crate::authority::tests::{NOW, options};
 use crate::{LeafOptions, Usage, Validity};
 
 #[test]
-fn lengths_are_the_shortest() {
-    let element = |len: usize| tlv(OCTET_STRING, &[&vec![7; len]]);
-    for (len, header) in [(0, &[4, 0][..]), (127, &[4, 127]), (128, &[4, 0x81, 128]), (300, &[4, 0x82, 1, 44])] {
-        assert_eq!(element(len), [header, &vec![7; len]].concat());
-    }
-}
-
-#[test]
 fn times_have_seconds_and_no_fraction() {
     assert_eq!(generalized_time(NOW).unwrap(), [&[0x18, 15][..], b"20251121044000Z"].concat());
     assert!(generalized_time(u64::MAX).is_err());

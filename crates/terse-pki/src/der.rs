@@ -1,0 +1,49 @@
+//! The DER (X.690) that the libraries do not write: OCSP responses and extensions.
+//!
+//! What must always hold: a length has its shortest encoding.
+
+use pki_types::alg_id;
+use rcgen::{KeyPair, SigningKey};
+
+use crate::{Error, KeyAlgorithm};
+
+/// Returns a DER element of `parts`, with the shortest encoding of its length.
+pub(crate) fn tlv(tag: u8, parts: &[&[u8]]) -> Vec<u8> {
+    let contents = parts.concat();
+    let length = contents.len().to_be_bytes();
+    let length: &[u8] = &length[length.iter().take_while(|byte| **byte == 0).count()..];
+    let mut element = vec![tag];
+    match contents.len() {
+        0..0x80 => element.push(contents.len() as u8),
+        _ => {
+            element.push(0x80 | length.len() as u8); // at most 8
+            element.extend_from_slice(length);
+        }
+    }
+    element.extend_from_slice(&contents);
+    element
+}
+
+/// Returns `signatureAlgorithm` and `signature` in DER.
+pub(crate) fn sign(key: &KeyPair, signed: &[u8]) -> Result<Vec<u8>, Error> {
+    let algorithm = match KeyAlgorithm::of(key) {
+        Some(KeyAlgorithm::P256) => alg_id::ECDSA_SHA256,
+        Some(KeyAlgorithm::P384) => alg_id::ECDSA_SHA384,
+        Some(KeyAlgorithm::Ed25519) => alg_id::ED25519,
+        Some(KeyAlgorithm::Rsa2048 | KeyAlgorithm::Rsa3072 | KeyAlgorithm::Rsa4096) => alg_id::RSA_PKCS1_SHA256,
+        None => return Err(Error::Crypto("the CA's key is of a kind that signs nothing here".into())),
+    };
+    let signature = key.sign(signed)?;
+    Ok([tlv(SEQUENCE, &[algorithm.as_ref()]), tlv(BIT_STRING, &[&[0], &signature])].concat())
+}
+
+pub(crate) const INTEGER: u8 = 0x02;
+pub(crate) const BIT_STRING: u8 = 0x03;
+pub(crate) const OCTET_STRING: u8 = 0x04;
+pub(crate) const ENUMERATED: u8 = 0x0a;
+pub(crate) const GENERALIZED_TIME: u8 = 0x18;
+pub(crate) const SEQUENCE: u8 = 0x30;
+pub(crate) const NULL: &[u8] = &[5, 0];
+
+#[cfg(test)]
+mod tests;
