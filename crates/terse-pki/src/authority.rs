@@ -13,7 +13,7 @@ use x509_parser::certificate::X509Certificate;
 use x509_parser::extensions::ParsedExtension;
 use zeroize::Zeroizing;
 
-use crate::{Chain, Credential, Error, KeyAlgorithm, LeafOptions, identifier, length, to_pem};
+use crate::{Chain, Credential, Error, KeyAlgorithm, LeafOptions, Subject, der, identifier, length, to_pem};
 
 /// The first and the last second of validity, in UNIX seconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -181,7 +181,7 @@ impl Authority {
         key: &impl PublicKeyData,
         template: Template,
     ) -> Result<Vec<CertificateDer<'static>>, Error> {
-        let Template { mut params, length, names_its_key, always_names_issuer_key } = template;
+        let Template { mut params, subject, length, names_its_key, always_names_issuer_key } = template;
         if names_its_key {
             params.custom_extensions.push(identifier::subject_key_identifier(&identifier::of_key(key.der_bytes())));
         }
@@ -190,7 +190,10 @@ impl Authority {
             params.custom_extensions.push(identifier::authority_key_identifier(&level.key_identifier()?));
         }
         let issuer = level.issuer()?;
-        let leaf = length::exact(params, length, |params| Ok(params.signed_by(key, &issuer)?.into()))?;
+        let mut leaf = length::exact(params, length, |params| Ok(params.signed_by(key, &issuer)?.into()))?;
+        if let Some(subject) = subject {
+            leaf = der::with_element(&leaf, SUBJECT, subject.der(), &level.key)?.into();
+        }
         let intermediates = self.levels.iter().skip(1).rev().map(|level| level.certificate.clone());
         Ok(core::iter::once(leaf).chain(intermediates).collect())
     }
@@ -245,7 +248,9 @@ impl fmt::Debug for Authority {
 /// What a profile decides about an end entity's certificate; the CA adds what depends on the keys.
 pub(crate) struct Template {
     pub(crate) params: CertificateParams,
-    /// The exact length of the certificate.
+    /// The subject, where `params` cannot express it; it replaces the one of `params`, which must not be empty.
+    pub(crate) subject: Option<Subject>,
+    /// The exact length of the certificate; it cannot be had with a `subject` of another length.
     pub(crate) length: Option<usize>,
     /// Whether the certificate carries a subject key identifier.
     pub(crate) names_its_key: bool,
@@ -255,7 +260,7 @@ pub(crate) struct Template {
 
 impl Template {
     pub(crate) fn new(params: CertificateParams) -> Self {
-        Self { params, length: None, names_its_key: false, always_names_issuer_key: false }
+        Self { params, subject: None, length: None, names_its_key: false, always_names_issuer_key: false }
     }
 }
 
@@ -309,6 +314,9 @@ pub(crate) fn parse<'a>(certificate: &'a CertificateDer<'_>) -> Result<X509Certi
 pub(crate) fn is_issued_by(certificate: &X509Certificate<'_>, issuer: &X509Certificate<'_>) -> bool {
     certificate.issuer() == issuer.subject() && certificate.verify_signature(Some(issuer.public_key())).is_ok()
 }
+
+/// The position of the subject in a TBSCertificate of version 3 (RFC 5280, 4.1).
+const SUBJECT: usize = 5;
 
 #[cfg(test)]
 pub(crate) mod tests;

@@ -53,14 +53,7 @@ impl Credential {
     /// Returns the private key as PEM, encrypted (RFC 5958, 3) with PBES2: PBKDF2 with HMAC-SHA256, and AES-256-CBC,
     /// which every other implementation can read.
     pub fn encrypted_key_pem(&self, passphrase: &[u8]) -> Result<String, Error> {
-        let (mut salt, mut iv) = ([0; 16], [0; 16]);
-        aws_lc_rs::rand::fill(&mut salt)?;
-        aws_lc_rs::rand::fill(&mut iv)?;
-        let parameters =
-            Parameters::generate_pbkdf2_sha256_aes256cbc(ITERATIONS, &salt, iv).map_err(pkcs8::Error::from)?;
-        let key = PrivateKeyInfoRef::try_from(self.key.secret_der())?;
-        let encrypted = key.encrypt_with_params(parameters, passphrase)?;
-        Ok(to_pem("ENCRYPTED PRIVATE KEY", encrypted.as_bytes()))
+        encrypted_pem(self.key.secret_der(), passphrase)
     }
 }
 
@@ -68,4 +61,15 @@ impl fmt::Debug for Credential {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Credential").field("certificates", &self.chain.len()).finish_non_exhaustive()
     }
+}
+
+/// Returns a private key as PEM, encrypted as [`Credential::encrypted_key_pem`] says.
+pub(crate) fn encrypted_pem(key: &[u8], passphrase: &[u8]) -> Result<String, Error> {
+    let (mut salt, mut iv) = ([0; 16], [0; 16]);
+    aws_lc_rs::rand::fill(&mut salt)?;
+    aws_lc_rs::rand::fill(&mut iv)?;
+    let parameters = Parameters::generate_pbkdf2_sha256_aes256cbc(ITERATIONS, &salt, iv).map_err(pkcs8::Error::from)?;
+    let key = PrivateKeyInfoRef::try_from(key)?;
+    let encrypted = key.encrypt_with_params(parameters, passphrase)?;
+    Ok(to_pem("ENCRYPTED PRIVATE KEY", encrypted.as_bytes()))
 }

@@ -1,9 +1,12 @@
-//! The DER (X.690) that the libraries do not write: OCSP responses and extensions.
+//! The DER (X.690) that the libraries do not write: OCSP responses, extensions, and names that they would not keep.
 //!
-//! What must always hold: a length has its shortest encoding.
+//! What must always hold: a length has its shortest encoding; what is signed again is the old contents but for the one
+//! element that was replaced.
 
 use pki_types::alg_id;
 use rcgen::{KeyPair, SigningKey};
+use x509_cert::der::asn1::AnyRef;
+use x509_cert::der::{Decode, Encode};
 
 use crate::{Error, KeyAlgorithm};
 
@@ -37,10 +40,26 @@ pub(crate) fn sign(key: &KeyPair, signed: &[u8]) -> Result<Vec<u8>, Error> {
     Ok([tlv(SEQUENCE, &[algorithm.as_ref()]), tlv(BIT_STRING, &[&[0], &signature])].concat())
 }
 
+/// Returns what `signed` is with another element at `index` of its contents, signed again.
+///
+/// Certificates (RFC 5280, 4.1) and certification requests (RFC 2986, 4.2) are contents, algorithm and signature alike.
+/// rcgen keeps one value for each type of attribute in a name, and so would lose the second domainComponent of a name.
+pub(crate) fn with_element(signed: &[u8], index: usize, element: &[u8], key: &KeyPair) -> Result<Vec<u8>, Error> {
+    let malformed = |_| Error::Malformed("what was signed");
+    let parts = Vec::<AnyRef<'_>>::from_der(signed).map_err(malformed)?;
+    let contents = parts.first().ok_or(Error::Malformed("what was signed"))?;
+    let mut elements = contents.decode_as::<Vec<AnyRef<'_>>>().map_err(malformed)?;
+    *elements.get_mut(index).ok_or(Error::Malformed("what was signed"))? =
+        AnyRef::from_der(element).map_err(malformed)?;
+    let contents = elements.to_der().map_err(malformed)?;
+    Ok(tlv(SEQUENCE, &[&contents, &sign(key, &contents)?]))
+}
+
 pub(crate) const INTEGER: u8 = 0x02;
 pub(crate) const BIT_STRING: u8 = 0x03;
 pub(crate) const OCTET_STRING: u8 = 0x04;
 pub(crate) const ENUMERATED: u8 = 0x0a;
+pub(crate) const IA5_STRING: u8 = 0x16;
 pub(crate) const GENERALIZED_TIME: u8 = 0x18;
 pub(crate) const SEQUENCE: u8 = 0x30;
 pub(crate) const NULL: &[u8] = &[5, 0];

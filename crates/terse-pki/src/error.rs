@@ -3,6 +3,8 @@
 use core::fmt;
 use std::path::PathBuf;
 
+use crate::RequestError;
+
 /// The reason why the CA could not do what was requested.
 #[derive(Debug)]
 #[non_exhaustive]
@@ -19,6 +21,16 @@ pub enum Error {
     InvalidLength(usize),
     /// The end is not after the start, or lies beyond the year 9999.
     InvalidValidity,
+    /// This is no serial number of a device.
+    InvalidSerialNumber(String),
+    /// This attribute cannot stand in a subject.
+    InvalidSubject(String),
+    /// This is no MASA URL.
+    InvalidMasaUrl(String),
+    /// A certification request was refused.
+    Request(RequestError),
+    /// The CA ends before the certificate would begin.
+    Ended,
     /// The certificate or CRL was not issued by this CA.
     ForeignIssuer,
     /// A root cannot be revoked.
@@ -68,6 +80,21 @@ impl fmt::Display for Error {
             Self::InvalidValidity => {
                 f.write_str("the certificate would end before it starts, or after the year 9999; give another validity")
             }
+            Self::InvalidSerialNumber(number) => write!(
+                f,
+                "{number:?} cannot be the serial number of a device; use 1 to 64 letters, digits, spaces and '()+,-./:=?"
+            ),
+            Self::InvalidSubject(attribute) => write!(
+                f,
+                "{attribute:?} cannot stand in a subject; use CN, serialNumber, C, L, ST, O, OU or DC with a short printable \
+                 value, as in O=Plant"
+            ),
+            Self::InvalidMasaUrl(url) => write!(
+                f,
+                "{url:?} is no MASA URL; use a host with or without a port, as in masa.maker.example:9443, or an https URL"
+            ),
+            Self::Request(refusal) => refusal.fmt(f),
+            Self::Ended => f.write_str("the CA ends before the certificate would begin; make a new CA"),
             Self::ForeignIssuer => f.write_str("was not issued by this CA; choose the CA that issued it"),
             Self::Root => f.write_str("a root signs its own CRL and cannot be revoked; remove it from who trusts it"),
             Self::Malformed(what) => write!(f, "{what} cannot be parsed; make it anew"),
@@ -80,6 +107,12 @@ impl fmt::Display for Error {
 }
 
 impl core::error::Error for Error {}
+
+impl From<RequestError> for Error {
+    fn from(refusal: RequestError) -> Self {
+        Self::Request(refusal)
+    }
+}
 
 impl From<rcgen::Error> for Error {
     fn from(error: rcgen::Error) -> Self {

@@ -237,3 +237,30 @@ fn serial_numbers_are_unique_and_always_sixteen_octets() {
     assert_eq!((ones[0], zeros[0]), (0x7f, 0xbf));
     assert_eq!((&ones[1..], &zeros[1..]), (&[0xff; 15][..], &[0xff; 15][..])); // each other bit was seen as 0 and as 1
 }
+
+#[test]
+fn every_kind_of_certificate_has_a_random_serial_number() {
+    use crate::{IdevidOptions, LdevidPolicy, NewRequest, RegistrarOptions, RequestOptions, VoucherSignerOptions};
+    let authority = Authority::new(&options("p256x3")).unwrap();
+    let validity = Validity::days(NOW, 9);
+    let subject = Subject::common_name("a.example").unwrap();
+    let request = NewRequest::new(&RequestOptions::new(subject.clone())).unwrap();
+    let mut serials = std::collections::HashSet::new();
+    for _ in 0..20 {
+        let chains = [
+            authority.issue(&leaf("a.example")).unwrap().chain().to_vec(),
+            authority.issue_idevid(&IdevidOptions::new("1", NOW)).unwrap().chain().to_vec(),
+            authority.issue_registrar(&RegistrarOptions::new("a.example", validity)).unwrap().chain().to_vec(),
+            authority.issue_voucher_signer(&VoucherSignerOptions::new("a", validity)).unwrap().chain().to_vec(),
+            authority.issue_ldevid(request.request(), &LdevidPolicy::new(subject.clone(), validity)).unwrap(),
+        ];
+        for chain in chains {
+            let serial = parse(&chain[0]).unwrap().raw_serial().to_vec();
+            assert_eq!(serial.len(), 16);
+            assert!(serials.insert(serial));
+        }
+    }
+    for certificate in authority.certificates() {
+        assert_eq!(parse(certificate).unwrap().raw_serial().len(), 16);
+    }
+}
