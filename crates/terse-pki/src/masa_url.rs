@@ -15,8 +15,8 @@ use crate::der::{IA5_STRING, tlv};
 
 /// The authority of a MASA, such as `masa.maker.example:9443`, or its URL, such as `https://masa.maker.example/brski`.
 ///
-/// RFC 8995 recommends the authority alone: it is shorter, and the registrar adds `https://` and `/.well-known/brski`. A
-/// registrar takes what has a `/` for a URL.
+/// RFC 8995 recommends the authority alone: it is shorter, and the registrar adds the scheme https and the path
+/// /.well-known/brski. A registrar takes what has a `/` for a URL.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct MasaUrl(String);
 
