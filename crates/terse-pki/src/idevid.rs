@@ -25,7 +25,7 @@ pub struct IdevidOptions {
     /// The serial number of the device, which is unique for the issuer. It is a PrintableString of 1 to 64 characters:
     /// letters, digits, spaces and `'()+,-./:=?`.
     pub serial_number: String,
-    /// The attributes of the subject before the serialNumber; by default there are none.
+    /// The attributes of the subject before the serialNumber, with no serialNumber among them; by default there are none.
     pub subject: Subject,
     /// Where the manufacturer signs vouchers. Without it registrars need it in their configuration.
     pub masa_url: Option<MasaUrl>,
@@ -52,6 +52,9 @@ impl IdevidOptions {
         let invalid = |_| Error::InvalidSerialNumber(self.serial_number.clone());
         // Checked by itself first, so that the error names the serial number rather than the subject.
         Subject::empty().with(NameAttribute::SerialNumber, &self.serial_number).map_err(invalid)?;
+        if self.subject.has(NameAttribute::SerialNumber) {
+            return Err(Error::InvalidSubject(self.subject.to_string())); // which one would be the device's?
+        }
         let subject = self.subject.with(NameAttribute::SerialNumber, &self.serial_number)?;
         let mut params = params(None, self.validity, None)?;
         params.distinguished_name.push(DnType::CommonName, ""); // the subject takes its place

@@ -9,7 +9,7 @@ use rcgen::{CertificateParams, DnType, ExtendedKeyUsagePurpose, KeyUsagePurpose}
 use x509_parser::extensions::{GeneralName, ParsedExtension};
 
 use crate::authority::{Template, params, parse};
-use crate::leaf::general_name;
+use crate::leaf::{address, general_name};
 use crate::{Authority, CertificationRequest, Error, KeyAlgorithm, RequestError, Subject, Validity};
 
 /// Where the subject of an LDevID comes from.
@@ -190,10 +190,6 @@ fn names(certificate: &CertificateDer<'_>) -> Result<Vec<String>, Error> {
         ParsedExtension::SubjectAlternativeName(names) => Some(&names.general_names),
         _ => None,
     });
-    let address = |octets: &[u8]| {
-        let four = <[u8; 4]>::try_from(octets).map(core::net::IpAddr::from);
-        four.or_else(|_| <[u8; 16]>::try_from(octets).map(core::net::IpAddr::from)).ok()
-    };
     let name = |name: &GeneralName<'_>| match name {
         GeneralName::DNSName(name) => Ok((*name).to_owned()),
         GeneralName::IPAddress(octets) => {

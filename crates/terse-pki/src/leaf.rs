@@ -68,6 +68,12 @@ pub(crate) fn named(names: &[String], validity: Validity, serial: Option<u64>) -
     Ok(params)
 }
 
+/// Reads an iPAddress of a subjectAltName (RFC 5280, 4.2.1.6).
+pub(crate) fn address(octets: &[u8]) -> Option<IpAddr> {
+    let four = <[u8; 4]>::try_from(octets).map(IpAddr::from);
+    four.or_else(|_| <[u8; 16]>::try_from(octets).map(IpAddr::from)).ok()
+}
+
 /// Parses a DNS name or an IP address.
 pub(crate) fn general_name(name: &str) -> Result<SanType, Error> {
     if let Ok(address) = name.parse::<IpAddr>() {

@@ -145,6 +145,12 @@ impl Subject {
         self.names().is_empty()
     }
 
+    /// Whether there is an attribute of this type.
+    pub fn has(&self, attribute: NameAttribute) -> bool {
+        let (_, oid, ..) = attribute.definition();
+        self.names().iter().flat_map(SetOfVec::iter).any(|one| one.oid == oid)
+    }
+
     /// Whether both have the same attributes with the same values in the same order. The types of their strings may
     /// differ: an enrolment client may encode anew what it read in another certificate (RFC 5280, 7.1).
     pub fn matches(&self, other: &Self) -> bool {

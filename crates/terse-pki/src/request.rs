@@ -16,6 +16,7 @@ use x509_cert::ext::Extension;
 use x509_cert::ext::pkix::name::{GeneralName, GeneralNames};
 
 use crate::der::{SEQUENCE, tlv};
+use crate::leaf::address;
 use crate::{KeyAlgorithm, Subject, to_pem};
 
 mod error;
@@ -26,6 +27,9 @@ pub use error::RequestError;
 pub use new::{NewRequest, RequestOptions};
 
 /// A certification request whose signature proves that its sender has the private key.
+///
+/// Of its attributes only the extension request counts (RFC 2985, 5.4.2); others, such as a challengePassword, mean nothing
+/// here.
 #[derive(Clone, Debug)]
 pub struct CertificationRequest {
     der: Vec<u8>,
@@ -182,11 +186,9 @@ fn name(name: &GeneralName) -> Result<String, RequestError> {
             return Err(RequestError::InvalidName(name.as_str().into()));
         }
         GeneralName::DnsName(name) => return Ok(name.as_str().into()),
-        GeneralName::IpAddress(address) => {
-            let address = address.as_bytes();
-            let four = <[u8; 4]>::try_from(address).map(IpAddr::from);
-            let address = four.or_else(|_| <[u8; 16]>::try_from(address).map(IpAddr::from));
-            return address.map(|address| address.to_string()).map_err(|_| RequestError::Malformed("its IP address"));
+        GeneralName::IpAddress(octets) => {
+            let address = address(octets.as_bytes()).ok_or(RequestError::Malformed("its IP address"))?;
+            return Ok(address.to_string());
         }
         GeneralName::OtherName(_) => "otherName",
         GeneralName::Rfc822Name(_) => "rfc822Name",

@@ -85,4 +85,7 @@ fn a_serial_number_is_a_printable_string() {
         let refused = authority.issue_idevid(&IdevidOptions::new(bad, NOW));
         assert!(matches!(refused, Err(Error::InvalidSerialNumber(_))), "{bad:?}");
     }
+    let subject = Subject::empty().with(NameAttribute::SerialNumber, "2").unwrap();
+    let refused = authority.issue_idevid(&IdevidOptions { subject, ..IdevidOptions::new("1", NOW) });
+    assert!(matches!(refused, Err(Error::InvalidSubject(_))));
 }
