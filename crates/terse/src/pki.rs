@@ -1,18 +1,23 @@
 //! `terse pki` is a small CA for trying things. `terse-pki` does the work; the arguments and the report are here.
 
-use std::fs;
+use std::borrow::Cow;
 use std::io::{self, Write};
 use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use clap::{Args, Subcommand};
-use terse_net::files::read_passphrase;
-use terse_pki::{Authority, AuthorityOptions, Chain, Error, KeyAlgorithm, LeafOptions, Usage, Validity, write_file};
+use terse_pki::{Authority, AuthorityOptions, Chain, Error, KeyAlgorithm, Validity};
 
 use crate::failure::Failure;
 
+mod issue;
+mod onboarding;
+mod request;
 mod revocation;
 
+use issue::Issue;
+use onboarding::{Idevid, Masa, Registrar};
+use request::{Csr, SignCsr};
 use revocation::{Crl, Ocsp, Revoke};
 
 /// The seconds by which certificates start early, for peers whose clocks are slow.
@@ -28,6 +33,27 @@ pub(crate) enum PkiCommand {
     #[command(after_help = "Example: terse pki issue broker.plant.example --server --ca plant-ca\n\
         writes broker.plant.example.pem, the certificate chain, and broker.plant.example.key.")]
     Issue(Issue),
+    /// Issue the IDevID of a device, as its manufacturer (RFC 8995)
+    #[command(after_help = "Example: terse pki idevid WI-3005 --masa masa.maker.example:9443 --ca maker-ca\n\
+        writes WI-3005.pem, the certificate chain, and WI-3005.key. The CA should come of\n\
+        `terse pki init --key-identifiers --no-expiry`.")]
+    Idevid(Idevid),
+    /// Issue the certificates of a MASA, as its manufacturer: one for HTTPS, one to sign vouchers with (RFC 8995)
+    #[command(after_help = "Example: terse pki masa masa.maker.example --ca maker-ca\n\
+        writes masa.maker.example.pem for HTTPS, masa.maker.example-voucher.pem to sign vouchers with, and their keys.")]
+    Masa(Masa),
+    /// Issue the certificate of a registrar, as its domain (RFC 8995)
+    #[command(after_help = "Example: terse pki registrar registrar.plant.example --ca plant-ca\n\
+        writes registrar.plant.example.pem, the certificate chain, and registrar.plant.example.key.")]
+    Registrar(Registrar),
+    /// Make a private key, and a certification request for it (PKCS #10)
+    #[command(after_help = "Example: terse pki csr sensor1.plant.example\n\
+        writes sensor1.plant.example.csr, for `terse pki sign-csr`, and sensor1.plant.example.key.")]
+    Csr(Csr),
+    /// Issue a certificate for a client that has sent a certification request (PKCS #10)
+    #[command(after_help = "Example: terse pki sign-csr sensor1.csr --name sensor1.plant.example --ca plant-ca\n\
+        checks that the request is signed by its own key, and writes sensor1.pem, the certificate chain.")]
+    SignCsr(SignCsr),
     /// Revoke a certificate: put it on the CRL of the CA that issued it
     #[command(after_help = "Example: terse pki revoke sensor1.plant.example --ca plant-ca\n\
         adds the certificate in sensor1.plant.example.pem to plant-ca/crl.pem.")]
@@ -56,6 +82,13 @@ pub(crate) struct Init {
     /// How long the CA is valid
     #[arg(long, value_name = "N", default_value_t = 3650, value_parser = clap::value_parser!(u32).range(1..))]
     days: u32,
+    /// The CA does not expire: for a manufacturer, whose devices keep their IDevID
+    #[arg(long, conflicts_with = "days")]
+    no_expiry: bool,
+    /// Certificates of this CA name their issuer's key, as RFC 5280 requires it and strict validators want it; for
+    /// onboarding. It adds some 64 bytes to a certificate
+    #[arg(long)]
+    key_identifiers: bool,
     /// The directory to write
     #[arg(long, value_name = "DIR", default_value = "ca")]
     out: PathBuf,
@@ -64,43 +97,15 @@ pub(crate) struct Init {
     force: bool,
 }
 
-#[derive(Debug, Args)]
-pub(crate) struct Issue {
-    /// DNS name or IP address
-    name: String,
-    /// A further DNS name or IP address
-    #[arg(long = "name", value_name = "ALT")]
-    names: Vec<String>,
-    /// Key algorithm: p256, p384, ed25519, rsa2048, rsa3072 or rsa4096 [default: that of the CA]
-    #[arg(long)]
-    algorithm: Option<KeyAlgorithm>,
-    /// For clients only [default: for clients and servers]
-    #[arg(long)]
-    client: bool,
-    /// For servers only [default: for clients and servers]
-    #[arg(long)]
-    server: bool,
-    /// How long the certificate is valid
-    #[arg(long, value_name = "N", default_value_t = 365, value_parser = clap::value_parser!(u32).range(1..))]
-    days: u32,
-    /// The directory of the CA
-    #[arg(long, value_name = "DIR", default_value = "ca")]
-    ca: PathBuf,
-    /// Where to write NAME.pem and NAME.key [default: here]
-    #[arg(long, value_name = "DIR")]
-    out: Option<PathBuf>,
-    /// Encrypt the private key with the first line of this file
-    #[arg(long, value_name = "FILE")]
-    passphrase_file: Option<PathBuf>,
-    /// Replace the files that are there
-    #[arg(long)]
-    force: bool,
-}
-
 pub(crate) fn run(command: PkiCommand, json: bool) -> Result<(), Failure> {
     let written = match command {
         PkiCommand::Init(init) => init.run()?,
         PkiCommand::Issue(issue) => issue.run()?,
+        PkiCommand::Idevid(idevid) => idevid.run()?,
+        PkiCommand::Masa(masa) => masa.run()?,
+        PkiCommand::Registrar(registrar) => registrar.run()?,
+        PkiCommand::Csr(csr) => csr.run()?,
+        PkiCommand::SignCsr(sign) => sign.run()?,
         PkiCommand::Revoke(revoke) => revoke.run()?,
         PkiCommand::Crl(crl) => crl.run(None)?,
         PkiCommand::Ocsp(ocsp) => ocsp.run()?,
@@ -111,60 +116,30 @@ pub(crate) fn run(command: PkiCommand, json: bool) -> Result<(), Failure> {
 /// A file that was written, and its purpose.
 struct Written {
     path: PathBuf,
-    content: &'static str,
+    content: Cow<'static, str>,
+}
+
+impl Written {
+    fn new(path: PathBuf, content: impl Into<Cow<'static, str>>) -> Self {
+        Self { path, content: content.into() }
+    }
 }
 
 impl Init {
     fn run(self) -> Result<Vec<Written>, Failure> {
         let chain = Chain::new(self.algorithm, self.chain.into()).map_err(failure)?;
-        let validity = validity(self.days)?;
-        let authority = Authority::new(&AuthorityOptions { name: self.name, ..AuthorityOptions::new(chain, validity) });
+        let validity = match self.no_expiry {
+            true => Validity::without_end(now()?.saturating_sub(SLOW_CLOCK)),
+            false => validity(self.days)?,
+        };
+        let options = AuthorityOptions::new(chain, validity);
+        let authority =
+            Authority::new(&AuthorityOptions { name: self.name, key_identifiers: self.key_identifiers, ..options });
         let paths = authority.and_then(|authority| authority.save(&self.out, self.force)).map_err(failure)?;
         let contents = [("root certificate, which peers must trust", "root key")];
         let contents = contents.into_iter().chain(core::iter::repeat(("intermediate certificate", "intermediate key")));
         let contents = contents.flat_map(|(certificate, key)| [certificate, key]);
-        Ok(paths.into_iter().zip(contents).map(|(path, content)| Written { path, content }).collect())
-    }
-}
-
-impl Issue {
-    fn run(self) -> Result<Vec<Written>, Failure> {
-        let authority = Authority::load(&self.ca).map_err(failure)?;
-        let passphrase = self.passphrase_file.map(read_passphrase).transpose().map_err(failed)?;
-        let validity = validity(self.days)?;
-        if validity.not_after > authority.not_after().map_err(failure)? {
-            let message = "the certificate would outlive its CA; give fewer --days, or make a new CA";
-            return Err(Failure::Failed(format!("{}: {message}", self.ca.display())));
-        }
-        let usage = match (self.client, self.server) {
-            (true, false) => Usage::Client,
-            (false, true) => Usage::Server,
-            _ => Usage::Both,
-        };
-        let names = core::iter::once(self.name.clone()).chain(self.names).collect();
-        let options = LeafOptions { names, usage, validity, algorithm: self.algorithm, serial: None, length: None };
-        let credential = authority.issue(&options).map_err(failure)?;
-
-        let out = self.out.unwrap_or_default();
-        fs::create_dir_all(&out)
-            .map_err(|e| failed(format!("{}: cannot be made: {e}; choose another directory", out.display())))?;
-        let [certificate, key] = ["pem", "key"].map(|kind| out.join(file_name(&self.name, kind)));
-        // Nothing is written unless both files can be: a new key beside an old certificate is useless.
-        for path in [&certificate, &key] {
-            if !self.force && path.exists() {
-                return Err(failure(Error::Exists(path.clone())));
-            }
-        }
-        let pem = match passphrase {
-            Some(passphrase) => credential.encrypted_key_pem(&passphrase).map_err(failure)?.into(),
-            None => credential.key_pem(),
-        };
-        write_file(&key, pem.as_bytes(), true, self.force).map_err(failure)?;
-        write_file(&certificate, credential.chain_pem().as_bytes(), false, self.force).map_err(failure)?;
-        Ok(vec![
-            Written { path: certificate, content: "certificate chain, without the root" },
-            Written { path: key, content: "private key" },
-        ])
+        Ok(paths.into_iter().zip(contents).map(|(path, content)| Written::new(path, content)).collect())
     }
 }
 
@@ -182,9 +157,12 @@ fn report(written: &[Written], json: bool) -> io::Result<()> {
     Ok(())
 }
 
-/// Returns a file name without wildcards, which a shell would expand.
+/// Returns a file name without wildcards, which a shell would expand, and without other marks that have a meaning there:
+/// serial numbers have some.
 fn file_name(name: &str, kind: &str) -> String {
-    format!("{}.{kind}", name.replace('*', "_"))
+    let is_usual = |c: char| c.is_alphanumeric() || "-._:".contains(c);
+    let name: String = name.chars().map(|c| if is_usual(c) { c } else { '_' }).collect();
+    format!("{name}.{kind}")
 }
 
 fn validity(days: u32) -> Result<Validity, Failure> {
@@ -203,9 +181,13 @@ fn failed(error: impl core::fmt::Display) -> Failure {
 
 fn failure(error: Error) -> Failure {
     match error {
-        Error::InvalidName(_) | Error::InvalidChain(_) | Error::InvalidValidity | Error::NoName => {
-            Failure::Usage(error.to_string())
-        }
+        Error::InvalidName(_)
+        | Error::InvalidChain(_)
+        | Error::InvalidValidity
+        | Error::NoName
+        | Error::InvalidSerialNumber(_)
+        | Error::InvalidSubject(_)
+        | Error::InvalidMasaUrl(_) => Failure::Usage(error.to_string()),
         _ => failed(error),
     }
 }

@@ -75,7 +75,7 @@ impl Ocsp {
         let response = authority.ocsp_response(leaf, &options).map_err(about)?;
         let out = self.out.unwrap_or_else(|| path.with_extension("ocsp"));
         write_file(&out, &response, false, true).map_err(failure)?;
-        Ok(vec![Written { path: out, content: "OCSP response" }])
+        Ok(vec![Written::new(out, "OCSP response")])
     }
 }
 
@@ -89,6 +89,6 @@ impl Crl {
         }
         let validity = Validity::days(now()?, self.days);
         let path = authority.revoke(&self.ca, &certificates, validity).map_err(failure)?;
-        Ok(vec![Written { path, content: "CRLs, one for each CA" }])
+        Ok(vec![Written::new(path, "CRLs, one for each CA")])
     }
 }

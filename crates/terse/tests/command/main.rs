@@ -13,6 +13,7 @@ mod datagrams;
 mod handshake;
 mod identity;
 mod identity_early_data;
+mod pki;
 mod psk;
 mod raw_keys;
 mod refusals;
