@@ -38,6 +38,25 @@ fn key_identifiers_survive_a_directory() {
     }
 }
 
+#[test]
+fn the_key_identifier_that_a_ca_carries_is_the_one_that_is_named() {
+    use rcgen::{BasicConstraints, CertificateParams, IsCa, KeyIdMethod, KeyUsagePurpose};
+    let scratch = TempDir::new().unwrap();
+    let key = KeyPair::generate_for(&rcgen::PKCS_ECDSA_P256_SHA256).unwrap();
+    let mut params = CertificateParams::default();
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    params.key_usages = vec![KeyUsagePurpose::KeyCertSign];
+    params.key_identifier_method = KeyIdMethod::PreSpecified(vec![7; 8]); // of another length and method than ours
+    fs::write(scratch.path().join("ca.pem"), to_pem("CERTIFICATE", params.self_signed(&key).unwrap().der())).unwrap();
+    fs::write(scratch.path().join("ca.key"), to_pem("PRIVATE KEY", key.serialized_der())).unwrap();
+
+    let loaded = Authority::load(scratch.path()).unwrap();
+    let leaf = loaded.issue_idevid(&crate::IdevidOptions::new("1", NOW)).unwrap();
+    let leaf = crate::authority::parse(leaf.leaf()).unwrap();
+    let found = leaf.iter_extensions().find(|one| one.oid.to_id_string() == "2.5.29.35").map(|one| one.value);
+    assert_eq!(found, Some(&[&[0x30, 10, 0x80, 8][..], &[7; 8]].concat()[..]));
+}
+
 #[cfg(unix)]
 #[test]
 fn keys_are_for_their_owner_only() {

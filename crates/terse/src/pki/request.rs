@@ -101,9 +101,10 @@ impl SignCsr {
         let mut policy = match &self.renew {
             Some(earlier) => {
                 let earlier_chain = read_certificates(earlier).map_err(failed)?;
-                // A file without certificates is refused.
-                LdevidPolicy::renewal(&earlier_chain[0], validity)
-                    .map_err(|e| Failure::Failed(format!("{}: {e}", earlier.display())))?
+                let earlier_leaf = &earlier_chain[0]; // a file without certificates is refused
+                let policy = authority.issuer_of(earlier_leaf);
+                let policy = policy.and_then(|_| LdevidPolicy::renewal(earlier_leaf, validity));
+                policy.map_err(|e| Failure::Failed(format!("{}: {e}", earlier.display())))?
             }
             None => {
                 let (subject, names) = self.granted(&request)?;

@@ -236,6 +236,9 @@ fn a_certificate_is_renewed_for_the_same_names() {
         1,
         &["b.example.csr: the certification request is refused: its subject is \"CN=b.example\" and must be"],
     );
+    place.succeeds("init --out other-ca");
+    let refused = place.run("sign-csr a.example.csr --renew a.example.pem --out other.pem --ca other-ca");
+    refused.refused(1, &["a.example.pem: was not issued by this CA"]);
     assert!(!place.path("other.pem").exists());
 }
 
