@@ -35,7 +35,7 @@ mod events;
 mod hellos;
 mod ids;
 mod limits;
-mod paths;
+mod path_validation;
 mod tables;
 
 pub use counters::EndpointCounters;
@@ -45,7 +45,7 @@ use entry::Entry;
 pub use events::{ConnectionHandle, EndpointEvent};
 use hellos::Hellos;
 pub use limits::{AddressChange, EndpointLimits};
-use paths::Outcome;
+use path_validation::Outcome;
 use tables::{ByAddress, ByHandle, Events, HashKey, Keyed};
 
 /// A server for datagrams, for any number of clients.

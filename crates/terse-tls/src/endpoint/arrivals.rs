@@ -7,7 +7,7 @@ use core::net::SocketAddr;
 
 use super::entry::Entry;
 use super::hellos::{AddressEvidence, Verdict};
-use super::paths::DatagramOrigin;
+use super::path_validation::DatagramOrigin;
 use super::{ConnectionHandle, Endpoint, EndpointEvent, MAX_REPLIES, touch};
 use crate::connection::{AcceptedClientHello, Connection};
 use crate::crypto::Rng;

@@ -5,7 +5,7 @@
 //! What must always hold: without `--cfg terse_testing` nobody can leave one out.
 
 use super::limits::EndpointLimits;
-use super::paths::Outcome;
+use super::path_validation::Outcome;
 use crate::cache::{AddressId, ServerStore, Ticket};
 
 /// Defences that are left out.

@@ -6,7 +6,7 @@ use core::net::SocketAddr;
 
 use super::hellos::{AddressEvidence, Hellos};
 use super::limits::EndpointLimits;
-use super::paths::Check;
+use super::path_validation::Check;
 use super::tables::Events;
 use super::{ConnectionHandle, EndpointEvent};
 use crate::connection::{Connection, Event};
