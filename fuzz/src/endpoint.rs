@@ -373,7 +373,7 @@ impl Server {
         let (mut out, mut count) = (vec![0; self.max_datagram], 0);
         while let Some((to, len)) = self.endpoint.poll_transmit(self.now, &mut out) {
             let datagram = &out[..len];
-            let index = self.peers.iter().position(|peer| peer.address == to).expect("an address that sent something");
+            let index = self.peers.iter().position(|peer| to == peer.address).expect("an address that sent something");
             let peer = &mut self.peers[index];
             peer.sent += len;
             count += 1;

@@ -4,7 +4,7 @@
 //! datagram ─┬─ with a connection ID ──────────────> its connection (RFC 9146)
 //!           ├─ of a ClientHello ─> put together ─┬─ without a good cookie ─> HelloVerifyRequest, and nothing is kept
 //!           │                      (`hellos`)    └─ with one, or a ticket ─> a new connection
-//!           └─ anything else ─────────────────────> the connection of its address
+//!           └─ anything else ─────────────────────> the connection of its path
 //! ```
 //!
 //! What must always hold: a client whose address is not validated takes no memory but an entry in a bounded table, for
@@ -35,6 +35,7 @@ mod events;
 mod hellos;
 mod ids;
 mod limits;
+mod path;
 mod path_validation;
 mod tables;
 
@@ -45,14 +46,15 @@ use entry::Entry;
 pub use events::{ConnectionHandle, EndpointEvent};
 use hellos::Hellos;
 pub use limits::{AddressChange, EndpointLimits};
+pub use path::Path;
 use path_validation::Outcome;
-use tables::{ByAddress, ByHandle, Events, HashKey, Keyed};
+use tables::{ByHandle, ByPath, Events, HashKey, Keyed};
 
 /// A server for datagrams, for any number of clients.
 ///
 /// # Order of calls
 ///
-/// 1. Pass every datagram to [`Endpoint::handle_datagram`], with the address that it came from.
+/// 1. Pass every datagram to [`Endpoint::handle_datagram`], with the address or the [`Path`] that it came from.
 /// 2. After each call, also of [`Endpoint::connection`], send the datagrams of [`Endpoint::poll_transmit`] until it
 ///    returns `None`, and handle the events of [`Endpoint::poll_event`] until it returns `None`.
 /// 3. At the time of [`Endpoint::poll_timeout`], call [`Endpoint::handle_timeout`].
@@ -66,7 +68,7 @@ pub struct Endpoint {
     hellos: Hellos,
     /// The entries are boxed, since the map has spare capacity.
     connections: ByHandle<Box<Entry>>,
-    by_address: ByAddress,
+    by_path: ByPath,
     by_cid: Keyed<Box<[u8]>, ConnectionHandle>,
     /// The connections whose handshake is not complete, the oldest first.
     half_open: BTreeSet<ConnectionHandle>,
@@ -74,7 +76,7 @@ pub struct Endpoint {
     /// The connections that may have something to send, or another timer.
     touched: Vec<ConnectionHandle>,
     /// Replies that belong to no connection, and return routability checks.
-    replies: VecDeque<(SocketAddr, Vec<u8>)>,
+    replies: VecDeque<(Path, Vec<u8>)>,
     events: Events,
     next_handle: u64,
     counters: EndpointCounters,
@@ -96,7 +98,7 @@ impl Endpoint {
             config,
             limits,
             connections: ByHandle::with_hasher(key.of_handles()),
-            by_address: ByAddress::new(key.clone()),
+            by_path: ByPath::new(key.clone()),
             by_cid: Keyed::with_hasher(key),
             half_open: BTreeSet::new(),
             timers: BTreeSet::new(),
@@ -108,8 +110,13 @@ impl Endpoint {
         })
     }
 
-    /// Handles a datagram that came from `from`. It is decrypted in place.
-    pub fn handle_datagram(&mut self, now: Now, rng: &mut dyn Rng, from: SocketAddr, datagram: &mut [u8]) {
+    /// Handles a datagram that came from `from`: a socket address, or a [`Path`] through a relay, whose header is then
+    /// not a part of `datagram`. It is decrypted in place.
+    pub fn handle_datagram(&mut self, now: Now, rng: &mut dyn Rng, from: impl Into<Path>, datagram: &mut [u8]) {
+        self.handle(now, rng, &from.into(), datagram);
+    }
+
+    fn handle(&mut self, now: Now, rng: &mut dyn Rng, from: &Path, datagram: &mut [u8]) {
         if datagram.first().is_some_and(|first| datagram13::Header::is_one(*first)) {
             return self.handle_dtls13(now, rng, from, datagram);
         }
@@ -129,21 +136,21 @@ impl Endpoint {
             }
             return;
         }
-        match self.by_address.find(from) {
+        match self.by_path.find(from) {
             Some(handle) => self.feed(handle, now, rng, from, datagram),
             None => self.counters.unknown_address += 1,
         }
     }
 
     /// Handles a datagram that begins with a protected record of DTLS 1.3.
-    fn handle_dtls13(&mut self, now: Now, rng: &mut dyn Rng, from: SocketAddr, datagram: &mut [u8]) {
+    fn handle_dtls13(&mut self, now: Now, rng: &mut dyn Rng, from: &Path, datagram: &mut [u8]) {
         let Some(header) = datagram13::Header::parse(datagram, self.cid_len()) else {
             self.counters.malformed += 1;
             return;
         };
         let handle = match header.cid(datagram) {
             Some(cid) => self.by_cid.get(cid).copied(),
-            None => self.by_address.find(from),
+            None => self.by_path.find(from),
         };
         match (handle, header.cid(datagram)) {
             (Some(handle), _) => self.feed(handle, now, rng, from, datagram),
@@ -153,19 +160,19 @@ impl Endpoint {
     }
 
     /// Writes the next datagram to `out`, which should have room for [`crate::Datagrams::max_datagram`] bytes. Returns
-    /// its destination and its length.
-    pub fn poll_transmit(&mut self, now: Now, out: &mut [u8]) -> Option<(SocketAddr, usize)> {
-        while let Some((address, reply)) = self.replies.pop_front() {
+    /// the path that it is sent on, whose header is not written, and its length.
+    pub fn poll_transmit(&mut self, now: Now, out: &mut [u8]) -> Option<(Path, usize)> {
+        while let Some((path, reply)) = self.replies.pop_front() {
             if let Some(place) = out.get_mut(..reply.len()) {
                 place.copy_from_slice(&reply);
-                return Some((address, reply.len()));
+                return Some((path, reply.len()));
             }
         }
         while let Some(handle) = self.touched.last().copied() {
             if let Some(entry) = self.connections.get_mut(&handle) {
                 let was_limited = entry.is_limited();
                 if let Some(len) = entry.transmit(now, out) {
-                    return Some((entry.address, len));
+                    return Some((entry.path.clone(), len));
                 }
                 self.counters.amplification += u32::from(was_limited && entry.connection.has_output());
                 set_timer(&mut self.timers, handle, entry);
@@ -243,22 +250,27 @@ impl Endpoint {
         answer: StoreAnswer,
     ) -> Result<(), Error> {
         let entry = self.connections.get_mut(&handle).ok_or(ApiMisuse::NoStoreAnswerDue)?;
-        let from = entry.address;
+        let from = entry.path.clone();
         match entry.connection.provide_store_answer(now, rng, answer) {
             Err(Error::ApiMisuse(misuse)) => return Err(misuse.into()),
             Err(error) => self.failed(handle, error),
-            Ok(()) => self.feed(handle, now, rng, from, &mut []), // records that came before their keys
+            Ok(()) => self.feed(handle, now, rng, &from, &mut []), // records that came before their keys
         }
         touch(&mut self.touched, handle);
         Ok(())
     }
 
-    /// Returns the address of a connection's peer, which may not be validated: see [`AddressChange`].
-    pub fn address(&self, handle: ConnectionHandle) -> Option<SocketAddr> {
-        self.connections.get(&handle).map(|entry| entry.address)
+    /// Returns the path to a connection's peer, which may not be validated: see [`AddressChange`].
+    pub fn path(&self, handle: ConnectionHandle) -> Option<&Path> {
+        self.connections.get(&handle).map(|entry| &entry.path)
     }
 
-    /// Confirms that the peer is at its current address, which the application knows ([`AddressChange::Limited`]).
+    /// Returns the socket address of [`Self::path`].
+    pub fn address(&self, handle: ConnectionHandle) -> Option<SocketAddr> {
+        self.path(handle).map(Path::address)
+    }
+
+    /// Confirms that the peer is reached on its current path, which the application knows ([`AddressChange::Limited`]).
     pub fn confirm_address(&mut self, handle: ConnectionHandle) {
         if self.connections.get(&handle).is_some_and(|entry| entry.check.as_ref().is_none_or(|check| !check.is_kept()))
         {
@@ -272,9 +284,9 @@ impl Endpoint {
         if let Some(time) = entry.timer {
             self.timers.remove(&(time, handle));
         }
-        let address = entry.proven_address();
-        if self.by_address.remove(address, handle) {
-            self.hellos.forget(&address);
+        let path = entry.proven_path();
+        if self.by_path.remove(path, handle) {
+            self.hellos.forget(path);
         }
         for id in entry.connection.own_ids() {
             self.by_cid.remove(id);

@@ -165,7 +165,7 @@ pub use config::{Defence, Fault};
 pub use connection::{Connection, Event};
 #[cfg(terse_testing)]
 pub use endpoint::Undefended;
-pub use endpoint::{AddressChange, ConnectionHandle, Endpoint, EndpointCounters, EndpointEvent, EndpointLimits};
+pub use endpoint::{AddressChange, ConnectionHandle, Endpoint, EndpointCounters, EndpointEvent, EndpointLimits, Path};
 pub use error::{
     ApiMisuse, CertificateError, Error, IdentityRefused, InvalidMessage, PeerIncompatible, PeerMisbehaved, StapleError,
 };

@@ -208,7 +208,7 @@ impl InProcessSide for Server {
     }
 
     fn next(&mut self, now: Now, out: &mut [u8]) -> Option<(SocketAddr, usize)> {
-        self.endpoint.poll_transmit(now, out)
+        self.endpoint.poll_transmit(now, out).map(|(to, len)| (to.address(), len))
     }
 
     fn has_ended(&mut self, received: &mut Vec<u8>) -> bool {

@@ -14,7 +14,7 @@ use std::net::UdpSocket;
 use terse_tls::cache::StoreAnswer;
 use terse_tls::{
     ApiMisuse, Connection, ConnectionHandle, Endpoint, EndpointCounters, EndpointEvent, EndpointLimits, Error, Instant,
-    Now, ServerConfig,
+    Now, Path, ServerConfig,
 };
 
 use super::{AT_ONCE, BUFFER_LEN, MAX_OVERDUE, is_interruption, is_of_network};
@@ -59,12 +59,13 @@ pub enum DatagramEvent {
     EarlyData(Vec<u8>),
     /// The client sends nothing more: [`DatagramServer::end`] is due.
     PeerClosed,
-    /// The client's address has changed, which its connection ID showed: see [`terse_tls::AddressChange`].
+    /// The client's address has changed, or its header behind a relay, as its connection ID showed: see
+    /// [`terse_tls::AddressChange`].
     AddressChanged {
-        /// The old address.
-        from: SocketAddr,
-        /// The new address.
-        to: SocketAddr,
+        /// The old path.
+        from: Path,
+        /// The new path.
+        to: Path,
     },
     /// There was no traffic for as long as a connection may be idle: [`DatagramServer::end`] is due. Otherwise this
     /// event is repeated after the same time.
@@ -321,7 +322,7 @@ impl DatagramServer {
 
     fn flush(&mut self) {
         while let Some((to, len)) = self.endpoint.poll_transmit(self.now, &mut self.output) {
-            while let Err(error) = self.socket.send_to(&self.output[..len], to) {
+            while let Err(error) = self.socket.send_to(&self.output[..len], to.address()) {
                 if error.kind() != ErrorKind::Interrupted {
                     self.send_error = Some(error); // no client's network may stop the others
                     break;

@@ -221,7 +221,7 @@ fn a_client_that_moves_is_known_by_its_connection_id() {
         let result = client.receive(&mut received);
         if is_known {
             assert_eq!(&received[..result.unwrap()], b"hello");
-            assert_eq!(server.event().0, DatagramEvent::AddressChanged { from: before, to: now });
+            assert_eq!(server.event().0, DatagramEvent::AddressChanged { from: before.into(), to: now.into() });
             assert_eq!(server.end().path_challenges, 2, "here, and where it was");
         } else {
             assert!(result.unwrap_err().is_timeout());

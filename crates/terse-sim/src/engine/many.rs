@@ -184,7 +184,7 @@ impl<'w, 'a> Server<'w, 'a> {
             let mut next = None;
             processor.run(sockets, &mut || next = endpoint.poll_transmit(now, buffer));
             let Some((to, len)) = next else { break };
-            if let Err(error) = sockets.send_to(socket, to, &self.buffer[..len]) {
+            if let Err(error) = sockets.send_to(socket, to.address(), &self.buffer[..len]) {
                 self.failure = Some(format!("a datagram of {len} bytes cannot be sent: {error:?}"));
             }
         }

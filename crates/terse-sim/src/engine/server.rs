@@ -209,7 +209,7 @@ impl Side for DatagramServer {
         if self.replies.are_waiting {
             self.replies.count(&out[..len]);
         }
-        Some((Some(to), len))
+        Some((Some(to.address()), len))
     }
 
     fn answer(&mut self) -> Result<(), Error> {

@@ -55,8 +55,8 @@ impl fmt::Debug for Ticket {
     }
 }
 
-/// An IP address of a client: the first 4 bytes of its SHA-256, kept by a server with each ticket of a client over datagrams.
-/// It stands on no wire.
+/// An IP address of a client, with the header of its path if it has one ([`crate::Path`]): the first 4 bytes of its SHA-256,
+/// kept by a server with each ticket of a client over datagrams. It stands on no wire.
 ///
 /// It is no secret, and it is short: who has seen a ticket, and is free among the 2^64 addresses of an IPv6 prefix, finds
 /// one with the same 4 bytes in some 2^32 hashes, which takes minutes at most. That gains one answer to that address, of at most
@@ -66,15 +66,25 @@ impl fmt::Debug for Ticket {
 pub struct AddressId(pub [u8; 4]);
 
 impl AddressId {
-    /// Returns the identifier of `address`. A client of IPv4 has the same one at a server that takes both versions of
-    /// IP on one socket.
-    pub(crate) fn new(address: IpAddr, hash: &dyn crypto::Hash) -> Self {
+    /// Returns the identifier of `address`, or of a path to it with `header` ([`crate::Path`]). A client of IPv4 has the
+    /// same one at a server that takes both versions of IP on one socket.
+    pub(crate) fn new(address: IpAddr, header: &[u8], hash: &dyn crypto::Hash) -> Self {
+        let of = |ip: &[u8]| match header {
+            [] => hash.hash(&[ip]),
+            _ => {
+                let [ip_len, header_len] = [ip.len(), header.len()].map(|len| (len as u64).to_be_bytes());
+                hash.hash(&[PATH_LABEL, &ip_len, ip, &header_len, header])
+            }
+        };
         Self(first(match address.to_canonical() {
-            IpAddr::V4(address) => hash.hash(&[&address.octets()]),
-            IpAddr::V6(address) => hash.hash(&[&address.octets()]),
+            IpAddr::V4(address) => of(&address.octets()),
+            IpAddr::V6(address) => of(&address.octets()),
         }))
     }
 }
+
+/// Begins what is hashed of a path with a header, which is thereby longer than any address.
+const PATH_LABEL: &[u8] = b"terse path with a header";
 
 /// A server's name or address, in the one form in which caches compare it: names in lower case without a final dot.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -3,12 +3,11 @@
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
-use core::net::SocketAddr;
 
 use super::entry::Entry;
 use super::hellos::{AddressEvidence, Verdict};
 use super::path_validation::DatagramOrigin;
-use super::{ConnectionHandle, Endpoint, EndpointEvent, MAX_REPLIES, touch};
+use super::{ConnectionHandle, Endpoint, EndpointEvent, MAX_REPLIES, Path, touch};
 use crate::connection::{AcceptedClientHello, Connection};
 use crate::crypto::Rng;
 use crate::error::Error;
@@ -20,17 +19,17 @@ use crate::wire::Transport;
 
 impl Endpoint {
     /// A ClientHello is there as a whole. It is read here, once for all that follow.
-    pub(super) fn hello(&mut self, now: Now, rng: &mut dyn Rng, from: SocketAddr, first: &FirstMessage) {
+    pub(super) fn hello(&mut self, now: Now, rng: &mut dyn Rng, from: &Path, first: &FirstMessage) {
         let message = Message::new(&first.message, Transport::Datagram).map_err(Error::from);
         let received = message.and_then(|message| ReceivedClientHello::read(&self.config.common, message));
         let Ok(received) = received else { return self.counters.malformed += 1 };
-        let known = self.by_address.find(from);
+        let known = self.by_path.find(from);
         if let Some(handle) = known
             && let Some(entry) = self.connections.get_mut(&handle)
             && entry.began_with(first, received.hello.random)
         {
             // The connection may have moved since: then this is an old datagram, and no bytes from where it is now.
-            if from == entry.address {
+            if *from == entry.path {
                 entry.add_budget(&self.limits, first.bytes);
                 entry.connection.peer_repeats(now);
                 touch(&mut self.touched, handle);
@@ -42,7 +41,7 @@ impl Endpoint {
         {
             entry.limit(&self.limits, 0); // it may be another client, which must get nothing unrequested
         }
-        // A connection with an ID is not identified by its address, which another client may have got since.
+        // A connection with an ID is not identified by its path, which another client may have got since.
         let is_replaced = |entry: &Entry| !entry.connection.has_own_id() || !entry.connection.is_connected();
         let replaced = known.and_then(|handle| self.connections.get(&handle)).filter(|entry| is_replaced(entry));
         let ends_connection = replaced.is_some_and(|entry| !entry.has_failed);
@@ -62,12 +61,12 @@ impl Endpoint {
     }
 
     /// Answers a ClientHello of which nothing is kept.
-    fn reply(&mut self, from: SocketAddr, first: &FirstMessage, datagrams: Vec<Vec<u8>>) {
+    fn reply(&mut self, from: &Path, first: &FirstMessage, datagrams: Vec<Vec<u8>>) {
         let len: usize = datagrams.iter().map(Vec::len).sum();
         let is_allowed = len <= self.limits.allowance(first.bytes);
         if is_allowed && self.replies.len() + datagrams.len() <= MAX_REPLIES {
             self.counters.cookies_sent += 1;
-            self.replies.extend(datagrams.into_iter().map(|datagram| (from, datagram)));
+            self.replies.extend(datagrams.into_iter().map(|datagram| (from.clone(), datagram)));
         } else {
             self.counters.refused += 1;
         }
@@ -78,7 +77,7 @@ impl Endpoint {
         &mut self,
         now: Now,
         rng: &mut dyn Rng,
-        from: SocketAddr,
+        from: &Path,
         evidence: AddressEvidence,
         hello: AcceptedClientHello<'_>,
     ) {
@@ -104,9 +103,9 @@ impl Endpoint {
         if let Some(cid) = cid.filter(|cid| !cid.is_empty()) {
             self.by_cid.insert(cid, handle);
         }
-        self.by_address.insert(from, handle);
+        self.by_path.insert(from.clone(), handle);
         self.half_open.insert(handle);
-        let entry = Entry::new(connection, from, began_with, evidence, &self.limits);
+        let entry = Entry::new(connection, from.clone(), began_with, evidence, &self.limits);
         self.connections.insert(handle, Box::new(entry));
         self.feed(handle, now, rng, from, &mut []); // what came of the ClientHello
     }
@@ -117,7 +116,7 @@ impl Endpoint {
         handle: ConnectionHandle,
         now: Now,
         rng: &mut dyn Rng,
-        from: SocketAddr,
+        from: &Path,
         datagram: &mut [u8],
     ) {
         let Some(entry) = self.connections.get_mut(&handle).filter(|entry| !entry.has_failed) else { return };
@@ -135,7 +134,7 @@ impl Endpoint {
                 self.counters.data_dropped += 1;
             } else if !data.is_empty() {
                 if !is_early && entry.connection.is_connected() && self.half_open.remove(&handle) {
-                    self.hellos.forget(&entry.address);
+                    self.hellos.forget(&entry.path);
                     entry.tell(&mut self.events, handle, EndpointEvent::Connected); // before the data
                 }
                 entry.has_early_data |= is_early;
@@ -148,13 +147,13 @@ impl Endpoint {
         }
         let arrivals = entry.connection.take_arrivals();
         let len = arrivals.bytes; // RFC 9853, 2: discarded bytes do not count
-        if from == entry.address && len > 0 {
+        if *from == entry.path && len > 0 {
             entry.add_budget(&self.limits, len);
         }
-        if from == entry.address && arrivals.is_newer && !entry.connection.is_connected() {
+        if *from == entry.path && arrivals.is_newer && !entry.connection.is_connected() {
             entry.proven(); // a peer with keys has received the ServerHello
         }
-        let is_elsewhere = from != entry.address && self.limits.may_move_connection(arrivals.is_from_path);
+        let is_elsewhere = *from != entry.path && self.limits.may_move_connection(arrivals.is_from_path);
         let (has_checks, is_asked) = (entry.connection.has_checks(), entry.connection.wanted_ids().is_some());
         entry.report(handle, &mut self.half_open, &mut self.hellos, &mut self.events);
         if is_elsewhere {

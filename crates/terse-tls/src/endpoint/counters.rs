@@ -10,11 +10,11 @@ pub struct EndpointCounters {
     pub tickets_spent: u32,
     /// Datagrams without a valid record of DTLS, or with a ClientHello that does not parse.
     pub malformed: u32,
-    /// Datagrams from an address without a connection that have no ClientHello.
+    /// Datagrams on a path without a connection that have no ClientHello.
     pub unknown_address: u32,
     /// Datagrams with a connection ID that no connection has.
     pub unknown_connection_id: u32,
-    /// Datagrams of a connection that came from another address, if [`super::AddressChange::Refuse`] is configured.
+    /// Datagrams of a connection that came on another path, if [`super::AddressChange::Refuse`] is configured.
     pub other_address: u32,
     /// Incomplete ClientHellos that were dropped to make room for others.
     pub hellos_dropped: u32,

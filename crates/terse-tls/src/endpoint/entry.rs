@@ -1,14 +1,13 @@
-//! A connection of an endpoint with the address of its peer, and how much may be sent there.
+//! A connection of an endpoint with the path to its peer, and how much may be sent there.
 
 use alloc::boxed::Box;
 use alloc::collections::BTreeSet;
-use core::net::SocketAddr;
 
 use super::hellos::{AddressEvidence, Hellos};
 use super::limits::EndpointLimits;
 use super::path_validation::Check;
 use super::tables::Events;
-use super::{ConnectionHandle, EndpointEvent};
+use super::{ConnectionHandle, EndpointEvent, Path};
 use crate::connection::{Connection, Event};
 use crate::error::Error;
 use crate::link::datagram::FirstMessage;
@@ -23,11 +22,11 @@ const LEAST_DATAGRAM: usize = 64;
 
 pub(super) struct Entry {
     pub(super) connection: Connection,
-    /// The address that datagrams are sent to.
-    pub(super) address: SocketAddr,
+    /// The path that datagrams are sent on.
+    pub(super) path: Path,
     /// The path validation in progress, if any.
     pub(super) check: Option<Box<Check>>,
-    /// How many bytes may be sent to the address; `None` if it is validated.
+    /// How many bytes may be sent on the path; `None` if it is validated.
     pub(super) budget: Option<usize>,
     /// The timer that is registered in the endpoint.
     pub(super) timer: Option<Instant>,
@@ -46,14 +45,14 @@ pub(super) struct Entry {
 impl Entry {
     pub(super) fn new(
         connection: Connection,
-        address: SocketAddr,
+        path: Path,
         (first, random): (&FirstMessage, Random),
         evidence: AddressEvidence,
         limits: &EndpointLimits,
     ) -> Self {
         let mut entry = Self {
             connection,
-            address,
+            path,
             check: None,
             budget: (evidence != AddressEvidence::Cookie).then_some(0),
             timer: None,
@@ -73,7 +72,7 @@ impl Entry {
         (self.random, self.message_seq) == (random, first.message_seq)
     }
 
-    /// Notes that `received` bytes came from the address.
+    /// Notes that `received` bytes came on the path.
     pub(super) fn add_budget(&mut self, limits: &EndpointLimits, received: usize) {
         self.give_up = None;
         if let Some(budget) = &mut self.budget {
@@ -81,14 +80,14 @@ impl Entry {
         }
     }
 
-    /// Limits what is sent to the address, which is not validated, after `received` bytes from there.
+    /// Limits what is sent on the path, which is not validated, after `received` bytes came on it.
     pub(super) fn limit(&mut self, limits: &EndpointLimits, received: usize) {
         self.budget = Some(0);
         self.add_budget(limits, received);
     }
 
     /// Handles an expired timer. A client that is not validated must retransmit itself: an unrequested retransmission
-    /// could reach a victim, or another client at this address. So nothing more is sent until then, and the connection
+    /// could reach a victim, or another client on this path. So nothing more is sent until then, and the connection
     /// is given up after a while.
     pub(super) fn unheard(&mut self, now: Now, limits: &EndpointLimits) -> Result<(), Error> {
         if self.budget.is_none() || self.connection.is_connected() || self.has_failed {
@@ -107,15 +106,15 @@ impl Entry {
         Ok(())
     }
 
-    /// Returns the last address of the peer that was validated.
-    pub(super) fn proven_address(&self) -> SocketAddr {
-        self.check.as_ref().map_or(self.address, |check| check.before)
+    /// Returns the last path to the peer that was validated.
+    pub(super) fn proven_path(&self) -> &Path {
+        self.check.as_ref().map_or(&self.path, |check| &check.before)
     }
 
-    /// Returns to the last address of the peer that was validated.
+    /// Returns to the last path to the peer that was validated.
     pub(super) fn go_back(&mut self) {
         if let Some(check) = self.check.take() {
-            self.address = check.before;
+            self.path = check.before;
             self.budget = None;
         }
     }
@@ -148,7 +147,7 @@ impl Entry {
                     if !half_open.remove(&handle) {
                         continue; // reported before data
                     }
-                    hellos.forget(&self.address);
+                    hellos.forget(&self.path);
                     EndpointEvent::Connected
                 }
                 Event::NeedSignature => EndpointEvent::NeedSignature,
@@ -160,7 +159,7 @@ impl Entry {
         }
     }
 
-    /// Marks the address as validated: the peer has answered there.
+    /// Marks the path as validated: the peer has answered on it.
     pub(super) fn proven(&mut self) {
         self.budget = None;
         self.give_up = None;
@@ -170,7 +169,7 @@ impl Entry {
         self.budget.is_some()
     }
 
-    /// Writes the next datagram, within the limit of the address.
+    /// Writes the next datagram, within the limit of the path.
     pub(super) fn transmit(&mut self, now: Now, out: &mut [u8]) -> Option<usize> {
         let allowed = self.budget.map_or(out.len(), |budget| budget.min(out.len()));
         if self.budget.is_some() && allowed < LEAST_DATAGRAM {

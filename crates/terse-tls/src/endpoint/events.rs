@@ -1,8 +1,8 @@
 //! The handles and events by which an endpoint tells the application about its connections.
 
 use alloc::vec::Vec;
-use core::net::SocketAddr;
 
+use super::Path;
 use crate::error::Error;
 
 /// The handle of a connection of an [`crate::Endpoint`]. Handles are not reused.
@@ -28,16 +28,16 @@ pub enum EndpointEvent {
     NeedStore,
     /// The peer sent close_notify: it sends nothing more.
     PeerClosed,
-    /// The peer has another address now (RFC 9146, 6): see [`crate::AddressChange`].
+    /// The peer has another address now, or another header at the same one (RFC 9146, 6): see [`crate::AddressChange`].
     AddressChanged {
-        /// The old address.
-        from: SocketAddr,
-        /// The new address.
-        to: SocketAddr,
+        /// The old path.
+        from: Path,
+        /// The new path.
+        to: Path,
     },
     /// The connection has failed.
     Failed(Error),
-    /// A client at the same address began another connection, with a cookie. This connection, which the peer has lost,
+    /// A client on the same path began another connection, with a cookie. This connection, which the peer has lost,
     /// was removed (RFC 6347, 4.2.8).
     Replaced,
     /// The connection was removed to make room for another one before its handshake was complete. This is only reported

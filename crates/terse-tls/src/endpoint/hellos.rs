@@ -8,8 +8,8 @@ use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
-use core::net::SocketAddr;
 
+use super::Path;
 use super::counters::EndpointCounters;
 use super::limits::EndpointLimits;
 use crate::cache::AddressId;
@@ -53,7 +53,7 @@ pub(super) struct Hellos {
     max_message: usize,
     /// After so many milliseconds without a fragment, the client is another one.
     fragment_timeout: u64,
-    partial: BTreeMap<SocketAddr, Partial>,
+    partial: BTreeMap<Path, Partial>,
     /// Counts all fragments.
     clock: u64,
 }
@@ -106,7 +106,7 @@ impl Hellos {
     pub(super) fn put_together(
         &mut self,
         now: Instant,
-        from: SocketAddr,
+        from: &Path,
         datagram: &[u8],
         counters: &mut EndpointCounters,
     ) -> Option<FirstMessage> {
@@ -150,14 +150,14 @@ impl Hellos {
         self.config.common.provider.sha256
     }
 
-    /// What a proof knows an address by.
-    pub(super) fn address_id(&self, address: SocketAddr) -> AddressId {
-        AddressId::new(address.ip(), self.hash())
+    /// What a proof knows a path by: its IP address and its header, without the port, which a NAT changes.
+    pub(super) fn address_id(&self, path: &Path) -> AddressId {
+        AddressId::new(path.address().ip(), path.header(), self.hash())
     }
 
     /// Forgets the fragments of a client that has finished its handshake, or was removed, so that they are not mixed
     /// with its next ClientHello.
-    pub(super) fn forget(&mut self, from: &SocketAddr) {
+    pub(super) fn forget(&mut self, from: &Path) {
         self.partial.remove(from);
     }
 
@@ -165,7 +165,7 @@ impl Hellos {
     /// some are new; so does its datagram, unless another fragment in it was counted (`datagrams` is 0 then).
     fn insert(
         &mut self,
-        (now, from): (Instant, SocketAddr),
+        (now, from): (Instant, &Path),
         part: &Part<'_>,
         datagrams: &mut u32,
         counters: &mut EndpointCounters,
@@ -178,24 +178,26 @@ impl Hellos {
         let is_left =
             |partial: &Partial| !partial.messages.has_begun() && now.since(partial.touched.1) >= self.fragment_timeout;
         let is_other = |partial: &Partial| partial.message_seq != message_seq || (begins && is_left(partial));
-        if self.partial.get(&from).is_some_and(is_other) {
-            self.partial.remove(&from); // the client has begun another message
+        if self.partial.get(from).is_some_and(is_other) {
+            self.partial.remove(from); // the client has begun another message
         }
-        if !self.partial.contains_key(&from) {
+        if !self.partial.contains_key(from) {
             if self.partial.len() >= self.limits.max_first_messages {
-                let oldest = self.partial.iter().min_by_key(|(_, partial)| partial.touched).map(|(from, _)| *from);
+                let oldest =
+                    self.partial.iter().min_by_key(|(_, partial)| partial.touched).map(|(from, _)| from.clone());
                 self.partial.remove(&oldest?);
                 counters.hellos_dropped += 1;
             }
             let messages = Reassembler::new(self.max_message, message_seq);
-            self.partial.insert(from, Partial { message_seq, messages, touched: (0, now), datagrams: 0, bytes: 0 });
+            self.partial
+                .insert(from.clone(), Partial { message_seq, messages, touched: (0, now), datagrams: 0, bytes: 0 });
         }
-        let partial = self.partial.get_mut(&from)?;
+        let partial = self.partial.get_mut(from)?;
         partial.touched = (self.clock, now);
         let known = partial.messages.body_bytes();
         if let fragment::Inserted::Dropped(_) = partial.messages.insert(fragment, body) {
             counters.malformed += 1;
-            self.partial.remove(&from); // it contradicts earlier fragments: one of them is forged
+            self.partial.remove(from); // it contradicts earlier fragments: one of them is forged
             return None;
         }
         if partial.messages.body_bytes() > known {
@@ -203,7 +205,7 @@ impl Hellos {
             partial.bytes += header.header_len() + fragment::HEADER_LEN + body.len();
         }
         let message = partial.messages.message().map(<[u8]>::to_vec)?;
-        let Partial { datagrams, bytes, .. } = self.partial.remove(&from)?;
+        let Partial { datagrams, bytes, .. } = self.partial.remove(from)?;
         Some(FirstMessage { message, message_seq, number: header.number, datagrams, bytes })
     }
 }

@@ -5,6 +5,12 @@ use super::defences::Undefended;
 use crate::error::ApiMisuse;
 
 /// The limits of an [`super::Endpoint`].
+///
+/// All of them count clients in total, and none counts those at one address. The address of one join proxy stands for
+/// any number of pledges, which must not take places from each other by a share of their own; and who means harm has any
+/// number of ports, of IPv6 addresses and of headers. A client has its places by its path ([`super::Path`]): one for the
+/// fragments of its first message, and one connection, besides those with a connection ID. A relay bounds how much each
+/// of its clients may send through it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct EndpointLimits {
@@ -23,7 +29,7 @@ pub struct EndpointLimits {
     pub require_cookie: bool,
     /// Whether a ticket of the cache ([`crate::cache`]), or an ephemeral secret ticket
     /// ([`crate::identity_early_data::SecretTickets::Stateful`]), replaces a required cookie, if the client returns from the IP
-    /// address that the ticket was made at. A ticket does so once, and not if the client would end another connection.
+    /// address, and with the header ([`super::Path`]), that the ticket was made at. A ticket does so once, and not if the client would end another connection.
     /// It saves a round trip and some bytes. A client that has not answered yet is sent at most three times as many
     /// bytes as it has sent.
     pub tickets_prove_addresses: bool,
@@ -39,8 +45,8 @@ pub struct EndpointLimits {
     pub undefended: Undefended,
 }
 
-/// What happens when authentic records of a connection with a connection ID come from another address (RFC 9146, 6). An
-/// attacker on the path can make them come from any address.
+/// What happens when authentic records of a connection with a connection ID come on another path (RFC 9146, 6): from another
+/// address, or with another header. An attacker on the path can make them come from any address.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AddressChange {
     /// The address does not change.

@@ -13,6 +13,8 @@
 //!   until the time is over    answered in time
 //! ```
 //!
+//! An address stands for a whole path here: the header that a relay puts before datagrams belongs to it ([`Path`]).
+//!
 //! Both addresses are challenged at once, not one after the other (RFC 9853, 5.2). The outcome is the same, but a
 //! client with a new port of its NAT, the usual case, is challenged while it is awake. A client that moves on purpose
 //! may use another connection ID (RFC 9147, 9): then another one of the peer's IDs, if there is one, is used for the
@@ -24,10 +26,9 @@
 //! of a check never begins another check.
 
 use alloc::boxed::Box;
-use core::net::SocketAddr;
 
 use super::limits::AddressChange;
-use super::{ConnectionHandle, Endpoint, EndpointEvent, MAX_REPLIES, touch};
+use super::{ConnectionHandle, Endpoint, EndpointEvent, MAX_REPLIES, Path, touch};
 use crate::connection::MAX_CHECK;
 use crate::crypto::{CryptoError, Rng};
 use crate::time::{Instant, Now};
@@ -37,8 +38,8 @@ use crate::wire::{PathCookie, ReturnRoutabilityCheck};
 mod tests;
 
 /// The origin of a datagram.
-pub(super) struct DatagramOrigin {
-    pub(super) from: SocketAddr,
+pub(super) struct DatagramOrigin<'a> {
+    pub(super) from: &'a Path,
     /// The length of the datagram's accepted records in bytes.
     pub(super) len: usize,
     /// Whether it had a newer connection ID than before.
@@ -50,8 +51,8 @@ const ATTEMPTS: usize = 3;
 
 /// A path validation in progress.
 pub(super) struct Check {
-    /// The old address, which is validated.
-    pub(super) before: SocketAddr,
+    /// The old path, which is validated.
+    pub(super) before: Path,
     /// The cookies of each attempt, for the old address and for the new one. All are random (RFC 9853, 5.3).
     cookies: [[PathCookie; 2]; ATTEMPTS],
     attempts: usize,
@@ -99,7 +100,7 @@ pub(super) enum Outcome {
 }
 
 impl Check {
-    fn new(before: SocketAddr, rng: &mut dyn Rng) -> Result<Self, CryptoError> {
+    fn new(before: Path, rng: &mut dyn Rng) -> Result<Self, CryptoError> {
         let mut cookies = [[PathCookie::default(); 2]; ATTEMPTS];
         rng.fill(cookies.as_flattened_mut().as_flattened_mut())?;
         let deadline = Instant(0); // until the first challenge
@@ -170,9 +171,15 @@ impl Check {
 
 impl Endpoint {
     /// Handles a record that is newer than all before and came from another address: the peer may have moved there.
-    pub(super) fn came_from(&mut self, handle: ConnectionHandle, now: Now, rng: &mut dyn Rng, origin: &DatagramOrigin) {
+    pub(super) fn came_from(
+        &mut self,
+        handle: ConnectionHandle,
+        now: Now,
+        rng: &mut dyn Rng,
+        origin: &DatagramOrigin<'_>,
+    ) {
         let Some(entry) = self.connections.get_mut(&handle) else { return };
-        if origin.from == entry.address || !entry.connection.is_connected() {
+        if *origin.from == entry.path || !entry.connection.is_connected() {
             return;
         }
         match self.limits.address_change {
@@ -185,23 +192,23 @@ impl Endpoint {
                 if origin.has_new_id {
                     entry.connection.path_changed();
                 }
-                self.change_address(handle, origin.from);
+                self.change_path(handle, origin.from.clone());
             }
         }
     }
 
     /// Begins a path validation of the new address, unless the peer has answered at the old one.
-    fn check(&mut self, handle: ConnectionHandle, now: Now, rng: &mut dyn Rng, origin: &DatagramOrigin) {
+    fn check(&mut self, handle: ConnectionHandle, now: Now, rng: &mut dyn Rng, origin: &DatagramOrigin<'_>) {
         let Some(entry) = self.connections.get_mut(&handle) else { return };
-        let before = entry.proven_address();
+        let before = entry.proven_path().clone();
         match &entry.check {
             Some(check) if check.is_kept() => return,
-            Some(_) if origin.from == before => return entry.go_back(),
+            Some(_) if *origin.from == before => return entry.go_back(),
             _ => {}
         }
         let Ok(check) = Check::new(before, rng) else { return };
         entry.check = Some(Box::new(check));
-        entry.address = origin.from;
+        entry.path = origin.from.clone();
         entry.limit(&self.limits, origin.len);
         self.challenge(handle, now, origin.has_new_id);
     }
@@ -213,9 +220,9 @@ impl Endpoint {
         let Some([old, new]) = check.ask() else { return };
         check.deadline = Instant(now.monotonic.0.saturating_add(entry.connection.answer_timeout()));
         let asks_old = self.limits.ask_old_address(check.old == Old::Silent && !check.has_new_id);
-        let (before, address) = (check.before, entry.address);
+        let (before, path) = (check.before.clone(), entry.path.clone());
         let challenge = ReturnRoutabilityCheck::PathChallenge;
-        let asked_old = asks_old && self.send_check(handle, before, &challenge(old), MAX_CHECK) > 0;
+        let asked_old = asks_old && self.send_check(handle, &before, &challenge(old), MAX_CHECK) > 0;
         if let Some(entry) = self.connections.get_mut(&handle)
             && has_new_id
             && entry.connection.path_changed()
@@ -223,7 +230,7 @@ impl Endpoint {
         {
             check.has_new_id = true;
         }
-        let asked_new = self.send_check(handle, address, &challenge(new), MAX_CHECK) > 0;
+        let asked_new = self.send_check(handle, &path, &challenge(new), MAX_CHECK) > 0;
         if let Some(check) = self.connections.get_mut(&handle).and_then(|entry| entry.check.as_mut()) {
             check.asked([asked_old, asked_new]);
         }
@@ -231,25 +238,19 @@ impl Endpoint {
 
     /// Sends a return routability check message of at most `max` bytes, within the limit of the address. Returns its
     /// length; 0 if it is not sent, as if it had been lost.
-    fn send_check(
-        &mut self,
-        handle: ConnectionHandle,
-        to: SocketAddr,
-        check: &ReturnRoutabilityCheck,
-        max: usize,
-    ) -> usize {
+    fn send_check(&mut self, handle: ConnectionHandle, to: &Path, check: &ReturnRoutabilityCheck, max: usize) -> usize {
         let Some(entry) = self.connections.get_mut(&handle) else { return 0 };
         if self.replies.len() >= MAX_REPLIES {
             return 0;
         }
-        let mut budget = entry.budget.as_mut().filter(|_| to == entry.address);
+        let mut budget = entry.budget.as_mut().filter(|_| *to == entry.path);
         let allowed = budget.as_ref().map_or(max, |budget| max.min(**budget)).min(MAX_CHECK);
         let mut record = [0; MAX_CHECK];
         let Some(len) = entry.connection.seal_check(check, &mut record[..allowed]) else { return 0 };
         if let Some(budget) = &mut budget {
             **budget -= len; // at most `allowed`
         }
-        self.replies.push_back((to, record[..len].into()));
+        self.replies.push_back((to.clone(), record[..len].into()));
         if let ReturnRoutabilityCheck::PathChallenge(_) = check {
             self.counters.path_challenges += 1;
         }
@@ -257,7 +258,7 @@ impl Endpoint {
     }
 
     /// Handles the return routability check messages in a datagram of `len` bytes.
-    pub(super) fn handle_checks(&mut self, handle: ConnectionHandle, from: SocketAddr, len: usize) {
+    pub(super) fn handle_checks(&mut self, handle: ConnectionHandle, from: &Path, len: usize) {
         let Some(entry) = self.connections.get_mut(&handle) else { return };
         let mut allowed = self.limits.allowance(len);
         for message in entry.connection.take_checks() {
@@ -271,9 +272,9 @@ impl Endpoint {
     }
 
     /// Handles an answer to a challenge.
-    fn answered(&mut self, handle: ConnectionHandle, from: SocketAddr, answer: &ReturnRoutabilityCheck) {
+    fn answered(&mut self, handle: ConnectionHandle, from: &Path, answer: &ReturnRoutabilityCheck) {
         let Some(entry) = self.connections.get_mut(&handle) else { return };
-        let is_there = from == entry.address;
+        let is_there = *from == entry.path;
         let outcome = match &mut entry.check {
             Some(check) => self.limits.take_path_response(check.heard(answer, is_there)),
             None => Outcome::Nothing,
@@ -305,12 +306,12 @@ impl Endpoint {
             Outcome::Reachable => entry.budget = None,
             Outcome::Moved => {
                 entry.budget = None;
-                let address = entry.address;
-                self.change_address(handle, address);
+                let path = entry.path.clone();
+                self.change_path(handle, path);
             }
             Outcome::Stays => {
                 self.counters.paths_kept += 1;
-                entry.address = entry.proven_address();
+                entry.path = entry.proven_path().clone();
                 entry.budget = None;
             }
             Outcome::Failed => {
@@ -322,17 +323,17 @@ impl Endpoint {
         touch(&mut self.touched, handle);
     }
 
-    /// Changes the address of the peer to `to`.
-    pub(super) fn change_address(&mut self, handle: ConnectionHandle, to: SocketAddr) {
+    /// Changes the path to the peer to `to`.
+    pub(super) fn change_path(&mut self, handle: ConnectionHandle, to: Path) {
         let Some(entry) = self.connections.get_mut(&handle) else { return };
-        let from = entry.proven_address();
-        entry.address = to;
+        let from = entry.proven_path().clone();
+        entry.path = to.clone();
         entry.check = None;
         if from == to {
             return;
         }
-        self.by_address.remove(from, handle);
-        self.by_address.insert_if_free(to, handle);
+        self.by_path.remove(&from, handle);
+        self.by_path.insert_if_free(to.clone(), handle);
         if let Some(entry) = self.connections.get_mut(&handle) {
             entry.tell(&mut self.events, handle, EndpointEvent::AddressChanged { from, to });
         }

@@ -1,63 +1,62 @@
 //! The tables in which an endpoint finds its connections, and the queue of events.
 //!
-//! What must always hold: attackers choose addresses, so they are hashed with a secret key; and no call takes longer
+//! What must always hold: attackers choose paths, so they are hashed with a secret key; and no call takes longer
 //! because of other connections.
 
 use alloc::collections::VecDeque;
 use core::hash::{BuildHasher, Hasher};
-use core::net::SocketAddr;
 
 use hashbrown::HashMap;
 use siphasher::sip::SipHasher13;
 
-use super::{ConnectionHandle, EndpointEvent};
+use super::{ConnectionHandle, EndpointEvent, Path};
 use crate::crypto::{CryptoError, Rng};
 
-/// A map with keys that peers influence: addresses, and connection IDs.
+/// A map with keys that peers influence: paths, and connection IDs.
 pub(super) type Keyed<K, V> = HashMap<K, V, HashKey>;
 
-/// The connections by the address of their peer. Consecutive datagrams often come from one address, which is then found
-/// without hashing.
-pub(super) struct ByAddress {
-    handles: Keyed<SocketAddr, ConnectionHandle>,
+/// The connections by the path to their peer. Consecutive datagrams often come on one path, which is then found without
+/// hashing.
+pub(super) struct ByPath {
+    handles: Keyed<Path, ConnectionHandle>,
     /// The entry of `handles` that was found last.
-    last: Option<(SocketAddr, ConnectionHandle)>,
+    last: Option<(Path, ConnectionHandle)>,
 }
 
-impl ByAddress {
+impl ByPath {
     pub(super) fn new(key: HashKey) -> Self {
         Self { handles: Keyed::with_hasher(key), last: None }
     }
 
-    pub(super) fn find(&mut self, address: SocketAddr) -> Option<ConnectionHandle> {
-        match self.last {
-            Some((last, handle)) if last == address => Some(handle),
+    pub(super) fn find(&mut self, path: &Path) -> Option<ConnectionHandle> {
+        match &self.last {
+            Some((last, handle)) if last == path => Some(*handle),
             _ => {
-                let handle = self.handles.get(&address).copied()?;
-                self.last = Some((address, handle));
+                let handle = self.handles.get(path).copied()?;
+                self.last = Some((path.clone(), handle));
                 Some(handle)
             }
         }
     }
 
-    /// Inserts a connection, and replaces the one at the same address.
-    pub(super) fn insert(&mut self, address: SocketAddr, handle: ConnectionHandle) {
+    /// Inserts a connection, and replaces the one on the same path.
+    pub(super) fn insert(&mut self, path: Path, handle: ConnectionHandle) {
         self.last = None;
-        self.handles.insert(address, handle);
+        self.handles.insert(path, handle);
     }
 
-    /// Inserts a connection, unless there is one at the same address.
-    pub(super) fn insert_if_free(&mut self, address: SocketAddr, handle: ConnectionHandle) {
-        self.handles.entry(address).or_insert(handle);
+    /// Inserts a connection, unless there is one on the same path.
+    pub(super) fn insert_if_free(&mut self, path: Path, handle: ConnectionHandle) {
+        self.handles.entry(path).or_insert(handle);
     }
 
-    /// Removes a connection, unless another one has the address. Returns whether it was removed.
-    pub(super) fn remove(&mut self, address: SocketAddr, handle: ConnectionHandle) -> bool {
-        if self.handles.get(&address) != Some(&handle) {
+    /// Removes a connection, unless another one has the path. Returns whether it was removed.
+    pub(super) fn remove(&mut self, path: &Path, handle: ConnectionHandle) -> bool {
+        if self.handles.get(path) != Some(&handle) {
             return false;
         }
         self.last = None;
-        self.handles.remove(&address).is_some()
+        self.handles.remove(path).is_some()
     }
 }
 
@@ -65,7 +64,7 @@ impl ByAddress {
 /// influence which of them stay.
 pub(super) type ByHandle<V> = HashMap<ConnectionHandle, V, HandleKey>;
 
-/// The secret key of the hash of addresses and connection IDs.
+/// The secret key of the hash of paths and connection IDs.
 #[derive(Clone)]
 pub(super) struct HashKey([u8; 16]);
 
@@ -180,6 +179,7 @@ impl Events {
 #[cfg(test)]
 mod tests {
     use alloc::vec;
+    use core::net::SocketAddr;
 
     use super::*;
 
@@ -188,17 +188,21 @@ mod tests {
     }
 
     #[test]
-    fn an_address_is_found_wherever_the_last_one_went() {
-        let mut table = ByAddress::new(HashKey([7; 16]));
-        let [a, b] = [1, 2].map(|port| SocketAddr::from(([192, 0, 2, 1], port)));
+    fn a_path_is_found_wherever_the_last_one_went() {
+        let mut table = ByPath::new(HashKey([7; 16]));
+        // One proxy, and two clients behind it.
+        let proxy = SocketAddr::from(([192, 0, 2, 1], 5684));
+        let [a, b] = [1, 2].map(|header| Path::new(proxy, &[header]).expect("a short header"));
+        let (a, b) = (&a, &b);
+        assert_eq!(table.find(&proxy.into()), None);
         let [first, second] = [1, 2].map(ConnectionHandle);
         assert_eq!(table.find(a), None);
-        table.insert(a, first);
+        table.insert(a.clone(), first);
         assert_eq!([table.find(a), table.find(a), table.find(b)], [Some(first), Some(first), None]);
-        table.insert_if_free(a, second);
-        table.insert_if_free(b, second);
+        table.insert_if_free(a.clone(), second);
+        table.insert_if_free(b.clone(), second);
         assert_eq!([table.find(a), table.find(b)], [Some(first), Some(second)]);
-        table.insert(b, first); // in its place
+        table.insert(b.clone(), first); // in its place
         assert_eq!([table.find(b), table.find(a)], [Some(first), Some(first)]);
         assert!(!table.remove(a, second) && table.find(a) == Some(first), "another connection is there");
         assert!(table.remove(a, first));

@@ -54,7 +54,7 @@ fn messages_that_cannot_go_to_an_unproven_address_are_refused_at_once() {
         world.endpoint.send(other, b"and you?").unwrap();
         world.run();
         assert_eq!(world.clients[1].received, [b"and you?"], "{version:?}");
-        world.clients[0].address = new();
+        world.clients[0].path = new().into();
         world.endpoint.confirm_address(moved);
         world.run();
         assert_eq!(world.clients[0].received.iter().map(Vec::len).sum::<usize>(), taken, "what was taken, waited");

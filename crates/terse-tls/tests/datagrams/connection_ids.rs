@@ -85,12 +85,12 @@ fn a_client_that_moves_is_not_recognised() {
     let to_home: Vec<_> = world.answers().iter().map(|(_, datagram)| client_id(datagram)).collect();
 
     assert!(world.clients[0].connection.path_changed());
-    world.clients[0].address = away();
+    world.clients[0].path = away().into();
     let datagrams = world.say(b"I am away");
     assert_ne!(server_id(&datagrams[0]), before);
     datagrams.into_iter().for_each(|datagram| world.hand_over(away(), datagram));
     let sent = world.answers();
-    let to: Vec<_> = sent.iter().map(|(to, datagram)| (*to, to_home.contains(&client_id(datagram)))).collect();
+    let to: Vec<_> = sent.iter().map(|(to, datagram)| (to.address(), to_home.contains(&client_id(datagram)))).collect();
     assert_eq!(to, [(home(), true), (away(), false)], "a challenge each, under the ID that is known there");
     for (_, mut datagram) in sent.into_iter().filter(|(to, _)| *to == away()) {
         world.hand_to_client(0, &mut datagram);
@@ -166,7 +166,7 @@ fn whoever_uses_them_gets_more_for_ever() {
         world.request(2).unwrap();
         world.run();
         assert!(world.clients[0].connection.path_changed());
-        world.clients[0].address = address(9, 5000 + round);
+        world.clients[0].path = address(9, 5000 + round).into();
         let datagrams = world.say(b"here");
         seen.push(server_id(&datagrams[0]));
         datagrams.into_iter().for_each(|datagram| world.hand_over(address(9, 5000 + round), datagram));

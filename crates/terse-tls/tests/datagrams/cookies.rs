@@ -92,7 +92,7 @@ fn every_mode_survives_losses() {
 /// The ClientHello with the cookie that the server sent to `client`.
 fn with_cookie(world: &mut World, client: usize) -> Vec<u8> {
     for datagram in world.transmit(client) {
-        world.hand_over(world.clients[client].address, datagram);
+        world.hand_over(world.clients[client].path.clone(), datagram);
     }
     for (_, mut datagram) in world.answers() {
         world.hand_to_client(client, &mut datagram);

@@ -55,7 +55,7 @@ fn forged_addresses_cost_neither_memory_nor_bytes() {
 /// Returns the ClientHello with the cookie that the server sent to `client`.
 fn with_cookie(world: &mut World, client: usize) -> Vec<u8> {
     for datagram in world.transmit(client) {
-        world.hand_over(world.clients[client].address, datagram);
+        world.hand_over(world.clients[client].path.clone(), datagram);
     }
     for (_, mut datagram) in world.answers() {
         world.clients[client].connection.handle_input(world.now, &mut world.rng, &mut datagram).unwrap();
@@ -305,7 +305,7 @@ fn the_application_hears_that_a_connection_was_replaced() {
 fn moved(address_change: AddressChange) -> (World, ConnectionHandle) {
     let mut world = World::new(setup(Some(4)), EndpointLimits::default().address_change(address_change));
     let (client, handle) = world.connected(address(1, 4000));
-    world.clients[client].address = address(1, 5000);
+    world.clients[client].path = address(1, 5000).into();
     world.clients[client].connection.send(b"I am here now").unwrap();
     world.run();
     (world, handle)
@@ -314,7 +314,7 @@ fn moved(address_change: AddressChange) -> (World, ConnectionHandle) {
 /// A connection moves to another address with its connection ID (RFC 9146, 6).
 #[test]
 fn a_connection_moves_with_its_connection_id() {
-    let event = EndpointEvent::AddressChanged { from: address(1, 4000), to: address(1, 5000) };
+    let event = EndpointEvent::AddressChanged { from: address(1, 4000).into(), to: address(1, 5000).into() };
     let (mut world, handle) = moved(AddressChange::Follow);
     assert_eq!(world.events[0].1, EndpointEvent::Data(b"I am here now".to_vec()));
     assert_eq!(world.events[1], (handle, event.clone()));
@@ -341,7 +341,7 @@ fn a_connection_without_an_id_does_not_move() {
     for connection_id in [None, Some(0)] {
         let mut world = World::new(setup(connection_id), EndpointLimits::default());
         let (client, handle) = world.connected(address(1, 4000));
-        world.clients[client].address = address(1, 5000);
+        world.clients[client].path = address(1, 5000).into();
         world.clients[client].connection.send(b"I am here now").unwrap();
         world.run();
         assert_eq!(world.events, []);
@@ -385,8 +385,8 @@ fn two_clients_change_places() {
     let mut world = World::new(setup(Some(8)), EndpointLimits::default().address_change(AddressChange::Follow));
     let (one, of_one) = world.connected(address(1, 4000));
     let (other, of_other) = world.connected(address(1, 5000));
-    world.clients[one].address = address(1, 5000);
-    world.clients[other].address = address(1, 4000);
+    world.clients[one].path = address(1, 5000).into();
+    world.clients[other].path = address(1, 4000).into();
     for client in [one, other] {
         world.clients[client].connection.send(b"moved").unwrap();
         world.run();
@@ -394,7 +394,7 @@ fn two_clients_change_places() {
     assert_eq!(world.heard_by(of_one, b"to one"), [one]);
     assert_eq!(world.heard_by(of_other, b"to the other"), [other]);
     // A third one gets the address of the first, who has gone to sleep.
-    world.clients[one].address = address(9, 9);
+    world.clients[one].path = address(9, 9).into();
     let (third, of_third) = world.connected(address(1, 5000));
     assert_eq!(world.heard_by(of_third, b"to the third"), [third]);
     world.clients[one].connection.send(b"awake").unwrap();

@@ -23,6 +23,7 @@
 //! - [`cookies`]: how they know in DTLS 1.3 that a client is where it says
 //! - [`tickets`]: how they know it of a client that comes back
 //! - [`late`]: servers whose store answers later
+//! - [`headers`]: clients behind a relay that all have its address
 //! - [`paths`]: clients whose address changes, or seems to
 //! - [`trace`]: what those hear who watch
 //! - [`versions`]: which version a server takes
@@ -45,6 +46,7 @@ mod endpoint;
 mod epochs;
 mod flipped;
 mod forged;
+mod headers;
 mod hostile;
 mod key_updates;
 mod late;

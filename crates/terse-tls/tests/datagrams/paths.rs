@@ -31,7 +31,7 @@ fn other() -> SocketAddr {
 }
 
 fn changed(from: SocketAddr, to: SocketAddr) -> EndpointEvent {
-    EndpointEvent::AddressChanged { from, to }
+    EndpointEvent::AddressChanged { from: from.into(), to: to.into() }
 }
 
 const VERSIONS: [ProtocolVersion; 2] = [ProtocolVersion::TLS_1_2, ProtocolVersion::TLS_1_3];
@@ -71,14 +71,14 @@ impl World {
 fn a_client_that_moved_is_asked_and_then_believed() {
     for version in VERSIONS {
         let (mut world, handle) = world(version);
-        world.clients[0].address = new();
+        world.clients[0].path = new().into();
         let datagrams = world.say(b"I am here now");
         let came: usize = datagrams.iter().map(Vec::len).sum();
         datagrams.into_iter().for_each(|datagram| world.hand_over(new(), datagram));
         world.answer(handle, &[1; 40]);
         world.answer(handle, &[2; 1000]);
         let mut sent = world.answers();
-        let to: Vec<_> = sent.iter().map(|(to, _)| *to).collect();
+        let to: Vec<_> = sent.iter().map(|(to, _)| to.clone()).collect();
         assert_eq!(to, [old(), new(), new()], "a challenge each, and the short answer");
         let went: usize = sent.iter().filter(|(to, _)| *to == new()).map(|(_, datagram)| datagram.len()).sum();
         assert!(went <= 3 * came, "{went} B for {came} B");
@@ -115,7 +115,7 @@ fn challenges_and_answers_may_be_lost() {
         let mut moved = [0; 2];
         for lost in 0..1_u32 << 7 {
             let (mut world, handle) = world(version);
-            world.clients[0].address = new();
+            world.clients[0].path = new().into();
             world.clients[0].connection.send(b"I am here now").unwrap();
             let mut left = lost;
             let mut arrives = || {
@@ -189,7 +189,7 @@ fn a_client_that_moves_again_meanwhile_is_asked_again() {
         let (mut world, handle) = world(version);
         world.say_from(new(), b"one");
         world.answers();
-        world.clients[0].address = other();
+        world.clients[0].path = other().into();
         world.say_from(other(), b"two");
         world.run();
         world.run_out();
@@ -208,7 +208,7 @@ fn a_client_that_moves_again_meanwhile_is_asked_again() {
 fn the_application_may_know_better() {
     for version in VERSIONS {
         let (mut world, handle) = world(version);
-        world.clients[0].address = new();
+        world.clients[0].path = new().into();
         world.say_from(new(), b"here is a cookie of my own");
         world.endpoint.confirm_address(handle);
         world.answers();
@@ -228,7 +228,7 @@ fn a_client_that_moves_while_it_changes_keys() {
     for datagram in world.transmit(0) {
         world.hand_over(old(), datagram);
     }
-    world.clients[0].address = new();
+    world.clients[0].path = new().into();
     world.say_from(new(), b"I am here now");
     world.run();
     world.run_out();
@@ -245,7 +245,7 @@ fn both_sides_agree_on_it() {
             setup.server.edit_datagrams(|datagrams| datagrams.return_routability_check = server);
             let mut world = World::new(setup, EndpointLimits::default());
             let (_, handle) = world.connected(old());
-            world.clients[0].address = new();
+            world.clients[0].path = new().into();
             world.say_from(new(), b"I am here now");
             world.answers();
             assert_eq!(world.changes(), [changed(old(), new())], "at once");
@@ -310,7 +310,7 @@ fn a_check_moves_nobody_and_is_answered_where_it_came_from() {
         let (mut world, handle) = world(version);
         world.check_from(new(), 0, [7; 8]);
         let sent = world.answers();
-        assert_eq!(sent.iter().map(|(to, _)| *to).collect::<Vec<_>>(), [new()]);
+        assert_eq!(sent.iter().map(|(to, _)| to.clone()).collect::<Vec<_>>(), [new()]);
         assert_eq!(world.endpoint.address(handle), Some(old()));
         for (msg_type, cookie) in [(1, [7; 8]), (2, [7; 8])] {
             world.check_from(new(), msg_type, cookie);
@@ -327,7 +327,7 @@ fn a_check_moves_nobody_and_is_answered_where_it_came_from() {
         let mut datagram = world.transmit(0).remove(0);
         datagram.extend(world.say(b"data").remove(0));
         world.hand_over(new(), datagram);
-        let to: Vec<_> = world.answers().iter().map(|(to, _)| *to).collect();
+        let to: Vec<_> = world.answers().iter().map(|(to, _)| to.clone()).collect();
         assert_eq!(to, [old(), new(), new()], "two challenges and an answer");
     }
 }
@@ -458,7 +458,7 @@ fn nobody_answers_for_a_victim() {
         let attack = |defences| {
             let (mut world, handle) = undefended(version, defences);
             // Cookies that were good once, and the records with them.
-            world.clients[0].address = new();
+            world.clients[0].path = new().into();
             world.say_from(new(), b"data");
             world.run();
             world.run_out();

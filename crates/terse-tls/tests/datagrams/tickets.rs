@@ -16,7 +16,7 @@ use terse_tls::cache::{
 };
 use terse_tls::summary::{CachedObject, Mode};
 use terse_tls::{
-    ClientAuthentication, Datagrams, Endpoint, EndpointEvent, EndpointLimits, LearnedIssuers, NamedGroup,
+    ClientAuthentication, Datagrams, Endpoint, EndpointEvent, EndpointLimits, LearnedIssuers, NamedGroup, Path,
     ProtocolVersion, Summary, Undefended, Work,
 };
 
@@ -87,7 +87,7 @@ impl Scene {
         (counters.cookies_sent, counters.tickets_spent)
     }
 
-    fn visit(&mut self, from: SocketAddr) -> Visit {
+    fn visit(&mut self, from: impl Into<Path>) -> Visit {
         let before = self.counts();
         let client = self.world.client(from);
         self.world.run();
@@ -112,7 +112,7 @@ impl Scene {
     }
 
     /// Returns the first ClientHello of a client that comes back to `from`, which an attacker has seen and held up.
-    fn seen_hello(&mut self, from: SocketAddr) -> (usize, Vec<u8>) {
+    fn seen_hello(&mut self, from: impl Into<Path>) -> (usize, Vec<u8>) {
         let client = self.world.client(from);
         let mut hello = self.world.transmit(client);
         assert_eq!(hello.len(), 1);
@@ -120,7 +120,7 @@ impl Scene {
     }
 
     /// Returns whether a ClientHello from there begins a handshake. What is sent there is bounded.
-    fn begins(&mut self, from: SocketAddr, hello: &[u8]) -> bool {
+    fn begins(&mut self, from: impl Into<Path>, hello: &[u8]) -> bool {
         let before = self.world.endpoint.connections().0;
         self.world.hand_over(from, hello.to_vec());
         let sent: usize = self.world.answers().iter().map(|(_, datagram)| datagram.len()).sum();
@@ -131,7 +131,7 @@ impl Scene {
     /// Checks that the attacked client connects all the same, with everything cached.
     fn assert_served(&mut self, client: usize, hello: Vec<u8>, counts: (u32, u32)) {
         let before = self.counts();
-        self.world.hand_over(self.world.clients[client].address, hello);
+        self.world.hand_over(self.world.clients[client].path.clone(), hello);
         self.world.run();
         let visit = self.leave(client, before);
         assert_eq!((visit.server.mode, visit.counts), (best(self.schemes), counts));
@@ -240,6 +240,28 @@ fn a_seen_ticket_proves_no_other_address() {
         };
         assert_eq!(attack(Undefended::default()), 0);
         assert_eq!(attack(Undefended { ticket_addresses: true, ..Undefended::default() }), 1);
+    }
+}
+
+/// A ticket that was made behind a relay proves the header that it was made with, wherever the relay's port is now, and
+/// no other header at the same address, nor the address itself.
+#[test]
+fn a_ticket_of_one_header_proves_no_other() {
+    let relay = |port, header: &[u8]| Path::new(address(HOME, port), header).unwrap();
+    for setting in settings() {
+        let mut scene = Scene::new(setting, 1_232, EndpointLimits::default());
+        for (from, counts) in [
+            (relay(4000, b"one"), (1, 0)),
+            (relay(4000, b"one"), (0, 1)),
+            (relay(4001, b"one"), (0, 1)),
+            (relay(4000, b"other"), (1, 0)),
+            (relay(4000, b"other"), (0, 1)),
+            (relay(4000, b""), (1, 0)),
+            (address(HOME, 4000).into(), (0, 1)),
+            (relay(4000, b"one"), (1, 0)),
+        ] {
+            assert_eq!(scene.visit(from.clone()).counts, counts, "{from}");
+        }
     }
 }
 
@@ -484,10 +506,11 @@ impl Scene {
         let world = &mut self.world;
         let client = world.client(address(HOME, 4000));
         let (mut number, mut late) = (0, None);
-        let mut path: VecDeque<(SocketAddr, Vec<u8>)> = VecDeque::new();
-        let server = address(99, 5684);
+        let mut path: VecDeque<(Path, Vec<u8>)> = VecDeque::new();
+        let server = Path::from(address(99, 5684));
         for _ in 0..200 {
-            let sent = world.transmit(client).into_iter().map(|datagram| (server, datagram)).collect::<Vec<_>>();
+            let sent =
+                world.transmit(client).into_iter().map(|datagram| (server.clone(), datagram)).collect::<Vec<_>>();
             for datagram in sent.into_iter().chain(world.answers()) {
                 match fate {
                     _ if number != victim => path.push_back(datagram),

@@ -2,7 +2,7 @@
 //! Whatever happened, in the end both sides hear each other.
 
 use terse_testkit::rng::SeededRng;
-use terse_tls::{ConnectionIdUsage, Datagrams, EndpointEvent, EndpointLimits, ProtocolVersion};
+use terse_tls::{ConnectionIdUsage, Datagrams, EndpointEvent, EndpointLimits, Path, ProtocolVersion};
 
 use crate::world::{World, address, setup_of};
 
@@ -25,6 +25,12 @@ fn is_change(event: &EndpointEvent) -> bool {
     matches!(event, EndpointEvent::AddressChanged { .. })
 }
 
+/// Returns one of two ports, directly or through a relay with one of two headers.
+fn anywhere(dice: &mut SeededRng) -> Path {
+    let headers: [&[u8]; 3] = [&[], b"one", b"two"];
+    Path::new(address(1, 4000 + dice.below(2) as u16), headers[dice.below(3)]).unwrap()
+}
+
 fn wander(version: ProtocolVersion, seed: u64) -> World {
     let datagrams = Datagrams::default().connection_id(Some(4));
     let mut world = World::new(setup_of(version, datagrams), EndpointLimits::default());
@@ -35,10 +41,10 @@ fn wander(version: ProtocolVersion, seed: u64) -> World {
         let client = &mut world.clients[0];
         match dice.below(12) {
             // Either a NAT gives the client another address, or the client moves by itself.
-            0 => client.address = address(1, 4000 + dice.below(4) as u16),
+            0 => client.path = anywhere(&mut dice),
             1 => {
                 client.connection.path_changed();
-                client.address = address(1, 4000 + dice.below(4) as u16);
+                client.path = anywhere(&mut dice);
             }
             // A request is refused while another one is under way, and always in DTLS 1.2.
             2 => drop(client.connection.request_connection_ids(2)),
@@ -55,7 +61,7 @@ fn wander(version: ProtocolVersion, seed: u64) -> World {
             _ => assert_eq!(client.connection.send(&[8; 30]), Ok(30)),
         }
         for datagram in world.transmit(0) {
-            let from = world.clients[0].address;
+            let from = world.clients[0].path.clone();
             if dice.below(6) == 0 {
                 world.hand_over(attacker, datagram.clone());
             }
@@ -65,7 +71,7 @@ fn wander(version: ProtocolVersion, seed: u64) -> World {
         }
         for (to, mut datagram) in world.answers() {
             let is_handed_on = to == attacker && dice.below(2) == 0;
-            if (to == world.clients[0].address && dice.below(4) > 0) || is_handed_on {
+            if (to == world.clients[0].path && dice.below(4) > 0) || is_handed_on {
                 world.hand_to_client(0, &mut datagram);
             }
         }
@@ -73,13 +79,13 @@ fn wander(version: ProtocolVersion, seed: u64) -> World {
     // The attacker is gone, and so are the losses. The server may believe for a while that the client is where it was, and what
     // was lost before is sent again after a minute at most.
     for _ in 0..70 {
-        let from = world.clients[0].address;
+        let from = world.clients[0].path.clone();
         world.say_from(from, b"here I am");
         world.run();
         world.pass(1_000);
     }
     world.run_out();
-    assert_eq!(world.endpoint.address(handle), Some(world.clients[0].address), "{version} {seed}");
+    assert_eq!(world.endpoint.path(handle), Some(&world.clients[0].path), "{version} {seed}");
     assert_eq!(world.heard_by(handle, &[7; 1000]), [0], "{version} {seed}");
     let failed = world.events.iter().find(|(_, event)| matches!(event, EndpointEvent::Failed(_)));
     assert_eq!(failed, None, "{version} {seed}");

@@ -1,4 +1,5 @@
-//! A server and its clients run at addresses that a test chooses, on a path that loses nothing except what the test takes away.
+//! A server and its clients run at addresses that a test chooses, or behind a proxy with headers that it chooses, and
+//! nothing is lost except what the test takes away.
 
 use alloc::sync::Arc;
 use core::net::SocketAddr;
@@ -8,12 +9,13 @@ use terse_testkit::pki::server_address;
 use terse_testkit::rng::SeededRng;
 use terse_testkit::setup::Setup;
 use terse_tls::{
-    Connection, ConnectionHandle, Datagrams, Endpoint, EndpointEvent, EndpointLimits, Instant, Now, ProtocolVersion,
+    Connection, ConnectionHandle, Datagrams, Endpoint, EndpointEvent, EndpointLimits, Instant, Now, Path,
+    ProtocolVersion,
 };
 
 use crate::modes::PROVIDER;
 
-/// A server, and clients at their addresses.
+/// A server, and clients on their paths.
 pub(crate) struct World {
     pub(crate) setup: Setup,
     pub(crate) endpoint: Endpoint,
@@ -25,8 +27,8 @@ pub(crate) struct World {
 
 pub(crate) struct Client {
     pub(crate) connection: Connection,
-    pub(crate) address: SocketAddr,
-    /// How many bytes came to the server from each address, and how many were sent there.
+    pub(crate) path: Path,
+    /// How many bytes came to the server on each path, and how many were sent there.
     pub(crate) traffic: [usize; 2],
     pub(crate) received: Vec<Vec<u8>>,
     /// All datagrams that the server sent.
@@ -57,16 +59,22 @@ impl World {
     }
 
     /// Makes a new client. Its ClientHello waits to be sent.
-    pub(crate) fn client(&mut self, address: SocketAddr) -> usize {
+    pub(crate) fn client(&mut self, path: impl Into<Path>) -> usize {
         let config = Arc::new(self.setup.client.build().unwrap());
         let connection = Connection::client(config, server_address(), self.now, &mut self.rng).unwrap();
-        self.clients.push(Client { connection, address, traffic: [0, 0], received: Vec::new(), sent: Vec::new() });
+        self.clients.push(Client {
+            connection,
+            path: path.into(),
+            traffic: [0, 0],
+            received: Vec::new(),
+            sent: Vec::new(),
+        });
         self.clients.len() - 1
     }
 
     /// Makes a client that is connected, and returns its handle at the server.
-    pub(crate) fn connected(&mut self, address: SocketAddr) -> (usize, ConnectionHandle) {
-        let client = self.client(address);
+    pub(crate) fn connected(&mut self, path: impl Into<Path>) -> (usize, ConnectionHandle) {
+        let client = self.client(path);
         self.run();
         assert!(self.clients[client].connection.is_connected());
         let mut connected = self.events.drain(..).filter(|(_, event)| *event == EndpointEvent::Connected);
@@ -86,15 +94,16 @@ impl World {
     }
 
     /// Hands a datagram to the server.
-    pub(crate) fn hand_over(&mut self, from: SocketAddr, mut datagram: Vec<u8>) {
-        if let Some(client) = self.clients.iter_mut().find(|client| client.address == from) {
+    pub(crate) fn hand_over(&mut self, from: impl Into<Path>, mut datagram: Vec<u8>) {
+        let from = from.into();
+        if let Some(client) = self.clients.iter_mut().find(|client| client.path == from) {
             client.traffic[0] += datagram.len();
         }
         self.endpoint.handle_datagram(self.now, &mut self.rng, from, &mut datagram);
     }
 
     /// Returns the datagrams that the server has to send.
-    pub(crate) fn answers(&mut self) -> Vec<(SocketAddr, Vec<u8>)> {
+    pub(crate) fn answers(&mut self) -> Vec<(Path, Vec<u8>)> {
         let mut buffer = [0; 2048];
         let mut datagrams = Vec::new();
         while let Some((to, len)) = self.endpoint.poll_transmit(self.now, &mut buffer) {
@@ -117,13 +126,13 @@ impl World {
                 for datagram in self.transmit(client) {
                     idle = false;
                     if arrives() {
-                        self.hand_over(self.clients[client].address, datagram);
+                        self.hand_over(self.clients[client].path.clone(), datagram);
                     }
                 }
             }
             for (to, mut datagram) in self.answers() {
                 idle = false;
-                let Some(client) = self.clients.iter().position(|client| client.address == to) else { continue };
+                let Some(client) = self.clients.iter().position(|client| client.path == to) else { continue };
                 if arrives() {
                     self.hand_to_client(client, &mut datagram);
                 }
@@ -175,9 +184,10 @@ impl World {
     }
 
     /// Sends data from the first client, from that address.
-    pub(crate) fn say_from(&mut self, from: SocketAddr, data: &[u8]) {
+    pub(crate) fn say_from(&mut self, from: impl Into<Path>, data: &[u8]) {
+        let from = from.into();
         for datagram in self.say(data) {
-            self.hand_over(from, datagram);
+            self.hand_over(from.clone(), datagram);
         }
     }
 

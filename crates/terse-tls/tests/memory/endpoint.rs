@@ -1,6 +1,7 @@
 //! These tests bound what a server for datagrams keeps of clients that sleep.
 
 use alloc::sync::Arc;
+use core::net::SocketAddr;
 
 use terse_testkit::allocator::measure;
 use terse_testkit::pair::at;
@@ -47,12 +48,12 @@ impl World {
             for (port, client) in (1..).zip(&mut *clients) {
                 while let Some(len) = client.poll_transmit(*now, &mut buffer) {
                     is_idle = false;
-                    endpoint.handle_datagram(*now, rng, ([192, 0, 2, 1], port).into(), &mut buffer[..len]);
+                    endpoint.handle_datagram(*now, rng, SocketAddr::from(([192, 0, 2, 1], port)), &mut buffer[..len]);
                 }
             }
             while let Some((to, len)) = endpoint.poll_transmit(*now, &mut buffer) {
                 is_idle = false;
-                clients[usize::from(to.port()) - 1].handle_input(*now, rng, &mut buffer[..len]).unwrap();
+                clients[usize::from(to.address().port()) - 1].handle_input(*now, rng, &mut buffer[..len]).unwrap();
             }
             events.extend(core::iter::from_fn(|| endpoint.poll_event()));
             if is_idle {
@@ -102,7 +103,7 @@ fn a_burst_of_events_leaves_nothing() {
     }
     let (read, heap) = measure(|| {
         for (client, datagram) in &mut datagrams {
-            let from = ([192, 0, 2, 1], *client as u16 + 1).into();
+            let from = SocketAddr::from(([192, 0, 2, 1], *client as u16 + 1));
             server.handle_datagram(world.now, &mut world.rng, from, datagram);
         }
         core::iter::from_fn(|| server.poll_event()).count()

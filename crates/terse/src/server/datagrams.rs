@@ -99,7 +99,7 @@ impl Server {
             DatagramEvent::Data(data) | DatagramEvent::EarlyData(data) if self.args.echo => send(server, handle, &data),
             DatagramEvent::AddressChanged { from, to } => {
                 if let Some(client) = clients.connected.get_mut(&handle) {
-                    client.address = to;
+                    client.address = to.address();
                 }
                 if self.args.shared.verbose {
                     output::warn(&format!("the client {from} is at {to} now"));

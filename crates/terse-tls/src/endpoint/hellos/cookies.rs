@@ -1,17 +1,17 @@
-//! The validation of a client's address by a cookie, without any state: HelloVerifyRequest in DTLS 1.2 (RFC 6347,
+//! The validation of a client's path by a cookie, without any state: HelloVerifyRequest in DTLS 1.2 (RFC 6347,
 //! 4.2.1), HelloRetryRequest in DTLS 1.3 (RFC 9147, 5.1).
 //!
 //! A cookie of DTLS 1.3 also contains the values of the first exchange that the transcript needs:
 //!
 //! ```text
-//! CipherSuite; NamedGroup, 0xffff for the public part of an identity key, or 0; Hash(first ClientHello); cookie for the address and all of these
+//! CipherSuite; NamedGroup, 0xffff for the public part of an identity key, or 0; Hash(first ClientHello); cookie for the path and all of these
 //! ```
 
 use alloc::boxed::Box;
 use alloc::vec;
 use alloc::vec::Vec;
-use core::net::{IpAddr, SocketAddr};
 
+use super::super::Path;
 use super::Hellos;
 use crate::cache::AddressId;
 use crate::connection::AcceptedClientHello;
@@ -37,7 +37,7 @@ pub(in crate::endpoint) enum Verdict<'a> {
     Reply(Vec<Vec<u8>>),
 }
 
-/// How a client has proven its address.
+/// How a client has proven that it is reached on its path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::endpoint) enum AddressEvidence {
     /// That it gets what is sent there.
@@ -49,29 +49,24 @@ pub(in crate::endpoint) enum AddressEvidence {
 
 /// Where a ClientHello came from.
 pub(super) struct HelloOrigin {
-    /// The IP address and port.
-    address: Vec<u8>,
+    /// The path, as bytes that no other path has.
+    path: Vec<u8>,
     id: AddressId,
     pub(super) may_spend: bool,
 }
 
 impl Hellos {
-    /// Whether the client showed that it is at `from`, without a cookie only if it `may_spend` a proof. `received` is what its
+    /// Whether the client showed that it is reached on `from`, without a cookie only if it `may_spend` a proof. `received` is what its
     /// ClientHello says.
     pub(in crate::endpoint) fn judge<'a>(
         &mut self,
         now: Now,
         rng: &mut dyn Rng,
-        from: SocketAddr,
+        from: &Path,
         (first, received): (&'a FirstMessage, &'a ReceivedClientHello<'a>),
         may_spend: bool,
     ) -> Result<Verdict<'a>, Error> {
-        let ip = match from.ip() {
-            IpAddr::V4(ip) => ip.octets().to_vec(),
-            IpAddr::V6(ip) => ip.octets().to_vec(),
-        };
-        let address = [&ip[..], &from.port().to_be_bytes()].concat();
-        let origin = HelloOrigin { address, id: self.address_id(from), may_spend };
+        let origin = HelloOrigin { path: from.bytes(), id: self.address_id(from), may_spend };
         match received.version {
             Ok(ProtocolVersion::TLS_1_3) => self.judge13(now, rng, &origin, first, received),
             // Who offers nothing that fits is told so once it has shown where it is, as in DTLS 1.2.
@@ -98,7 +93,7 @@ impl Hellos {
         let bound: [&[u8]; 4] =
             [&hello.legacy_version.0.to_be_bytes(), &hello.random, &suites, hello.legacy_compression_methods];
         if !cookie.is_empty() {
-            let is_good = self.secrets.verify(now.monotonic, rng, self.hash(), &origin.address, &bound, cookie)?;
+            let is_good = self.secrets.verify(now.monotonic, rng, self.hash(), &origin.path, &bound, cookie)?;
             if self.limits.take_cookie(is_good) {
                 return accept(AddressEvidence::Cookie);
             }
@@ -106,7 +101,7 @@ impl Hellos {
         if cookie.is_empty() && received.version.is_ok() && self.spend_proof(hello, origin) {
             return accept(AddressEvidence::SpentProof);
         }
-        let cookie = self.secrets.make(now.monotonic, rng, self.hash(), &origin.address, &bound)?;
+        let cookie = self.secrets.make(now.monotonic, rng, self.hash(), &origin.path, &bound)?;
         // DTLS 1.0, whatever will be negotiated (RFC 6347, 4.2.1).
         let body = HelloVerifyRequest { server_version: ProtocolVersion(0xfeff), cookie: &cookie }.to_vec()?;
         self.reply(first, Reply::Message(HandshakeType::HELLO_VERIFY_REQUEST, body))
@@ -170,7 +165,7 @@ impl Hellos {
         let mut cookie = Vec::from(retried.suite.0.to_be_bytes());
         cookie.extend_from_slice(&Requested::to_cookie(retried.requested));
         cookie.extend_from_slice(&retried.hash);
-        let mac = self.secrets.make(now.monotonic, rng, self.hash(), &origin.address, &[&cookie])?;
+        let mac = self.secrets.make(now.monotonic, rng, self.hash(), &origin.path, &[&cookie])?;
         cookie.extend_from_slice(&mac);
         Ok(cookie)
     }
@@ -184,7 +179,7 @@ impl Hellos {
         cookie: &[u8],
     ) -> Result<Option<Retried>, Error> {
         let Some((said, mac)) = cookie.split_last_chunk::<COOKIE_LEN>() else { return Ok(None) };
-        let is_good = self.secrets.verify(now.monotonic, rng, self.hash(), &origin.address, &[said], mac)?;
+        let is_good = self.secrets.verify(now.monotonic, rng, self.hash(), &origin.path, &[said], mac)?;
         Ok(parse(said).filter(|_| self.limits.take_cookie(is_good)))
     }
 

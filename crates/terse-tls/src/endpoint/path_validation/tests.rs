@@ -2,8 +2,8 @@
 
 use super::*;
 
-fn at(port: u16) -> SocketAddr {
-    SocketAddr::from(([192, 0, 2, 1], port))
+fn at(port: u16) -> Path {
+    core::net::SocketAddr::from(([192, 0, 2, 1], port)).into()
 }
 
 /// A counter as source of randomness, so that the n-th cookie consists of bytes n.
