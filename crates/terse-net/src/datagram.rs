@@ -5,10 +5,13 @@ use core::time::Duration;
 use std::io::{self, ErrorKind};
 
 mod client;
+mod event;
+mod idle;
 mod server;
 
 pub use client::DatagramClient;
-pub use server::{DatagramEvent, DatagramServer, Watch};
+pub use event::{DatagramEvent, Watch};
+pub use server::DatagramServer;
 
 /// Returns how many bytes of UDP payload an IP packet of `mtu` bytes carries to or from `address`: 28 less with IPv4,
 /// 48 less with IPv6. This is the value for [`terse_tls::Datagrams::max_datagram`].

@@ -4,7 +4,6 @@
 //! so that no more is kept than the endpoint's limits allow; the clock is read only where a call begins or has waited,
 //! and before it waits.
 
-use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::sync::Arc;
 use core::net::SocketAddr;
 use core::time::Duration;
@@ -17,7 +16,9 @@ use terse_tls::{
     Now, Path, ServerConfig,
 };
 
-use super::{AT_ONCE, BUFFER_LEN, MAX_OVERDUE, is_interruption, is_of_network};
+use super::event::Demand;
+use super::idle::Idle;
+use super::{AT_ONCE, BUFFER_LEN, DatagramEvent, MAX_OVERDUE, Watch, is_interruption, is_of_network};
 use crate::signer::{Signer, sign};
 use crate::{Clock, NetError, OsRng};
 
@@ -40,43 +41,6 @@ pub struct DatagramServer {
     signer: Option<Signer>,
     watch: Option<Watch>,
     send_error: Option<io::Error>,
-}
-
-/// A function that is told where each datagram comes from, before it is handled, and is called with `None` when time
-/// passes.
-pub type Watch = Box<dyn FnMut(Option<SocketAddr>) + Send>;
-
-/// An event on a connection of a [`DatagramServer`].
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum DatagramEvent {
-    /// The handshake is complete.
-    Connected,
-    /// A message arrived. It may have overtaken others, and others may be lost.
-    Data(Vec<u8>),
-    /// A message arrived before the handshake was complete. It may be a replay, and may have been delayed
-    /// ([`terse_tls::EndpointEvent::EarlyData`]).
-    EarlyData(Vec<u8>),
-    /// The client sends nothing more: [`DatagramServer::end`] is due.
-    PeerClosed,
-    /// The client's address has changed, or its header behind a relay, as its connection ID showed: see
-    /// [`terse_tls::AddressChange`].
-    AddressChanged {
-        /// The old path.
-        from: Path,
-        /// The new path.
-        to: Path,
-    },
-    /// There was no traffic for as long as a connection may be idle: [`DatagramServer::end`] is due. Otherwise this
-    /// event is repeated after the same time.
-    Idle,
-    /// The connection is over: [`DatagramServer::end`] is due.
-    Failed(Error),
-    /// The client has lost this connection and began another one. This one is forgotten.
-    Replaced,
-    /// The connection was forgotten before its handshake was complete, to make room for another one. Its early data is
-    /// lost.
-    Evicted,
 }
 
 impl DatagramServer {
@@ -105,7 +69,7 @@ impl DatagramServer {
 
     /// Reports connections that are idle for `limit`. Only authentic records count as traffic.
     pub fn with_idle_timeout(mut self, limit: Duration) -> Self {
-        self.idle.limit = u64::try_from(limit.as_millis()).ok();
+        self.idle.set_limit(limit);
         self
     }
 
@@ -230,14 +194,10 @@ impl DatagramServer {
 
     /// Returns the event for the application, if there is one.
     fn event(&mut self, handle: ConnectionHandle, event: EndpointEvent) -> Option<DatagramEvent> {
-        let event = match event {
-            EndpointEvent::Connected => DatagramEvent::Connected,
-            EndpointEvent::Data(data) => DatagramEvent::Data(data),
-            EndpointEvent::EarlyData(data) => DatagramEvent::EarlyData(data),
-            EndpointEvent::PeerClosed => DatagramEvent::PeerClosed,
-            EndpointEvent::AddressChanged { from, to } => DatagramEvent::AddressChanged { from, to },
-            EndpointEvent::NeedSignature => DatagramEvent::Failed(self.sign(handle).err()?),
-            EndpointEvent::NeedStore => {
+        let event = match Demand::of(event)? {
+            Demand::Tell(event) => event,
+            Demand::Signature => DatagramEvent::Failed(self.sign(handle).err()?),
+            Demand::StoreAnswer => {
                 // On a blocking socket nobody could answer later.
                 let request = self.endpoint.connection(handle)?.store_request();
                 let answer = request.map(StoreAnswer::unavailable)?;
@@ -245,15 +205,8 @@ impl DatagramServer {
                     self.endpoint.provide_store_answer(self.now, &mut self.rng, handle, answer).err()?,
                 )
             }
-            EndpointEvent::Failed(error) => DatagramEvent::Failed(error),
-            EndpointEvent::Replaced | EndpointEvent::Evicted => {
-                self.idle.remove(handle);
-                let is_replaced = event == EndpointEvent::Replaced;
-                return Some(if is_replaced { DatagramEvent::Replaced } else { DatagramEvent::Evicted });
-            }
-            _ => return None,
         };
-        self.idle.restart(handle, self.now.monotonic);
+        self.idle.note(handle, &event, self.now.monotonic);
         Some(event)
     }
 
@@ -281,7 +234,8 @@ impl DatagramServer {
     fn received(&mut self, received: io::Result<(usize, SocketAddr)>) -> Result<bool, NetError> {
         match received {
             Ok((len, from)) => {
-                self.watch(Some(from));
+                let from = Path::from(from);
+                self.watch(Some(&from));
                 self.turn();
                 self.endpoint.handle_datagram(self.now, &mut self.rng, from, &mut self.input[..len]);
                 Ok(true)
@@ -291,7 +245,7 @@ impl DatagramServer {
         }
     }
 
-    fn watch(&mut self, from: Option<SocketAddr>) {
+    fn watch(&mut self, from: Option<&Path>) {
         if let Some(watch) = &mut self.watch {
             watch(from);
         }
@@ -345,40 +299,4 @@ fn receive_at_once(socket: &UdpSocket, out: &mut [u8]) -> io::Result<(usize, Soc
 #[cfg(not(unix))]
 fn receive_at_once(_: &UdpSocket, _: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
     Err(ErrorKind::WouldBlock.into())
-}
-
-/// The idle time limit of complete connections, and the end of each one's idle time.
-#[derive(Default)]
-struct Idle {
-    /// The limit in milliseconds.
-    limit: Option<u64>,
-    ends: BTreeMap<ConnectionHandle, Instant>,
-    by_end: BTreeSet<(Instant, ConnectionHandle)>,
-}
-
-impl Idle {
-    fn restart(&mut self, handle: ConnectionHandle, now: Instant) {
-        let Some(limit) = self.limit else { return };
-        self.remove(handle);
-        let end = Instant(now.0.saturating_add(limit));
-        self.ends.insert(handle, end);
-        self.by_end.insert((end, handle));
-    }
-
-    fn remove(&mut self, handle: ConnectionHandle) {
-        if let Some(end) = self.ends.remove(&handle) {
-            self.by_end.remove(&(end, handle));
-        }
-    }
-
-    fn timeout(&self) -> Option<Instant> {
-        self.by_end.first().map(|(end, _)| *end)
-    }
-
-    /// Returns a connection whose idle time is over, and restarts its idle time.
-    fn next(&mut self, now: Instant) -> Option<ConnectionHandle> {
-        let (_, handle) = self.by_end.first().copied().filter(|(end, _)| *end <= now)?;
-        self.restart(handle, now);
-        Some(handle)
-    }
 }

@@ -8,7 +8,7 @@ use core::net::SocketAddr;
 use std::net::UdpSocket;
 
 use terse_net::{CacheFile, DatagramEvent, DatagramServer, NetError};
-use terse_tls::{ApiMisuse, ConnectionHandle, EndpointLimits, Error, Summary};
+use terse_tls::{ApiMisuse, ConnectionHandle, EndpointLimits, Error, Path, Summary};
 
 use super::{Server, wait_out};
 use crate::credentials::{failed, warn_unsaved};
@@ -54,7 +54,7 @@ impl Server {
         // Any datagram may begin a connection.
         let (crl_files, identities) = (self.crl_files.clone(), self.identities.clone());
         server = server.with_watch(Box::new(move |from| {
-            trace.iter().for_each(|trace| trace.set_connection(from));
+            trace.iter().for_each(|trace| trace.set_connection(from.map(Path::address)));
             crl_files.iter().for_each(|files| files.refresh());
             identities.iter().for_each(|identities| identities.refresh());
         }));
