@@ -10,7 +10,11 @@ mod idle;
 mod server;
 
 pub use client::DatagramClient;
+#[cfg(feature = "tokio")]
+pub(crate) use event::Demand;
 pub use event::{DatagramEvent, Watch};
+#[cfg(feature = "tokio")]
+pub(crate) use idle::Idle;
 pub use server::DatagramServer;
 
 /// Returns how many bytes of UDP payload an IP packet of `mtu` bytes carries to or from `address`: 28 less with IPv4,
@@ -26,23 +30,23 @@ pub fn max_datagram(mtu: usize, address: IpAddr) -> usize {
 const UDP_HEADER: usize = 8;
 
 /// The length of a buffer for any datagram.
-const BUFFER_LEN: usize = 0x1_0000;
+pub(crate) const BUFFER_LEN: usize = 0x1_0000;
 
 /// The most datagrams that are read although a timer is due: the timer may be waiting for a datagram that arrived while
 /// this side was busy. With a higher limit, a flood could hold the timers up.
-const MAX_OVERDUE: usize = 64;
+pub(crate) const MAX_OVERDUE: usize = 64;
 
 /// A time limit that lets a call take what has arrived, and hardly wait.
 const AT_ONCE: Duration = Duration::from_micros(1);
 
 /// Whether a call on a socket ran into its time limit, or was interrupted by a signal.
-fn is_interruption(error: &io::Error) -> bool {
+pub(crate) fn is_interruption(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted)
 }
 
 /// Whether the network reported that a datagram did not arrive. It counts as a loss: the reason may pass, and anybody
 /// may have sent the report, as ICMP is not protected.
-fn is_of_network(error: &io::Error) -> bool {
+pub(crate) fn is_of_network(error: &io::Error) -> bool {
     matches!(
         error.kind(),
         ErrorKind::ConnectionRefused

@@ -3,6 +3,7 @@
 
 extern crate alloc;
 
+mod endpoint;
 mod hostile;
 mod signing;
 mod silence;

@@ -73,6 +73,11 @@ pub fn socket() -> UdpSocket {
 pub fn client(config: &ConfigBuilder<ClientConfig>, address: SocketAddr) -> DatagramClient {
     let socket = socket();
     socket.connect(address).unwrap();
+    client_on(config, socket)
+}
+
+/// Returns a client on `socket`, which is connected to the server.
+pub fn client_on(config: &ConfigBuilder<ClientConfig>, socket: UdpSocket) -> DatagramClient {
     let clock = Clock::new();
     let name = ServerAddress::new(NAME.try_into().unwrap(), 4433);
     let connection = Connection::client(Arc::new(config.build().unwrap()), name, clock.now(), &mut OsRng).unwrap();

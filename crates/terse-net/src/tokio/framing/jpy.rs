@@ -1,0 +1,93 @@
+//! JPY, the framing between a stateless join proxy and a registrar (draft-ietf-anima-constrained-join-proxy-20, "JPY
+//! Message Structure"):
+//!
+//! ```text
+//! jpy_message = [ jpy_header: bstr, jpy_content: bstr ]
+//! ```
+//!
+//! The proxy chooses the header, which tells its pledges apart, and the registrar returns it unchanged. In the draft's terms a
+//! pledge's connection is a 5-tuple: both addresses and ports, and the header.
+//!
+//! What must always hold: what is read is one array of two byte strings of definite length, and nothing more; what is
+//! written is read as the same path and content.
+
+use core::net::SocketAddr;
+use core::ops::Range;
+
+use minicbor::{Decoder, Encoder};
+use terse_tls::Path;
+
+use super::{Framing, Misframed};
+
+#[cfg(test)]
+mod tests;
+
+/// The framing of a stateless join proxy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Jpy {
+    max_header: usize,
+}
+
+impl Jpy {
+    /// Returns the framing with headers of up to [`Path::MAX_HEADER`] bytes, which cost up to 70 bytes of a datagram.
+    pub const fn new() -> Self {
+        Self { max_header: Path::MAX_HEADER }
+    }
+
+    /// Refuses headers of more than `max` bytes. The draft asks proxies for 32 at most, which cost up to 38 bytes of a
+    /// datagram.
+    #[must_use]
+    pub const fn max_header(self, max: usize) -> Self {
+        Self { max_header: if max < Path::MAX_HEADER { max } else { Path::MAX_HEADER } }
+    }
+}
+
+impl Default for Jpy {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Framing for Jpy {
+    fn overhead(&self) -> usize {
+        ARRAY_HEAD + bytes_head(self.max_header) + self.max_header + bytes_head(usize::from(u16::MAX))
+    }
+
+    fn read(&self, from: SocketAddr, datagram: &[u8]) -> Result<(Path, Range<usize>), Misframed> {
+        let mut decoder = Decoder::new(datagram);
+        if decoder.array().map_err(malformed)? != Some(2) {
+            return Err(Misframed::Malformed);
+        }
+        let header = decoder.bytes().map_err(malformed)?;
+        let content = decoder.bytes().map_err(malformed)?;
+        if decoder.position() != datagram.len() {
+            return Err(Misframed::Malformed);
+        }
+        let path = Path::new(from, header).filter(|_| header.len() <= self.max_header);
+        Ok((path.ok_or(Misframed::HeaderTooLong)?, datagram.len() - content.len()..datagram.len()))
+    }
+
+    fn write(&self, path: &Path, len: usize, out: &mut [u8]) -> Option<usize> {
+        let room = out.len();
+        let mut encoder = Encoder::new(out);
+        let encoded = encoder.array(2).and_then(|encoder| encoder.bytes(path.header()));
+        encoded.and_then(|encoder| encoder.bytes_len(len as u64)).ok()?;
+        Some(room - encoder.into_writer().len())
+    }
+}
+
+fn malformed(_: minicbor::decode::Error) -> Misframed {
+    Misframed::Malformed
+}
+
+/// The length of the head of an array of two.
+const ARRAY_HEAD: usize = 1;
+
+/// Returns the length of the head of a byte string of at most 65,535 bytes (RFC 8949, 3).
+const fn bytes_head(len: usize) -> usize {
+    match len {
+        0..24 => 1,
+        24..0x100 => 2,
+        _ => 3,
+    }
+}
