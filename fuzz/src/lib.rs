@@ -6,6 +6,7 @@
 //! - [`datagram_client`], [`datagram_server`], [`endpoint`]: a client and a server over datagrams, and a server for
 //!   many clients
 //! - [`reassembler`], [`replay`]: parts that only datagrams need, alone
+//! - [`jpy`]: the framing of a join proxy
 //! - [`cache_file`], [`certificates`], [`identity`]: files, certificates, and other input from outside
 //!
 //! The targets with connections use a [`provider`] that protects nothing, fixed certificates ([`pki`]), the [`modes`]
@@ -22,6 +23,7 @@ pub mod datagrams;
 pub mod endpoint;
 pub mod identity;
 pub mod input;
+pub mod jpy;
 pub mod machine;
 pub mod messages;
 pub mod modes;

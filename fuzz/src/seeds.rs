@@ -16,6 +16,7 @@ use crate::{pki, records};
 
 mod datagrams;
 mod identity;
+mod jpy;
 mod staples;
 
 /// A name and an input.
@@ -34,6 +35,7 @@ pub fn all() -> Vec<(&'static str, Vec<Seed>)> {
         ("cache_file", files()),
         ("certificates", certificates()),
         ("identity", identity::all()),
+        ("jpy", jpy::all()),
     ]
     .into_iter()
     .chain(datagrams::all())

@@ -9,7 +9,7 @@ use terse_fuzz::datagram_machine::DatagramMachine;
 use terse_fuzz::input::Input;
 use terse_fuzz::machine::Machine;
 use terse_fuzz::{
-    cache_file, certificates, client, datagram_client, datagram_server, endpoint, identity, messages, pair,
+    cache_file, certificates, client, datagram_client, datagram_server, endpoint, identity, jpy, messages, pair,
     reassembler, records, replay, seeds, server,
 };
 use terse_tls::ProtocolVersion;
@@ -123,6 +123,7 @@ fn the_other_targets_hold() {
     replay_all("cache_file", cache_file::run);
     replay_all("certificates", certificates::run);
     replay_all("identity", identity::run);
+    replay_all("jpy", jpy::run);
 }
 
 #[test]

@@ -5,12 +5,14 @@ mod jpy;
 mod later;
 mod world;
 
+use core::net::SocketAddr;
+use core::ops::Range;
 use core::time::Duration;
 use std::thread;
 
-use terse_net::tokio::{DatagramEndpoint, Jpy, Plain};
+use terse_net::tokio::{DatagramEndpoint, Framing, Jpy, Misframed, Plain};
 use terse_net::{Clock, DatagramEvent, NetError};
-use terse_tls::{ApiMisuse, EndpointLimits, Error};
+use terse_tls::{ApiMisuse, EndpointLimits, Error, Path};
 use world::{AsyncServer, exchange, runtime};
 
 use crate::world::{Relay, SAFETY_LIMIT, client, configs, datagrams, socket};
@@ -127,4 +129,42 @@ fn a_framing_needs_its_room() {
     let refused = endpoint(100, Jpy::new());
     assert!(matches!(refused, Err(NetError::Tls(Error::ApiMisuse(ApiMisuse::DatagramOutOfRange)))), "{refused:?}");
     assert!(endpoint(100, Jpy::new().max_header(16)).is_ok());
+}
+
+/// A framing that is wrong in one way.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Wrong {
+    /// It finds datagrams where none are.
+    Range,
+    /// It writes nothing.
+    Mute,
+    /// It says that it wrote more than it had room for.
+    Length,
+}
+
+impl Framing for Wrong {
+    fn overhead(&self) -> usize {
+        4
+    }
+
+    fn read(&self, from: SocketAddr, datagram: &[u8]) -> Result<(Path, Range<usize>), Misframed> {
+        let end = if *self == Self::Range { usize::MAX } else { datagram.len() };
+        Ok((from.into(), 0..end))
+    }
+
+    fn write(&self, _: &Path, _: usize, _: &mut [u8]) -> Option<usize> {
+        (*self == Self::Length).then_some(5)
+    }
+}
+
+/// Whatever a framing does wrong is counted, and nobody panics.
+#[test]
+fn what_a_framing_does_wrong_is_counted() {
+    for wrong in [Wrong::Range, Wrong::Mute, Wrong::Length] {
+        let (config, server) = configs(datagrams().max_retransmissions(1));
+        let server = AsyncServer::start(server, wrong);
+        assert!(matches!(client(&config, server.address).handshake(), Err(NetError::NoAnswer(_))));
+        let (_, sockets) = server.end();
+        assert_eq!((sockets.misframed > 0, sockets.unsent > 0), (wrong == Wrong::Range, wrong != Wrong::Range));
+    }
 }

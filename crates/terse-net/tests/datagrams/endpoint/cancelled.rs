@@ -15,7 +15,7 @@ use terse_tls::EndpointLimits;
 
 use super::later::outside;
 use super::world::{exchange, handle, runtime};
-use crate::world::{Relay, SAFETY_LIMIT, client, socket};
+use crate::world::{Relay, SAFETY_LIMIT, client, datagrams, socket};
 
 /// Of a xorshift generator (Marsaglia, 2003).
 fn next(state: &mut u64) -> u64 {
@@ -45,7 +45,7 @@ async fn polled<T>(future: impl Future<Output = T>, mut again: u64) -> Option<T>
 #[test]
 fn a_future_that_is_dropped_loses_nothing() {
     for seed in 1..4_u64 {
-        let (config, server, key) = outside();
+        let (config, server, key) = outside(datagrams());
         let signer: AsyncSigner = Arc::new(move |request| {
             let key = key.clone();
             Box::pin(async move {
