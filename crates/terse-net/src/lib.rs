@@ -6,6 +6,8 @@
 //! | [`Timed`] | a TCP connection with a deadline |
 //! | [`DatagramClient`] | a client's connection over datagrams: DTLS on a UDP socket |
 //! | [`DatagramServer`] | a server for datagrams on one UDP socket, with any number of clients |
+//! | `tokio::DatagramEndpoint` | the same on tokio's sockets, where keys and stores may answer later (feature `tokio`) |
+//! | `tokio::Framing`, `tokio::Jpy` | how its datagrams lie in those of the socket, such as a stateless join proxy's (feature `tokio`) |
 //! | [`Clock`], [`OsRng`] | the time and randomness that the engine takes as arguments |
 //! | [`files`] | certificates, keys and CRLs from files |
 //! | [`CacheFile`], [`SessionFile`], [`IdentityFile`] | what is cached, what a client resumes from, and the public parts of identity keys, in a file |

@@ -46,6 +46,26 @@ use answers::{Answered, Answers};
 /// counted ([`SocketCounters::unsent`]). All peers share the buffer of the socket, which may be full of datagrams to one
 /// address that nobody answers for; to wait for room would let that one stop all others. DTLS retransmits its
 /// handshakes, and an application over datagrams repeats what matters.
+///
+/// ```no_run
+/// # use std::sync::Arc;
+/// # use terse_net::tokio::{DatagramEndpoint, Jpy};
+/// # use terse_net::{Clock, DatagramEvent, NetError};
+/// # use terse_tls::{EndpointLimits, ServerConfig};
+/// # async fn serve(config: Arc<ServerConfig>) -> Result<(), NetError> {
+/// let socket = tokio::net::UdpSocket::bind("[::]:5685").await.map_err(NetError::Io)?;
+/// let limits = EndpointLimits::default();
+/// let mut endpoint = DatagramEndpoint::with_framing(config, limits, socket, Clock::new(), Jpy::new())?;
+/// loop {
+///     let (handle, event) = endpoint.next_event().await?;
+///     match event {
+///         DatagramEvent::Data(data) => drop(endpoint.send(handle, &data)), // what is refused is as good as lost
+///         DatagramEvent::PeerClosed | DatagramEvent::Failed(_) | DatagramEvent::Idle => endpoint.end(handle),
+///         _ => {}
+///     }
+/// }
+/// # }
+/// ```
 pub struct DatagramEndpoint<F = Plain> {
     endpoint: Endpoint,
     framing: F,

@@ -5,8 +5,10 @@ mod jpy;
 mod later;
 mod world;
 
+use alloc::sync::Arc;
 use core::net::SocketAddr;
 use core::ops::Range;
+use core::sync::atomic::{AtomicBool, Ordering};
 use core::time::Duration;
 use std::thread;
 
@@ -91,6 +93,29 @@ fn a_connection_that_is_idle_ends() {
     assert_eq!(server.event().event, DatagramEvent::Connected);
     assert_eq!(server.event().event, DatagramEvent::Idle);
     assert_eq!(client.receive(&mut [0; 8]).unwrap(), 0); // close_notify
+}
+
+/// Somebody sends nonsense without end, as fast as possible: the idle time of a client ends all the same.
+#[test]
+fn a_flood_holds_up_no_timer() {
+    let (config, server) = configs(datagrams());
+    let server = AsyncServer::start_with(server, Plain, |server| server.with_idle_timeout(Duration::from_millis(200)));
+    let stop = Arc::new(AtomicBool::new(false));
+    let (stopping, address) = (stop.clone(), server.address);
+    let mut client = client(&config, address);
+    client.set_limit(SAFETY_LIMIT);
+    client.handshake().unwrap();
+    assert_eq!(server.event().event, DatagramEvent::Connected);
+    let flood = thread::spawn(move || {
+        let from = socket();
+        while !stopping.load(Ordering::Relaxed) {
+            let _ = from.send_to(b"GET / HTTP/1.0\r\n\r\n", address); // an error counts as a loss
+        }
+    });
+    assert_eq!(server.event().event, DatagramEvent::Idle);
+    stop.store(true, Ordering::Relaxed);
+    flood.join().unwrap();
+    assert!(server.end().0.malformed > 64);
 }
 
 #[test]

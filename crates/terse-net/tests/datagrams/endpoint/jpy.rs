@@ -1,10 +1,11 @@
 //! Pledges behind a stateless join proxy, and those who send something else to the registrar's port for proxies.
 
 use core::time::Duration;
+use std::sync::mpsc;
 use std::thread;
 
-use terse_net::DatagramEvent;
 use terse_net::tokio::{Framing, Jpy};
+use terse_net::{DatagramEvent, Watch};
 use terse_tls::Path;
 
 use super::world::{AsyncServer, Passing, Proxy, exchange, wrap};
@@ -71,8 +72,10 @@ fn pledges_connect_through_a_proxy_that_loses_datagrams() {
 #[test]
 fn a_header_that_changes_is_a_change_of_path() {
     let (config, server) = configs(datagrams().max_datagram(MAX_DATAGRAM).connection_id(Some(8)));
-    let server = AsyncServer::start(server, Jpy::new());
-    let (rekey, rekeyed) = std::sync::mpsc::channel();
+    let (seen, paths_seen) = mpsc::channel();
+    let watch: Watch = Box::new(move |path| drop(path.map(|path| seen.send(path.clone()))));
+    let server = AsyncServer::start_with(server, Jpy::new(), |server| server.with_watch(watch));
+    let (rekey, rekeyed) = mpsc::channel();
     let proxy = Proxy::start(server.address, &[b"old"], MAX_DATAGRAM, move |passing| {
         if passing.way == Way::ToServer && rekeyed.try_recv().is_ok() {
             *passing.header = b"new".to_vec();
@@ -89,6 +92,9 @@ fn a_header_that_changes_is_a_change_of_path() {
     client.send(b"hello").unwrap();
     assert_eq!(client.receive(&mut [0; 8]).unwrap(), 5);
     assert_eq!(server.event().event, DatagramEvent::AddressChanged { from, to });
+    let mut seen: Vec<_> = paths_seen.try_iter().collect();
+    seen.dedup();
+    assert_eq!(seen, paths, "who watches sees the same");
     let (counters, _) = server.end();
     assert_eq!(counters.path_challenges, 2, "with each header");
 }
