@@ -1,10 +1,10 @@
-//! The fuzz target `endpoint` runs a server for many clients, with datagrams from four addresses, whose senders have
+//! The fuzz target `endpoint` runs a server for many clients, with datagrams on four paths, whose senders have
 //! the keys of all connections.
 //!
-//! What must always hold: limits are kept; an address that was not validated receives at most three times the bytes
+//! What must always hold: limits are kept; a path that was not validated receives at most three times the bytes
 //! that came from it; a handle has no event after its end; a connection that waits has a timer.
 
-use core::net::SocketAddr;
+use core::net::Ipv4Addr;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use terse_testkit::rng::SeededRng;
 use terse_tls::crypto::{CryptoError, CryptoProvider};
 use terse_tls::{
     AddressChange, ApiMisuse, ConfigBuilder, ConnectionHandle, ConnectionIdUsage, ContentType, Endpoint, EndpointEvent,
-    EndpointLimits, Error, HandshakeType, Instant, Now, ProtocolVersion, ServerConfig,
+    EndpointLimits, Error, HandshakeType, Instant, Now, Path, ProtocolVersion, ServerConfig,
 };
 
 use crate::datagrams::{
@@ -61,9 +61,9 @@ pub struct Server {
     handles: BTreeMap<ConnectionHandle, Progress>,
 }
 
-/// The peer at an address.
+/// The peer on a path. The last two are behind one relay.
 struct Peer {
-    address: SocketAddr,
+    path: Path,
     forge: Forge,
     protection: Protection,
     /// The peer that got the ServerHello which `protection` is of.
@@ -101,6 +101,12 @@ impl Peer {
     }
 }
 
+/// Returns the path of a peer.
+fn path_of(host: u8) -> Path {
+    let header: &[u8] = if host == 3 { b"another" } else { b"" };
+    Path::new((Ipv4Addr::new(192, 0, 2, host.min(2)), 5684).into(), header).expect("a short header")
+}
+
 /// The state of a connection, by its events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Progress {
@@ -127,7 +133,7 @@ impl Server {
             .require_cookie(!tweaks.has(11))
             .address_change(if tweaks.has(12) { AddressChange::Follow } else { change });
         let peers = [0, 1, 2, 3].map(|host: u8| Peer {
-            address: SocketAddr::from(([192, 0, 2, host], 5684)),
+            path: path_of(host),
             forge: Forge::default(),
             protection: Protection::of(&provider, None, Vec::new()),
             hello_went_to: host.into(),
@@ -206,7 +212,7 @@ impl Server {
             let cookie = content.strip_prefix(&[PATH_RESPONSE]).filter(|_| kind == RETURN_ROUTABILITY_CHECK);
             cookie.is_some_and(|cookie| peer.challenges.iter().any(|challenge| challenge == cookie))
         });
-        let (from, hello_went_to) = (peer.address, peer.hello_went_to);
+        let (from, hello_went_to) = (peer.path.clone(), peer.hello_went_to);
         self.peers[hello_went_to].is_proven |= has_keys;
         self.endpoint.handle_datagram(self.now, &mut self.rng, from, &mut datagram);
         self.settle();
@@ -325,12 +331,12 @@ impl Server {
     fn remove(&mut self, handle: ConnectionHandle) {
         self.endpoint.remove(handle);
         self.handles.insert(handle, Progress::Over);
-        assert!(self.endpoint.connection(handle).is_none() && self.endpoint.address(handle).is_none());
+        assert!(self.endpoint.connection(handle).is_none() && self.endpoint.path(handle).is_none());
     }
 
     fn prove(&mut self, handle: ConnectionHandle) {
-        let address = self.endpoint.address(handle);
-        self.peers.iter_mut().filter(|peer| Some(peer.address) == address).for_each(|peer| peer.is_proven = true);
+        let path = self.endpoint.path(handle);
+        self.peers.iter_mut().filter(|peer| Some(&peer.path) == path).for_each(|peer| peer.is_proven = true);
     }
 
     fn sign(&mut self, handle: ConnectionHandle, signature: Result<&[u8], CryptoError>) {
@@ -373,7 +379,7 @@ impl Server {
         let (mut out, mut count) = (vec![0; self.max_datagram], 0);
         while let Some((to, len)) = self.endpoint.poll_transmit(self.now, &mut out) {
             let datagram = &out[..len];
-            let index = self.peers.iter().position(|peer| to == peer.address).expect("an address that sent something");
+            let index = self.peers.iter().position(|peer| to == peer.path).expect("a path on which something came");
             let peer = &mut self.peers[index];
             peer.sent += len;
             count += 1;
