@@ -15,24 +15,26 @@ use core::future::poll_fn;
 use core::net::SocketAddr;
 use core::task::{Context, Poll};
 use core::time::Duration;
-use std::io::{self, ErrorKind};
+use std::io;
 
 use terse_tls::{
     ApiMisuse, Connection, ConnectionHandle, Endpoint, EndpointCounters, EndpointEvent, EndpointLimits, Error, Instant,
     Now, Path, ServerConfig,
 };
-use tokio::io::ReadBuf;
 use tokio::net::UdpSocket;
 
-use super::{AsyncSigner, AsyncStore, Framing, Misframed, Plain};
-use crate::datagram::{BUFFER_LEN, Demand, Idle, MAX_OVERDUE, is_interruption, is_of_network};
+use super::{AsyncSigner, AsyncStore, Framing, Plain};
+use crate::datagram::{BUFFER_LEN, Demand, Idle, MAX_OVERDUE};
 use crate::{Clock, DatagramEvent, NetError, OsRng, Watch};
 
 mod alarm;
 mod answers;
+mod counters;
+mod transport;
 
 use alarm::Alarm;
 use answers::{Answered, Answers};
+pub use counters::SocketCounters;
 
 /// A server for datagrams on one UDP socket of tokio: an [`Endpoint`], a clock, and a [`Framing`].
 ///
@@ -86,32 +88,6 @@ pub struct DatagramEndpoint<F = Plain> {
     watch: Option<Watch>,
     counters: SocketCounters,
     send_error: Option<io::Error>,
-}
-
-/// Counters of what a [`DatagramEndpoint`] dropped between its socket and its [`Endpoint`].
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct SocketCounters {
-    /// Datagrams that came and were not framed as they should be.
-    pub misframed: u32,
-    /// Datagrams that came with a header that is too long.
-    pub headers_too_long: u32,
-    /// Datagrams that were not sent, because the socket had no room or failed.
-    pub unsent: u32,
-    /// Answers of signers and stores that came when their connection was gone, or did not wait any more.
-    pub late_answers: u32,
-}
-
-impl SocketCounters {
-    /// Returns the counters with their names in reports.
-    pub const fn by_name(&self) -> [(&'static str, u32); 4] {
-        [
-            ("misframed", self.misframed),
-            ("headers_too_long", self.headers_too_long),
-            ("unsent", self.unsent),
-            ("late_answers", self.late_answers),
-        ]
-    }
 }
 
 impl DatagramEndpoint {
@@ -360,40 +336,6 @@ impl<F: Framing> DatagramEndpoint<F> {
         }
     }
 
-    /// Reads and handles a datagram that has arrived. Returns whether there was one; if not, `cx` is woken when one
-    /// comes.
-    fn read(&mut self, cx: &mut Context<'_>) -> Result<bool, NetError> {
-        let mut buffer = ReadBuf::new(&mut self.input);
-        let from = match self.socket.poll_recv_from(cx, &mut buffer) {
-            Poll::Pending => return Ok(false),
-            Poll::Ready(Ok(from)) => from,
-            // Asked again at once: nobody would wake this task otherwise.
-            Poll::Ready(Err(error)) if is_interruption(&error) || is_of_network(&error) => return Ok(true),
-            Poll::Ready(Err(error)) => return Err(NetError::Io(error)),
-        };
-        let len = buffer.filled().len();
-        self.turn();
-        let refused = match self.framing.read(from, &self.input[..len]) {
-            Ok((path, range)) => match self.input[..len].get_mut(range) {
-                Some(datagram) => {
-                    if let Some(watch) = &mut self.watch {
-                        watch(Some(&path));
-                    }
-                    self.endpoint.handle_datagram(self.now, &mut self.rng, path, datagram);
-                    return Ok(true);
-                }
-                None => Misframed::Malformed,
-            },
-            Err(refused) => refused,
-        };
-        let counter = match refused {
-            Misframed::Malformed => &mut self.counters.misframed,
-            Misframed::HeaderTooLong => &mut self.counters.headers_too_long,
-        };
-        *counter = counter.saturating_add(1);
-        Ok(true)
-    }
-
     fn watch(&mut self, from: Option<&Path>) {
         if let Some(watch) = &mut self.watch {
             watch(from);
@@ -421,24 +363,6 @@ impl<F: Framing> DatagramEndpoint<F> {
         self.now = self.clock.now_after(self.now);
         self.now.monotonic
     }
-
-    fn flush(&mut self) {
-        let overhead = self.overhead;
-        while let Some((path, len)) = self.endpoint.poll_transmit(self.now, &mut self.output[overhead..]) {
-            let prefix = self.framing.write(&path, len, &mut self.output[..overhead]);
-            let sent = match prefix.and_then(|prefix| Some((prefix, overhead.checked_sub(prefix)?))) {
-                Some((prefix, start)) => {
-                    self.output.copy_within(..prefix, start); // right before the datagram
-                    send_at_once(&self.socket, &self.output[start..overhead + len], path.address())
-                }
-                None => Err(ErrorKind::InvalidInput.into()),
-            };
-            if let Err(error) = sent {
-                self.counters.unsent = self.counters.unsent.saturating_add(1);
-                self.send_error = Some(error); // no client's network may stop the others
-            }
-        }
-    }
 }
 
 impl<F> core::fmt::Debug for DatagramEndpoint<F> {
@@ -446,16 +370,6 @@ impl<F> core::fmt::Debug for DatagramEndpoint<F> {
         let Self { endpoint, socket, counters, .. } = self;
         let mut f = f.debug_struct("DatagramEndpoint");
         f.field("endpoint", endpoint).field("socket", socket).field("counters", counters).finish_non_exhaustive()
-    }
-}
-
-/// Sends a datagram if the socket takes it without waiting.
-fn send_at_once(socket: &UdpSocket, datagram: &[u8], to: SocketAddr) -> io::Result<()> {
-    loop {
-        match socket.try_send_to(datagram, to) {
-            Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            result => return result.map(drop),
-        }
     }
 }
 
