@@ -23,9 +23,11 @@ extern crate alloc;
 #[doc = include_str!("../../../README.md")]
 struct Readme;
 
+mod buffer;
 mod cache_file;
 mod clock;
 mod datagram;
+mod driver;
 mod error;
 mod explain;
 pub mod files;

@@ -4,49 +4,37 @@
 //! a time limit interrupts; after an error the alert has been given to the transport if the transport took it; the
 //! clock is read once in each turn, which begins where a call may have waited, and never to send data.
 
-use core::ops::Range;
 use std::io::{self, ErrorKind, Read, Write};
 
-use terse_tls::cache::StoreAnswer;
-use terse_tls::{Connection, Error, Event, Now};
+use terse_tls::crypto::CryptoError;
+use terse_tls::{Connection, Error};
 
-use crate::signer::{Signer, sign};
-use crate::{Clock, NetError, OsRng};
+use crate::buffer::Buffer;
+use crate::driver::{Driver, is_reset};
+use crate::signer::Signer;
+use crate::{Clock, NetError};
 
 /// A connection over a blocking byte stream, such as a [`std::net::TcpStream`] or a [`crate::Timed`].
 ///
 /// Send early data first, if there is any. Begin with [`Stream::handshake`]; then use [`Read`] and [`Write`], or
 /// [`Stream::receive`] and [`Stream::send`], whose errors say more; end with [`Stream::close`].
 pub struct Stream<S> {
-    connection: Connection,
+    driver: Driver,
     transport: S,
-    clock: Clock,
-    /// The time of the current turn.
-    now: Now,
-    rng: OsRng,
     input: Buffer,
     output: Buffer,
-    peer_closed: bool,
     signer: Option<Signer>,
     early_data: Vec<u8>,
 }
 
-/// The length of a buffer for the largest record (RFC 9846, 5.2), so that one read can take it.
-const BUFFER_LEN: usize = 5 + 0x4000 + 256;
-
 impl<S: Read + Write> Stream<S> {
     /// Creates a stream of `connection`, which has not sent anything yet, on `transport`.
     pub fn new(connection: Connection, transport: S, clock: Clock) -> Self {
-        let (input, output) = (Buffer::new(), Buffer::new());
         Self {
-            connection,
+            driver: Driver::new(connection, clock),
             transport,
-            clock,
-            now: clock.now(),
-            rng: OsRng,
-            input,
-            output,
-            peer_closed: false,
+            input: Buffer::new(),
+            output: Buffer::new(),
             signer: None,
             early_data: Vec::new(),
         }
@@ -61,7 +49,7 @@ impl<S: Read + Write> Stream<S> {
     /// Sends early data (0-RTT), before [`Stream::handshake`]. Returns how many bytes were taken, as
     /// [`Connection::send_early_data`] does.
     pub fn send_early_data(&mut self, data: &[u8]) -> Result<usize, NetError> {
-        let taken = self.connection.send_early_data(data)?;
+        let taken = self.driver.connection.send_early_data(data)?;
         self.flush_records()?;
         Ok(taken)
     }
@@ -76,9 +64,9 @@ impl<S: Read + Write> Stream<S> {
                 self.early_data.drain(..kept);
                 kept
             } else {
-                self.connection.recv_early_data(out)
+                self.driver.connection.recv_early_data(out)
             };
-            if len > 0 || out.is_empty() || !self.connection.is_handshaking() {
+            if len > 0 || out.is_empty() || !self.driver.connection.is_handshaking() {
                 return Ok(len);
             }
             self.advance_handshake()?;
@@ -102,10 +90,10 @@ impl<S: Read + Write> Stream<S> {
     }
 
     fn try_handshake(&mut self, data: &[u8]) -> Result<(), NetError> {
-        self.now = self.clock.now_after(self.now);
+        self.driver.turn();
         let mut chunk = [0; 1024];
-        while self.connection.is_handshaking() {
-            let len = self.connection.recv_early_data(&mut chunk);
+        while self.driver.connection.is_handshaking() {
+            let len = self.driver.connection.recv_early_data(&mut chunk);
             self.early_data.extend_from_slice(&chunk[..len]); // the configuration limits its length
             if len == 0 {
                 self.flush_records()?;
@@ -128,8 +116,8 @@ impl<S: Read + Write> Stream<S> {
     /// if `out` is empty. After [`NetError::TimedOut`] the call may be made again.
     pub fn receive(&mut self, out: &mut [u8]) -> Result<usize, NetError> {
         loop {
-            let len = self.connection.recv(out);
-            if len > 0 || out.is_empty() || self.peer_closed {
+            let len = self.driver.connection.recv(out);
+            if len > 0 || out.is_empty() || self.driver.peer_closed() {
                 return Ok(len);
             }
             self.advance()?;
@@ -146,31 +134,30 @@ impl<S: Read + Write> Stream<S> {
 
     /// Tells the peer that no more data follows (`close_notify`). What the peer still sends can be received.
     pub fn close(&mut self) -> Result<(), NetError> {
-        self.connection.close();
+        self.driver.connection.close();
         self.flush_records()
     }
 
     /// Replaces the keys of this direction, and asks the peer to do the same in its own (RFC 9846, 4.7.3).
     pub fn update_keys(&mut self, request_peer: bool) -> Result<(), NetError> {
-        self.connection.update_keys(request_peer)?;
+        self.driver.connection.update_keys(request_peer)?;
         self.flush_records()
     }
 
     /// The application stops waiting for the peer (docs/caching.md, 4.2).
     pub fn give_up(&mut self) {
-        self.now = self.clock.now_after(self.now);
-        self.connection.give_up(self.now);
+        self.driver.give_up();
         let _ = self.flush_records(); // the peer is not answering, and misses an alert at most
     }
 
     /// Whether the peer has closed its direction properly.
     pub fn peer_closed(&self) -> bool {
-        self.peer_closed
+        self.driver.peer_closed()
     }
 
     /// Returns the connection, for its summary and what was negotiated.
     pub fn connection(&self) -> &Connection {
-        &self.connection
+        &self.driver.connection
     }
 
     /// Returns the transport, for its time limits. Reading from it or writing to it breaks the connection.
@@ -181,7 +168,7 @@ impl<S: Read + Write> Stream<S> {
     /// Sends some of `data`, at least one byte.
     fn send_some(&mut self, data: &[u8]) -> Result<usize, NetError> {
         loop {
-            let taken = self.connection.send(data)?;
+            let taken = self.driver.connection.send(data)?;
             self.flush_records()?;
             if taken > 0 {
                 return Ok(taken);
@@ -199,19 +186,16 @@ impl<S: Read + Write> Stream<S> {
         if self.input.is_empty() {
             self.flush_records()?;
             let filled = self.input.fill_from(&mut self.transport);
-            self.now = self.clock.now_after(self.now);
+            self.driver.turn();
             match filled {
-                Ok(0) => return self.end_of_input(),
+                Ok(0) => return self.driver.end_of_input(),
                 Ok(_) => {}
-                Err(error) => return Err(self.io_error(error)),
+                Err(error) => return Err(self.driver.io_error(error)),
             }
         }
-        let result = self.connection.handle_input(self.now, &mut self.rng, self.input.filled_mut());
-        match result {
-            Ok(taken) => self.input.consume(taken),
-            Err(error) => return Err(self.failed(error)),
-        }
-        self.take_events()
+        let result = self.driver.handle_input(&mut self.input);
+        let result = result.and_then(|()| self.answer_requests());
+        result.map_err(|error| self.failed(error))
     }
 
     fn failed(&mut self, error: Error) -> NetError {
@@ -219,46 +203,30 @@ impl<S: Read + Write> Stream<S> {
         error.into()
     }
 
-    fn end_of_input(&mut self) -> Result<(), NetError> {
-        let in_handshake = self.connection.is_handshaking();
-        match self.connection.handle_end_of_input(self.now) {
-            Ok(()) if self.peer_closed => Ok(()),
-            Ok(()) => Err(Error::Truncated.into()), // this follows a failure, and is never a proper end
-            Err(Error::Truncated) if in_handshake => Err(NetError::ClosedInHandshake),
-            Err(error) => Err(error.into()),
-        }
-    }
-
-    fn take_events(&mut self) -> Result<(), NetError> {
-        while let Some(event) = self.connection.poll_event() {
-            match event {
-                Event::PeerClosed => self.peer_closed = true,
-                Event::NeedSignature => self.sign()?,
-                Event::NeedStore => self.go_on_without_store()?,
-                _ => {}
+    /// Answers what the connection waits for: it may ask again.
+    fn answer_requests(&mut self) -> Result<(), Error> {
+        loop {
+            if let Some(request) = self.driver.connection.signature_request() {
+                let signature = match &mut self.signer {
+                    Some(signer) => signer(request),
+                    None => Err(CryptoError::SigningFailed),
+                };
+                self.driver.provide_signature(signature.as_deref().map_err(|error| *error))?;
+            } else if self.driver.connection.store_request().is_some() {
+                self.driver.go_on_without_store()?; // on a blocking stream nobody could answer later
+            } else {
+                return Ok(());
             }
         }
-        Ok(())
-    }
-
-    fn sign(&mut self) -> Result<(), NetError> {
-        let result = sign(&mut self.signer, &mut self.connection, self.clock, &mut self.rng);
-        self.now = self.clock.now_after(self.now);
-        result.map_err(|error| self.failed(error))
-    }
-
-    /// Answers that the store is unavailable: on a blocking stream nobody could answer later.
-    fn go_on_without_store(&mut self) -> Result<(), NetError> {
-        let Some(answer) = self.connection.store_request().map(StoreAnswer::unavailable) else { return Ok(()) };
-        let result = self.connection.provide_store_answer(self.now, &mut self.rng, answer);
-        result.map_err(|error| self.failed(error))
     }
 
     fn flush_records(&mut self) -> Result<(), NetError> {
         loop {
             if self.output.is_empty() {
-                let Some(len) = self.connection.poll_transmit(self.now, &mut self.output.bytes) else { break };
-                self.output.range = 0..len;
+                self.driver.fill_output(&mut self.output);
+                if self.output.is_empty() {
+                    break;
+                }
             }
             match self.transport.write(self.output.filled_mut()) {
                 Ok(0) => return Err(NetError::Io(ErrorKind::WriteZero.into())),
@@ -266,7 +234,7 @@ impl<S: Read + Write> Stream<S> {
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) => {
                     let alert = if is_reset(&error) { self.unread_alert() } else { None };
-                    return Err(alert.unwrap_or_else(|| self.io_error(error)));
+                    return Err(alert.unwrap_or_else(|| self.driver.io_error(error)));
                 }
             }
         }
@@ -280,31 +248,14 @@ impl<S: Read + Write> Stream<S> {
             if self.input.is_empty() && !matches!(self.input.fill_from(&mut self.transport), Ok(1..)) {
                 return None;
             }
-            match self.connection.handle_input(self.now, &mut self.rng, self.input.filled_mut()) {
-                Ok(taken) => self.input.consume(taken),
+            match self.driver.handle_input(&mut self.input) {
+                Ok(()) => {}
                 Err(error @ Error::AlertReceived(_)) => return Some(error.into()),
                 Err(_) => return None,
             }
-            while self.connection.recv(&mut ignored) > 0 {}
+            while self.driver.connection.recv(&mut ignored) > 0 {}
         }
     }
-
-    fn io_error(&mut self, error: io::Error) -> NetError {
-        let in_handshake = self.connection.is_handshaking();
-        match error.kind() {
-            ErrorKind::WouldBlock | ErrorKind::TimedOut => NetError::TimedOut { in_handshake },
-            _ if is_reset(&error) => match self.end_of_input() {
-                Err(error @ NetError::ClosedInHandshake) => error,
-                _ => NetError::Io(error),
-            },
-            _ => NetError::Io(error),
-        }
-    }
-}
-
-/// Whether the peer has dropped the connection.
-fn is_reset(error: &io::Error) -> bool {
-    matches!(error.kind(), ErrorKind::BrokenPipe | ErrorKind::ConnectionReset | ErrorKind::ConnectionAborted)
 }
 
 impl<S: Read + Write> Read for Stream<S> {
@@ -323,42 +274,6 @@ impl<S: Read + Write> Write for Stream<S> {
 
     fn flush(&mut self) -> io::Result<()> {
         Ok(self.flush_records()?)
-    }
-}
-
-/// Bytes to be consumed in steps; the buffer is filled only when it is empty.
-struct Buffer {
-    bytes: Box<[u8]>,
-    range: Range<usize>,
-}
-
-impl Buffer {
-    fn new() -> Self {
-        Self { bytes: vec![0; BUFFER_LEN].into(), range: 0..0 }
-    }
-
-    fn is_empty(&self) -> bool {
-        self.range.is_empty()
-    }
-
-    fn filled_mut(&mut self) -> &mut [u8] {
-        &mut self.bytes[self.range.clone()] // set by the two functions below, within the bytes
-    }
-
-    fn consume(&mut self, len: usize) {
-        self.range.start = (self.range.start + len).min(self.range.end);
-    }
-
-    fn fill_from(&mut self, source: &mut impl Read) -> io::Result<usize> {
-        loop {
-            match source.read(&mut self.bytes) {
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                result => {
-                    self.range = 0..result.as_ref().map_or(0, |len| *len);
-                    return result;
-                }
-            }
-        }
     }
 }
 

@@ -18,8 +18,8 @@ use terse_tls::{
 };
 
 use super::*;
-use crate::Timed;
 use crate::clock::READINGS;
+use crate::{OsRng, Timed};
 
 pub(crate) const NAME: &str = "broker.example";
 
