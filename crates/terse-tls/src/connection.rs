@@ -376,6 +376,11 @@ impl Connection {
         self.signature_request().is_some() || self.store_request().is_some()
     }
 
+    /// Returns whether this side is the client.
+    pub const fn is_client(&self) -> bool {
+        matches!(self.config, Config::Client(_))
+    }
+
     /// Returns whether the handshake is complete and the connection has not failed.
     pub fn is_connected(&self) -> bool {
         self.handshake.as_ref().is_some_and(Handshake::is_finished)
@@ -456,7 +461,7 @@ impl Connection {
 impl core::fmt::Debug for Connection {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.debug_struct("Connection")
-            .field("is_client", &matches!(self.config, Config::Client(_)))
+            .field("is_client", &self.is_client())
             .field("connected", &self.is_connected())
             .field("failure", &self.failure)
             .finish_non_exhaustive()
