@@ -3,7 +3,7 @@
 use core::fmt;
 use std::io::{self, ErrorKind};
 
-use terse_tls::Error;
+use terse_tls::{ApiMisuse, Error};
 
 mod no_answer;
 
@@ -69,6 +69,8 @@ impl From<NetError> for io::Error {
         match error {
             NetError::Io(error) => error,
             NetError::Tls(Error::Truncated) | NetError::ClosedInHandshake => Self::new(ErrorKind::UnexpectedEof, error),
+            // This side has closed the connection, or it has failed before.
+            NetError::Tls(Error::ApiMisuse(ApiMisuse::Closed)) => Self::new(ErrorKind::BrokenPipe, error),
             NetError::Tls(_) => Self::new(ErrorKind::InvalidData, error),
             NetError::TimedOut { .. } | NetError::NoAnswer(_) => Self::new(ErrorKind::TimedOut, error),
         }
