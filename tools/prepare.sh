@@ -70,6 +70,7 @@ fi
 install_package cc build-essential
 install_package cmake cmake
 install_package openssl openssl
+install_package curl curl
 install_package ip iproute2
 install_package unshare util-linux
 install_package gnutls-cli gnutls-bin

@@ -116,19 +116,33 @@ impl<S: AsyncRead + AsyncWrite + Unpin> TlsStream<S> {
         take: &mut dyn FnMut(&mut Connection) -> usize,
     ) -> Poll<Result<usize, NetError>> {
         loop {
-            let len = take(&mut self.driver.connection);
-            if len > 0 || self.driver.peer_closed() {
-                self.waiting.reader = None;
+            if let Some(len) = self.take_data(take) {
                 return Poll::Ready(Ok(len));
             }
             // What is owed to the peer goes out meanwhile. Whoever writes waits for that, and has its errors.
             let writer = self.waiting.writer.take();
-            let _ = self.poll_flush_all(&mut Context::from_waker(writer.as_ref().unwrap_or(cx.waker())));
+            let sent = self.poll_flush_all(&mut Context::from_waker(writer.as_ref().unwrap_or(cx.waker())));
             self.waiting.writer = writer;
+            // The search for the alert of a peer that takes nothing more may have found data.
+            if matches!(sent, Poll::Ready(Err(_)))
+                && let Some(len) = self.take_data(take)
+            {
+                return Poll::Ready(Ok(len));
+            }
             let result = self.poll_input(cx);
             remember(&mut self.waiting.reader, cx, result.is_pending());
             ready!(result)?;
         }
+    }
+
+    /// Takes data that was received. Returns 0 at the proper end, and `None` if there is nothing yet.
+    fn take_data(&mut self, take: &mut dyn FnMut(&mut Connection) -> usize) -> Option<usize> {
+        let len = take(&mut self.driver.connection);
+        let is_there = len > 0 || self.driver.peer_closed();
+        if is_there {
+            self.waiting.reader = None;
+        }
+        is_there.then_some(len)
     }
 
     /// Takes data to send, at least one byte of it unless it is empty.

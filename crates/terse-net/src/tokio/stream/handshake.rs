@@ -9,7 +9,7 @@ use core::task::{Context, Poll, Waker, ready};
 
 use terse_tls::cache::StoreAnswer;
 use terse_tls::crypto::CryptoError;
-use terse_tls::{Connection, Error};
+use terse_tls::{Connection, Error, ProtocolVersion};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::super::later::{Answer, AsyncSigner, AsyncStore};
@@ -122,9 +122,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Handshake<S> {
                     match sent {
                         Poll::Ready(Err(error)) => Err(error),
                         _ if !stream.driver.connection.is_handshaking() => {
-                            // A server waits for its client's last flight. A client may have something to say before it
-                            // reads its tickets.
-                            return if stream.driver.connection.is_client() { sent } else { Poll::Ready(Ok(())) };
+                            // A client may have something to say before it reads its tickets.
+                            return if stream.owes_tickets_alone() { Poll::Ready(Ok(())) } else { sent };
                         }
                         _ => ready!(stream.poll_input(cx)),
                     }
@@ -210,6 +209,13 @@ impl Later {
 }
 
 impl<S> TlsStream<S> {
+    /// Whether nothing that a complete handshake has left to send is a part of it: a server's flight is the last but one
+    /// (RFC 9846, 2), and tickets follow.
+    fn owes_tickets_alone(&self) -> bool {
+        let connection = &self.driver.connection;
+        !connection.is_client() && connection.summary().version == Some(ProtocolVersion::TLS_1_3)
+    }
+
     /// Takes early data out of the way of the handshake. The configuration limits its length.
     fn keep_early_data(&mut self) {
         let mut piece = [0; 1024];

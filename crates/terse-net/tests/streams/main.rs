@@ -1,0 +1,13 @@
+//! Tests of connections on tokio: streams, the connector and the acceptor, on sockets and in memory.
+#![allow(unreachable_pub)]
+
+extern crate alloc;
+
+mod acceptor;
+mod ends;
+mod flood;
+mod handshakes;
+mod later;
+mod transfer;
+mod web;
+mod world;
