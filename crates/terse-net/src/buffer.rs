@@ -1,6 +1,7 @@
 //! A buffer between a connection and its transport, of the size of the largest record.
 //!
-//! What must always hold: a buffer is filled only when it is empty; a thread keeps at most one spare buffer.
+//! What must always hold: a buffer is filled only when it is empty, and nothing is read of it but what it was filled with, since a
+//! spare buffer still has the bytes of another stream behind that; a thread keeps at most one spare buffer.
 
 #[cfg(feature = "tokio")]
 use core::cell::Cell;

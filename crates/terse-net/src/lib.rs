@@ -9,6 +9,7 @@
 //! | `tokio::DatagramEndpoint` | the same on tokio's sockets, where keys and stores may answer later (feature `tokio`) |
 //! | `tokio::Framing`, `tokio::Jpy` | how its datagrams lie in those of the socket, such as a stateless join proxy's (feature `tokio`) |
 //! | [`Clock`], [`OsRng`] | the time and randomness that the engine takes as arguments |
+//! | `tokio` | with the feature of that name: streams, a connector and an acceptor on tokio; `hyper` adds its traits |
 //! | [`files`] | certificates, keys and CRLs from files |
 //! | [`CacheFile`], [`SessionFile`], [`IdentityFile`] | what is cached, what a client resumes from, and the public parts of identity keys, in a file |
 //! | [`KeyLogFile`] | secrets for Wireshark |

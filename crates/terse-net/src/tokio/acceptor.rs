@@ -99,7 +99,7 @@ pub struct AcceptorHandle {
 }
 
 /// A function that is told what an acceptor does not give to the application. It is called in the tasks of the acceptor,
-/// and should be quick.
+/// must not panic, and should be quick.
 pub type Observer = Arc<dyn Fn(&AcceptorEvent<'_>) + Send + Sync>;
 
 /// What an [`Observer`] is told. It displays as a line for a log.

@@ -29,7 +29,7 @@ pub(super) use handshake::Hooks;
 ///
 /// A [`Connector`](super::Connector), an [`Acceptor`](super::Acceptor) or a [`Handshake`] makes one. It is used through
 /// [`AsyncRead`] and [`AsyncWrite`], and with the feature `hyper` through `hyper::rt::Read` and `hyper::rt::Write`.
-/// [`tokio::io::split`] gives halves for two tasks.
+/// `tokio::io::split` gives halves for two tasks.
 ///
 /// - Reading gives [`ErrorKind::UnexpectedEof`] if the transport ends without a close_notify, since somebody may have cut
 ///   what the peer said. After a close_notify it gives 0 bytes.

@@ -19,7 +19,7 @@ use crate::{Clock, NetError};
 
 /// A handshake under way: a future that gives a [`TlsStream`] when it is complete.
 ///
-/// It has no time limit of its own. [`Connector`](super::Connector) and [`Acceptor`](super::Acceptor) have one, and
+/// It has no time limit of its own. [`Connector`](crate::tokio::Connector) and [`Acceptor`](crate::tokio::Acceptor) have one, and
 /// [`tokio::time::timeout`] sets one. When it is dropped before its end, the cache of a client counts the server as one
 /// that did not answer (docs/caching.md, 4.2), and the peer is told if the transport takes the alert at once.
 #[must_use = "a handshake makes progress only while it is awaited"]
