@@ -21,3 +21,4 @@ pub mod stack;
 pub mod stacks;
 pub mod store_sizes;
 pub mod table;
+pub mod web;

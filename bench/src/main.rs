@@ -3,12 +3,13 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::{Parser, Subcommand, ValueEnum};
 use terse_bench::measure::{Effort, Field, Sample, bulk, bytes, heap, instructions, rates, stack};
 use terse_bench::slots::Slots;
 use terse_bench::stack::{Mode, Profile, Setting, Side, Stack, Version};
-use terse_bench::{cache_entries, endpoint_sizes, stacks, store_sizes, table};
+use terse_bench::{cache_entries, endpoint_sizes, stacks, store_sizes, table, web};
 
 mod caching;
 mod device;
@@ -98,6 +99,18 @@ enum Command {
     /// How many slots of a 6TiSCH network are simulated in a second of CPU time, in which every mote forms the network with the
     /// others and makes a handshake
     Joins(joining::Arguments),
+    /// Requests of an axum server over streams of terse-net, beside tokio-rustls: on new and on kept connections
+    Axum {
+        /// A short run: 1 round of 50 ms
+        #[arg(long)]
+        quick: bool,
+        /// Rounds over both servers
+        #[arg(long, default_value_t = 9, value_parser = clap::value_parser!(u16).range(1..))]
+        rounds: u16,
+        /// How long each server is measured in a round
+        #[arg(long, value_name = "MS", default_value_t = 500, value_parser = clap::value_parser!(u64).range(1..=60_000))]
+        slice: u64,
+    },
     /// By layer, where the instructions of both go: counted by callgrind
     Layers(joining::LayersArguments),
     /// Simulate handshakes over a slow path with small packets, of which some are lost
@@ -156,6 +169,11 @@ fn main() -> ExitCode {
         Some(Command::Slots { sizes, minutes, period, side, rounds }) => {
             let slots = Slots { minutes: *minutes, period: *period, side: *side, rounds: *rounds };
             terse_bench::slots::measure(sizes, &slots).map(|text| print!("{text}"))
+        }
+        Some(Command::Axum { quick, rounds, slice }) => {
+            let (rounds, slice) = if *quick { (1, 50) } else { (usize::from(*rounds), *slice) };
+            let effort = web::Effort { rounds, slice: Duration::from_millis(slice) };
+            web::measure(effort).map(|text| print!("{text}"))
         }
         Some(Command::Joins(arguments)) => joining::run(arguments),
         Some(Command::Layers(arguments)) => joining::layers(arguments),

@@ -1,13 +1,14 @@
 //! Every available stack does, in each of its modes, what the measurements take for granted.
 
 use std::process::Command;
+use std::time::Duration;
 
 use terse_bench::joins::{self, Joins};
 use terse_bench::measure::{Warm, instructions};
 use terse_bench::probe::{HeapProbe, StackProbe, Unwatched};
 use terse_bench::slots::{self, Slots};
 use terse_bench::stack::{Mode, Profile, Setting, Side, Stack, Version};
-use terse_bench::{cache_entries, operations, stacks};
+use terse_bench::{cache_entries, operations, stacks, web};
 use terse_sim::computing::{Devices, Operation};
 
 /// Returns the available stacks. With `TERSE_REQUIRE_ALL=1` all must be available.
@@ -157,6 +158,17 @@ fn devices_of_a_network_that_forms_itself_connect() {
     let slots = |text: &str| text.parse::<u64>().ok();
     assert_eq!((row[1], row[6], row[7]), ("4", "4", "4"), "{table}");
     assert!(slots(row[3]) > Some(10_000) && slots(row[3]) < Some(4 * 360_000), "{table}");
+}
+
+#[test]
+fn both_servers_answer_requests_on_every_kind_of_connection() {
+    let table = web::measure(web::Effort { rounds: 1, slice: Duration::from_millis(50) }).expect("it runs");
+    assert_eq!(table.lines().count(), 2 + 6, "{table}");
+    for row in table.lines().skip(2) {
+        let cells: Vec<&str> = row.split('|').map(str::trim).collect();
+        assert!(cells[2].ends_with("±0%") && cells[3].ends_with("±0%"), "one round: {table}");
+        assert!(cells[4].parse::<f64>().is_ok_and(|ratio| ratio > 0.0), "{table}");
+    }
 }
 
 #[test]
