@@ -55,7 +55,7 @@ fn ranges(content: &[u8]) -> Option<Vec<u8>> {
         let [epoch, number] = [number[7], number[15]];
         match ranges.last_mut() {
             Some([last, first, more])
-                if *last == epoch && u16::from(*first) + u16::from(*more) + 1 == number.into() =>
+                if *last == epoch && u16::from(*first) + u16::from(*more) + 1 == u16::from(number) =>
             {
                 *more += 1
             }
