@@ -4,7 +4,6 @@
 //! one ticket for all that is static (`compact`). Both sides derive the tickets, and nobody sends them when they are
 //! made. This module keeps entries and tickets and decides what may be offered and selected; the handshakes put it on
 //! the wire, and the key schedule derives the tickets.
-//! schedule derives the tickets.
 //!
 //! What must always hold:
 //! - Nothing enters a store without a `FinishedProof`.
