@@ -8,6 +8,7 @@ mod ends;
 mod flood;
 mod handshakes;
 mod later;
+mod strangers;
 mod transfer;
 mod web;
 mod world;
