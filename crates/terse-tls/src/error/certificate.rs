@@ -14,7 +14,7 @@ use crate::wire::AlertDescription;
 pub enum CertificateError {
     /// The client sent no certificate, and one is required (RFC 9846, 4.5.1).
     Required,
-    /// The chain has more than 16 certificates.
+    /// The chain has more than 100 certificates.
     TooManyCertificates,
     /// A certificate does not parse as X.509.
     Malformed,
@@ -101,7 +101,7 @@ impl CertificateError {
     pub fn of<'a>(&'a self, name: &'a dyn fmt::Display) -> impl fmt::Display + 'a {
         fmt::from_fn(move |f| match self {
             Self::Required => write!(f, "{name} sent no certificate, and one is required"),
-            Self::TooManyCertificates => write!(f, "the chain of {name} has more than 16 certificates"),
+            Self::TooManyCertificates => write!(f, "the chain of {name} has more than 100 certificates"),
             Self::Malformed => write!(f, "a certificate of {name} does not parse"),
             Self::Expired { depth: 0, not_after } => {
                 write!(f, "the certificate of {name} expired on {}", Date(*not_after))

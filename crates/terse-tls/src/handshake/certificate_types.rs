@@ -124,9 +124,9 @@ pub(super) fn client_takes(offered: Extensions<'_>) -> Result<impl Fn(&Credentia
     })
 }
 
-/// The most certificates that a Certificate message may have. A path has at most eight, and the memory that each of them
-/// takes while the message is handled is more than the few bytes in which it can be sent.
-const MAX_CERTIFICATES: usize = 16;
+/// The most certificates that a Certificate message may have, also those that are on no path. Each of them takes memory
+/// while the message is handled, which is more than the few bytes in which it can be sent.
+const MAX_CERTIFICATES: usize = 100;
 
 /// Checks that a Certificate message has room for one more certificate beside `count`.
 pub(super) const fn check_room(count: usize) -> Result<(), CertificateError> {
