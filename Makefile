@@ -2,7 +2,7 @@
 
 CARGO ?= cargo
 DEVICE_TARGETS := thumbv7em-none-eabihf thumbv7m-none-eabi
-DEVICE_CRATES := -p terse-tls -p terse-rustcrypto
+DEVICE_CRATES := -p terse-tls -p terse-rustcrypto -p terse-brski
 
 SECONDS ?= 60
 
@@ -15,7 +15,7 @@ WORKSPACE := --workspace --exclude terse-bench
 help: ## Show this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
 
-demo: ## Connect in full, then cached, over TCP and UDP on loopback, and show what was saved
+demo: ## Onboard a device, connect in full, then cached, over TCP and UDP on loopback, and show what was saved
 	@$(CARGO) build --quiet $(WORKSPACE) --bin terse
 	@$${CARGO_TARGET_DIR:-target}/debug/terse demo
 
@@ -28,6 +28,7 @@ prepare: ## Install what the tests need: packages with apt-get, Rust targets wit
 
 lint: ## Formatting and lints
 	$(CARGO) fmt --all --check
+	rustfmt --edition 2024 --check bench/voucher/src/lib.rs
 	$(CARGO) clippy --workspace --all-targets --features terse-rustcrypto/rsa-signing -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --features terse-rustcrypto/rsa-signing --no-deps --quiet
 

@@ -7,12 +7,14 @@
 //!   many clients
 //! - [`reassembler`], [`replay`]: parts that only datagrams need, alone
 //! - [`jpy`]: the framing of a join proxy
-//! - [`cache_file`], [`certificates`], [`identity`]: files, certificates, and other input from outside
+//! - [`cache_file`], [`certificates`], [`identity`], [`artefacts`]: files, certificates, vouchers, and other input from
+//!   outside
 //!
 //! The targets with connections use a [`provider`] that protects nothing, fixed certificates ([`pki`]), the [`modes`]
 //! of a handshake, the [`input`] as a list of operations, and the [`machine`], or [`datagram_machine`], to which they
 //! are applied; over datagrams also a [`watch`] of input and output.
 
+pub mod artefacts;
 pub mod cache_file;
 pub mod certificates;
 pub mod client;

@@ -14,6 +14,7 @@ use crate::machine::Machine;
 use crate::modes::{Mode, TRANSPARENT, Tweaks};
 use crate::{pki, records};
 
+mod artefacts;
 mod datagrams;
 mod identity;
 mod jpy;
@@ -36,6 +37,7 @@ pub fn all() -> Vec<(&'static str, Vec<Seed>)> {
         ("certificates", certificates()),
         ("identity", identity::all()),
         ("jpy", jpy::all()),
+        ("artefacts", artefacts::all()),
     ]
     .into_iter()
     .chain(datagrams::all())

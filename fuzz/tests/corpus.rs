@@ -5,12 +5,13 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
+use terse_brski::cms::Signed;
 use terse_fuzz::datagram_machine::DatagramMachine;
 use terse_fuzz::input::Input;
 use terse_fuzz::machine::Machine;
 use terse_fuzz::{
-    cache_file, certificates, client, datagram_client, datagram_server, endpoint, identity, jpy, messages, pair,
-    reassembler, records, replay, seeds, server,
+    artefacts, cache_file, certificates, client, datagram_client, datagram_server, endpoint, identity, jpy, messages,
+    pair, reassembler, records, replay, seeds, server,
 };
 use terse_tls::ProtocolVersion;
 use terse_tls::cache::Scheme;
@@ -124,6 +125,22 @@ fn the_other_targets_hold() {
     replay_all("certificates", certificates::run);
     replay_all("identity", identity::run);
     replay_all("jpy", jpy::run);
+    replay_all("artefacts", artefacts::run);
+}
+
+#[test]
+fn artefacts_are_verified() {
+    let provider = terse_fuzz::provider::transparent();
+    let (mut der, mut ber) = (0, 0);
+    for input in corpus("artefacts") {
+        let [what, encoded @ ..] = &input[..] else { continue };
+        if what % 4 != 2 {
+            continue;
+        }
+        der += usize::from(Signed::verify(&provider, encoded, &[]).is_ok());
+        ber += usize::from(Signed::verify_ber(&provider, encoded, &[]).is_ok());
+    }
+    assert!(der > 0 && ber > der, "{der} in DER, {ber} in both");
 }
 
 #[test]

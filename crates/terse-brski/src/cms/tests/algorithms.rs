@@ -1,0 +1,104 @@
+//! Algorithms go together, or are refused.
+
+use pki_types::SignatureVerificationAlgorithm;
+use terse_tls::crypto::SignatureAlgorithms;
+
+use super::forge::*;
+use super::*;
+use crate::asn1::{OCTET_STRING, SEQUENCE, encode};
+
+const SHA384: &[u8] = &[0x30, 0x0b, 6, 9, 0x60, 0x86, 0x48, 1, 0x65, 3, 4, 2, 2];
+const SHA512: &[u8] = &[0x30, 0x0b, 6, 9, 0x60, 0x86, 0x48, 1, 0x65, 3, 4, 2, 3];
+const ECDSA_WITH_SHA384: &[u8] = &[6, 8, 0x2a, 0x86, 0x48, 0xce, 0x3d, 4, 3, 3];
+const ED25519: &[u8] = &[6, 3, 0x2b, 0x65, 0x70];
+const RSA_ENCRYPTION: &[u8] = &[6, 9, 0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 1, 1, 1];
+const SHA256_WITH_RSA: &[u8] = &[6, 9, 0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 1, 1, 11];
+
+const ONLY_RSA: &[&dyn SignatureVerificationAlgorithm] = &[terse_rustcrypto::verify::RSA_PKCS1_SHA256];
+
+#[test]
+fn each_algorithm_verifies_with_each_provider() {
+    for signer in [&P256, &P384, &RSA] {
+        let encoded = signer.sign(CONTENT);
+        for provider in [&PROVIDER, &terse_aws_lc::PROVIDER] {
+            let signed = Signed::verify(provider, &encoded, &[]).unwrap();
+            assert_eq!(signed.content, CONTENT);
+            assert_eq!(signed.signing_time, Some(time(NOW)));
+            assert_eq!(signed.chain[0], signer.chain[0]);
+            let mut wrong = encoded.clone();
+            *wrong.last_mut().unwrap() ^= 1;
+            assert_eq!(Signed::verify(provider, &wrong, &[]).unwrap_err(), SignatureRefused::Signature);
+        }
+    }
+}
+
+#[test]
+fn hash_and_signature_go_together() {
+    for (digest, signature) in [
+        (SHA384, ECDSA_WITH_SHA256),
+        (SHA256, ECDSA_WITH_SHA384),
+        (SHA512, ECDSA_WITH_SHA256),
+        (SHA256, ED25519),
+        (SHA256, RSA_ENCRYPTION), // the key is on P-256
+        (SHA256, SHA256_WITH_RSA),
+    ] {
+        let digest_of_content = if digest == SHA384 {
+            let hash = algorithm::DigestAlgorithm::Sha384.hash(&PROVIDER).unwrap().hash(&[CONTENT]);
+            encode(OCTET_STRING, &[hash.as_ref()])
+        } else {
+            encode(OCTET_STRING, &[PROVIDER.sha256.hash(&[CONTENT]).as_ref()])
+        };
+        let forgery = Forgery::with_signer(|signer| {
+            signer.digest_algorithm = digest.to_vec();
+            signer.signed_attrs[1] = attribute(oid::MESSAGE_DIGEST, &[digest_of_content]);
+            signer.signature_algorithm = encode(SEQUENCE, &[signature]);
+        });
+        assert_eq!(refusal(&forgery), SignatureRefused::Algorithm);
+    }
+}
+
+/// RFC 5754, 2 and 3: parameters are absent or NULL.
+#[test]
+fn parameters_mean_nothing() {
+    let with_parameters = |parameters: &[u8]| {
+        Forgery::with_signer(|signer| {
+            signer.digest_algorithm = encode(SEQUENCE, &[&SHA256[2..], parameters]);
+            signer.signature_algorithm = encode(SEQUENCE, &[ECDSA_WITH_SHA256, parameters]);
+        })
+    };
+    assert_eq!(verify(&with_parameters(&[])).content, CONTENT);
+    assert_eq!(verify(&with_parameters(&[5, 0])).content, CONTENT);
+    for parameters in [&[2, 1, 1][..], &[5, 1, 0], &[5, 0, 5, 0], &[0x30, 0]] {
+        assert_eq!(
+            refusal(&with_parameters(parameters)),
+            SignatureRefused::Malformed(Malformed::Der("digestAlgorithm")),
+            "{parameters:?}"
+        );
+    }
+}
+
+/// RFC 5754, 3.2: the identifier of the key serves for the signature, too.
+#[test]
+fn an_rsa_signature_is_known_by_its_key() {
+    let encoded = RSA.sign(CONTENT);
+    let long = encode(SEQUENCE, &[SHA256_WITH_RSA, &[5, 0]]);
+    let at = encoded.windows(long.len()).rposition(|window| window == long).unwrap();
+    let mut short = encoded.clone();
+    short[at + 2..at + 2 + RSA_ENCRYPTION.len()].copy_from_slice(RSA_ENCRYPTION);
+    assert_ne!(short, encoded);
+    assert_eq!(verify(&short).content, CONTENT);
+}
+
+#[test]
+fn a_provider_verifies_what_it_has() {
+    let only_rsa = PROVIDER.signatures(SignatureAlgorithms::new(ONLY_RSA, &[]));
+    let refused = Signed::verify(&only_rsa, &P256.sign(CONTENT), &[]).unwrap_err();
+    assert_eq!(refused, SignatureRefused::Algorithm);
+    assert_eq!(Signed::verify(&only_rsa, &RSA.sign(CONTENT), &[]).unwrap().content, CONTENT);
+    // SHA-384 comes with a cipher suite.
+    let without_suites: CryptoProvider = PROVIDER.tls13_suites(&[]).tls12_suites(&[]);
+    assert_eq!(Signed::verify(&without_suites, &P384.sign(CONTENT), &[]).unwrap_err(), SignatureRefused::Algorithm);
+    assert_eq!(Signed::verify(&without_suites, &P256.sign(CONTENT), &[]).unwrap().content, CONTENT);
+    let unsigned = Unsigned::new(&without_suites, CONTENT, &P384.chain, P384.scheme, None);
+    assert_eq!(unsigned.err(), Some(SignatureRefused::Algorithm));
+}

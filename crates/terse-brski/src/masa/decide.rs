@@ -1,0 +1,278 @@
+//! Decides on a registrar's voucher request that was verified: whether there is a voucher, and what it says (RFC 8995, 5.5
+//! and 5.6).
+//!
+//! What must always hold: a voucher has a nonce or it expires, and never after the certificates that it relies on; each
+//! comes with the entry for the audit log that must be stored before it leaves.
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use core::time::Duration;
+
+use pki_types::UnixTime;
+use terse_tls::{Expect, KeyPurposeId};
+
+use super::record::{Buyer, Device, IssuedVoucher, LogEntry};
+use super::request::Saw;
+use super::{Claims, Masa, Nonceless, PinChoice, Proximity, Refusal, RegistrarRequest};
+use crate::Malformed;
+use crate::audit_log::MAX_DOMAIN_ID_LEN;
+use crate::certificate::{domain_id, is_same_issuer};
+use crate::digest::Sha256;
+use crate::stored::after;
+use crate::voucher::{Assertion, Pin, Voucher};
+
+/// What the decision about a request needs, besides the request. The records are read in the transaction that stores the
+/// decision, so that of two domains that ask at once one has the device.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Context<'a> {
+    /// The voucher that was issued for a request with the same SHA-256.
+    pub issued: Option<&'a IssuedVoucher>,
+    /// The record of the device with this serial number and issuer.
+    pub device: Option<&'a Device>,
+    /// The audit log of the device, in any order.
+    pub log: &'a [LogEntry],
+    /// The customer as whom the registrar has authenticated itself: by a client certificate or by HTTP (RFC 8995, 5.4.1).
+    pub customer: Option<&'a str>,
+    /// What was learned about the revocation of the registrar's certificates.
+    pub revocation: RevocationStatus,
+    /// When that must be learned anew: the nextUpdate of the CRL or of the OCSP response.
+    pub revocation_next_update: Option<UnixTime>,
+}
+
+/// Whether certificates of a registrar are revoked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RevocationStatus {
+    /// No certificate says how that can be learned.
+    NotStated,
+    /// None is revoked.
+    Good,
+    /// One is revoked.
+    Revoked,
+    /// It was not looked up, or that failed.
+    #[default]
+    Unknown,
+}
+
+/// The decision for a voucher.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Decision<'a> {
+    /// The registrar repeats a request: this voucher, signed, was issued for it.
+    Repeat(&'a [u8]),
+    /// A new voucher is due.
+    Issue(Box<Issuance>),
+}
+
+/// A voucher that is due.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Issuance {
+    /// The voucher, which must be signed.
+    pub voucher: Voucher,
+    /// The entry for the audit log of the device. It is stored together with the signed voucher, and before the voucher is
+    /// sent. Its `key` becomes the [`Device::owner`].
+    pub entry: LogEntry,
+}
+
+impl Masa {
+    /// Decides on a request for a voucher.
+    pub fn decide<'a>(
+        &self,
+        request: &RegistrarRequest,
+        context: &Context<'a>,
+        time: UnixTime,
+    ) -> Result<Decision<'a>, Refusal> {
+        if let Some(voucher) = repeated(request, context, time) {
+            return Ok(Decision::Repeat(voucher));
+        }
+        self.check_revocation(request, context, time)?;
+        self.check_age(request, time)?;
+        let device = self.device(request, context)?;
+        self.check_pledge_request(request)?;
+        let is_sold = device.is_some_and(|device| is_sold(device, request, context.customer));
+        self.check_claim(request, owner(device, context.log), is_sold)?;
+        let mut voucher = Voucher::new(request.serial_number().into(), self.assertion(request, is_sold)?);
+        voucher.created_on = Some(time);
+        voucher.nonce = request.nonce().cloned();
+        voucher.domain_cert_revocation_checks = Some(false);
+        if !self.policy.serial_numbers_are_unique {
+            // In the form of the record: a registrar may have sent another.
+            let issuer = device.map(|device| device.idevid_issuer.as_slice());
+            voucher.idevid_issuer = issuer.or(request.idevid_issuer()).map(Into::into);
+        }
+        let mut pin = self.policy.pin;
+        if voucher.nonce.is_none() {
+            let nonceless = self.check_nonceless(request, context, time)?;
+            voucher.expires_on = Some(expires_on(request, context, nonceless, time));
+            pin = nonceless.pin;
+        }
+        let entry = self.pin(&mut voucher, request, context.log, pin, time)?;
+        Ok(Decision::Issue(Box::new(Issuance { voucher, entry })))
+    }
+
+    /// Pins a certificate of the registrar's path, and returns the entry for the audit log.
+    fn pin(
+        &self,
+        voucher: &mut Voucher,
+        request: &RegistrarRequest,
+        log: &[LogEntry],
+        pin: PinChoice,
+        time: UnixTime,
+    ) -> Result<LogEntry, Refusal> {
+        let Some((certificate, key)) = request.path().at_most(height(pin)) else {
+            return Err(Refusal::NotRegistrar); // a path has a registrar
+        };
+        let domain_id = self.domain_id(certificate)?;
+        if log.iter().any(|entry| entry.domain_id == domain_id && entry.key != *key) {
+            return Err(Refusal::DomainIdTaken);
+        }
+        voucher.pins.push(Pin::Certificate(certificate.clone()));
+        let (nonce, assertion) = (voucher.nonce.clone(), voucher.assertion);
+        Ok(LogEntry { date: time, domain_id, key: *key, nonce, assertion })
+    }
+
+    /// Returns the domainID of a certificate that is to be pinned. It must be one that readers of the audit log can read:
+    /// else a domain could hide the log of a device from all others.
+    fn domain_id(&self, certificate: &[u8]) -> Result<Vec<u8>, Refusal> {
+        let domain_id = domain_id(&self.provider, certificate).map_err(Refusal::DomainId)?;
+        if domain_id.len() > MAX_DOMAIN_ID_LEN {
+            return Err(Refusal::DomainId(Malformed::TooLong(MAX_DOMAIN_ID_LEN)));
+        }
+        Ok(domain_id)
+    }
+
+    fn check_revocation(
+        &self,
+        request: &RegistrarRequest,
+        context: &Context<'_>,
+        time: UnixTime,
+    ) -> Result<(), Refusal> {
+        let is_current = context.revocation_next_update.is_none_or(|next_update| time <= next_update);
+        match context.revocation {
+            RevocationStatus::Revoked => Err(Refusal::Revoked),
+            RevocationStatus::Good if is_current => Ok(()),
+            // Nobody has to look up what no certificate states.
+            _ if request.path().revocation_urls().next().is_none() => Ok(()),
+            _ if self.policy.unknown_revocation_is_accepted => Ok(()),
+            _ => Err(Refusal::RevocationUnknown),
+        }
+    }
+
+    fn check_age(&self, request: &RegistrarRequest, time: UnixTime) -> Result<(), Refusal> {
+        let Some(created_on) = request.fields.created_on else {
+            return if self.policy.max_age.is_some() { Err(Refusal::Undated) } else { Ok(()) };
+        };
+        if created_on > after(time, self.policy.clock_skew) {
+            return Err(Refusal::InTheFuture);
+        }
+        match self.policy.max_age {
+            Some(max_age) if after(created_on, max_age) < time => Err(Refusal::Stale),
+            _ => Ok(()),
+        }
+    }
+
+    /// Returns the record of the device, if there is one, and checks that vouchers are issued for it.
+    fn device<'a>(&self, request: &RegistrarRequest, context: &Context<'a>) -> Result<Option<&'a Device>, Refusal> {
+        let is_same = |device: &&Device| {
+            device.serial_number == request.serial_number()
+                && request.idevid_issuer().is_some_and(|issuer| is_same_issuer(issuer, &device.idevid_issuer))
+        };
+        match context.device.filter(is_same) {
+            Some(device) if device.is_blocked => Err(Refusal::BlockedDevice),
+            Some(device) => Ok(Some(device)),
+            // Its IDevID is the manufacturer's word that it exists.
+            None if self.policy.devices_without_record && request.has_pledge_request() => Ok(None),
+            None => Err(Refusal::UnknownDevice),
+        }
+    }
+
+    fn check_pledge_request(&self, request: &RegistrarRequest) -> Result<(), Refusal> {
+        let is_required = self.policy.pledge_request_is_required && request.nonce().is_some();
+        match &request.pledge {
+            None if is_required => Err(Refusal::NoPledgeRequest),
+            _ => Ok(()),
+        }
+    }
+
+    /// Decides who may have the device. A domain has it already if the key that its last voucher pinned is in the
+    /// registrar's path: then the pledge would have accepted this registrar (RFC 8995, 5.5.1).
+    fn check_claim(&self, request: &RegistrarRequest, owner: Option<Sha256>, is_sold: bool) -> Result<(), Refusal> {
+        match self.policy.claims {
+            Claims::Always => Ok(()),
+            Claims::FirstCome if owner.is_none_or(|owner| request.path().has_key(&owner)) => Ok(()),
+            Claims::FirstCome => Err(Refusal::Claimed),
+            Claims::SalesList if is_sold => Ok(()),
+            Claims::SalesList => Err(Refusal::NotSold),
+        }
+    }
+
+    /// Returns the assertion that is true (RFC 8995, 5.5.5; RFC 8366, 5.3).
+    fn assertion(&self, request: &RegistrarRequest, is_sold: bool) -> Result<Assertion, Refusal> {
+        let saw = request.pledge.as_ref().map_or(Saw::NotSaid, |pledge| pledge.saw);
+        match (saw, self.policy.proximity) {
+            (Saw::ThisRegistrar, _) => Ok(Assertion::Proximity),
+            (Saw::AnotherRegistrar, Proximity::Required | Proximity::NotContradicted) => Err(Refusal::OtherRegistrar),
+            (Saw::NotSaid, Proximity::Required) if request.nonce().is_some() => Err(Refusal::NoProximity),
+            _ if is_sold => Ok(Assertion::Verified),
+            _ => Ok(Assertion::Logged),
+        }
+    }
+
+    /// Checks that the registrar may have a voucher without a nonce.
+    fn check_nonceless(
+        &self,
+        request: &RegistrarRequest,
+        context: &Context<'_>,
+        time: UnixTime,
+    ) -> Result<Nonceless, Refusal> {
+        let nonceless = self.policy.nonceless.ok_or(Refusal::NoncelessNotAllowed)?;
+        // RFC 8995, 5.5.4.
+        let is_known = context.customer.is_some() || self.is_customer(request, time);
+        if is_known { Ok(nonceless) } else { Err(Refusal::RegistrarUnknown) }
+    }
+
+    /// Whether the registrar's certificate leads to an anchor of a customer.
+    fn is_customer(&self, request: &RegistrarRequest, time: UnixTime) -> bool {
+        let expect = Expect::Usage(KeyPurposeId::CMC_RA);
+        let chain = request.path().to_chain();
+        self.customers.as_ref().is_some_and(|trust| trust.check(&self.provider, &chain, expect, Some(time)).is_ok())
+    }
+}
+
+/// Returns the voucher that was issued for the same request, unless it has expired: then the same domain may have another
+/// one (RFC 8995, 5.5.1).
+fn repeated<'a>(request: &RegistrarRequest, context: &Context<'a>, time: UnixTime) -> Option<&'a [u8]> {
+    let issued = context.issued.filter(|issued| issued.request == *request.sha256())?;
+    issued.expires_on.is_none_or(|expires_on| time <= expires_on).then_some(&issued.voucher)
+}
+
+/// Returns the key of the domain that has a device: as its record says, or else as its last voucher says.
+fn owner(device: Option<&Device>, log: &[LogEntry]) -> Option<Sha256> {
+    let last = || log.iter().max_by_key(|entry| entry.date).map(|entry| entry.key);
+    device.map_or_else(last, |device| device.owner)
+}
+
+/// Whether the device was sold to this customer or domain.
+fn is_sold(device: &Device, request: &RegistrarRequest, customer: Option<&str>) -> bool {
+    device.sold_to.iter().any(|buyer| match buyer {
+        Buyer::Customer(name) => customer == Some(name.as_str()),
+        Buyer::Domain(key) => request.path().has_key(key),
+    })
+}
+
+/// Returns when a voucher without a nonce expires (RFC 8995, 5.6): after its lifetime, or with the first of the certificates
+/// that it relies on, or when their revocation must be looked up anew.
+fn expires_on(request: &RegistrarRequest, context: &Context<'_>, nonceless: Nonceless, time: UnixTime) -> UnixTime {
+    let end = request.path().first_not_after(height(nonceless.pin));
+    let next_update = context.revocation_next_update.filter(|next_update| time <= *next_update);
+    let end = next_update.map_or(end, |next_update| end.min(next_update.as_secs()));
+    let end = after(time, nonceless.lifetime).as_secs().min(end);
+    UnixTime::since_unix_epoch(Duration::from_secs(end))
+}
+
+/// Returns the height of a certificate in a path.
+const fn height(pin: PinChoice) -> usize {
+    match pin {
+        PinChoice::Registrar => 0,
+        PinChoice::LowestCa => 1,
+        PinChoice::Highest => usize::MAX,
+    }
+}

@@ -1,0 +1,100 @@
+//! What a pledge reads of certificates: which belong together, which of them are roots, and its own among those that it gets
+//! (RFC 7030, 4.1.3 and 4.2.3).
+//!
+//! What must always hold: an LDevID has the key of the request, and a path to the trust anchors of the domain.
+
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use pki_types::{CertificateDer, UnixTime};
+use terse_tls::crypto::{CryptoProvider, SigningKey};
+use terse_tls::{CertificateError, Credential, Expect, Trust};
+
+use super::failure::EnrollmentFailed;
+use crate::certificate::{issuer, public_key, subject, validity};
+
+/// The CA certificates of the domain.
+pub(super) struct CaCertificates {
+    /// The root certificates.
+    pub(super) anchors: Vec<CertificateDer<'static>>,
+    /// The certificates of the other CAs, of which paths are made.
+    pub(super) others: Vec<CertificateDer<'static>>,
+}
+
+impl CaCertificates {
+    /// Sorts the certificates that a registrar gives. If none of them is a root, the pinned certificate remains the anchor
+    /// (RFC 8995, 5.6.2).
+    pub(super) fn new(
+        certificates: Vec<CertificateDer<'static>>,
+        pinned: Option<&CertificateDer<'static>>,
+    ) -> Result<Self, EnrollmentFailed> {
+        // RFC 7030, 4.1.3: the certificates of a root whose key changes are all self-issued, and not all self-signed. An
+        // anchor is a name and a key, so each of them counts.
+        let (mut anchors, others): (Vec<_>, Vec<_>) =
+            certificates.into_iter().partition(|certificate| is_issued_by(certificate, certificate));
+        if anchors.is_empty() {
+            anchors.push(pinned.ok_or(EnrollmentFailed::NoAnchor)?.clone());
+        }
+        Ok(Self { anchors, others })
+    }
+
+    pub(super) fn trust(&self) -> Result<Trust, EnrollmentFailed> {
+        let trust = Trust::new(&self.anchors).map_err(|_| EnrollmentFailed::Chain(CertificateError::Malformed))?;
+        Ok(trust.accept_without_clock())
+    }
+
+    /// Returns the credential of `key` from the certificates that came as the answer to its request.
+    pub(super) fn credential(
+        &self,
+        provider: &CryptoProvider,
+        trust: &Trust,
+        certificates: Vec<CertificateDer<'static>>,
+        key: Arc<dyn SigningKey>,
+        time: Option<UnixTime>,
+    ) -> Result<Credential, EnrollmentFailed> {
+        let (mut own, mut above): (Vec<_>, Vec<_>) = certificates
+            .into_iter()
+            .partition(|certificate| public_key(certificate).is_ok_and(|own| own == &*key.public_key()));
+        let mut chain = Vec::from([own.pop().ok_or(EnrollmentFailed::OtherKey)?]);
+        above.extend(self.others.iter().cloned());
+        // Peers need the certificates between LDevID and root, in order. Each is used once, so this ends.
+        while let Some(place) = chain.last().and_then(|last| above.iter().position(|next| is_issued_by(last, next))) {
+            let next = above.swap_remove(place);
+            if !self.is_anchor(&next) {
+                chain.push(next);
+            }
+        }
+        trust.check(provider, &chain, Expect::Client, time).map_err(EnrollmentFailed::Chain)?;
+        Credential::new(chain, key).map_err(|_| EnrollmentFailed::Chain(CertificateError::Malformed))
+    }
+
+    fn is_anchor(&self, certificate: &CertificateDer<'_>) -> bool {
+        self.anchors.iter().any(|anchor| anchor == certificate)
+    }
+}
+
+/// Whether `certificate` names the subject of `above` as its issuer. Whether that has signed it, path validation finds out.
+fn is_issued_by(certificate: &CertificateDer<'_>, above: &CertificateDer<'_>) -> bool {
+    matches!((issuer(certificate), subject(above)), (Ok(issuer), Ok(subject)) if issuer == subject)
+}
+
+/// Whether two certificates are for the same key.
+pub(super) fn same_key(a: &CertificateDer<'_>, b: &CertificateDer<'_>) -> bool {
+    matches!((public_key(a), public_key(b)), (Ok(a), Ok(b)) if a == b)
+}
+
+/// Checks the dates of a certificate by itself, if there is a clock.
+pub(super) fn is_valid_at(certificate: &CertificateDer<'_>, time: Option<UnixTime>) -> Result<(), CertificateError> {
+    let Some(time) = time else { return Ok(()) };
+    let (not_before, not_after) = validity(certificate).map_err(|_| CertificateError::Malformed)?;
+    if time < not_before {
+        return Err(CertificateError::NotYetValid { depth: 0, not_before });
+    }
+    if time > not_after {
+        return Err(CertificateError::Expired { depth: 0, not_after });
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,93 @@
+//! LDevIDs among certificates in any order.
+
+use std::vec;
+
+use terse_aws_lc::PROVIDER;
+use terse_pki::{LdevidPolicy, LeafOptions, NewRequest, RequestOptions, Subject, Usage};
+
+use super::*;
+use crate::pledge::tests::pki::{NOW, PKI, at, authority, certificates, validity};
+
+/// Returns an LDevID of the domain with its intermediate, and its key.
+fn ldevid(domain: &terse_pki::Authority) -> (Vec<CertificateDer<'static>>, Arc<dyn SigningKey>) {
+    let subject = Subject::of(&PKI.idevid.chain()[0]).unwrap();
+    let request = NewRequest::new(&RequestOptions::new(subject.clone())).unwrap();
+    let chain = domain.issue_ldevid(request.request(), &LdevidPolicy::new(subject, validity())).unwrap();
+    let credential = request.into_credential(chain).unwrap();
+    (credential.chain().to_vec(), PROVIDER.load_key(credential.key()).unwrap())
+}
+
+fn take(
+    ca: &CaCertificates,
+    certificates: Vec<CertificateDer<'static>>,
+    key: &Arc<dyn SigningKey>,
+) -> Result<Vec<CertificateDer<'static>>, EnrollmentFailed> {
+    let credential = ca.credential(&PROVIDER, &ca.trust()?, certificates, key.clone(), Some(at(NOW)))?;
+    Ok(credential.chain().to_vec())
+}
+
+#[test]
+fn roots_are_anchors_and_the_pin_is_one_if_there_is_no_root() {
+    let all = certificates(&PKI.domain);
+    let ca = CaCertificates::new(all.clone(), Some(PKI.stranger.root())).unwrap();
+    assert_eq!((ca.anchors, ca.others), (vec![all[0].clone()], vec![all[1].clone()]));
+    let ca = CaCertificates::new(vec![all[1].clone()], Some(&all[0])).unwrap();
+    assert_eq!((ca.anchors, ca.others), (vec![all[0].clone()], vec![all[1].clone()]));
+    assert_eq!(CaCertificates::new(vec![all[1].clone()], None).err(), Some(EnrollmentFailed::NoAnchor));
+}
+
+#[test]
+fn the_chain_is_put_in_order_and_has_no_root() {
+    let domain = authority("Deep", "p256x4");
+    let all = certificates(&domain);
+    let (chain, key) = ldevid(&domain);
+    assert_eq!(chain.len(), 3);
+    let ca = CaCertificates::new(all.clone(), None).unwrap();
+    // The leaf alone, the chain, and everything in any order.
+    let mut shuffled = chain.clone();
+    shuffled.extend(all);
+    for certificates in [vec![chain[0].clone()], chain.clone()] {
+        assert_eq!(take(&ca, certificates, &key).unwrap(), chain);
+    }
+    for _ in 0..shuffled.len() {
+        shuffled.rotate_left(1);
+        assert_eq!(take(&ca, shuffled.clone(), &key).unwrap(), chain);
+        let reversed = shuffled.iter().rev().cloned().collect();
+        assert_eq!(take(&ca, reversed, &key).unwrap(), chain);
+    }
+}
+
+#[test]
+fn an_ldevid_has_the_key_of_the_request_and_a_path_to_the_domain() {
+    let (chain, key) = ldevid(&PKI.domain);
+    let ca = CaCertificates::new(certificates(&PKI.domain), None).unwrap();
+    let (others, _) = ldevid(&PKI.domain);
+    assert_eq!(take(&ca, others, &key), Err(EnrollmentFailed::OtherKey));
+    let stranger = CaCertificates::new(certificates(&PKI.stranger), None).unwrap();
+    let unknown = EnrollmentFailed::Chain(CertificateError::UnknownIssuer);
+    assert_eq!(take(&stranger, chain.clone(), &key), Err(unknown));
+    // Without the intermediate there is no path.
+    let root = CaCertificates::new(vec![PKI.domain.root().clone()], None).unwrap();
+    assert_eq!(take(&root, vec![chain[0].clone()], &key), Err(unknown));
+    // A certificate for servers alone does not authenticate the device.
+    let options = LeafOptions { usage: Usage::Server, ..LeafOptions::new("server.plant.example", validity()) };
+    let server = PKI.domain.issue(&options).unwrap();
+    let key = PROVIDER.load_key(server.key()).unwrap();
+    let server = take(&ca, server.chain().to_vec(), &key);
+    assert_eq!(server, Err(EnrollmentFailed::Chain(CertificateError::WrongUsage)));
+}
+
+#[test]
+fn dates_are_checked_if_there_is_a_clock() {
+    let leaf = &PKI.registrar.chain()[0];
+    let validity = validity();
+    assert_eq!(is_valid_at(leaf, None), Ok(()));
+    for time in [validity.not_before, validity.not_after] {
+        assert_eq!(is_valid_at(leaf, Some(at(time))), Ok(()));
+    }
+    let not_yet = CertificateError::NotYetValid { depth: 0, not_before: at(validity.not_before) };
+    assert_eq!(is_valid_at(leaf, Some(at(validity.not_before - 1))), Err(not_yet));
+    let expired = CertificateError::Expired { depth: 0, not_after: at(validity.not_after) };
+    assert_eq!(is_valid_at(leaf, Some(at(validity.not_after + 1))), Err(expired));
+    assert_eq!(is_valid_at(&CertificateDer::from(vec![0x30, 0]), Some(at(NOW))), Err(CertificateError::Malformed));
+}

@@ -1,0 +1,178 @@
+//! What a pledge is born with: its IDevID, the trust anchors of its manufacturer, and its policy.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt;
+
+use pki_types::CertificateDer;
+use terse_tls::crypto::CryptoProvider;
+use terse_tls::{ApiMisuse, Credential, SignatureScheme, Trust};
+
+use crate::certificate::{Idevid, SerialNumberField};
+use crate::cms::Unsigned;
+use crate::voucher::MAX_LEN;
+use crate::{Malformed, SignatureRefused};
+
+/// The configuration of a pledge.
+///
+/// # Defaults
+///
+/// - Vouchers without a nonce are accepted, as RFC 8995, 7.2 requires.
+/// - A registrar that matches the pin by a path must have the extended key usage cmcRA.
+/// - The serial number is the subject's attribute serialNumber.
+/// - Responses of the authenticated registrar have up to 64 kB.
+#[derive(Clone)]
+pub struct PledgeConfig {
+    pub(super) provider: CryptoProvider,
+    pub(super) idevid: Credential,
+    /// The scheme that the IDevID's key signs with.
+    pub(super) scheme: SignatureScheme,
+    pub(super) manufacturer: Vec<CertificateDer<'static>>,
+    /// The same anchors. Dates are checked if there is a clock (RFC 8995, 2.6.1).
+    pub(super) manufacturer_trust: Trust,
+    pub(super) serial_number: String,
+    pub(super) issuer: Option<Vec<u8>>,
+    pub(super) accept_nonceless: bool,
+    pub(super) require_cmc_ra: bool,
+    pub(super) max_response: usize,
+}
+
+impl PledgeConfig {
+    /// Returns the configuration of the device with this IDevID, whose vouchers are signed under one of the certificates
+    /// `manufacturer`: those of CAs, or of a voucher signer itself.
+    ///
+    /// If the manufacturer has one CA for its devices and for its voucher signer, the pledge must tell them apart: it takes no
+    /// voucher of a signer whose subject has a serialNumber, or whose certificate names a MASA. Where devices have neither, the
+    /// certificate of the voucher signer itself must be given here.
+    pub fn new(
+        provider: &CryptoProvider,
+        idevid: Credential,
+        manufacturer: Vec<CertificateDer<'static>>,
+    ) -> Result<Self, ConfigError> {
+        let manufacturer_trust = Trust::new(&manufacturer)?.accept_without_clock();
+        let scheme = scheme_of(provider, &idevid)?;
+        let mut config = Self {
+            provider: *provider,
+            idevid,
+            scheme,
+            manufacturer,
+            manufacturer_trust,
+            serial_number: String::new(),
+            issuer: None,
+            accept_nonceless: true,
+            require_cmc_ra: true,
+            max_response: MAX_LATER_RESPONSE,
+        };
+        config.read_idevid(SerialNumberField::default())?;
+        Ok(config)
+    }
+
+    /// Takes the serial number from another field of the IDevID.
+    pub fn serial_number_field(mut self, field: SerialNumberField) -> Result<Self, ConfigError> {
+        self.read_idevid(field)?;
+        Ok(self)
+    }
+
+    /// Sets whether vouchers without a nonce are accepted. They can be replayed until they expire, and for ever to a
+    /// pledge without a clock.
+    #[must_use]
+    pub fn accept_nonceless(self, accept_nonceless: bool) -> Self {
+        Self { accept_nonceless, ..self }
+    }
+
+    /// Sets whether a registrar whose certificate leads to the pinned one must have the extended key usage cmcRA. Without
+    /// that, every holder of a certificate of the domain could pass for a registrar towards a pledge whose voucher has no
+    /// nonce.
+    #[must_use]
+    pub fn require_cmc_ra(self, require_cmc_ra: bool) -> Self {
+        Self { require_cmc_ra, ..self }
+    }
+
+    /// Sets how many bytes a response of the authenticated registrar may have. Before the voucher is verified it is
+    /// [`MAX_LEN`].
+    #[must_use]
+    pub fn max_response(self, max_response: usize) -> Self {
+        Self { max_response, ..self }
+    }
+
+    /// Returns the serial number of the device.
+    pub fn serial_number(&self) -> &str {
+        &self.serial_number
+    }
+
+    fn read_idevid(&mut self, field: SerialNumberField) -> Result<(), ConfigError> {
+        let leaf = self.idevid.chain().first().ok_or(ConfigError::NoCertificate)?;
+        let idevid = Idevid::read(&self.provider, leaf, field)?;
+        (self.serial_number, self.issuer) = (idevid.serial_number, idevid.issuer);
+        Ok(())
+    }
+}
+
+impl fmt::Debug for PledgeConfig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PledgeConfig")
+            .field("serial_number", &self.serial_number)
+            .field("idevid", &self.idevid)
+            .field("manufacturer", &self.manufacturer.len())
+            .field("accept_nonceless", &self.accept_nonceless)
+            .field("require_cmc_ra", &self.require_cmc_ra)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Why there is no pledge with such a configuration.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ConfigError {
+    /// The IDevID is a raw public key, and has no certificate.
+    NoCertificate,
+    /// The certificate of the IDevID, or of its issuer, cannot be used.
+    Idevid(Malformed),
+    /// The key of the IDevID cannot sign voucher requests, for the reason of [`Unsigned::new`].
+    Key(SignatureRefused),
+    /// The trust anchors of the manufacturer cannot be used.
+    Manufacturer(ApiMisuse),
+}
+
+impl fmt::Display for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoCertificate => f.write_str("the IDevID has no certificate"),
+            Self::Idevid(malformed) => write!(f, "the IDevID cannot be used: {malformed}"),
+            Self::Key(refused) => write!(f, "the IDevID cannot sign voucher requests: {refused}"),
+            Self::Manufacturer(misuse) => write!(f, "the trust anchors of the manufacturer cannot be used: {misuse}"),
+        }
+    }
+}
+
+impl core::error::Error for ConfigError {}
+
+impl From<Malformed> for ConfigError {
+    fn from(malformed: Malformed) -> Self {
+        Self::Idevid(malformed)
+    }
+}
+
+impl From<ApiMisuse> for ConfigError {
+    fn from(misuse: ApiMisuse) -> Self {
+        Self::Manufacturer(misuse)
+    }
+}
+
+/// Returns the first scheme of the IDevID's key that voucher requests can be signed with.
+fn scheme_of(provider: &CryptoProvider, idevid: &Credential) -> Result<SignatureScheme, ConfigError> {
+    let mut refused = SignatureRefused::Algorithm;
+    for scheme in idevid.key().schemes() {
+        match Unsigned::new(provider, &[], idevid.chain(), *scheme, None) {
+            Ok(_) => return Ok(*scheme),
+            Err(error) => refused = error,
+        }
+    }
+    Err(ConfigError::Key(refused))
+}
+
+/// The most bytes of a response of an authenticated registrar that are read by default.
+const MAX_LATER_RESPONSE: usize = 4 * MAX_LEN;
+
+#[cfg(test)]
+mod tests;

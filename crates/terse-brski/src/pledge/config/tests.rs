@@ -1,0 +1,49 @@
+//! Configurations that work, and those that do not.
+
+use alloc::string::ToString as _;
+use std::vec;
+
+use terse_aws_lc::PROVIDER;
+use terse_pki::IdevidOptions;
+
+use super::*;
+use crate::pledge::tests::pki::{NOW, PKI, config, credential};
+
+#[test]
+fn serial_number_and_issuer_are_those_of_the_idevid() {
+    let config = config();
+    assert_eq!(config.serial_number(), "WI-3005");
+    assert_eq!(config.issuer.as_deref().map(|issuer| &issuer[..6]), Some(&[4, 24, 48, 22, 128, 20][..]));
+    // The subject of this IDevID has no common name.
+    let other = config.serial_number_field(SerialNumberField::CommonName);
+    assert_eq!(other.unwrap_err(), ConfigError::Idevid(Malformed::Missing("commonName")));
+}
+
+#[test]
+fn keys_that_cannot_sign_voucher_requests_are_refused() {
+    let idevid = |algorithm: &str| {
+        let options = IdevidOptions { algorithm: Some(algorithm.parse().unwrap()), ..IdevidOptions::new("7", NOW) };
+        credential(&PKI.maker.issue_idevid(&options).unwrap())
+    };
+    let new = |idevid| PledgeConfig::new(&PROVIDER, idevid, vec![PKI.maker.root().clone()]);
+    assert_eq!(new(idevid("p384")).unwrap().scheme, SignatureScheme::ECDSA_SECP384R1_SHA384);
+    let error = new(idevid("ed25519")).unwrap_err();
+    assert_eq!(error, ConfigError::Key(SignatureRefused::Algorithm));
+    assert!(error.to_string().contains("not supported"), "{error}");
+}
+
+#[test]
+fn a_pledge_has_a_certificate_and_anchors() {
+    let key = crate::pledge::tests::pki::idevid_key();
+    let raw = Credential::raw_public_key(key).unwrap();
+    let error = PledgeConfig::new(&PROVIDER, raw, vec![PKI.maker.root().clone()]).unwrap_err();
+    assert!(matches!(error, ConfigError::Key(_) | ConfigError::NoCertificate), "{error:?}");
+    let error = PledgeConfig::new(&PROVIDER, PKI.idevid.clone(), vec![]).unwrap_err();
+    assert_eq!(error, ConfigError::Manufacturer(ApiMisuse::NoTrustAnchors));
+}
+
+#[test]
+fn a_configuration_prints_no_key() {
+    let text = std::format!("{:?}", config());
+    assert!(text.contains("WI-3005") && text.len() < 300, "{text}");
+}

@@ -1,0 +1,316 @@
+//! The enrollment with the registrar that the voucher has authenticated (RFC 8995, 5.7 and 5.9; RFC 7030): states 7 to 15 of
+//! the [pledge](super).
+//!
+//! What must always hold: there is no enrollment without an [`Imprint`]; the LDevID is stored before the pledge uses it; a
+//! request is the same on an old connection and on a new one.
+
+use alloc::boxed::Box;
+use alloc::sync::Arc;
+
+use pki_types::CertificateDer;
+use terse_tls::crypto::{CryptoError, SigningKey};
+use terse_tls::{Instant, Trust};
+
+use super::certificates::CaCertificates;
+use super::command::{Command, ConnectionId, Enrollment, Event, Identity, Input, Request, SignatureId, Target};
+use super::context::{Context, MAX_REDIRECTIONS, MAX_WAIT_MS, Signature};
+use super::failure::{AttemptFailed, EnrollmentFailed};
+use super::http::{Redirection, Response};
+use super::imprint::Imprint;
+use super::proxies::Proxy;
+use super::{Phase, State};
+use crate::SignatureRefused;
+use crate::est::{CsrAttributes, UnsignedRequest, encode_body};
+
+mod artefacts;
+mod session;
+
+pub(super) use artefacts::voucher_status;
+use session::{Link, Session};
+
+/// An enrollment under way.
+pub(super) struct Enroll {
+    session: Session,
+    step: Step,
+}
+
+enum Step {
+    /// 7.
+    ReportVoucher,
+    /// 8.
+    RequestCaCerts,
+    /// 9.
+    RequestCsrAttributes { ca: CaCertificates },
+    /// 10.
+    MakeKey { ca: CaCertificates, attributes: CsrAttributes },
+    /// 11.
+    SignRequest { ca: CaCertificates, key: Arc<dyn SigningKey>, signature: SignatureId, unsigned: UnsignedRequest },
+    /// 12.
+    Enroll { ca: CaCertificates, key: Arc<dyn SigningKey>, request: Arc<[u8]> },
+    /// 13.
+    Store { trust: Trust },
+    /// 14.
+    ReportEnrollment { trust: Trust },
+    /// 15.
+    ReportFailure(EnrollmentFailed),
+}
+
+impl Enroll {
+    /// Begins with the status of the voucher, on the connection that was provisional.
+    pub(super) fn begin(
+        cx: &mut Context<'_>,
+        imprint: Imprint,
+        proxy: Proxy,
+        target: Target,
+        connection: ConnectionId,
+        registrar: [u8; 32],
+    ) -> State {
+        Session::new(imprint, proxy, target, connection, registrar).begin(cx, Step::ReportVoucher)
+    }
+
+    /// Returns when the pledge does something by itself; `None` while its own key or storage is waited for.
+    pub(super) const fn timeout(&self) -> Option<Instant> {
+        self.session.link.timeout()
+    }
+
+    pub(super) const fn phase(&self) -> Phase {
+        match self.step {
+            Step::ReportVoucher => Phase::ReportVoucher,
+            Step::RequestCaCerts => Phase::RequestCaCerts,
+            Step::RequestCsrAttributes { .. } => Phase::RequestCsrAttributes,
+            Step::MakeKey { .. } => Phase::MakeKey,
+            Step::SignRequest { .. } => Phase::SignRequest,
+            Step::Enroll { .. } => Phase::Enroll,
+            Step::Store { .. } => Phase::Store,
+            Step::ReportEnrollment { .. } => Phase::ReportEnrollment,
+            Step::ReportFailure(_) => Phase::ReportFailure,
+        }
+    }
+
+    pub(super) fn handle(self, cx: &mut Context<'_>, input: Input<'_>) -> State {
+        let Self { mut session, step } = self;
+        let link = session.link;
+        match (step, input) {
+            (step, Input::Connected { connection, chain }) if link.is_connecting(connection) => {
+                session.link = Link::Idle(connection);
+                match step.accepts(cx, &session, chain) {
+                    true => session.send(cx, step),
+                    false => session.close(cx).lost(cx, step),
+                }
+            }
+            (step, Input::Response { connection, response }) if link.is_awaiting(connection) => {
+                session.link = Link::Idle(connection);
+                session.losses = 0;
+                session.responded(cx, step, &response)
+            }
+            (step, Input::Lost(connection)) if link.connection() == Some(connection) => session.lost(cx, step),
+            (step, Input::Timer) if link.timeout().is_some_and(|at| at <= cx.now()) => session.timed_out(cx, step),
+            (Step::MakeKey { ca, attributes }, Input::Key(key)) => session.key(cx, ca, &attributes, key),
+            (Step::SignRequest { ca, key, signature, unsigned }, Input::Signed(of, signed)) if of == signature => {
+                match signed {
+                    Ok(signature) => session.enroll(cx, ca, key, unsigned, &signature),
+                    Err(error) => session.fail(cx, EnrollmentFailed::Request(SignatureRefused::Crypto(error))),
+                }
+            }
+            // RFC 8995, 5.9.4: the success is told over a new connection, which has the LDevID.
+            (Step::Store { trust }, Input::Stored(true)) => {
+                session.close(cx).begin(cx, Step::ReportEnrollment { trust })
+            }
+            (Step::Store { .. }, Input::Stored(false)) => session.fail(cx, EnrollmentFailed::NotStored),
+            (step, _) => session.at(step),
+        }
+    }
+}
+
+impl Session {
+    fn at(self, step: Step) -> State {
+        State::Enroll(Box::new(Enroll { session: self, step }))
+    }
+
+    /// Takes the next step, which is a request.
+    fn begin(mut self, cx: &mut Context<'_>, step: Step) -> State {
+        (self.path, self.redirections, self.deadline) = (None, 0, None);
+        self.send(cx, step)
+    }
+
+    /// Sends the request of this step, for the first time or again, over a new connection if there is none.
+    fn send(mut self, cx: &mut Context<'_>, step: Step) -> State {
+        if let Some(request) = step.request(cx) {
+            self.transmit(cx, request, step.identity());
+        }
+        self.at(step)
+    }
+
+    fn responded(mut self, cx: &mut Context<'_>, step: Step, response: &Response<'_>) -> State {
+        match step {
+            // RFC 8995, 5.7: responses to a status are ignored.
+            Step::ReportVoucher => self.begin(cx, Step::RequestCaCerts),
+            Step::ReportEnrollment { .. } => self.enrolled(cx, true),
+            Step::ReportFailure(why) => self.end(cx, why),
+            step if response.status == 202 => self.wait(cx, step, response),
+            // RFC 9110, 15.6.4.
+            step if response.status == 503 && response.retry_after.is_some() => self.wait(cx, step, response),
+            step => match response.redirection(None) {
+                // RFC 7030, 3.2.1: within this origin alone.
+                Some(Redirection::Path(path)) if self.redirections < MAX_REDIRECTIONS => {
+                    self.redirections += 1;
+                    self.path = Some(path);
+                    self.send(cx, step)
+                }
+                _ => self.take(cx, step, response),
+            },
+        }
+    }
+
+    /// Takes the result of this step's request.
+    fn take(self, cx: &mut Context<'_>, step: Step, response: &Response<'_>) -> State {
+        match step {
+            Step::RequestCaCerts => {
+                match artefacts::ca_certificates(cx, response, self.imprint.pinned_domain_cert.as_ref()) {
+                    Ok(ca) => self.begin(cx, Step::RequestCsrAttributes { ca }),
+                    Err(why) => self.fail(cx, why),
+                }
+            }
+            Step::RequestCsrAttributes { ca } => match artefacts::csr_attributes(cx, response) {
+                Ok(attributes) => {
+                    cx.command(Command::MakeKey);
+                    self.at(Step::MakeKey { ca, attributes })
+                }
+                Err(why) => self.fail(cx, why),
+            },
+            Step::Enroll { ca, key, .. } => match artefacts::credential(cx, response, &ca, key) {
+                Ok((credential, trust)) => {
+                    cx.command(Command::Store(Box::new(Enrollment { credential, anchors: ca.anchors })));
+                    self.at(Step::Store { trust })
+                }
+                Err(why) => self.fail(cx, why),
+            },
+            step => self.at(step), // no response to the others comes here
+        }
+    }
+
+    fn wait(mut self, cx: &mut Context<'_>, step: Step, response: &Response<'_>) -> State {
+        let deadline = *self.deadline.get_or_insert(cx.in_ms(MAX_WAIT_MS));
+        let Some(connection) = self.link.connection().filter(|_| cx.now() < deadline) else {
+            return self.fail(cx, EnrollmentFailed::WaitedTooLong);
+        };
+        cx.command(Command::Inform(Event::Waiting));
+        self.link = Link::Waiting(connection, cx.in_ms(response.retry_after_ms()).min(deadline));
+        self.at(step)
+    }
+
+    /// 10 to 11: the key is there, and signs the certification request.
+    fn key(
+        self,
+        cx: &mut Context<'_>,
+        ca: CaCertificates,
+        attributes: &CsrAttributes,
+        key: Result<Arc<dyn SigningKey>, CryptoError>,
+    ) -> State {
+        let key = match key {
+            Ok(key) => key,
+            Err(error) => return self.fail(cx, EnrollmentFailed::Key(error)),
+        };
+        match artefacts::sign_request(cx, attributes, &*key) {
+            Ok((unsigned, Signature::Pending(signature))) => {
+                self.at(Step::SignRequest { ca, key, signature, unsigned })
+            }
+            Ok((unsigned, Signature::Done(signature))) => self.enroll(cx, ca, key, unsigned, &signature),
+            Err(why) => self.fail(cx, why),
+        }
+    }
+
+    /// 12. Sends the certification request.
+    fn enroll(
+        self,
+        cx: &mut Context<'_>,
+        ca: CaCertificates,
+        key: Arc<dyn SigningKey>,
+        unsigned: UnsignedRequest,
+        signature: &[u8],
+    ) -> State {
+        let request = encode_body(&unsigned.signed(signature)).into();
+        self.begin(cx, Step::Enroll { ca, key, request })
+    }
+
+    /// Goes on without the connection, which is lost.
+    fn lost(mut self, cx: &mut Context<'_>, step: Step) -> State {
+        match step {
+            // RFC 8995, 5.9.4: the failure is told over this connection or not at all.
+            Step::ReportFailure(why) => {
+                self.link = Link::Down(None);
+                self.end(cx, why)
+            }
+            Step::MakeKey { .. } | Step::SignRequest { .. } | Step::Store { .. } => {
+                self.link = Link::Down(None);
+                self.at(step)
+            }
+            step if self.may_reconnect(cx) => self.at(step),
+            Step::ReportEnrollment { .. } => self.enrolled(cx, false),
+            _ => self.end(cx, EnrollmentFailed::ConnectionLost),
+        }
+    }
+
+    fn timed_out(mut self, cx: &mut Context<'_>, step: Step) -> State {
+        match self.link {
+            Link::Connecting(..) | Link::Awaiting(..) => self.close(cx).lost(cx, step),
+            Link::Waiting(connection, _) => {
+                self.link = Link::Idle(connection);
+                self.send(cx, step)
+            }
+            Link::Down(_) | Link::Idle(_) => self.send(cx, step),
+        }
+    }
+
+    /// 15. Tells the registrar, if the connection of the failed step is there, and ends the attempt then.
+    fn fail(self, cx: &mut Context<'_>, why: EnrollmentFailed) -> State {
+        match self.link {
+            Link::Idle(_) => self.begin(cx, Step::ReportFailure(why)),
+            _ => self.end(cx, why),
+        }
+    }
+
+    /// Ends the attempt: the pledge begins anew, with another voucher.
+    fn end(self, cx: &mut Context<'_>, why: EnrollmentFailed) -> State {
+        let proxy = self.proxy;
+        self.close(cx);
+        cx.command(Command::Inform(Event::Failed(proxy, AttemptFailed::Enrollment(why))));
+        cx.proxies.failed(cx.time.monotonic, cx.rng, None);
+        State::Discover
+    }
+
+    fn enrolled(self, cx: &mut Context<'_>, is_reported: bool) -> State {
+        self.close(cx);
+        cx.command(Command::Inform(Event::Enrolled { is_reported }));
+        State::Enrolled
+    }
+}
+
+impl Step {
+    /// Which credential the connections of this step have (RFC 8995, 5.9.4).
+    const fn identity(&self) -> Identity {
+        match self {
+            Self::ReportEnrollment { .. } => Identity::Ldevid,
+            _ => Identity::Idevid,
+        }
+    }
+
+    /// Whether a registrar with these certificates is the one to go on with.
+    fn accepts(&self, cx: &Context<'_>, session: &Session, chain: &[CertificateDer<'_>]) -> bool {
+        session.is_known(cx, chain)
+            || matches!(self, Self::ReportEnrollment { trust } if session::is_of_domain(cx, trust, chain))
+    }
+
+    /// Returns the request of this step; none if it is something that the pledge does itself.
+    fn request(&self, cx: &Context<'_>) -> Option<Request> {
+        match self {
+            Self::ReportVoucher => Some(artefacts::voucher_status(Ok(()))),
+            Self::RequestCaCerts => Some(artefacts::request_ca_certs(cx)),
+            Self::RequestCsrAttributes { .. } => Some(artefacts::request_csr_attributes(cx)),
+            Self::Enroll { request, .. } => Some(artefacts::simple_enroll(cx, request)),
+            Self::ReportEnrollment { .. } => Some(artefacts::enroll_status(Ok(()))),
+            Self::ReportFailure(why) => Some(artefacts::enroll_status(Err(why.reason()))),
+            Self::MakeKey { .. } | Self::SignRequest { .. } | Self::Store { .. } => None,
+        }
+    }
+}

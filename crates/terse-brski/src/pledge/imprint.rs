@@ -1,0 +1,175 @@
+//! The pledge's verification of a voucher (RFC 8995, 5.6.1), and of its provisional connection with it (5.6.2).
+//!
+//! What must always hold: [`VerifiedVoucher::verify`] is the only way to a [`VerifiedVoucher`], and
+//! [`VerifiedVoucher::imprint`] the only way to an [`Imprint`], without which there is no enrollment.
+
+use alloc::vec::Vec;
+use core::time::Duration;
+
+use pki_types::{CertificateDer, UnixTime};
+use terse_tls::{CertificateError, Expect, KeyPurposeId, Trust};
+
+use super::certificates::{is_valid_at, same_key};
+use super::config::PledgeConfig;
+use super::failure::VoucherRefused;
+use super::http::Response;
+use crate::SignatureRefused;
+use crate::certificate::{is_device, is_same_issuer, public_key};
+use crate::cms::Signed;
+use crate::voucher::{Assertion, Nonce, Pin, Voucher};
+
+/// A voucher of this pledge's manufacturer, for this pledge and this request.
+pub(super) struct VerifiedVoucher(Voucher);
+
+/// The domain that the pledge is in now: its voucher was verified, and its registrar has proven to be of the domain.
+pub(super) struct Imprint {
+    pub(super) assertion: Assertion,
+    /// The pinned certificate, which is a trust anchor until the domain gives its own.
+    pub(super) pinned_domain_cert: Option<CertificateDer<'static>>,
+}
+
+impl VerifiedVoucher {
+    /// Verifies the answer to the request with this nonce.
+    pub(super) fn verify(
+        config: &PledgeConfig,
+        time: Option<UnixTime>,
+        nonce: &Nonce,
+        response: &Response<'_>,
+    ) -> Result<Self, VoucherRefused> {
+        if !response.has_type(VOUCHER_TYPE) {
+            return Err(VoucherRefused::ContentType);
+        }
+        let signed = Signed::verify(&config.provider, response.body, &config.manufacturer);
+        let signed = signed.map_err(VoucherRefused::Signature)?;
+        verify_signer(config, &signed.chain, time)?;
+        let voucher = Voucher::from_json(&signed.content).map_err(VoucherRefused::Malformed)?;
+        if voucher.serial_number != config.serial_number {
+            return Err(VoucherRefused::SerialNumber);
+        }
+        let is_ours = |issuer: &[u8]| config.issuer.as_deref().is_some_and(|own| is_same_issuer(own, issuer));
+        if voucher.idevid_issuer.as_deref().is_some_and(|issuer| !is_ours(issuer)) {
+            return Err(VoucherRefused::IdevidIssuer);
+        }
+        match &voucher.nonce {
+            Some(own) if own == nonce => {}
+            Some(_) => return Err(VoucherRefused::Nonce),
+            None if config.accept_nonceless => {}
+            None => return Err(VoucherRefused::Nonceless),
+        }
+        if let Some(now) = time {
+            check_dates(&voucher, signed.signing_time, now)?;
+        }
+        // RFC 8366, 5.3: a pledge that cannot check revocation refuses.
+        if voucher.domain_cert_revocation_checks == Some(true) {
+            return Err(VoucherRefused::RevocationChecks);
+        }
+        if voucher.pins.is_empty() {
+            return Err(VoucherRefused::NoPin);
+        }
+        Ok(Self(voucher))
+    }
+
+    /// Authenticates the registrar that has presented `chain`, by the pin.
+    pub(super) fn imprint(
+        self,
+        config: &PledgeConfig,
+        time: Option<UnixTime>,
+        chain: &[CertificateDer<'_>],
+    ) -> Result<Imprint, VoucherRefused> {
+        let pin = self.pin().ok_or(VoucherRefused::NoPin)?;
+        authenticate(config, time, pin, chain).map_err(VoucherRefused::Registrar)?;
+        let pinned_domain_cert = match pin {
+            Pin::Certificate(certificate) => Some(certificate.clone()),
+            _ => None,
+        };
+        Ok(Imprint { assertion: self.0.assertion, pinned_domain_cert })
+    }
+
+    /// Returns the pin of the kind that the request has named the registrar by, a certificate, or else the first one.
+    fn pin(&self) -> Option<&Pin> {
+        let pins = &self.0.pins;
+        pins.iter().find(|pin| matches!(pin, Pin::Certificate(_))).or_else(|| pins.first())
+    }
+}
+
+/// Checks that the signer is the manufacturer's: its chain leads to an anchor, or its key is that of an anchor; and that it
+/// is no device. The IDevIDs of all its devices lead to the same anchors often, so that else whoever has the key of one
+/// could make vouchers for all others.
+fn verify_signer(
+    config: &PledgeConfig,
+    chain: &[CertificateDer<'_>],
+    time: Option<UnixTime>,
+) -> Result<(), VoucherRefused> {
+    let refused = VoucherRefused::Signature;
+    let signer = chain.first().ok_or(refused(SignatureRefused::NoSigner))?;
+    if config.manufacturer.iter().any(|anchor| same_key(anchor, signer)) {
+        return is_valid_at(signer, time).map_err(|error| refused(SignatureRefused::Chain(error)));
+    }
+    let checked = config.manufacturer_trust.check(&config.provider, chain, Expect::AnyUsage, time);
+    checked.map_err(|error| refused(SignatureRefused::Chain(error)))?;
+    match is_device(signer) {
+        Ok(false) => Ok(()),
+        Ok(true) => Err(VoucherRefused::SignedByDevice),
+        Err(malformed) => Err(refused(malformed.into())),
+    }
+}
+
+/// Checks what a voucher says about time (RFC 8995, 2.6.1).
+fn check_dates(voucher: &Voucher, signing_time: Option<UnixTime>, now: UnixTime) -> Result<(), VoucherRefused> {
+    let latest = UnixTime::since_unix_epoch(Duration::from_secs(now.as_secs().saturating_add(CLOCK_TOLERANCE_S)));
+    if [voucher.created_on, signing_time].into_iter().flatten().any(|begun| begun > latest) {
+        return Err(VoucherRefused::NotYetValid);
+    }
+    if voucher.expires_on.is_some_and(|end| end < now) {
+        return Err(VoucherRefused::Expired);
+    }
+    Ok(())
+}
+
+/// Checks that `chain` is that of a registrar of the pinned domain: its key is pinned, or a path leads to the pin as the
+/// only trust anchor.
+fn authenticate(
+    config: &PledgeConfig,
+    time: Option<UnixTime>,
+    pin: &Pin,
+    chain: &[CertificateDer<'_>],
+) -> Result<(), CertificateError> {
+    let leaf = chain.first().ok_or(CertificateError::Required)?;
+    if is_pinned(config, pin, leaf) {
+        return is_valid_at(leaf, time);
+    }
+    // A pinned key has no name of its own. It gets that of the certificate which the registrar has presented for it: who
+    // has the private key could have issued the next one under any name.
+    let anchors: Vec<CertificateDer<'_>> = match pin {
+        Pin::Certificate(certificate) => [certificate.clone()].into(),
+        _ => chain.iter().filter(|certificate| is_pinned(config, pin, certificate)).cloned().collect(),
+    };
+    if anchors.is_empty() {
+        return Err(CertificateError::UnknownIssuer);
+    }
+    let trust = Trust::new(&anchors).map_err(|_| CertificateError::Malformed)?.accept_without_clock();
+    let expect = match config.require_cmc_ra {
+        true => Expect::Usage(KeyPurposeId::CMC_RA),
+        false => Expect::AnyUsage,
+    };
+    trust.check(&config.provider, chain, expect, time).map(drop)
+}
+
+/// Whether the key of a certificate is the pinned one.
+fn is_pinned(config: &PledgeConfig, pin: &Pin, certificate: &CertificateDer<'_>) -> bool {
+    match (pin, public_key(certificate)) {
+        (Pin::Certificate(pinned), _) => same_key(pinned, certificate),
+        (Pin::PublicKey(pinned), Ok(key)) => **pinned == *key,
+        (Pin::PublicKeySha256(pinned), Ok(key)) => config.provider.sha256.hash(&[key]).as_ref() == pinned,
+        (_, Err(_)) => false,
+    }
+}
+
+/// The media type of vouchers and voucher requests (RFC 8366, 8.3).
+pub(super) const VOUCHER_TYPE: &str = "application/voucher-cms+json";
+
+/// How much later than the pledge's clock another clock may be, in seconds.
+const CLOCK_TOLERANCE_S: u64 = 300;
+
+#[cfg(test)]
+mod tests;

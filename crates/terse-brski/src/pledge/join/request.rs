@@ -1,0 +1,93 @@
+//! Voucher requests of a pledge (RFC 8995, 5.2), on their way and while their answer is waited for.
+//!
+//! What must always hold: every request has a fresh nonce, and is repeated byte by byte.
+
+use alloc::borrow::Cow;
+use alloc::boxed::Box;
+use alloc::string::ToString as _;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use pki_types::CertificateDer;
+use terse_tls::Instant;
+
+use crate::cms::Unsigned;
+use crate::pledge::command::Target;
+use crate::pledge::context::Context;
+use crate::pledge::failure::AttemptFailed;
+use crate::voucher::{Assertion, MAX_LEN, Nonce, Pin, VoucherRequest};
+
+/// Where voucher requests go.
+#[derive(Clone)]
+pub(super) struct Route {
+    pub(super) target: Target,
+    pub(super) path: Cow<'static, str>,
+    pub(super) redirections: u8,
+}
+
+/// What a registrar has presented, and nobody has verified yet.
+pub(super) struct Presented {
+    pub(super) chain: Vec<CertificateDer<'static>>,
+    /// The hash of the certificates, by which the registrar is known again.
+    pub(super) digest: [u8; 32],
+}
+
+impl Presented {
+    /// Takes a chain, leaf first, if it has at least one certificate, and not too much.
+    pub(super) fn new(cx: &Context<'_>, chain: &[CertificateDer<'_>]) -> Option<Self> {
+        let len: usize = chain.iter().map(|certificate| certificate.len()).sum();
+        if !(1..=MAX_CERTIFICATES).contains(&chain.len()) || len > MAX_LEN {
+            return None;
+        }
+        let digest = cx.digest_of(chain);
+        Some(Self { chain: chain.iter().map(|certificate| certificate.clone().into_owned()).collect(), digest })
+    }
+}
+
+/// A voucher request on its way.
+pub(super) struct Sent {
+    pub(super) request: Arc<[u8]>,
+    pub(super) nonce: Nonce,
+    pub(super) registrar: Presented,
+    /// When the pledge gives up, if it was answered with 202.
+    pub(super) deadline: Option<Instant>,
+}
+
+/// A voucher request that was answered with 202, and whose connection is closed.
+pub(in crate::pledge) struct Outstanding {
+    pub(super) route: Route,
+    pub(super) request: Arc<[u8]>,
+    pub(super) nonce: Nonce,
+    /// The hash of the registrar's certificates.
+    pub(super) registrar: [u8; 32],
+    pub(super) deadline: Instant,
+}
+
+impl Sent {
+    /// Returns what is kept of it without a connection, if it was answered with 202.
+    pub(super) fn outstanding(self, route: Route) -> Option<Box<Outstanding>> {
+        let Self { request, nonce, registrar, deadline } = self;
+        Some(Box::new(Outstanding { route, request, nonce, registrar: registrar.digest, deadline: deadline? }))
+    }
+}
+
+/// Makes a voucher request with a fresh nonce for the registrar that has presented itself so (RFC 8995, 5.2).
+pub(super) fn voucher_request(cx: &mut Context<'_>, registrar: &Presented) -> Result<(Unsigned, Nonce), AttemptFailed> {
+    let mut random = [0; NONCE_LEN];
+    cx.rng.fill(&mut random).map_err(AttemptFailed::Crypto)?;
+    let nonce = Nonce::of_random(&random);
+    let mut request = VoucherRequest::new(cx.config.serial_number.to_string());
+    request.created_on = cx.date();
+    request.assertion = Some(Assertion::Proximity);
+    request.nonce = Some(nonce.clone());
+    request.proximity_registrar = registrar.chain.first().cloned().map(Pin::Certificate).into_iter().collect();
+    let (config, json) = (cx.config, request.to_json());
+    let unsigned = Unsigned::new(&config.provider, &json, config.idevid.chain(), config.scheme, cx.date());
+    Ok((unsigned.map_err(AttemptFailed::Request)?, nonce))
+}
+
+/// The length of the randomness in a nonce. RFC 8366, 5.3 allows 8 to 32 bytes.
+const NONCE_LEN: usize = 16;
+
+/// The most certificates of a registrar.
+const MAX_CERTIFICATES: usize = 16;

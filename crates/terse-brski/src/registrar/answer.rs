@@ -1,0 +1,170 @@
+//! Looks at the answer of a MASA before it goes to the pledge, unchanged (RFC 8995, 5.6).
+//!
+//! The pledge verifies its voucher itself. A registrar looks for two reasons: to tell people what was issued, and not to
+//! pass on what is certainly for another request.
+//!
+//! What must always hold: no answer is longer than a pledge reads; a voucher that can be read is for this serial number and
+//! this nonce.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use pki_types::{CertificateDer, UnixTime};
+use terse_tls::{Expect, Trust};
+
+use super::{Manufacturer, PledgeRequest, Refusal, Registrar};
+use crate::certificate::{domain_id, is_device, public_key};
+use crate::cms::Signed;
+use crate::digest::sha256;
+use crate::http::{Acceptance, VOUCHER_CMS_JSON, acceptance, is};
+use crate::voucher::{Assertion, MAX_LEN, Pin, Voucher};
+
+/// The response of a MASA to a voucher request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MasaResponse<'a> {
+    /// The status.
+    pub status: u16,
+    /// Content-Type.
+    pub content_type: Option<&'a str>,
+    /// The body.
+    pub body: &'a [u8],
+}
+
+/// What a response means.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// The body is a voucher, which goes to the pledge as it is.
+    Voucher(ReceivedVoucher),
+    /// The MASA cannot answer now: the pledge waits for this many seconds, and the same request is sent again.
+    Later {
+        /// The seconds, at most 60.
+        retry_after: u32,
+    },
+}
+
+/// A voucher as it was received.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReceivedVoucher {
+    /// Its Content-Type.
+    pub content_type: String,
+    /// What it says, or `None` if it is of a type that is not understood here.
+    pub findings: Option<Findings>,
+}
+
+/// What a voucher says, for the audit log and for people.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Findings {
+    /// Its assertion.
+    pub assertion: Assertion,
+    /// Whether it has the nonce of the request. One without a nonce can be used again (RFC 8995, 5.8.3).
+    pub has_nonce: bool,
+    /// expires-on.
+    pub expires_on: Option<UnixTime>,
+    /// Whether it pins a certificate or key of this registrar's chain. Otherwise the pledge will refuse this registrar.
+    pub pins_own_chain: bool,
+    /// The domainID of the certificate that it pins.
+    pub domain_id: Option<Vec<u8>>,
+    /// Whether its signer leads to one of [`Manufacturer::voucher_anchors`] and is no device, or `None` if there are none.
+    pub signer_is_known: Option<bool>,
+}
+
+impl Registrar {
+    /// Looks at the response of the MASA to the request that was forwarded for `request`.
+    pub fn read_masa_response(
+        &self,
+        request: &PledgeRequest,
+        response: &MasaResponse<'_>,
+        time: UnixTime,
+    ) -> Result<Answer, Refusal> {
+        match response.status {
+            200 => {}
+            // RFC 8995, 5.6: not done yet; and what passes by itself (RFC 9110, 15.5.9 and 15.6; RFC 6585, 4).
+            202 | 408 | 429 | 500..=599 => return Ok(Answer::Later { retry_after: RETRY_SECONDS }),
+            status => return Err(Refusal::Masa(status)),
+        }
+        if response.body.len() > MAX_LEN {
+            return Err(Refusal::VoucherTooLong);
+        }
+        let manufacturer = self.manufacturer(request).ok_or(Refusal::UnknownManufacturer)?;
+        let content_type = response.content_type.ok_or(Refusal::VoucherType)?;
+        if !is(Some(content_type), VOUCHER_CMS_JSON) {
+            // The pledge must have asked for exactly this type.
+            let is_accepted = request.accept().is_some()
+                && acceptance(request.accept(), content_type) == Acceptance::Accepted
+                && content_type.len() <= MAX_TYPE_LEN;
+            return match manufacturer.opaque_vouchers && is_accepted {
+                true => Ok(Answer::Voucher(ReceivedVoucher { content_type: content_type.into(), findings: None })),
+                false => Err(Refusal::VoucherType),
+            };
+        }
+        let anchors: Vec<_> =
+            manufacturer.voucher_anchors.iter().map(|der| CertificateDer::from(der.as_slice())).collect();
+        let signed = Signed::verify_ber(&self.provider, response.body, &anchors).map_err(Refusal::VoucherSignature)?;
+        let voucher = Voucher::from_json(&signed.content).map_err(Refusal::Voucher)?;
+        let is_for_nonce = voucher.nonce.as_ref().is_none_or(|nonce| nonce == request.nonce());
+        if voucher.serial_number != request.idevid().serial_number || !is_for_nonce {
+            return Err(Refusal::OtherVoucher);
+        }
+        let findings = self.findings(&voucher, self.is_known_signer(manufacturer, &anchors, &signed, time));
+        Ok(Answer::Voucher(ReceivedVoucher { content_type: VOUCHER_CMS_JSON.into(), findings: Some(findings) }))
+    }
+
+    fn findings(&self, voucher: &Voucher, signer_is_known: Option<bool>) -> Findings {
+        let is_own = |pin: &Pin| {
+            self.chain.iter().filter_map(|own| Some((own, public_key(own).ok()?))).any(|(own, key)| match pin {
+                Pin::Certificate(certificate) => **certificate == **own,
+                Pin::PublicKey(pinned) => **pinned == *key,
+                Pin::PublicKeySha256(hash) => *hash == sha256(&self.provider, key),
+            })
+        };
+        let domain_id = voucher.pins.iter().find_map(|pin| match pin {
+            Pin::Certificate(certificate) => domain_id(&self.provider, certificate).ok(),
+            _ => None,
+        });
+        Findings {
+            assertion: voucher.assertion,
+            has_nonce: voucher.nonce.is_some(),
+            expires_on: voucher.expires_on,
+            pins_own_chain: voucher.pins.iter().any(is_own),
+            domain_id,
+            signer_is_known,
+        }
+    }
+
+    /// Whether the signer of a voucher leads to an anchor. One that has an anchor's own certificate does.
+    fn is_known_signer(
+        &self,
+        manufacturer: &Manufacturer,
+        anchors: &[CertificateDer<'_>],
+        signed: &Signed,
+        time: UnixTime,
+    ) -> Option<bool> {
+        let signer = (!manufacturer.voucher_anchors.is_empty()).then(|| signed.chain.first())?;
+        let is_anchor = signer.is_some_and(|signer| anchors.contains(signer));
+        // A manufacturer often has one CA for devices and for the signer of vouchers.
+        let is_device = signer.is_none_or(|signer| is_device(signer).unwrap_or(true));
+        let leads_there = || {
+            let trust = Trust::new(anchors);
+            trust.is_ok_and(|trust| trust.check(&self.provider, &signed.chain, Expect::AnyUsage, Some(time)).is_ok())
+        };
+        Some(is_anchor || (!is_device && leads_there()))
+    }
+}
+
+/// Returns the text for people in the body of an error (RFC 8995, 5.6), or `None` if it is none: no UTF-8, too long to be
+/// read, or with control characters, which could deceive who reads a log.
+pub fn text_for_people(body: &[u8]) -> Option<&str> {
+    let text = core::str::from_utf8(body).ok()?.trim();
+    let is_plain = text.chars().all(|c| !c.is_control() || matches!(c, '\n' | '\r' | '\t'));
+    (is_plain && !text.is_empty() && text.len() <= MAX_TEXT_LEN).then_some(text)
+}
+
+/// How long a pledge waits for a MASA that cannot answer now.
+const RETRY_SECONDS: u32 = 30;
+
+/// The longest Content-Type that is passed on.
+const MAX_TYPE_LEN: usize = 128;
+
+/// The longest text of an error.
+const MAX_TEXT_LEN: usize = 1_024;

@@ -1,0 +1,134 @@
+use alloc::string::ToString;
+use alloc::vec::Vec;
+use core::time::Duration;
+
+use pki_types::UnixTime;
+
+use super::AuditRefused::{LaterVersion, Nonceless, NotNamed, NotRequested, Truncated, UnknownDomain};
+use super::{AuditPolicy, AuditRefused, History, NoncelessEvents};
+use crate::audit_log::{AuditLog, Event};
+use crate::voucher::{Assertion, Nonce};
+
+const OWN: &[u8] = b"own domain";
+const SELLER: &[u8] = b"seller";
+const STRANGER: &[u8] = b"stranger";
+
+fn event(date: u64, domain: &[u8], nonce: Option<&[u8]>) -> Event {
+    let date = UnixTime::since_unix_epoch(Duration::from_secs(date));
+    Event::new(date, domain.into(), nonce.map(|nonce| Nonce::new(nonce).unwrap()), Assertion::Proximity)
+}
+
+/// A log with the own event, and others.
+fn log(others: &[Event]) -> AuditLog {
+    let mut events = Vec::from([event(1_000, OWN, Some(b"nonce 1"))]);
+    events.extend(others.iter().cloned());
+    AuditLog { version: 1, events, ..AuditLog::default() }
+}
+
+fn check(policy: &AuditPolicy, log: &AuditLog) -> Result<(), AuditRefused> {
+    policy.check(log, &History { domain_ids: &[OWN], nonces: None })
+}
+
+#[test]
+fn a_new_device_is_good() {
+    assert_eq!(check(&AuditPolicy::default(), &log(&[])), Ok(()));
+    assert_eq!(check(&AuditPolicy::default(), &log(&[event(1, OWN, None)])), Ok(()));
+}
+
+#[test]
+fn a_log_without_the_own_voucher_is_refused() {
+    let policy = AuditPolicy { accepts_unknown_domains: true, ..AuditPolicy::default() };
+    let mut log = log(&[event(1, STRANGER, Some(b"nonce 2"))]);
+    assert_eq!(check(&policy, &log), Ok(()));
+    log.events.remove(0);
+    assert_eq!(check(&policy, &log), Err(NotNamed));
+    assert_eq!(check(&policy, &AuditLog::default()), Err(NotNamed));
+}
+
+#[test]
+fn earlier_owners_are_compared_with_the_policy() {
+    let default = AuditPolicy::default();
+    let known = AuditPolicy { known_domains: Vec::from([SELLER.into()]), ..default.clone() };
+    let any = AuditPolicy { accepts_unknown_domains: true, ..default.clone() };
+    let sold = log(&[event(900, SELLER, Some(b"nonce 2"))]);
+    let stolen = log(&[event(900, STRANGER, Some(b"nonce 2"))]);
+    assert_eq!(check(&default, &sold), Err(UnknownDomain));
+    assert_eq!(check(&known, &sold), Ok(()));
+    assert_eq!(check(&any, &sold), Ok(()));
+    assert_eq!(check(&known, &stolen), Err(UnknownDomain));
+    assert_eq!(check(&any, &stolen), Ok(()));
+}
+
+#[test]
+fn vouchers_without_a_nonce_are_compared_with_the_policy() {
+    let known = AuditPolicy { known_domains: Vec::from([SELLER.into()]), ..AuditPolicy::default() };
+    let cases = [
+        (NoncelessEvents::Own, [Ok(()), Err(Nonceless), Err(Nonceless)]),
+        (NoncelessEvents::Known, [Ok(()), Ok(()), Err(Nonceless)]),
+        (NoncelessEvents::All, [Ok(()), Ok(()), Err(UnknownDomain)]),
+    ];
+    for (nonceless, expected) in cases {
+        let policy = AuditPolicy { nonceless, ..known.clone() };
+        let found = [OWN, SELLER, STRANGER].map(|domain| check(&policy, &log(&[event(1, domain, None)])));
+        assert_eq!(found, expected, "{nonceless:?}");
+    }
+    let all = AuditPolicy { nonceless: NoncelessEvents::All, accepts_unknown_domains: true, ..known };
+    assert_eq!(check(&all, &log(&[event(1, STRANGER, None)])), Ok(()));
+    let own = AuditPolicy { nonceless: NoncelessEvents::Own, ..all };
+    assert_eq!(check(&own, &log(&[event(1, STRANGER, None)])), Err(Nonceless));
+}
+
+#[test]
+fn events_before_the_purchase_do_not_count() {
+    let at = |seconds| Some(UnixTime::since_unix_epoch(Duration::from_secs(seconds)));
+    let log = log(&[event(500, STRANGER, None)]);
+    assert_eq!(check(&AuditPolicy { since: at(500), ..AuditPolicy::default() }, &log), Err(Nonceless));
+    assert_eq!(check(&AuditPolicy { since: at(501), ..AuditPolicy::default() }, &log), Ok(()));
+}
+
+#[test]
+fn removed_events_count_only_if_a_later_one_stands_for_them() {
+    let duplicates = AuditLog { nonced_duplicates: 3, nonceless_duplicates: 4, ..log(&[]) };
+    assert_eq!(check(&AuditPolicy::default(), &duplicates), Ok(()));
+    let arbitrary = AuditLog { arbitrary: 1, ..log(&[]) };
+    assert_eq!(check(&AuditPolicy::default(), &arbitrary), Err(Truncated));
+    let policy = AuditPolicy { accepts_arbitrary_truncation: true, ..AuditPolicy::default() };
+    assert_eq!(check(&policy, &arbitrary), Ok(()));
+}
+
+#[test]
+fn a_later_version_is_an_operators_matter() {
+    let later = AuditLog { version: 2, ..log(&[]) };
+    assert_eq!(check(&AuditPolicy::default(), &later), Err(LaterVersion));
+    let policy = AuditPolicy { accepts_later_versions: true, ..AuditPolicy::default() };
+    assert_eq!(check(&policy, &later), Ok(()));
+}
+
+#[test]
+fn a_stranger_cannot_hide_behind_the_own_domain_id() {
+    let requested = [Nonce::new(b"nonce 1").unwrap()];
+    let history = History { domain_ids: &[OWN], nonces: Some(&requested) };
+    let policy = AuditPolicy::default();
+    assert_eq!(policy.check(&log(&[]), &history), Ok(()));
+    let forged = log(&[event(900, OWN, Some(b"nonce 2"))]);
+    assert_eq!(policy.check(&forged, &history), Err(NotRequested));
+    assert_eq!(check(&policy, &forged), Ok(()), "without a history there is nothing to compare");
+    // Each certificate of the domain that was ever pinned has a domainID.
+    let both = History { domain_ids: &[STRANGER, OWN], nonces: None };
+    assert_eq!(policy.check(&log(&[event(900, STRANGER, Some(b"nonce 3"))]), &both), Ok(()));
+}
+
+#[test]
+fn a_log_can_be_ignored() {
+    let policy = AuditPolicy { is_ignored: true, ..AuditPolicy::default() };
+    assert_eq!(check(&policy, &AuditLog { version: 9, arbitrary: 9, ..AuditLog::default() }), Ok(()));
+}
+
+#[test]
+fn every_refusal_has_a_text_of_its_own() {
+    let all = [LaterVersion, NotNamed, UnknownDomain, Nonceless, Truncated, NotRequested];
+    let mut texts: Vec<_> = all.iter().map(ToString::to_string).collect();
+    texts.sort();
+    texts.dedup();
+    assert_eq!(texts.len(), all.len());
+}

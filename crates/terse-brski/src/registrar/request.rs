@@ -1,0 +1,138 @@
+//! Verifies a pledge's voucher request (RFC 8995, 5.2, 5.3 and 5.5): what can be said about it without any record.
+//!
+//! What must always hold: a [`PledgeRequest`] was signed by the IDevID that the pledge has shown in this connection, which
+//! leads to a trusted manufacturer; it names the certificate that the registrar has shown.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use pki_types::{CertificateDer, UnixTime};
+use terse_tls::CertificateError;
+
+use super::{Refusal, Registrar};
+use crate::certificate::{Idevid, SerialNumberField, public_key};
+use crate::cms::Signed;
+use crate::devices::IdevidRefused;
+use crate::digest::{Sha256, public_key_sha256, sha256};
+use crate::http::{Acceptance, Posted, VOUCHER_CMS_JSON, acceptance, is};
+use crate::voucher::{Assertion, Nonce, Pin, VoucherRequest};
+
+impl Registrar {
+    /// Verifies a request. `presented` is the chain that the pledge has presented in the connection, leaf first.
+    pub fn read_voucher_request(
+        &self,
+        presented: &[CertificateDer<'_>],
+        posted: &Posted<'_>,
+        time: UnixTime,
+    ) -> Result<PledgeRequest, Refusal> {
+        if !is(posted.content_type, VOUCHER_CMS_JSON) {
+            return Err(Refusal::ContentType);
+        }
+        let leaf = presented.first().ok_or(Refusal::NoCertificate)?;
+        let (manufacturer, idevid) = self.identify(presented, time)?;
+        self.check_accept(manufacturer, posted)?;
+        let signed = Signed::verify_ber(&self.provider, posted.body, presented).map_err(Refusal::Signature)?;
+        if signed.chain.first().is_none_or(|signer| **signer != **leaf) {
+            return Err(Refusal::OtherSigner);
+        }
+        let fields = VoucherRequest::from_json(&signed.content).map_err(Refusal::Request)?;
+        if fields.serial_number != idevid.serial_number {
+            return Err(Refusal::SerialNumber);
+        }
+        self.check_proximity(&fields)?;
+        Ok(PledgeRequest {
+            sha256: sha256(&self.provider, posted.body),
+            client: sha256(&self.provider, leaf),
+            manufacturer,
+            idevid,
+            nonce: fields.nonce.ok_or(Refusal::NoNonce)?,
+            body: posted.body.into(),
+            accept: posted.accept.map(Into::into),
+        })
+    }
+
+    fn check_accept(&self, manufacturer: usize, posted: &Posted<'_>) -> Result<(), Refusal> {
+        match acceptance(posted.accept, VOUCHER_CMS_JSON) {
+            Acceptance::Accepted => Ok(()),
+            // The MASA may have other types than are understood here.
+            _ if self.policy.manufacturers.get(manufacturer).is_some_and(|own| own.opaque_vouchers) => Ok(()),
+            Acceptance::NotAcceptable => Err(Refusal::NotAcceptable),
+            Acceptance::NotUnderstood => Err(Refusal::AcceptNotUnderstood),
+        }
+    }
+
+    /// Finds the manufacturer of a device, and reads its IDevID.
+    fn identify(&self, presented: &[CertificateDer<'_>], time: UnixTime) -> Result<(usize, Idevid), Refusal> {
+        let manufacturer = |anchor: usize| self.manufacturers.get(anchor).copied();
+        let field = |anchor| {
+            let manufacturer = manufacturer(anchor).and_then(|index| self.policy.manufacturers.get(index));
+            manufacturer.map_or(SerialNumberField::default(), |manufacturer| manufacturer.serial_number_field)
+        };
+        let verified =
+            self.anchors.verify(&self.provider, presented, field, time).map_err(|refused| match refused {
+                IdevidRefused::Path(CertificateError::UnknownIssuer) => Refusal::UnknownManufacturer,
+                IdevidRefused::Path(error) => Refusal::Idevid(error),
+                IdevidRefused::Field(malformed) => Refusal::IdevidField(malformed),
+            })?;
+        let manufacturer = manufacturer(verified.anchor).ok_or(Refusal::UnknownManufacturer)?;
+        Ok((manufacturer, verified.idevid))
+    }
+
+    /// Checks that the pledge saw this registrar in the connection (RFC 8995, 5.2).
+    fn check_proximity(&self, fields: &VoucherRequest) -> Result<(), Refusal> {
+        if fields.assertion != Some(Assertion::Proximity) || fields.proximity_registrar.is_empty() {
+            return Err(Refusal::NoProximity);
+        }
+        let own = self.chain.first().ok_or(Refusal::OtherRegistrar)?;
+        let is_own = |pin: &Pin| match pin {
+            Pin::Certificate(certificate) => **certificate == **own,
+            Pin::PublicKey(key) => public_key(own).is_ok_and(|own| own == &**key),
+            Pin::PublicKeySha256(hash) => public_key_sha256(&self.provider, own).is_ok_and(|own| own == *hash),
+        };
+        if fields.proximity_registrar.iter().all(is_own) { Ok(()) } else { Err(Refusal::OtherRegistrar) }
+    }
+}
+
+/// A pledge's voucher request that was verified.
+#[derive(Clone, Debug)]
+pub struct PledgeRequest {
+    sha256: Sha256,
+    client: Sha256,
+    pub(super) manufacturer: usize,
+    idevid: Idevid,
+    nonce: Nonce,
+    body: Vec<u8>,
+    accept: Option<String>,
+}
+
+impl PledgeRequest {
+    /// Returns the SHA-256 of the request, by which a [`RequestRecord`](super::RequestRecord) is found.
+    pub const fn sha256(&self) -> &Sha256 {
+        &self.sha256
+    }
+
+    /// Returns the SHA-256 of the pledge's IDevID, by which a [`Joining`](super::Joining) is found.
+    pub const fn client(&self) -> &Sha256 {
+        &self.client
+    }
+
+    /// Returns the fields of the IDevID. A serial number is unique for its issuer alone.
+    pub const fn idevid(&self) -> &Idevid {
+        &self.idevid
+    }
+
+    /// Returns the nonce.
+    pub const fn nonce(&self) -> &Nonce {
+        &self.nonce
+    }
+
+    /// Returns the request as it came.
+    pub fn body(&self) -> &[u8] {
+        &self.body
+    }
+
+    /// Returns the Accept of the request, which the MASA gets as well (RFC 8995, 5.5).
+    pub fn accept(&self) -> Option<&str> {
+        self.accept.as_deref()
+    }
+}

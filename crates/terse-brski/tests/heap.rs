@@ -1,0 +1,109 @@
+//! The heap that a pledge needs to sign and to verify, beyond what it has already: the content, and its certificates.
+
+use core::hint::black_box;
+use std::sync::Arc;
+
+use pki_types::{SubjectPublicKeyInfoDer, UnixTime};
+use terse_brski::cms::{Signed, Unsigned, sign};
+use terse_pki::{Authority, AuthorityOptions, Credential, IdevidOptions, NameAttribute, Subject, Validity};
+use terse_rustcrypto::PROVIDER;
+use terse_testkit::allocator::{CountingAllocator, measure};
+use terse_testkit::rng::SeededRng;
+use terse_tls::SignatureScheme;
+use terse_tls::crypto::{CryptoError, Rng, Signing, SigningKey};
+
+#[global_allocator]
+static ALLOCATOR: CountingAllocator = CountingAllocator;
+
+const NOW: u64 = 1_767_225_600;
+
+/// The length of a voucher request whose registrar has a certificate of about 450 bytes.
+const REQUEST_LEN: usize = 783;
+
+/// A chain of two certificates, of about 450 bytes each.
+fn idevid() -> Credential {
+    let options = AuthorityOptions::new("p256x3".parse().unwrap(), Validity::without_end(NOW));
+    let options = AuthorityOptions { key_identifiers: true, length: Some(450), ..options };
+    let authority = Authority::new(&options).unwrap();
+    let organization =
+        Subject::empty().with(NameAttribute::Organization, "A Manufacturer of Pumps, Valves and Sensors").unwrap();
+    let masa_url = Some("masa.manufacturer.example:9443".parse().unwrap());
+    let options = IdevidOptions { subject: organization, masa_url, ..IdevidOptions::new("JADA123456789", NOW) };
+    let idevid = authority.issue_idevid(&options).unwrap();
+    let lengths: Vec<_> = idevid.chain().iter().map(|certificate| certificate.len()).collect();
+    assert!(lengths.iter().all(|len| len.abs_diff(450) < 20), "{lengths:?}");
+    idevid
+}
+
+#[test]
+fn signing_takes_less_than_3_kb() {
+    let idevid = idevid();
+    let key = PROVIDER.load_key(idevid.key()).unwrap();
+    let content = vec![b'{'; REQUEST_LEN];
+    let time = Some(UnixTime::since_unix_epoch(std::time::Duration::from_secs(NOW)));
+    let (signed, heap) = measure(|| {
+        let scheme = SignatureScheme::ECDSA_SECP256R1_SHA256;
+        let unsigned = Unsigned::new(&PROVIDER, &content, idevid.chain(), scheme, time).unwrap();
+        unsigned.sign(&*key, &mut SeededRng::new(1)).unwrap()
+    });
+    println!("signing: {} bytes at most, for {} bytes of result", heap.peak, signed.len());
+    assert!(heap.peak < 3_000, "{heap:?}");
+    // Beside the result there is a signature and little more.
+    assert!(heap.peak < signed.len() as i64 + 200, "{heap:?} for {}", signed.len());
+    // Nothing but the result is left. Its room is that of the longest signature.
+    assert_eq!(heap.kept, signed.capacity() as i64);
+    assert!(signed.capacity() < signed.len() + 12, "{} of {}", signed.len(), signed.capacity());
+}
+
+/// A key that needs memory of its own while it signs, as that of AWS-LC does.
+struct Busy(Arc<dyn SigningKey>);
+
+impl Busy {
+    const LEN: i64 = 1_000;
+}
+
+impl SigningKey for Busy {
+    fn schemes(&self) -> &[SignatureScheme] {
+        self.0.schemes()
+    }
+
+    fn public_key(&self) -> SubjectPublicKeyInfoDer<'_> {
+        self.0.public_key()
+    }
+
+    fn sign(&self, scheme: SignatureScheme, message: &[u8], rng: &mut dyn Rng) -> Result<Signing, CryptoError> {
+        let own = black_box(vec![0_u8; Self::LEN as usize]);
+        let signature = self.0.sign(scheme, message, rng);
+        drop(own);
+        signature
+    }
+}
+
+#[test]
+fn memory_of_a_key_that_answers_at_once_is_not_beside_the_result() {
+    let idevid = idevid();
+    let key = Busy(PROVIDER.load_key(idevid.key()).unwrap());
+    let content = vec![b'{'; REQUEST_LEN];
+    let (scheme, rng) = (SignatureScheme::ECDSA_SECP256R1_SHA256, &mut SeededRng::new(1));
+    let (signed, at_once) = measure(|| sign(&PROVIDER, &content, idevid.chain(), None, &key, scheme, rng).unwrap());
+    let (same, prepared) = measure(|| {
+        let unsigned = Unsigned::new(&PROVIDER, &content, idevid.chain(), scheme, None).unwrap();
+        unsigned.sign(&key, rng).unwrap()
+    });
+    assert_eq!(signed, same, "signatures are deterministic (RFC 6979)");
+    assert!(at_once.peak < signed.len() as i64 + 250, "{at_once:?} for {}", signed.len());
+    assert!(prepared.peak > signed.len() as i64 + Busy::LEN, "{prepared:?} for {}", signed.len());
+}
+
+#[test]
+fn verifying_takes_its_result_and_little_more() {
+    let idevid = idevid();
+    let key = PROVIDER.load_key(idevid.key()).unwrap();
+    let scheme = SignatureScheme::ECDSA_SECP256R1_SHA256;
+    let unsigned = Unsigned::new(&PROVIDER, &[b'{'; REQUEST_LEN], idevid.chain(), scheme, None).unwrap();
+    let encoded = unsigned.sign(&*key, &mut SeededRng::new(1)).unwrap();
+    let (signed, heap) = measure(|| Signed::verify(&PROVIDER, &encoded, &[]).unwrap());
+    let result = signed.content.len() + signed.chain.iter().map(|certificate| certificate.len()).sum::<usize>();
+    println!("verifying: {} bytes at most, for {result} bytes of result", heap.peak);
+    assert!(heap.peak < result as i64 + 1_000, "{heap:?} for {result}");
+}

@@ -1,0 +1,13 @@
+//! The decisions of registrar and MASA, by their public face: each thing that can be wrong, one at a time, and the roles
+//! against each other (RFC 8995, 5.3 to 5.9).
+
+mod domains;
+mod garbage;
+mod masa;
+mod paths;
+mod pledge;
+mod registrar;
+mod roles;
+
+mod scene;
+mod vectors;

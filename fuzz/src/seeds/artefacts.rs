@@ -1,0 +1,76 @@
+//! Seeds for artefacts: vouchers and requests with every field, signed and not, in DER and in BER.
+
+use pki_types::{CertificateDer, UnixTime};
+use terse_brski::cms::Unsigned;
+use terse_brski::voucher::{Assertion, Nonce, Pin, Voucher, VoucherRequest};
+use terse_testkit::pki::unix_time;
+use terse_tls::SignatureScheme;
+
+use super::Seed;
+use crate::pki::{INTERMEDIATE, ROOT, SERVER};
+use crate::provider::{self, SIGNATURE};
+
+/// Returns artefacts that parse.
+pub(super) fn all() -> Vec<Seed> {
+    let mut seeds = Vec::new();
+    for (name, voucher) in vouchers() {
+        let json = voucher.to_json();
+        seeds.push((format!("voucher-{name}"), seed(0, &json)));
+        seeds.push((format!("signed-voucher-{name}"), seed(2, &sign(&json, &[SERVER, INTERMEDIATE], None))));
+        seeds.push((format!("content-{name}"), seed(3, &json)));
+    }
+    for (name, request) in requests() {
+        let json = request.to_json();
+        let signed = sign(&json, &[SERVER], Some(unix_time(0)));
+        seeds.push((format!("request-{name}"), seed(1, &json)));
+        seeds.push((format!("signed-request-{name}"), seed(2, &signed)));
+        seeds.push((format!("signed-request-{name}-ber"), seed(2, &indefinite(&signed))));
+        seeds.push((format!("content-{name}"), seed(0x13, &json)));
+    }
+    seeds
+}
+
+fn seed(what: u8, bytes: &[u8]) -> Vec<u8> {
+    [&[what], bytes].concat()
+}
+
+fn vouchers() -> [(&'static str, Voucher); 3] {
+    let refusing = Voucher::new("JADA123456789".into(), Assertion::Logged);
+    let mut ephemeral = refusing.clone();
+    ephemeral.created_on = Some(unix_time(0));
+    ephemeral.nonce = Some(Nonce::of_random(&[7; 16]));
+    ephemeral.pins = vec![Pin::Certificate(CertificateDer::from(ROOT))];
+    let mut lasting = Voucher::new("JADA \"123456789\"".into(), Assertion::AgentProximity);
+    lasting.expires_on = Some(unix_time(3600));
+    lasting.last_renewal_date = Some(unix_time(86_400));
+    lasting.idevid_issuer = Some([4, 4, 0x30, 2, 0x80, 0].into());
+    lasting.domain_cert_revocation_checks = Some(true);
+    lasting.pins = vec![Pin::PublicKey([0x30, 0].into()), Pin::PublicKeySha256([8; 32])];
+    [("refusing", refusing), ("ephemeral", ephemeral), ("lasting", lasting)]
+}
+
+fn requests() -> [(&'static str, VoucherRequest); 3] {
+    let offline = VoucherRequest::new("JADA123456789".into());
+    let mut of_pledge = offline.clone();
+    of_pledge.assertion = Some(Assertion::Proximity);
+    of_pledge.nonce = Some(Nonce::of_random(&[7; 16]));
+    of_pledge.proximity_registrar = vec![Pin::Certificate(CertificateDer::from(SERVER))];
+    let mut of_registrar = of_pledge.clone();
+    of_registrar.created_on = Some(unix_time(0));
+    of_registrar.idevid_issuer = Some([4, 4, 0x30, 2, 0x80, 0].into());
+    of_registrar.proximity_registrar = vec![Pin::PublicKeySha256([8; 32])];
+    of_registrar.prior_signed_voucher_request = Some(sign(&of_pledge.to_json(), &[SERVER], None).into());
+    [("offline", offline), ("of-pledge", of_pledge), ("of-registrar", of_registrar)]
+}
+
+fn sign(content: &[u8], chain: &[&[u8]], time: Option<UnixTime>) -> Vec<u8> {
+    let chain: Vec<_> = chain.iter().map(|certificate| CertificateDer::from(*certificate)).collect();
+    let scheme = SignatureScheme::ECDSA_SECP256R1_SHA256;
+    let unsigned = Unsigned::new(&provider::transparent(), content, &chain, scheme, time);
+    unsigned.expect("the key of the leaf is on P-256").signed(SIGNATURE)
+}
+
+/// Returns an element of 256 to 65535 bytes with an indefinite length.
+fn indefinite(der: &[u8]) -> Vec<u8> {
+    [&der[..1], &[0x80], &der[4..], &[0, 0]].concat()
+}
