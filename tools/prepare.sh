@@ -72,6 +72,9 @@ install_package cmake cmake
 install_package openssl openssl
 install_package curl curl
 install_package ip iproute2
+install_package avahi-browse avahi-utils
+install_package /usr/sbin/avahi-daemon avahi-daemon
+install_package dbus-daemon dbus-daemon
 install_package unshare util-linux
 install_package gnutls-cli gnutls-bin
 install_package /usr/include/wolfssl/ssl.h libwolfssl-dev
@@ -80,6 +83,7 @@ install_package /usr/include/openssl/ssl.h libssl-dev
 install_package /usr/include/gnutls/gnutls.h libgnutls28-dev
 install_package javac default-jdk-headless
 install_package /usr/share/java/bctls.jar libbctls-java
+install_package /usr/share/java/bcpkix.jar libbcpkix-java
 install_package mvn maven
 install_package go golang-go
 install_package tshark tshark

@@ -4,7 +4,7 @@ use core::fmt;
 use core::str::FromStr;
 
 use aws_lc_rs::signature::Ed25519KeyPair;
-use pki_types::PrivatePkcs8KeyDer;
+use pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 use rcgen::{
     KeyPair, PKCS_ECDSA_P256_SHA256, PKCS_ECDSA_P384_SHA384, PKCS_ED25519, PKCS_RSA_SHA256, PublicKeyData, RsaKeySize,
 };
@@ -37,6 +37,12 @@ impl KeyAlgorithm {
             Self::Rsa3072 => "rsa3072",
             Self::Rsa4096 => "rsa4096",
         }
+    }
+
+    /// Makes a private key, as PKCS #8: for a device, which asks for its certificate itself.
+    pub fn new_key(self) -> Result<Zeroizing<PrivateKeyDer<'static>>, Error> {
+        let key = PrivatePkcs8KeyDer::from(self.generate()?.serialized_der()).clone_key();
+        Ok(Zeroizing::new(key.into()))
     }
 
     pub(crate) fn generate(self) -> Result<Zeroizing<KeyPair>, Error> {

@@ -1,7 +1,8 @@
-//! `terse demo` connects a sensor to a broker on loopback again and again, over TCP and over UDP, with certificates
-//! made for the demonstration. A table shows what the later handshakes left out.
+//! `terse demo` takes a sensor from its factory into a plant, where it earns a certificate, and connects it to a broker on
+//! loopback again and again, over TCP and over UDP. A table shows what the later handshakes left out.
 //!
-//! What must always hold: the exit code is 0 only if every step did what its name says.
+//! What must always hold: the exit code is 0 only if every step did what its name says; the connections use the certificate
+//! that the sensor has earned.
 
 use alloc::sync::Arc;
 use core::time::Duration;
@@ -11,6 +12,7 @@ use clap::Args;
 use terse_ibc::Generator;
 use terse_net::pki_types::ServerName;
 use terse_net::{Clock, OsRng, Report};
+use terse_onboard::pledge::Onboarded;
 use terse_pki::{Authority, AuthorityOptions, Chain, KeyAlgorithm, LeafOptions, Validity};
 use terse_tls::FallbackReason;
 use terse_tls::cache::Scheme;
@@ -26,6 +28,7 @@ use crate::failure::Failure;
 use crate::output;
 
 mod meet;
+mod onboarding;
 mod table;
 
 use meet::Outcome;
@@ -33,11 +36,11 @@ use meet::Outcome;
 const EXAMPLE: &str = "Example:
   terse demo --algorithm rsa2048 --chain 3";
 
-/// Two parties meet again and again; what the later meetings did without.
+/// A device is onboarded, and meets a server again and again; what the later meetings did without.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLE)]
 pub(crate) struct DemoArgs {
-    /// Key algorithm: p256, p384, ed25519, rsa2048, rsa3072 or rsa4096
+    /// Key algorithm: p256, p384, ed25519, rsa2048, rsa3072 or rsa4096; with rsa the sensor's own key is p256
     #[arg(long, default_value_t = KeyAlgorithm::P256)]
     algorithm: KeyAlgorithm,
     /// Certificates from leaf to root, both counted: 2 to 9 (the root is not sent)
@@ -82,6 +85,9 @@ const SESSION_LIFETIME: u32 = 3600;
 pub(crate) fn run(args: &DemoArgs, json: bool) -> Result<(), Failure> {
     let chain = Chain::new(args.algorithm, args.chain.into()).map_err(failed)?;
     let demo = Demo::new(chain)?;
+    if json {
+        output::json(&demo.onboarding())?;
+    }
     let mut steps = Vec::new();
     for plan in STEPS {
         if plan.mode == Mode::Resumed {
@@ -97,13 +103,15 @@ pub(crate) fn run(args: &DemoArgs, json: bool) -> Result<(), Failure> {
         steps.push(step);
     }
     if !json {
-        output::line(table::table(chain, &steps))?;
+        output::line(table::table(chain, &demo.onboarded.timings, &steps))?;
     }
     Ok(())
 }
 
 /// Both parties, with all that they keep between connections.
 struct Demo {
+    /// How the sensor has earned its certificate.
+    onboarded: Onboarded,
     client: ConfigBuilder<ClientConfig>,
     client_store: Arc<MemoryClientStore>,
     sessions: Arc<MemoryClientSessions>,
@@ -123,7 +131,24 @@ pub(crate) struct Step {
     problem: Option<String>,
 }
 
-/// The JSON object of a step; `summary` is the client's.
+/// The JSON object of the onboarding.
+#[derive(serde::Serialize)]
+struct Onboarding {
+    step: &'static str,
+    ok: bool,
+    ms: f64,
+    serial: &'static str,
+    assertion: &'static str,
+    phases: Vec<Phase>,
+}
+
+#[derive(serde::Serialize)]
+struct Phase {
+    phase: &'static str,
+    ms: f64,
+}
+
+/// The JSON object of a connection; `summary` is the client's.
 #[derive(serde::Serialize)]
 struct Line<'a> {
     step: &'static str,
@@ -144,11 +169,15 @@ impl Demo {
         // The broker trusts devices of two CAs, and names both: that makes its CertificateRequest worth caching.
         let vendor_chain = Chain::new(KeyAlgorithm::P256, 2).map_err(failed)?;
         let vendor = Authority::new(&options(vendor_chain, "Sensor Vendor CA")).map_err(failed)?;
-        let credential = |name| {
-            let issued = plant.issue(&LeafOptions::new(name, validity)).map_err(failed)?;
-            let key = provider.load_key(issued.key()).map_err(failed)?;
-            Credential::new(issued.chain().to_vec(), key).map_err(failed)
+        // A device signs its requests with ECDSA or Ed25519, also where the CA has RSA.
+        let algorithm = match chain.algorithm() {
+            algorithm @ (KeyAlgorithm::P384 | KeyAlgorithm::Ed25519) => algorithm,
+            _ => KeyAlgorithm::P256,
         };
+        let onboarded = onboarding::run(&plant, algorithm, validity, now.as_secs())?;
+        let issued = plant.issue(&LeafOptions::new(BROKER, validity)).map_err(failed)?;
+        let key = provider.load_key(issued.key()).map_err(failed)?;
+        let broker = Credential::new(issued.chain().to_vec(), key).map_err(failed)?;
         let trust = |roots: &[&Authority]| {
             let anchors: Vec<_> = roots.iter().map(|authority| authority.root().clone()).collect();
             Trust::new(&anchors).map_err(failed)
@@ -156,9 +185,9 @@ impl Demo {
 
         let mut client = ClientConfig::builder(provider);
         client.trust(trust(&[&plant])?);
-        client.credentials(vec![credential(SENSOR)?]);
+        client.credentials(vec![onboarded.credential.clone()]);
         let mut server = ServerConfig::builder(provider);
-        server.credential(credential(BROKER)?);
+        server.credential(broker);
         server.client_authentication(ClientAuthentication::Required(trust(&[&plant, &vendor])?));
         server.certificate_authorities(true);
         let keys = TicketKeys::new(provider.tls13_suites[0].aead, SESSION_LIFETIME, 0).map_err(failed)?;
@@ -170,6 +199,7 @@ impl Demo {
         server.identity(ServerIdentity::new([issue(BROKER)?]));
         let identity = ClientIdentity::new(issue(SENSOR)?);
         Ok(Self {
+            onboarded,
             client,
             identity,
             client_store: Arc::new(MemoryClientStore::new(16)),
@@ -207,12 +237,22 @@ impl Demo {
     }
 }
 
+impl Demo {
+    /// Returns the JSON object of the first step.
+    fn onboarding(&self) -> Onboarding {
+        let timings = &self.onboarded.timings;
+        let phases = timings.stages().map(|(stage, time)| Phase { phase: stage.name(), ms: ms(time) }).collect();
+        let assertion = self.onboarded.assertion.name();
+        Onboarding { step: "onboard", ok: true, ms: ms(timings.total()), serial: onboarding::SERIAL, assertion, phases }
+    }
+}
+
 impl Step {
     fn line(&self) -> Line<'_> {
         Line {
             step: self.name,
             ok: self.problem.is_none(),
-            ms: (self.time.as_secs_f64() * 1e6).round() / 1e3,
+            ms: ms(self.time),
             summary: Report::new(&self.client, self.problem.as_deref()),
         }
     }
@@ -237,6 +277,11 @@ fn unexpected(client: &Summary, server: &Summary, mode: Mode) -> Option<String> 
         let counts = [client, server].map(|summary| output::count(summary.signatures_verified, "signature"));
         format!("the sensor verified {} of certificates and the broker {}", counts[0], counts[1])
     })
+}
+
+/// Returns milliseconds with the precision of microseconds.
+fn ms(time: Duration) -> f64 {
+    (time.as_secs_f64() * 1e6).round() / 1e3
 }
 
 fn failed(error: impl core::fmt::Display) -> Failure {

@@ -15,12 +15,17 @@ mod demo;
 mod export;
 mod failure;
 mod identities;
+mod join_proxy;
+mod masa;
 mod options;
 mod output;
 mod parallel;
 mod pkg;
 mod pki;
+mod pledge;
+mod registrar;
 mod server;
+mod services;
 mod sessions;
 mod sim;
 mod stamp;
@@ -59,6 +64,14 @@ enum Command {
     /// A small CA for trying things
     #[command(subcommand)]
     Pki(pki::PkiCommand),
+    /// The registrar of a domain, which accepts devices into it (RFC 8995)
+    Registrar(registrar::RegistrarArgs),
+    /// A device that is new in a network: it earns the credential of its domain (RFC 8995)
+    Pledge(Box<pledge::PledgeArgs>),
+    /// A proxy for devices that have no way to the registrar yet (RFC 8995, 4)
+    JoinProxy(join_proxy::JoinProxyArgs),
+    /// The MASA of a manufacturer, which signs vouchers for its devices, and the factory that makes them (RFC 8995)
+    Masa(masa::MasaArgs),
 }
 
 /// The allocator counts the heap for `terse compare --memory`.
@@ -80,6 +93,10 @@ fn main() -> ExitCode {
         Command::Cache(command) => cache::run(command, json),
         Command::Pkg(command) => pkg::run(command, json),
         Command::Pki(command) => pki::run(command, json),
+        Command::Registrar(args) => registrar::run(args, json),
+        Command::Pledge(args) => pledge::run(*args, json),
+        Command::JoinProxy(args) => join_proxy::run(args, json),
+        Command::Masa(args) => masa::run(args, json),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -170,7 +170,8 @@ fn validity(days: u32) -> Result<Validity, Failure> {
     Ok(Validity { not_before: now.saturating_sub(SLOW_CLOCK), ..Validity::days(now, days) })
 }
 
-fn now() -> Result<u64, Failure> {
+/// Returns the time in UNIX seconds.
+pub(crate) fn now() -> Result<u64, Failure> {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     since.map(|d| d.as_secs()).map_err(|_| Failure::Failed("the clock stands before 1970; set it".into()))
 }
@@ -179,7 +180,8 @@ fn failed(error: impl core::fmt::Display) -> Failure {
     Failure::Failed(error.to_string())
 }
 
-fn failure(error: Error) -> Failure {
+/// Returns the failure of a CA: names that are none are wrong use of the command.
+pub(crate) fn failure(error: Error) -> Failure {
     match error {
         Error::InvalidName(_)
         | Error::InvalidChain(_)

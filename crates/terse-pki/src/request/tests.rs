@@ -387,3 +387,15 @@ fn made(algorithm: KeyAlgorithm) -> Vec<u8> {
     all.push((algorithm, der.clone()));
     der
 }
+
+/// A device makes its key itself, and asks with it.
+#[test]
+fn keys_for_devices_make_requests() {
+    for algorithm in [KeyAlgorithm::P256, KeyAlgorithm::P384, KeyAlgorithm::Ed25519] {
+        let [key, other] = [(); 2].map(|()| algorithm.new_key().unwrap());
+        assert_ne!(key.secret_der(), other.secret_der());
+        let options = RequestOptions::new(Subject::common_name("device").unwrap());
+        let request = NewRequest::for_key(&key, &options).unwrap();
+        assert_eq!(request.request().subject().to_string(), options.subject.to_string());
+    }
+}

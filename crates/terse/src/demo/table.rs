@@ -2,6 +2,7 @@
 
 use core::fmt::Write;
 
+use terse_onboard::pledge::Timings;
 use terse_pki::Chain;
 use terse_tls::HandshakeType;
 use terse_tls::summary::{Traffic, Transport};
@@ -9,10 +10,13 @@ use terse_tls::summary::{Traffic, Transport};
 use super::Step;
 
 /// Returns the table of the connections; each is compared with the first one over the same transport.
-pub(super) fn table(chain: Chain, steps: &[Step]) -> String {
+pub(super) fn table(chain: Chain, onboarding: &Timings, steps: &[Step]) -> String {
     let mut text = format!(
-        "A sensor and a broker met {} times on loopback, over TCP and over UDP.\n\
+        "A sensor came from its factory into a plant, and earned a certificate there in {:.0} ms: its maker\n\
+         vouched for the plant, and the plant's CA certified the sensor's new key (BRSKI, RFC 8995).\n\n\
+         With it, the sensor met a broker {} times on loopback, over TCP and over UDP.\n\
          Certificates: {}, {} from leaf to root, the root not sent.\n\n",
+        onboarding.total().as_secs_f64() * 1e3,
         steps.len(),
         chain.algorithm(),
         chain.certificates()

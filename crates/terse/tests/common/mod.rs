@@ -196,6 +196,22 @@ impl Server {
         self.stderr.take().map(|stderr| stderr.join().unwrap()).unwrap_or_default()
     }
 
+    /// Asks the server to end, as a service manager does, and returns its exit code and its standard error.
+    #[cfg(unix)]
+    #[track_caller]
+    pub fn terminate(mut self) -> (Option<i32>, String) {
+        self.ask_to_end();
+        (self.wait(), self.end())
+    }
+
+    /// Asks the server to end, and does not wait for it.
+    #[cfg(unix)]
+    #[track_caller]
+    pub fn ask_to_end(&self) {
+        let asked = Command::new("kill").args(["-TERM", &self.child.id().to_string()]).status().unwrap();
+        assert!(asked.success());
+    }
+
     /// Waits until the server exits by itself, and returns its exit code.
     #[track_caller]
     pub fn wait(&mut self) -> Option<i32> {

@@ -1,0 +1,158 @@
+//! Announcements by DNS-SD over multicast DNS (RFC 6762, RFC 6763; RFC 8995, Appendix B).
+//!
+//! What must always hold: of all that is announced, at most [`MAX_KNOWN`] places are known at a time; each has the port that
+//! was announced with it, and an address.
+
+use alloc::collections::VecDeque;
+use core::fmt;
+use core::net::IpAddr;
+
+use mdns_sd::{Receiver, ResolvedService, ScopedIp, ServiceDaemon, ServiceEvent, ServiceInfo};
+
+use super::{Change, Discovery, Place, Service};
+
+/// The most places that a [`Browser`] knows at a time. What is announced beyond that is ignored.
+pub const MAX_KNOWN: usize = 64;
+
+/// Why multicast DNS cannot be used.
+#[derive(Debug)]
+pub struct MdnsError(mdns_sd::Error);
+
+impl fmt::Display for MdnsError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "multicast DNS cannot be used: {}", self.0)
+    }
+}
+
+impl core::error::Error for MdnsError {}
+
+/// An announcement of this host. It is withdrawn when this is dropped.
+pub struct Announcement {
+    daemon: ServiceDaemon,
+    name: String,
+}
+
+impl Announcement {
+    /// Announces that this host offers a service at this port, on all its links and with all its addresses there. `instance`
+    /// is a name for people, of up to 63 bytes; a longer one is cut off.
+    pub fn new(service: Service, instance: &str, port: u16) -> Result<Self, MdnsError> {
+        let daemon = ServiceDaemon::new().map_err(MdnsError)?;
+        let info = info(service, instance, port)?;
+        let name = info.get_fullname().to_owned();
+        daemon.register(info).map_err(MdnsError)?;
+        Ok(Self { daemon, name })
+    }
+
+    /// Returns the full name of the announcement.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+}
+
+impl Drop for Announcement {
+    fn drop(&mut self) {
+        // A daemon that is gone announces nothing any more.
+        let _ = self.daemon.unregister(&self.name);
+        let _ = self.daemon.shutdown();
+    }
+}
+
+fn info(service: Service, instance: &str, port: u16) -> Result<ServiceInfo, MdnsError> {
+    // RFC 6763, 4.1.1: an instance name has at most 63 bytes of UTF-8.
+    let instance: String = instance
+        .chars()
+        .scan(0, |len, c| {
+            *len += c.len_utf8();
+            (*len <= 63 && !c.is_control()).then_some(c)
+        })
+        .collect();
+    let host = format!("terse-{port}-{}.local.", std::process::id());
+    let info = ServiceInfo::new(service.name(), &instance, &host, (), port, None);
+    Ok(info.map_err(MdnsError)?.enable_addr_auto())
+}
+
+/// A search for announcements, which goes on until it is dropped.
+pub struct Browser {
+    daemon: ServiceDaemon,
+    events: Receiver<ServiceEvent>,
+    known: Known,
+}
+
+impl Browser {
+    /// Begins to search.
+    pub fn new(service: Service) -> Result<Self, MdnsError> {
+        let daemon = ServiceDaemon::new().map_err(MdnsError)?;
+        let events = daemon.browse(service.name()).map_err(MdnsError)?;
+        Ok(Self { daemon, events, known: Known::default() })
+    }
+}
+
+impl Discovery for Browser {
+    async fn next(&mut self) -> Change {
+        loop {
+            if let Some(change) = self.known.changes.pop_front() {
+                return change;
+            }
+            match self.events.recv_async().await {
+                Ok(ServiceEvent::ServiceResolved(service)) => self.known.resolved(&service.fullname, place(&service)),
+                Ok(ServiceEvent::ServiceRemoved(_, name)) => self.known.removed(&name),
+                Ok(_) => {}
+                Err(_) => core::future::pending().await, // the daemon has ended, and finds nothing any more
+            }
+        }
+    }
+}
+
+impl Drop for Browser {
+    fn drop(&mut self) {
+        let _ = self.daemon.shutdown(); // one that is gone needs no end
+    }
+}
+
+/// The announcements that are valid, by their names.
+#[derive(Default)]
+struct Known {
+    places: Vec<(String, Place)>,
+    changes: VecDeque<Change>,
+}
+
+impl Known {
+    /// Notes an announcement, which may have moved since.
+    fn resolved(&mut self, name: &str, place: Option<Place>) {
+        let Some(place) = place else { return };
+        if self.places.iter().any(|(known, at)| known == name && *at == place) {
+            return;
+        }
+        self.removed(name);
+        if self.places.len() < MAX_KNOWN {
+            self.places.push((name.to_owned(), place.clone()));
+            self.changes.push_back(Change::Found(place));
+        }
+    }
+
+    fn removed(&mut self, name: &str) {
+        let Some(index) = self.places.iter().position(|(known, _)| known == name) else { return };
+        let (_, place) = self.places.swap_remove(index);
+        if !self.places.iter().any(|(_, other)| *other == place) {
+            self.changes.push_back(Change::Gone(place));
+        }
+    }
+}
+
+/// Returns where a service is: at a link-local IPv6 address if it has one, because that is how a pledge communicates with its
+/// proxy (RFC 8995, 4.1), and else at another address.
+fn place(service: &ResolvedService) -> Option<Place> {
+    let best = service.addresses.iter().min_by_key(|address| (rank(address), address.to_string()))?;
+    (service.port != 0).then(|| Place::new(best.to_string(), service.port))
+}
+
+fn rank(address: &ScopedIp) -> u8 {
+    match address.to_ip_addr() {
+        IpAddr::V6(address) if address.is_unicast_link_local() => 0,
+        IpAddr::V6(_) => 1,
+        IpAddr::V4(_) => 2,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,45 @@
+use super::*;
+
+#[test]
+fn places_are_read_and_printed() {
+    for (text, host, port, authority) in [
+        ("registrar.plant.example:8443", "registrar.plant.example", 8443, "registrar.plant.example:8443"),
+        ("192.0.2.1:443", "192.0.2.1", 443, "192.0.2.1:443"),
+        ("[::1]:8443", "::1", 8443, "[::1]:8443"),
+        ("[fe80::1%eth0]:8443", "fe80::1%eth0", 8443, "[fe80::1]:8443"),
+    ] {
+        let place: Place = text.parse().unwrap();
+        assert_eq!((place.host(), place.port()), (host, port));
+        assert_eq!(place.authority(), authority);
+        assert_eq!(place.to_string(), text);
+    }
+}
+
+#[test]
+fn what_is_no_place_is_refused_with_an_example() {
+    for text in
+        ["", ":443", "host", "host:", "host:0", "host:65536", "::1:443", "[host]:443", "[::1:443", "a b:1", "a/b:1"]
+    {
+        assert!(text.parse::<Place>().unwrap_err().contains("registrar.plant.example:8443"), "{text}");
+    }
+}
+
+#[tokio::test]
+async fn fixed_places_are_found_once() {
+    let places = [Place::new("a.example", 1), Place::new("b.example", 2)];
+    let mut fixed = Fixed::new(places.clone());
+    for place in places {
+        assert_eq!(fixed.next().await, Change::Found(place));
+    }
+    tokio::select! {
+        biased;
+        change = fixed.next() => panic!("{change:?}"),
+        () = tokio::task::yield_now() => {}
+    }
+}
+
+#[test]
+fn services_have_the_names_of_the_rfc() {
+    assert_eq!(Service::Proxy.name(), "_brski-proxy._tcp.local.");
+    assert_eq!(Service::Registrar.name(), "_brski-registrar._tcp.local.");
+}

@@ -1,0 +1,192 @@
+//! A join proxy: it passes the TCP connections of pledges on to the registrar (RFC 8995, 4, "circuit proxy").
+//!
+//! A pledge has no address yet that the registrar could reach, and the proxy no opinion about what they say: it copies bytes
+//! both ways. It is open to anybody on its links, so that everything is limited.
+//!
+//! ```no_run
+//! use terse_onboard::join_proxy::{JoinProxy, Limits};
+//! use tokio::sync::watch;
+//!
+//! # async fn serve() -> std::io::Result<()> {
+//! let listener = tokio::net::TcpListener::bind("[::]:0").await?;
+//! let (registrar, _) = watch::channel(Some(terse_onboard::discovery::Place::new("registrar.plant.example", 8443)));
+//! let proxy = JoinProxy::new(listener, registrar.subscribe(), Limits::default());
+//! let (_stop, stopped) = watch::channel(false);
+//! proxy.run(stopped).await;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! What must always hold: connections are bounded in number, in time and in bytes, and each address has a bounded share of
+//! them; a connection holds two sockets and two buffers of [`BUFFER_LEN`] bytes, and nothing else; bytes are passed on as they
+//! came, whatever version of TLS they are; all goes to the registrar, and to nobody else.
+
+use alloc::sync::Arc;
+use core::net::SocketAddr;
+use core::time::Duration;
+
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+
+use crate::discovery::Place;
+
+mod follow;
+mod relay;
+mod shares;
+
+pub use follow::follow;
+pub use relay::BUFFER_LEN;
+use relay::{Ended, relay};
+use shares::Shares;
+
+/// The limits of a join proxy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// The most connections at a time. Further ones are closed at once.
+    pub connections: usize,
+    /// The most connections of one address at a time. Further ones are closed at once.
+    pub per_address: usize,
+    /// How long it may take to connect to the registrar.
+    pub connect: Duration,
+    /// How long nothing may come on a connection. Pledges wait up to 60 s between two requests (RFC 8995, 5.6).
+    pub idle: Duration,
+    /// How long a connection may last.
+    pub total: Duration,
+    /// How many bytes may pass on a connection, both ways together.
+    pub bytes: u64,
+}
+
+/// An onboarding has some 20 kB. One that has to wait longer than a connection may last makes another one.
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            connections: 256,
+            per_address: 4,
+            connect: Duration::from_secs(10),
+            idle: Duration::from_secs(90),
+            total: Duration::from_secs(15 * 60),
+            bytes: 1 << 20,
+        }
+    }
+}
+
+/// A join proxy.
+pub struct JoinProxy {
+    listener: TcpListener,
+    registrar: watch::Receiver<Option<Place>>,
+    limits: Limits,
+}
+
+/// What a join proxy has done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Counters {
+    /// The connections that were passed on.
+    pub relayed: u64,
+    /// The connections that were closed at once, because there were too many.
+    pub refused: u64,
+    /// The connections for which there was no registrar.
+    pub unreachable: u64,
+    /// The connections that were cut off for their time or their bytes.
+    pub cut_off: u64,
+    /// The bytes that were passed on.
+    pub bytes: u64,
+}
+
+impl JoinProxy {
+    /// Creates a join proxy that passes the connections of `listener` on to the registrar, wherever that is at the moment.
+    pub fn new(listener: TcpListener, registrar: watch::Receiver<Option<Place>>, limits: Limits) -> Self {
+        Self { listener, registrar, limits }
+    }
+
+    /// Runs until `stop` becomes true. Connections end then, too: a pledge makes another one through another proxy.
+    pub async fn run(self, mut stop: watch::Receiver<bool>) -> Counters {
+        let Self { listener, registrar, limits } = self;
+        let shares = Arc::new(Shares::new(limits.connections, limits.per_address));
+        let mut counters = Counters::default();
+        let mut relays = JoinSet::new();
+        loop {
+            let accepted = tokio::select! {
+                accepted = listener.accept() => accepted,
+                Some(ended) = relays.join_next() => {
+                    counters.add(ended.unwrap_or(Ended::Broken { bytes: 0 }));
+                    continue;
+                }
+                _ = stop.wait_for(|is_stopped| *is_stopped) => break,
+            };
+            let (pledge, address) = match accepted {
+                Ok(accepted) => accepted,
+                Err(error) => {
+                    // It may be one connection's failure, or there are no more sockets: then a pause lets some be closed.
+                    tracing::warn!(%error, "no connection can be accepted");
+                    tokio::time::sleep(PAUSE).await;
+                    continue;
+                }
+            };
+            let Some(share) = Shares::take(&shares, address.ip()) else {
+                counters.refused += 1;
+                tracing::debug!(%address, "there are too many connections");
+                continue;
+            };
+            let place = registrar.borrow().clone();
+            relays.spawn(async move {
+                let ended = one(pledge, address, place, limits).await;
+                drop(share);
+                ended
+            });
+        }
+        relays.abort_all();
+        while let Some(ended) = relays.join_next().await {
+            counters.add(ended.unwrap_or(Ended::Broken { bytes: 0 }));
+        }
+        counters
+    }
+}
+
+impl Counters {
+    fn add(&mut self, ended: Ended) {
+        let bytes = match ended {
+            Ended::Unreachable => {
+                self.unreachable += 1;
+                return;
+            }
+            Ended::Done { bytes } | Ended::Broken { bytes } => bytes,
+            Ended::CutOff { bytes } => {
+                self.cut_off += 1;
+                bytes
+            }
+        };
+        self.relayed += 1;
+        self.bytes += bytes;
+    }
+}
+
+/// Passes one connection on.
+async fn one(pledge: TcpStream, address: SocketAddr, registrar: Option<Place>, limits: Limits) -> Ended {
+    let Some(place) = registrar else {
+        tracing::warn!(%address, "no registrar is known");
+        return Ended::Unreachable;
+    };
+    let connecting = TcpStream::connect((place.host(), place.port()));
+    let registrar = match tokio::time::timeout(limits.connect, connecting).await {
+        Ok(Ok(registrar)) => registrar,
+        Ok(Err(error)) => {
+            tracing::warn!(%place, %error, "the registrar cannot be reached");
+            return Ended::Unreachable;
+        }
+        Err(_) => {
+            tracing::warn!(%place, "the registrar does not answer");
+            return Ended::Unreachable;
+        }
+    };
+    let ended = relay(pledge, registrar, limits).await;
+    tracing::debug!(%address, ?ended, "a connection ended");
+    ended
+}
+
+/// The pause after a connection could not be accepted.
+const PAUSE: Duration = Duration::from_millis(100);
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,202 @@
+use core::net::IpAddr;
+
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::task::JoinHandle;
+
+use super::*;
+use crate::discovery::{Change, Discovery};
+
+struct Running {
+    address: SocketAddr,
+    registrar: watch::Sender<Option<Place>>,
+    stop: watch::Sender<bool>,
+    proxy: JoinHandle<Counters>,
+}
+
+async fn start(registrar: Option<Place>, limits: Limits) -> Running {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let (registrar, place) = watch::channel(registrar);
+    let (stop, stopped) = watch::channel(false);
+    let proxy = tokio::spawn(JoinProxy::new(listener, place, limits).run(stopped));
+    Running { address, registrar, stop, proxy }
+}
+
+impl Running {
+    async fn connect(&self) -> TcpStream {
+        TcpStream::connect(self.address).await.unwrap()
+    }
+
+    /// Connects again and again, until there is a place.
+    async fn connect_when_free(&self, listener: &TcpListener) {
+        loop {
+            let mut next = self.connect().await;
+            tokio::select! {
+                accepted = listener.accept() => break drop(accepted.unwrap()),
+                closed = is_closed(&mut next) => assert!(closed),
+            }
+        }
+    }
+
+    async fn stop(self) -> Counters {
+        self.stop.send(true).unwrap();
+        self.proxy.await.unwrap()
+    }
+}
+
+/// Returns a registrar, as far as a proxy knows one.
+async fn registrar() -> (TcpListener, Place) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    (listener, Place::new(address.ip().to_string(), address.port()))
+}
+
+/// Whether the other end has closed the connection, in whatever way.
+async fn is_closed(stream: &mut TcpStream) -> bool {
+    matches!(stream.read(&mut [0; 64]).await, Ok(0) | Err(_))
+}
+
+/// Whatever bytes these are, they arrive unchanged, and each direction ends by itself.
+#[tokio::test]
+async fn bytes_pass_both_ways_and_each_direction_ends_by_itself() {
+    let (listener, place) = registrar().await;
+    let running = start(Some(place), Limits { connections: 1, ..Limits::default() }).await;
+    let mut pledge = running.connect().await;
+    let (mut other, _) = listener.accept().await.unwrap();
+    let sent: Vec<u8> = (0..100_000u32).map(|n| (n % 251) as u8).collect();
+    let (to, from) = (sent.clone(), sent.clone());
+    let writer = tokio::spawn(async move {
+        pledge.write_all(&to).await.unwrap();
+        pledge.shutdown().await.unwrap();
+        let mut answer = Vec::new();
+        pledge.read_to_end(&mut answer).await.unwrap();
+        answer
+    });
+    let mut received = Vec::new();
+    other.read_to_end(&mut received).await.unwrap();
+    assert!(received == sent);
+    other.write_all(&from).await.unwrap();
+    other.shutdown().await.unwrap();
+    assert!(writer.await.unwrap() == sent);
+    running.connect_when_free(&listener).await; // then the first connection has been counted
+    let counters = running.stop().await;
+    assert_eq!((counters.relayed, counters.bytes, counters.cut_off), (2, 200_000, 0));
+}
+
+#[tokio::test]
+async fn one_address_has_its_share_of_the_connections() {
+    let (listener, place) = registrar().await;
+    let running = start(Some(place), Limits { per_address: 2, ..Limits::default() }).await;
+    let first = running.connect().await;
+    let (first_end, _) = listener.accept().await.unwrap();
+    let mut second = running.connect().await;
+    let (_second_end, _) = listener.accept().await.unwrap();
+    assert!(is_closed(&mut running.connect().await).await, "the third one of an address");
+    // The place of a connection that has ended is free again.
+    drop((first, first_end));
+    running.connect_when_free(&listener).await;
+    second.write_all(b"still there").await.unwrap();
+    assert!(running.stop().await.refused >= 1);
+}
+
+#[test]
+fn places_are_counted_in_all_and_by_address() {
+    let shares = Arc::new(Shares::new(3, 2));
+    let addresses: [IpAddr; 3] = ["fe80::1", "fe80::2", "fe80::3"].map(|address| address.parse().unwrap());
+    let first = [Shares::take(&shares, addresses[0]), Shares::take(&shares, addresses[0])];
+    assert!(first.iter().all(Option::is_some));
+    assert!(Shares::take(&shares, addresses[0]).is_none(), "its share is taken");
+    let _second = Shares::take(&shares, addresses[1]).unwrap();
+    assert!(Shares::take(&shares, addresses[2]).is_none(), "all is taken");
+    drop(first);
+    assert!(Shares::take(&shares, addresses[2]).is_some());
+    let v4: IpAddr = "192.0.2.1".parse().unwrap();
+    let mapped: IpAddr = "::ffff:192.0.2.1".parse().unwrap();
+    let _both = [Shares::take(&shares, v4).unwrap(), Shares::take(&shares, mapped).unwrap()];
+    assert!(Shares::take(&shares, v4).is_none(), "one address in two forms has one share");
+}
+
+#[tokio::test]
+async fn a_silent_connection_is_cut_off() {
+    let (listener, place) = registrar().await;
+    let limits = Limits { idle: Duration::from_millis(50), ..Limits::default() };
+    let running = start(Some(place), limits).await;
+    let mut pledge = running.connect().await;
+    let (mut other, _) = listener.accept().await.unwrap();
+    assert!(is_closed(&mut pledge).await);
+    assert!(is_closed(&mut other).await);
+}
+
+#[tokio::test]
+async fn a_connection_ends_with_its_time_however_busy_it_is() {
+    let (listener, place) = registrar().await;
+    let limits = Limits { total: Duration::from_millis(100), ..Limits::default() };
+    let running = start(Some(place), limits).await;
+    let mut pledge = running.connect().await;
+    let (mut other, _) = listener.accept().await.unwrap();
+    let echo = tokio::spawn(async move {
+        let mut byte = [0];
+        while other.read_exact(&mut byte).await.is_ok() && other.write_all(&byte).await.is_ok() {}
+    });
+    let mut byte = [7];
+    while pledge.write_all(&byte).await.is_ok() && pledge.read_exact(&mut byte).await.is_ok() {}
+    echo.await.unwrap();
+}
+
+#[tokio::test]
+async fn too_many_bytes_are_not_passed_on() {
+    let (listener, place) = registrar().await;
+    let running = start(Some(place), Limits { bytes: 10_000, ..Limits::default() }).await;
+    let mut pledge = running.connect().await;
+    let (mut other, _) = listener.accept().await.unwrap();
+    let writer = tokio::spawn(async move { while pledge.write_all(&[0; 1_000]).await.is_ok() {} });
+    let mut received = Vec::new();
+    let _ = other.read_to_end(&mut received).await; // it may end by a reset
+    assert!(received.len() <= 10_000, "{}", received.len());
+    writer.await.unwrap();
+}
+
+#[tokio::test]
+async fn without_a_registrar_connections_are_closed_until_there_is_one() {
+    let running = start(None, Limits::default()).await;
+    assert!(is_closed(&mut running.connect().await).await);
+    let (gone, place) = registrar().await;
+    drop(gone);
+    running.registrar.send_replace(Some(place));
+    assert!(is_closed(&mut running.connect().await).await);
+    let (listener, place) = registrar().await;
+    running.registrar.send_replace(Some(place));
+    let _pledge = running.connect().await;
+    listener.accept().await.unwrap();
+    running.stop().await;
+}
+
+/// Finds what a test sends.
+struct Told(tokio::sync::mpsc::Receiver<Change>);
+
+impl Discovery for Told {
+    async fn next(&mut self) -> Change {
+        match self.0.recv().await {
+            Some(change) => change,
+            None => core::future::pending().await,
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_registrar_is_the_first_that_is_announced_and_the_next_when_it_is_gone() {
+    let (tell, told) = tokio::sync::mpsc::channel(8);
+    let (sender, mut registrar) = watch::channel(None);
+    let following = tokio::spawn(follow(Told(told), sender));
+    let [a, b] = ["a.example", "b.example"].map(|host| Place::new(host, 8443));
+    for change in [Change::Found(a.clone()), Change::Found(b.clone()), Change::Found(a.clone())] {
+        tell.send(change).await.unwrap();
+    }
+    assert_eq!(*registrar.wait_for(|place| place.is_some()).await.unwrap(), Some(a.clone()));
+    tell.send(Change::Gone(a.clone())).await.unwrap();
+    assert_eq!(*registrar.wait_for(|place| *place != Some(a.clone())).await.unwrap(), Some(b.clone()));
+    tell.send(Change::Gone(b)).await.unwrap();
+    assert_eq!(*registrar.wait_for(Option::is_none).await.unwrap(), None);
+    drop(registrar);
+    following.await.unwrap();
+}

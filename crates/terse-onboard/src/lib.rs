@@ -1,0 +1,29 @@
+//! The services of BRSKI (RFC 8995) on tokio: what `terse masa`, `terse registrar`, `terse join-proxy` and `terse pledge` run.
+//!
+//! | module | content |
+//! |---|---|
+//! | [`config`] | TOML files, with every mistake by its line |
+//! | [`serve`] | HTTPS servers that know who is at the other end |
+//! | [`store`] | the database of a service |
+//! | [`client`] | an HTTPS connection for one request after the other |
+//! | [`discovery`] | where join proxies and registrars are: configured, or announced by multicast DNS |
+//! | [`pledge`] | a device, from its IDevID to the credential of its domain |
+//! | [`join_proxy`] | a proxy for pledges that have no way to the registrar yet |
+//! | [`registrar`] | the registrar of a domain |
+//! | [`masa`] | the MASA of a manufacturer, and the factory that makes its devices |
+//! | [`rate`] | how many requests an address may make |
+//!
+//! What is decided is in [`terse_brski`]: this crate has sockets, files and a database, and no protocol logic.
+
+extern crate alloc;
+
+pub mod client;
+pub mod config;
+pub mod discovery;
+pub mod join_proxy;
+pub mod masa;
+pub mod pledge;
+pub mod rate;
+pub mod registrar;
+pub mod serve;
+pub mod store;

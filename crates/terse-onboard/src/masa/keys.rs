@@ -1,0 +1,105 @@
+//! What the files that a configuration names hold.
+//!
+//! What must always hold: every mistake in them is found before the service listens, and its message names the file.
+
+use alloc::sync::Arc;
+use std::path::Path;
+
+use pki_types::{CertificateDer, UnixTime};
+use terse_brski::masa::Masa;
+use terse_net::files::{read_certificates, read_private_key};
+use terse_tls::crypto::{CryptoProvider, SigningKey};
+use terse_tls::{CertificateError, CertificateType, ClientAuthentication, Credential, Expect, ServerConfig, Trust};
+
+use super::config::{KeyFiles, MasaConfig};
+use super::customers::Customers;
+use super::signer::Signer;
+use crate::config::ConfigError;
+
+/// The keys and certificates of a MASA.
+pub(super) struct Keys {
+    pub(super) tls: ServerConfig,
+    pub(super) signer: Signer,
+    pub(super) masa: Masa,
+    pub(super) customers: Customers,
+}
+
+impl Keys {
+    pub(super) fn read(provider: &CryptoProvider, config: &MasaConfig, time: UnixTime) -> Result<Self, ConfigError> {
+        let customers = Customers::read(provider, &config.customers)?;
+        let anchors_path = &config.manufacturer.anchors;
+        let anchors = read_certificates(anchors_path)?;
+        let unusable = |error| ConfigError::new(anchors_path, error);
+        let masa = Masa::new(provider, &anchors, config.policy.clone()).map_err(unusable)?;
+        let masa = match &customers.anchors()[..] {
+            [] => masa,
+            anchors => masa.customers(anchors).map_err(unusable)?,
+        };
+        Ok(Self {
+            tls: server(provider, &config.tls, customers.have_certificates(), time)?,
+            signer: signer(provider, &config.voucher_signer, &anchors, time)?,
+            masa,
+            customers,
+        })
+    }
+}
+
+/// Returns the configuration of the HTTPS server. Registrars have private CAs, so that their certificates are looked at
+/// after the handshake.
+fn server(
+    provider: &CryptoProvider,
+    files: &KeyFiles,
+    asks_certificates: bool,
+    time: UnixTime,
+) -> Result<ServerConfig, ConfigError> {
+    let (chain, key) = read(provider, files)?;
+    check_validity(provider, &files.chain, &chain, time)?;
+    let unusable = |error: &dyn core::fmt::Display| ConfigError::new(&files.chain, error);
+    let credential = Credential::new(chain, key).map_err(|error| unusable(&error))?;
+    let mut server = ServerConfig::builder(provider);
+    server.credential(credential);
+    if asks_certificates {
+        let trust = Trust::unverified(&[CertificateType::X509]).map_err(|error| unusable(&error))?;
+        server.client_authentication(ClientAuthentication::Optional(trust));
+    }
+    server.build().map_err(|error| unusable(&error))
+}
+
+/// Checks that a certificate is valid now. Who has issued it is for registrars to know.
+fn check_validity(
+    provider: &CryptoProvider,
+    path: &Path,
+    chain: &[CertificateDer<'_>],
+    time: UnixTime,
+) -> Result<(), ConfigError> {
+    match Trust::nobody().check(provider, chain, Expect::AnyUsage, Some(time)) {
+        Ok(_) | Err(CertificateError::UnknownIssuer) => Ok(()),
+        Err(error) => Err(ConfigError::new(path, error.of(&"the HTTPS server"))),
+    }
+}
+
+fn signer(
+    provider: &CryptoProvider,
+    files: &KeyFiles,
+    anchors: &[CertificateDer<'_>],
+    time: UnixTime,
+) -> Result<Signer, ConfigError> {
+    let (chain, key) = read(provider, files)?;
+    let unusable = |error: &dyn core::fmt::Display| ConfigError::new(&files.chain, error);
+    // A device accepts the voucher by these anchors.
+    let trust = Trust::new(anchors).map_err(|error| unusable(&error))?;
+    trust
+        .check(provider, &chain, Expect::AnyUsage, Some(time))
+        .map_err(|error| unusable(&error.of(&"the voucher signer")))?;
+    Signer::new(provider, chain, key).map_err(|problem| unusable(&problem))
+}
+
+fn read(
+    provider: &CryptoProvider,
+    files: &KeyFiles,
+) -> Result<(Vec<CertificateDer<'static>>, Arc<dyn SigningKey>), ConfigError> {
+    let chain = read_certificates(&files.chain)?;
+    let key = read_private_key(&files.key, None)?;
+    let key = provider.load_key(&key).map_err(|error| ConfigError::new(&files.key, error))?;
+    Ok((chain, key))
+}

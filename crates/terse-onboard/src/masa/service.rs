@@ -1,0 +1,169 @@
+//! A MASA that is configured, and serves registrars.
+
+use alloc::sync::Arc;
+use core::time::Duration;
+use std::time::Instant;
+
+use axum::Router;
+use axum::http::StatusCode;
+use pki_types::UnixTime;
+use terse_aws_lc::PROVIDER;
+use terse_brski::masa::Masa;
+use terse_net::Clock;
+use terse_net::tokio::{Acceptor, AcceptorEvent};
+use terse_tls::ServerConfig;
+use terse_tls::crypto::CryptoProvider;
+use tokio::net::TcpListener;
+use tokio::sync::{Semaphore, watch};
+
+use super::config::{Authentication, MasaConfig, MasaLimits};
+use super::customers::Customers;
+use super::issue::UnderWay;
+use super::keys::Keys;
+use super::operator::open_existing;
+use super::problem::Problem;
+use super::revocation::Revocations;
+use super::routes::routes;
+use super::signer::{Signer, VoucherSigner};
+use super::store::MasaStore;
+use crate::config::ConfigError;
+use crate::rate::RateLimit;
+use crate::serve::{Limits, serve};
+
+/// The service.
+pub struct MasaService {
+    shared: Shared,
+    tls: ServerConfig,
+}
+
+/// What requests share.
+pub(super) struct Shared {
+    pub(super) provider: CryptoProvider,
+    pub(super) masa: Masa,
+    pub(super) signer: Signer,
+    pub(super) customers: Customers,
+    pub(super) authentication: Authentication,
+    pub(super) limits: MasaLimits,
+    pub(super) store: MasaStore,
+    pub(super) revocations: Revocations,
+    pub(super) rate: RateLimit,
+    pub(super) start: Instant,
+    pub(super) under_way: UnderWay,
+    /// One place for each signature check that the machine does at a time.
+    pub(super) verifications: Semaphore,
+    clock: Clock,
+}
+
+impl Shared {
+    pub(super) fn time(&self) -> Result<UnixTime, Problem> {
+        let unset = || {
+            tracing::error!("the clock stands before 1970; set it");
+            Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "the clock of the MASA is not set")
+        };
+        self.clock.now().unix.ok_or_else(unset)
+    }
+}
+
+impl MasaService {
+    /// Reads all keys, and opens the database.
+    pub async fn open(config: &MasaConfig) -> Result<Self, ConfigError> {
+        Self::open_at(config, Clock::new()).await
+    }
+
+    /// The same with another clock.
+    pub async fn open_at(config: &MasaConfig, clock: Clock) -> Result<Self, ConfigError> {
+        let keys = Keys::read(&PROVIDER, config, now(clock)?)?;
+        let store = open_store(config).await?;
+        let threads = std::thread::available_parallelism().map_or(2, usize::from);
+        let shared = Shared {
+            provider: PROVIDER,
+            masa: keys.masa,
+            signer: keys.signer,
+            customers: keys.customers,
+            authentication: config.authentication,
+            limits: config.limits.clone(),
+            store,
+            revocations: Revocations::new(config.revocation),
+            rate: RateLimit::per_minute(config.limits.requests_per_minute),
+            start: Instant::now(),
+            under_way: UnderWay::default(),
+            verifications: Semaphore::new(threads),
+            clock,
+        };
+        Ok(Self { shared, tls: keys.tls })
+    }
+
+    /// Asks `signer` for the signatures of vouchers, instead of the key that the configuration names. Its public key is the
+    /// same.
+    #[must_use]
+    pub fn with_voucher_signer(mut self, signer: VoucherSigner) -> Self {
+        self.shared.signer.sign = signer;
+        self
+    }
+
+    /// Returns the signer, for one that is around it.
+    pub fn voucher_signer(&self) -> VoucherSigner {
+        self.shared.signer.sign.clone()
+    }
+
+    /// Returns the database.
+    pub fn store(&self) -> &MasaStore {
+        &self.shared.store
+    }
+
+    /// Serves until `stop` becomes true. Requests under way have ten seconds to end then; a voucher that is being signed
+    /// longer than that is not issued.
+    pub async fn serve(self, listener: TcpListener, stop: watch::Receiver<bool>) {
+        let limits = Limits {
+            connections: self.shared.limits.connections.max(1),
+            between_requests: BETWEEN_REQUESTS,
+            ..Limits::default()
+        };
+        let observer = |event: &AcceptorEvent<'_>| tracing::debug!("{event}");
+        let acceptor =
+            Acceptor::builder(Arc::new(self.tls), self.shared.clock).with_observer(Arc::new(observer)).start(listener);
+        let store = self.shared.store.clone();
+        let routes: Router = routes(Arc::new(self.shared));
+        serve(acceptor, routes, limits, stop).await;
+        store.close().await;
+    }
+}
+
+/// What a check has found.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Checked {
+    /// How many customers have a password or a CA.
+    pub customers: usize,
+    /// Whether IDevIDs can be issued with this configuration.
+    pub factory: bool,
+}
+
+impl MasaConfig {
+    /// Checks the configuration and all that it names, without serving.
+    pub async fn check(&self) -> Result<Checked, ConfigError> {
+        Keys::read(&PROVIDER, self, now(Clock::new())?)?;
+        if self.manufacturer.ca.is_some() {
+            super::factory::read_authority(self)?;
+        }
+        let store = open_existing(self).await?;
+        let answered = store.check().await;
+        store.close().await;
+        answered.map_err(|error| ConfigError::new(&self.database, error))?;
+        Ok(Checked { customers: self.customers.len(), factory: self.manufacturer.ca.is_some() })
+    }
+}
+
+/// Opens the database that a configuration names.
+pub(super) async fn open_store(config: &MasaConfig) -> Result<MasaStore, ConfigError> {
+    let problem = |error| ConfigError::new(&config.database, format_args!("the database cannot be opened: {error}"));
+    MasaStore::open(&config.database).await.map_err(problem)
+}
+
+fn now(clock: Clock) -> Result<UnixTime, ConfigError> {
+    clock.now().unix.ok_or_else(|| ConfigError::new("clock".as_ref(), "it stands before 1970; set it"))
+}
+
+/// How long a registrar may take between two requests: the time until a device has reported the status of its voucher, and
+/// the audit log is due, and some more.
+const BETWEEN_REQUESTS: Duration = Duration::from_secs(60);

@@ -1,0 +1,316 @@
+//! What a MASA remembers, in its database: devices, issued vouchers and audit logs (RFC 8995, 5.6 and 5.8).
+//!
+//! What must always hold: a voucher, its entry in the audit log and the new owner of the device are committed together or not
+//! at all; the commit fails if the audit log has grown since it was looked at, whichever process has done that; a look-up
+//! costs the same however long an audit log is.
+
+use core::time::Duration;
+use std::path::Path;
+
+use pki_types::UnixTime;
+use sqlx::sqlite::{SqlitePool, SqliteRow};
+use sqlx::{Row, Sqlite, Transaction};
+use terse_brski::certificate::{domain_id, is_same_issuer};
+use terse_brski::digest::{Sha256, public_key_sha256};
+use terse_brski::masa::{Buyer, Device, Issuance, IssuedVoucher, LogEntry, RegistrarRequest};
+use terse_brski::voucher::{Assertion, Nonce};
+use terse_tls::crypto::CryptoProvider;
+
+use super::operator::Change;
+use crate::store;
+
+/// The database of a MASA. A clone uses the same connections.
+#[derive(Clone, Debug)]
+pub struct MasaStore {
+    pool: SqlitePool,
+}
+
+/// What is known of a device.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Record {
+    /// The device.
+    pub device: Device,
+    /// Whether the factory has registered it. Else there is only an audit log, of a device whose IDevID was proof enough.
+    pub is_registered: bool,
+    /// How many entries its audit log has.
+    pub entries: i64,
+}
+
+/// What the decision about a request needs of the database.
+#[derive(Debug, Default)]
+pub(super) struct Known {
+    pub(super) issued: Option<IssuedVoucher>,
+    pub(super) record: Option<Record>,
+    /// The last entry of the audit log, and those that have a domainID of the request under another key. The last is last.
+    pub(super) log: Vec<LogEntry>,
+    /// How many vouchers there were since the day before, counted up to the limit.
+    pub(super) recent: u32,
+}
+
+/// Whether a voucher was stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stored {
+    Committed,
+    /// The device has changed since it was looked up. Nothing was stored.
+    Superseded,
+}
+
+impl MasaStore {
+    /// Opens the database at `path`, and creates it if it is not there.
+    pub async fn open(path: &Path) -> Result<Self, sqlx::Error> {
+        Ok(Self { pool: store::open(path, &sqlx::migrate!("migrations/masa")).await? })
+    }
+
+    /// Closes all connections.
+    pub async fn close(&self) {
+        self.pool.close().await;
+    }
+
+    /// Fails unless the database answers.
+    pub(super) async fn check(&self) -> Result<(), sqlx::Error> {
+        sqlx::query("SELECT entries FROM devices LIMIT 1").fetch_optional(&self.pool).await.map(drop)
+    }
+
+    /// Returns the devices with this serial number: as many as the manufacturer has CAs, at most.
+    pub async fn devices(&self, serial_number: &str) -> Result<Vec<Record>, sqlx::Error> {
+        let query = "SELECT serial_number, idevid_issuer, is_registered, is_blocked, sold_to, owner, entries FROM devices \
+                     WHERE serial_number = $1";
+        sqlx::query(query).bind(serial_number).fetch_all(&self.pool).await?.iter().map(record).collect()
+    }
+
+    /// Changes all devices with this serial number.
+    pub(super) async fn change(&self, serial_number: &str, change: Change) -> Result<(), sqlx::Error> {
+        let query = match change {
+            // Of a device that is not registered the audit log would still say who has it.
+            Change::Release => "UPDATE devices SET owner = NULL, is_registered = 1 WHERE serial_number = $1",
+            Change::Block => "UPDATE devices SET is_blocked = 1 WHERE serial_number = $1",
+            Change::Unblock => "UPDATE devices SET is_blocked = 0 WHERE serial_number = $1",
+        };
+        sqlx::query(query).bind(serial_number).execute(&self.pool).await.map(drop)
+    }
+
+    /// Begins to register a device, whose `owner` and audit log are empty. Returns `None` if it is registered already. The
+    /// device is there once the transaction is committed.
+    pub(super) async fn register(&self, device: &Device) -> Result<Option<Transaction<'static, Sqlite>>, sqlx::Error> {
+        let mut transaction = self.pool.begin().await?;
+        // A device without record may have an audit log already.
+        let query = "INSERT INTO devices (serial_number, idevid_issuer, is_registered, is_blocked, sold_to, owner, entries) \
+                     VALUES ($1, $2, 1, $3, $4, NULL, 0) ON CONFLICT (serial_number, idevid_issuer) \
+                     DO UPDATE SET is_registered = 1, sold_to = excluded.sold_to WHERE devices.is_registered = 0";
+        let done = sqlx::query(query)
+            .bind(&device.serial_number)
+            .bind(&device.idevid_issuer)
+            .bind(i64::from(device.is_blocked))
+            .bind(to_json(&device.sold_to))
+            .execute(&mut *transaction)
+            .await?;
+        Ok((done.rows_affected() == 1).then_some(transaction))
+    }
+
+    /// Looks up what a decision about `request` needs. Vouchers since `day_before` count as recent, up to `limit` of them.
+    pub(super) async fn look_up(
+        &self,
+        provider: &CryptoProvider,
+        request: &RegistrarRequest,
+        day_before: UnixTime,
+        limit: u32,
+    ) -> Result<Known, sqlx::Error> {
+        // The record first: whatever is stored from here on makes the log longer than the decision takes it to be.
+        let devices = self.devices(request.serial_number()).await?;
+        let mut known = Known { record: devices.into_iter().find(|record| is_of(record, request)), ..Known::default() };
+        known.issued = self.issued(request.sha256()).await?;
+        let Some(device) = known.record.as_ref().map(|record| &record.device) else { return Ok(known) };
+
+        for certificate in request.path().certificates() {
+            let names = (domain_id(provider, certificate), public_key_sha256(provider, certificate));
+            let (Ok(domain_id), Ok(key)) = names else { continue }; // such a certificate cannot be pinned
+            // Another key is below this one or above it; an index finds either at once.
+            for side in ["<", ">"] {
+                let query = format!("{SELECT_LOG} AND domain_id = $3 AND domain_key {side} $4 LIMIT 1");
+                let query = sqlx::query(&query).bind(&device.serial_number).bind(&device.idevid_issuer);
+                let row = query.bind(&domain_id).bind(key.as_slice()).fetch_optional(&self.pool).await?;
+                known.log.extend(row.as_ref().map(log_entry).transpose()?);
+            }
+        }
+        known.log.extend(self.newest(device, 1).await?);
+        let query = "SELECT COUNT(*) AS recent FROM (SELECT date FROM audit_log \
+                     WHERE serial_number = $1 AND idevid_issuer = $2 ORDER BY number DESC LIMIT $3) AS newest \
+                     WHERE date > $4";
+        let query = sqlx::query(query).bind(&device.serial_number).bind(&device.idevid_issuer);
+        let row = query.bind(i64::from(limit)).bind(seconds(day_before)).fetch_one(&self.pool).await?;
+        known.recent = u32::try_from(row.try_get::<i64, _>("recent")?).unwrap_or(u32::MAX);
+        Ok(known)
+    }
+
+    async fn issued(&self, request: &Sha256) -> Result<Option<IssuedVoucher>, sqlx::Error> {
+        let query = sqlx::query("SELECT voucher, expires_on FROM issued_vouchers WHERE request = $1");
+        let Some(row) = query.bind(request.as_slice()).fetch_optional(&self.pool).await? else { return Ok(None) };
+        let expires_on: Option<i64> = row.try_get("expires_on")?;
+        Ok(Some(IssuedVoucher {
+            request: *request,
+            voucher: row.try_get("voucher")?,
+            expires_on: expires_on.map(time).transpose()?,
+        }))
+    }
+
+    /// Stores a signed voucher, its entry in the audit log, and the owner. `known` is what the decision was made with.
+    pub(super) async fn store(
+        &self,
+        request: &RegistrarRequest,
+        known: &Known,
+        issuance: &Issuance,
+        signed: &[u8],
+    ) -> Result<Stored, sqlx::Error> {
+        let entry = &issuance.entry;
+        let issuer = request.idevid_issuer().unwrap_or_default();
+        let (issuer, entries) =
+            known.record.as_ref().map_or((issuer, 0), |record| (&record.device.idevid_issuer, record.entries));
+        let number = entries.saturating_add(1);
+        let mut transaction = self.pool.begin().await?;
+        // The first statement writes, so that the transaction waits for others rather than fails because of them.
+        let query = match known.record {
+            Some(_) => sqlx::query(
+                "UPDATE devices SET entries = $1, owner = $2 \
+                 WHERE serial_number = $3 AND idevid_issuer = $4 AND entries = $5 AND is_blocked = 0",
+            ),
+            None => sqlx::query(
+                "INSERT INTO devices (entries, owner, serial_number, idevid_issuer, is_registered, is_blocked, sold_to) \
+                 VALUES ($1, $2, $3, $4, $5, 0, '[]') ON CONFLICT (serial_number, idevid_issuer) DO NOTHING",
+            ),
+        };
+        let query = query.bind(number).bind(entry.key.as_slice()).bind(request.serial_number()).bind(issuer);
+        // $5 is the length of the log, or 0 for a device that is not registered.
+        if query.bind(entries).execute(&mut *transaction).await?.rows_affected() != 1 {
+            return Ok(Stored::Superseded);
+        }
+        let query = "INSERT INTO audit_log \
+                     (serial_number, idevid_issuer, number, date, domain_id, domain_key, nonce, assertion) \
+                     VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
+        sqlx::query(query)
+            .bind(request.serial_number())
+            .bind(issuer)
+            .bind(number)
+            .bind(seconds(entry.date))
+            .bind(&entry.domain_id)
+            .bind(entry.key.as_slice())
+            .bind(entry.nonce.as_ref().map(Nonce::as_bytes))
+            .bind(entry.assertion.name())
+            .execute(&mut *transaction)
+            .await?;
+        // An earlier voucher for the same request is replaced only after it has expired.
+        let query = "INSERT INTO issued_vouchers (request, voucher, expires_on, serial_number, idevid_issuer, number) \
+                     VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (request) DO UPDATE SET voucher = excluded.voucher, \
+                     expires_on = excluded.expires_on, number = excluded.number WHERE issued_vouchers.expires_on < $7";
+        let done = sqlx::query(query)
+            .bind(request.sha256().as_slice())
+            .bind(signed)
+            .bind(issuance.voucher.expires_on.map(seconds))
+            .bind(request.serial_number())
+            .bind(issuer)
+            .bind(number)
+            .bind(seconds(entry.date))
+            .execute(&mut *transaction)
+            .await?;
+        if done.rows_affected() != 1 {
+            return Ok(Stored::Superseded); // the transaction is rolled back
+        }
+        transaction.commit().await?;
+        Ok(Stored::Committed)
+    }
+
+    /// Returns the audit log of the device that `request` names, as far as an answer to this requester needs it: the newest
+    /// entries, and the last one of each certificate of the request.
+    pub(super) async fn audit_log(
+        &self,
+        provider: &CryptoProvider,
+        request: &RegistrarRequest,
+    ) -> Result<Vec<LogEntry>, sqlx::Error> {
+        let devices = self.devices(request.serial_number()).await?;
+        let Some(record) = devices.into_iter().find(|record| is_of(record, request)) else { return Ok(Vec::new()) };
+        let device = &record.device;
+        let mut own = Vec::new();
+        for certificate in request.path().certificates() {
+            let Ok(key) = public_key_sha256(provider, certificate) else { continue };
+            let query = format!("{SELECT_LOG} AND domain_key = $3 ORDER BY number DESC LIMIT 1");
+            let query = sqlx::query(&query).bind(&device.serial_number).bind(&device.idevid_issuer);
+            let row = query.bind(key.as_slice()).fetch_optional(&self.pool).await?;
+            own.extend(row.as_ref().map(log_entry).transpose()?);
+        }
+        // Who never had the device costs no more than this.
+        if own.is_empty() {
+            return Ok(own);
+        }
+        let mut log = self.newest(device, MAX_ENTRIES).await?;
+        own.retain(|entry| !log.contains(entry));
+        log.extend(own);
+        Ok(log)
+    }
+
+    /// Returns the newest entries of a device's audit log, the newest first.
+    pub async fn newest(&self, device: &Device, count: u32) -> Result<Vec<LogEntry>, sqlx::Error> {
+        let query = format!("{SELECT_LOG} ORDER BY number DESC LIMIT $3");
+        let query = sqlx::query(&query).bind(&device.serial_number).bind(&device.idevid_issuer).bind(i64::from(count));
+        query.fetch_all(&self.pool).await?.iter().map(log_entry).collect()
+    }
+}
+
+/// Whether a record is that of the device which a request names.
+fn is_of(record: &Record, request: &RegistrarRequest) -> bool {
+    let issuer = request.idevid_issuer().unwrap_or_default();
+    record.device.idevid_issuer == issuer || is_same_issuer(&record.device.idevid_issuer, issuer)
+}
+
+fn record(row: &SqliteRow) -> Result<Record, sqlx::Error> {
+    let owner: Option<Vec<u8>> = row.try_get("owner")?;
+    let sold_to: String = row.try_get("sold_to")?;
+    let device = Device {
+        serial_number: row.try_get("serial_number")?,
+        idevid_issuer: row.try_get("idevid_issuer")?,
+        is_blocked: row.try_get::<i64, _>("is_blocked")? != 0,
+        sold_to: serde_json::from_str(&sold_to).map_err(|error| sqlx::Error::Decode(error.into()))?,
+        owner: owner.map(|owner| digest(&owner)).transpose()?,
+    };
+    let is_registered = row.try_get::<i64, _>("is_registered")? != 0;
+    Ok(Record { device, is_registered, entries: row.try_get("entries")? })
+}
+
+fn log_entry(row: &SqliteRow) -> Result<LogEntry, sqlx::Error> {
+    let nonce: Option<Vec<u8>> = row.try_get("nonce")?;
+    let assertion: String = row.try_get("assertion")?;
+    Ok(LogEntry {
+        date: time(row.try_get("date")?)?,
+        domain_id: row.try_get("domain_id")?,
+        key: digest(&row.try_get::<Vec<u8>, _>("domain_key")?)?,
+        nonce: nonce.map(|nonce| Nonce::new(&nonce)).transpose().map_err(|error| sqlx::Error::Decode(error.into()))?,
+        assertion: Assertion::of_name(&assertion).ok_or(damaged("assertion"))?,
+    })
+}
+
+fn digest(bytes: &[u8]) -> Result<Sha256, sqlx::Error> {
+    bytes.try_into().map_err(|_| damaged("digest"))
+}
+
+fn time(seconds: i64) -> Result<UnixTime, sqlx::Error> {
+    let seconds = u64::try_from(seconds).map_err(|_| damaged("date"))?;
+    Ok(UnixTime::since_unix_epoch(Duration::from_secs(seconds)))
+}
+
+/// Returns the seconds since 1970; the last ones there are for times that are later.
+fn seconds(time: UnixTime) -> i64 {
+    i64::try_from(time.as_secs()).unwrap_or(i64::MAX)
+}
+
+fn to_json(sold_to: &[Buyer]) -> String {
+    serde_json::to_string(sold_to).expect("names and numbers can be encoded")
+}
+
+fn damaged(what: &'static str) -> sqlx::Error {
+    sqlx::Error::Decode(format!("a row has a damaged {what}").into())
+}
+
+const SELECT_LOG: &str = "SELECT date, domain_id, domain_key, nonce, assertion FROM audit_log \
+                          WHERE serial_number = $1 AND idevid_issuer = $2";
+
+/// The most entries of an audit log that are looked at. What is left out is counted up to 1,024 (RFC 8995, 5.8.1), and a log
+/// that is sent has 1,024 events at most, so that no more could be told of a longer one.
+const MAX_ENTRIES: u32 = 4_096;

@@ -1,0 +1,315 @@
+//! The driver of the pledge's machine: its commands become connections, keys and files, and what comes of them its inputs.
+//!
+//! What must always hold: commands are executed in their order; what a command answers at once is an input before anything
+//! else is waited for.
+
+use alloc::collections::VecDeque;
+use alloc::sync::Arc;
+use core::time::Duration;
+
+use pki_types::CertificateDer;
+use terse_brski::pledge::{
+    Command, ConnectionId, Enrollment, Event, Identity, Input, Phase, Pledge, Proxy, Response, SignatureId, Target,
+};
+use terse_brski::voucher::Assertion;
+use terse_net::{Clock, OsRng};
+use terse_tls::crypto::{CryptoError, SigningKey};
+use tokio::sync::mpsc;
+use zeroize::Zeroizing;
+
+use super::connection::{self, Connection, Report};
+use super::places::Places;
+use super::timings::{Stage, Timings};
+use super::{CredentialDirectory, Device, GaveUp, Onboarded, Progress, Settings};
+use crate::discovery::{Change, Discovery, Place};
+
+/// One onboarding.
+pub(super) struct Driver<'a, F> {
+    device: &'a Device,
+    credentials: &'a CredentialDirectory,
+    settings: &'a Settings,
+    observe: F,
+    clock: Clock,
+    pledge: Pledge,
+    places: Places,
+    connection: Option<Connection>,
+    reports: (connection::Reports, mpsc::Receiver<(ConnectionId, Report)>),
+    /// What commands have answered at once.
+    answers: VecDeque<Answer>,
+    /// Where the last connection goes, for reports.
+    place: Option<Place>,
+    failures: u32,
+    key: Option<Zeroizing<pki_types::PrivateKeyDer<'static>>>,
+    enrollment: Option<Enrollment>,
+    assertion: Option<Assertion>,
+    phase: Phase,
+    timings: Timings,
+}
+
+/// An input that owns its parts.
+enum Answer {
+    Found(Proxy),
+    Gone(Proxy),
+    Report(ConnectionId, Report),
+    Signed(SignatureId, Result<Vec<u8>, CryptoError>),
+    Key(Result<Arc<dyn SigningKey>, CryptoError>),
+    Stored(bool),
+    Timer,
+}
+
+/// How an onboarding ends.
+enum End {
+    Enrolled { is_reported: bool },
+    GaveUp(GaveUp),
+}
+
+impl<'a, F: FnMut(Progress) + Send> Driver<'a, F> {
+    pub(super) fn new(
+        device: &'a Device,
+        credentials: &'a CredentialDirectory,
+        settings: &'a Settings,
+        observe: F,
+    ) -> Self {
+        let pledge = Pledge::new(device.config().clone());
+        Self {
+            device,
+            credentials,
+            settings,
+            observe,
+            clock: Clock::new(),
+            phase: pledge.phase(),
+            pledge,
+            places: Places::default(),
+            connection: None,
+            reports: mpsc::channel(4), // one connection at a time, whose reports wait for requests
+            answers: VecDeque::new(),
+            place: None,
+            failures: 0,
+            key: None,
+            enrollment: None,
+            assertion: None,
+            timings: Timings::begin(),
+        }
+    }
+
+    pub(super) async fn run(mut self, mut discovery: impl Discovery) -> Result<Onboarded, GaveUp> {
+        let limit = tokio::time::Instant::now() + self.settings.discovery_limit;
+        loop {
+            let answer = match self.answers.pop_front() {
+                Some(answer) => answer,
+                None => {
+                    let can_give_up =
+                        self.settings.max_failures.is_some() && self.places.is_empty() && self.failures == 0;
+                    let timeout = self.until_timeout();
+                    tokio::select! {
+                        Some((connection, report)) = self.reports.1.recv() => Answer::Report(connection, report),
+                        change = discovery.next() => match self.changed(change) {
+                            Some(answer) => answer,
+                            None => continue,
+                        },
+                        () = sleep(timeout) => Answer::Timer,
+                        () = tokio::time::sleep_until(limit), if can_give_up => return Err(GaveUp::NoProxy),
+                    }
+                }
+            };
+            match self.handle(answer).await {
+                Some(End::Enrolled { is_reported }) => return self.onboarded(is_reported),
+                Some(End::GaveUp(why)) => return Err(why),
+                None => {}
+            }
+        }
+    }
+
+    /// Returns how long the machine wants nothing by itself.
+    fn until_timeout(&self) -> Option<Duration> {
+        let timeout = self.pledge.poll_timeout()?;
+        Some(Duration::from_millis(timeout.0.saturating_sub(self.clock.now().monotonic.0)))
+    }
+
+    fn changed(&mut self, change: Change) -> Option<Answer> {
+        match change {
+            Change::Found(place) => {
+                (self.observe)(Progress::Found(place.clone()));
+                let (proxy, forgotten) = self.places.add(place);
+                self.answers.extend(forgotten.map(Answer::Gone));
+                Some(Answer::Found(proxy))
+            }
+            Change::Gone(place) => {
+                let proxy = self.places.remove(&place)?;
+                (self.observe)(Progress::Gone(place));
+                Some(Answer::Gone(proxy))
+            }
+        }
+    }
+
+    /// Gives an input to the machine, and executes what it wants.
+    async fn handle(&mut self, answer: Answer) -> Option<End> {
+        let now = self.clock.now();
+        let is_connected = matches!(answer, Answer::Report(_, Report::Connected(_)));
+        let commands = answer.give(|input| self.pledge.handle(now, &mut OsRng, input));
+        let begins = |command: &Command| matches!(command, Command::Connect { identity: Identity::Ldevid, .. });
+        let connects_with_ldevid =
+            commands.iter().any(begins) || (self.timings.is_in(Stage::ConnectLdevid) && !is_connected);
+        let mut end = None;
+        for command in commands {
+            if let Command::Inform(event) = command {
+                end = end.or(self.inform(event));
+            } else {
+                self.enter(connects_with_ldevid);
+                self.execute(command).await;
+            }
+        }
+        self.enter(connects_with_ldevid);
+        end
+    }
+
+    /// Notes the phase that the machine is in.
+    fn enter(&mut self, connects_with_ldevid: bool) {
+        let phase = self.pledge.phase();
+        self.timings.enter(match phase {
+            Phase::ReportEnrollment if connects_with_ldevid => Stage::ConnectLdevid,
+            phase => Stage::Phase(phase),
+        });
+        if core::mem::replace(&mut self.phase, phase) != phase
+            && let Some(place) = &self.place
+            && !matches!(phase, Phase::Discover | Phase::Enrolled)
+        {
+            (self.observe)(Progress::Phase(place.clone(), phase));
+        }
+    }
+
+    async fn execute(&mut self, command: Command) {
+        match command {
+            Command::Connect { connection, to, identity } => self.connect(connection, to, identity),
+            Command::Send(connection, request) => {
+                if let Some(own) = self.connection.as_ref().filter(|own| own.id() == connection) {
+                    own.send(request);
+                }
+            }
+            Command::Close(connection) => {
+                self.connection.take_if(|own| own.id() == connection);
+            }
+            // The keys of files answer at once.
+            Command::Sign { signature, .. } => {
+                self.answers.push_back(Answer::Signed(signature, Err(CryptoError::SigningFailed)));
+            }
+            Command::MakeKey => {
+                let key = self.make_key();
+                self.answers.push_back(Answer::Key(key));
+            }
+            Command::Store(enrollment) => {
+                let is_stored = self.store(*enrollment).await;
+                self.answers.push_back(Answer::Stored(is_stored));
+            }
+            _ => {}
+        }
+    }
+
+    fn connect(&mut self, id: ConnectionId, to: Target, identity: Identity) {
+        let place = match to {
+            Target::Proxy(proxy) => self.places.of(proxy).cloned(),
+            Target::Origin(origin) => {
+                let host = origin.host().trim_start_matches('[').trim_end_matches(']');
+                Some(Place::new(host, origin.port()))
+            }
+            _ => None,
+        };
+        let credential = match identity {
+            Identity::Idevid => Some(self.device.idevid().clone()),
+            Identity::Ldevid => self.enrollment.as_ref().map(|enrollment| enrollment.credential.clone()),
+        };
+        let config = credential.and_then(|credential| connection::config(credential).ok());
+        match (place, config) {
+            (Some(place), Some(config)) => {
+                self.place = Some(place.clone());
+                self.connection = Some(Connection::begin(id, place, config, self.clock, self.reports.0.clone()));
+            }
+            // Discovery has forgotten the place meanwhile, or the credential is none for TLS.
+            _ => self.answers.push_back(Answer::Report(id, Report::Lost)),
+        }
+    }
+
+    /// Makes the key of the LDevID, which waits here until there is a certificate for it.
+    fn make_key(&mut self) -> Result<Arc<dyn SigningKey>, CryptoError> {
+        let key = self.settings.algorithm.new_key().map_err(|_| CryptoError::SigningFailed)?;
+        let signing = terse_aws_lc::PROVIDER.load_key(&key).map_err(|_| CryptoError::SigningFailed)?;
+        self.key = Some(key);
+        Ok(signing)
+    }
+
+    async fn store(&mut self, enrollment: Enrollment) -> bool {
+        let Some(key) = self.key.take() else { return false };
+        let stored = self.credentials.store(enrollment.credential.chain(), key, &enrollment.anchors).await;
+        match stored {
+            Ok(()) => self.enrollment = Some(enrollment),
+            Err(problem) => (self.observe)(Progress::NotStored(problem.to_string())),
+        }
+        self.enrollment.is_some()
+    }
+
+    /// Takes what the machine tells. Returns how the onboarding ends, if it does.
+    fn inform(&mut self, event: Event) -> Option<End> {
+        let place = || self.place.clone().unwrap_or_else(|| Place::new("", 0)); // every event follows a connection
+        let failed = match event {
+            Event::Failed(_, why) => Some((place(), why)),
+            _ => None,
+        };
+        if let Some(progress) = Progress::of(event, place) {
+            (self.observe)(progress);
+        }
+        match event {
+            Event::Imprinted(assertion) => self.assertion = Some(assertion),
+            Event::Enrolled { is_reported } => return Some(End::Enrolled { is_reported }),
+            _ => {}
+        }
+        let (place, why) = failed?;
+        (self.enrollment, self.assertion) = (None, None);
+        self.failures = self.failures.saturating_add(1);
+        let is_last = self.settings.max_failures.is_some_and(|max| self.failures >= max.get());
+        is_last.then_some(End::GaveUp(GaveUp::Failed(place, why)))
+    }
+
+    fn onboarded(self, is_reported: bool) -> Result<Onboarded, GaveUp> {
+        let Self { enrollment: Some(enrollment), assertion: Some(assertion), place: Some(proxy), timings, .. } = self
+        else {
+            return Err(GaveUp::NoProxy); // the machine enrolls nobody without a voucher and a stored credential
+        };
+        let Enrollment { credential, anchors, .. } = enrollment;
+        Ok(Onboarded { credential, anchors, proxy, assertion, is_reported, timings })
+    }
+}
+
+impl Answer {
+    /// Gives this as an input.
+    fn give<T>(self, handle: impl FnOnce(Input<'_>) -> T) -> T {
+        match self {
+            Self::Found(proxy) => handle(Input::Found(&[proxy])),
+            Self::Gone(proxy) => handle(Input::Gone(proxy)),
+            Self::Signed(signature, signed) => handle(Input::Signed(signature, signed)),
+            Self::Key(key) => handle(Input::Key(key)),
+            Self::Stored(is_stored) => handle(Input::Stored(is_stored)),
+            Self::Timer => handle(Input::Timer),
+            Self::Report(connection, Report::Lost) => handle(Input::Lost(connection)),
+            Self::Report(connection, Report::Connected(chain)) => {
+                let chain: &[CertificateDer<'_>] = &chain;
+                handle(Input::Connected { connection, chain })
+            }
+            Self::Report(connection, Report::Response(incoming)) => {
+                let retry_after = incoming.retry_after.map(|seconds| seconds.to_string());
+                let mut response = Response::new(incoming.status, &incoming.body);
+                response.content_type = incoming.content_type.as_deref().map(str::as_bytes);
+                response.retry_after = retry_after.as_deref().map(str::as_bytes);
+                response.location = incoming.location.as_deref().map(str::as_bytes);
+                handle(Input::Response { connection, response })
+            }
+        }
+    }
+}
+
+/// Waits for a time, or for ever.
+async fn sleep(time: Option<Duration>) {
+    match time {
+        Some(time) => tokio::time::sleep(time).await,
+        None => core::future::pending().await,
+    }
+}

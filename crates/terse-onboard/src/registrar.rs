@@ -1,0 +1,215 @@
+//! The registrar of a domain, on HTTPS (RFC 8995, 5; RFC 7030): what `terse registrar` runs.
+//!
+//! | request | module |
+//! |---|---|
+//! | BRSKI: `requestvoucher`, `voucher_status`, `enrollstatus` | `brski` |
+//! | EST: `cacerts`, `csrattrs`, `simpleenroll`, `simplereenroll` | `est` |
+//! | `health`: whether the database answers | here |
+//!
+//! Who a client is follows from the certificate that it has presented, which the TLS server takes unverified:
+//! [`terse_brski::registrar`] verifies an IDevID, and an LDevID must lead to the domain's CA. The MASA is asked in a task of its
+//! own (`masa`, `forward`), and the audit log in another one (`audit`).
+//!
+//! What must always hold: what is sent to a MASA or answered to a pledge, and may have to be repeated, is in the database
+//! first, so that a restart or another process on the same database goes on with it; what a stranger sends is never
+//! written down.
+
+use alloc::collections::BTreeSet;
+use alloc::sync::Arc;
+use core::fmt;
+use core::net::SocketAddr;
+use core::time::Duration;
+use std::path::Path;
+use std::sync::Mutex;
+
+use axum::Router;
+use axum::extract::{Request, State};
+use axum::middleware::{self, Next};
+use axum::response::{IntoResponse as _, Response};
+use axum::routing::{get, post};
+use pki_types::UnixTime;
+use terse_brski::digest::Sha256;
+use terse_net::Clock;
+use terse_net::tokio::{Acceptor, AcceptorEvent};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{Notify, watch};
+
+use crate::config::ConfigError;
+use crate::serve::{self, Limits, Peer};
+
+mod audit;
+mod brski;
+mod check;
+pub mod config;
+mod domain;
+mod est;
+mod forward;
+mod init;
+mod masa;
+mod names;
+mod operator;
+mod rate;
+mod reply;
+mod settings;
+mod store;
+
+pub use check::check;
+pub use init::{InitError, InitOptions, init};
+pub use operator::{Operator, OperatorError};
+pub use store::{DeviceReport, Pending, PendingReason};
+
+use rate::Rate;
+use reply::Reply;
+use settings::Settings;
+use store::Store;
+
+/// A registrar. Clones are the same one.
+#[derive(Clone)]
+pub struct Service {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    settings: Settings,
+    store: Store,
+    clock: Clock,
+    rate: Rate,
+    /// The devices whose audit log is being asked for.
+    audits: Mutex<BTreeSet<Sha256>>,
+    /// Notified when one of them is done.
+    audited: Notify,
+}
+
+/// A registrar that listens.
+pub struct Listening {
+    service: Service,
+    acceptor: Acceptor<TcpStream>,
+    address: SocketAddr,
+}
+
+/// Why a registrar cannot start. It displays as one line.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum StartError {
+    /// The configuration, or a file that it names.
+    Config(ConfigError),
+    /// The database.
+    Database(ConfigError),
+    /// The address.
+    Listen(ConfigError),
+}
+
+impl Service {
+    /// Reads the configuration at `path` and what it names, and opens the database.
+    pub async fn open(path: &Path, clock: Clock) -> Result<Self, StartError> {
+        let settings = Settings::load(path, clock).map_err(StartError::Config)?;
+        let store = Store::open(&settings.database).await;
+        let store = store.map_err(|error| StartError::Database(ConfigError::new(&settings.database, error)))?;
+        let limits = &settings.config.limits;
+        let rate = Rate::new(limits.requests_per_second, limits.requests_at_once);
+        Ok(Self {
+            inner: Arc::new(Inner { settings, store, clock, rate, audits: Mutex::default(), audited: Notify::new() }),
+        })
+    }
+
+    /// Listens at the configured address. Pledges are answered by [`Listening::run`].
+    pub async fn listen(&self) -> Result<Listening, StartError> {
+        let listen = &self.inner.settings.config.listen;
+        let wrong = |error: std::io::Error| StartError::Listen(ConfigError::new(Path::new(listen), error));
+        let listener = TcpListener::bind(listen.as_str()).await.map_err(wrong)?;
+        let address = listener.local_addr().map_err(wrong)?;
+        let observer = Arc::new(|event: &AcceptorEvent<'_>| tracing::debug!("{event}"));
+        let acceptor = Acceptor::builder(self.inner.settings.server.clone(), self.inner.clock);
+        let acceptor = acceptor.with_observer(observer).start(listener);
+        Ok(Listening { service: self.clone(), acceptor, address })
+    }
+
+    fn routes(&self) -> Router {
+        Router::new()
+            .route("/.well-known/brski/requestvoucher", post(brski::request_voucher))
+            .route("/.well-known/brski/voucher_status", post(brski::voucher_status))
+            .route("/.well-known/brski/enrollstatus", post(brski::enroll_status))
+            .route("/.well-known/est/cacerts", get(est::ca_certificates))
+            .route("/.well-known/est/csrattrs", get(est::csr_attributes))
+            .route("/.well-known/est/simpleenroll", post(est::simple_enroll))
+            .route("/.well-known/est/simplereenroll", post(est::simple_reenroll))
+            .route("/health", get(health))
+            .fallback(async || Reply::text(404, "there is nothing here; a registrar has /.well-known/brski and est"))
+            .method_not_allowed_fallback(async || Reply::text(405, "the path is right, and the method is not"))
+            .layer(middleware::from_fn_with_state(self.clone(), limit_rate))
+            .with_state(self.clone())
+    }
+
+    fn now(&self) -> UnixTime {
+        // Before 1970 the clock was never set, and no certificate is valid.
+        self.inner.clock.now().unix.unwrap_or(UnixTime::since_unix_epoch(Duration::ZERO))
+    }
+}
+
+impl Listening {
+    /// Returns the address where pledges arrive.
+    pub const fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Answers pledges until `stop` becomes true; requests under way may finish.
+    pub async fn run(self, stop: watch::Receiver<bool>) {
+        let Self { service, acceptor, .. } = self;
+        let limits = Limits { connections: service.inner.settings.config.limits.connections, ..Limits::default() };
+        let chores = tokio::spawn(service.clone().do_chores(stop.clone()));
+        serve::serve(acceptor, service.routes(), limits, stop).await;
+        chores.abort();
+        service.inner.store.close().await;
+    }
+}
+
+impl Service {
+    /// Asks for audit logs that did not come, and removes old requests, until `stop` becomes true.
+    async fn do_chores(self, mut stop: watch::Receiver<bool>) {
+        let mut interval = tokio::time::interval(CHORES);
+        loop {
+            tokio::select! {
+                _ = interval.tick() => {}
+                _ = stop.wait_for(|is_stopped| *is_stopped) => return,
+            }
+            self.ask_for_late_audit_logs().await;
+            if let Err(error) = self.inner.store.prune(self.now()).await {
+                tracing::error!(%error, "the database does not answer");
+            }
+        }
+    }
+}
+
+async fn limit_rate(State(service): State<Service>, request: Request, next: Next) -> Response {
+    let address = request.extensions().get::<Peer>().map(|peer| peer.address.ip());
+    let is_allowed = address.is_none_or(|address| {
+        let now = service.inner.clock.now().monotonic.0;
+        service.inner.rate.take(address, now)
+    });
+    match is_allowed {
+        true => next.run(request).await,
+        false => Reply::text(429, "there are too many requests of this address; wait").retry_after(10).into_response(),
+    }
+}
+
+async fn health(State(service): State<Service>) -> Reply {
+    match service.inner.store.check().await {
+        Ok(()) => Reply::text(200, "the registrar and its database answer"),
+        Err(error) => Reply::database(&error),
+    }
+}
+
+impl fmt::Display for StartError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Config(error) => error.fmt(f),
+            Self::Database(error) => write!(f, "the database cannot be used; check the file and its folder: {error}"),
+            Self::Listen(error) => write!(f, "pledges cannot arrive; choose another address: {error}"),
+        }
+    }
+}
+
+impl core::error::Error for StartError {}
+
+/// How often audit logs that did not come are asked for again.
+const CHORES: Duration = Duration::from_secs(60);

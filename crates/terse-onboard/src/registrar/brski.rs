@@ -1,0 +1,132 @@
+//! Voucher requests and status messages of pledges (RFC 8995, 5.2 to 5.7 and 5.9.4).
+//!
+//! What must always hold: the same request has the same answer, in this process and in every other one on the same
+//! database.
+
+use axum::extract::{Request, State};
+use terse_brski::digest::{Sha256, sha256};
+use terse_brski::registrar::{Decision, PledgeRequest, Refusal, RequestState, Topic};
+use terse_brski::voucher::MAX_LEN;
+
+use super::Service;
+use super::reply::{Received, Reply};
+use super::settings::PROVIDER;
+use super::store::{Forwarded, Known, StoredRequest};
+
+pub(super) async fn request_voucher(State(service): State<Service>, request: Request) -> Reply {
+    let received = match Received::read(request, MAX_LEN).await {
+        Ok(received) => received,
+        Err(reply) => return reply,
+    };
+    let decisions = &service.inner.settings.decisions;
+    match decisions.read_voucher_request(&received.chain, &received.posted(), service.now()) {
+        Ok(request) => service.answer_voucher_request(request).await.unwrap_or_else(|reply| reply),
+        Err(refusal) => refusal.into(),
+    }
+}
+
+impl Service {
+    async fn answer_voucher_request(&self, request: PledgeRequest) -> Result<Reply, Reply> {
+        // Another task can be faster, once for each state that a request goes through.
+        for _ in 0..3 {
+            let stored = self.inner.store.request(&request, self.now()).await?;
+            if let Some(reply) = self.decide(&request, stored.as_ref()).await? {
+                return Ok(reply);
+            }
+        }
+        Ok(Reply::later(SHORT_RETRY))
+    }
+
+    /// Does what is decided about a request. Returns `None` if another task has done something meanwhile.
+    async fn decide(&self, request: &PledgeRequest, stored: Option<&StoredRequest>) -> Result<Option<Reply>, Reply> {
+        let (inner, now) = (&self.inner, self.now());
+        let record = stored.map(|stored| &stored.record);
+        let manufacturer = inner.settings.decisions.manufacturer(request).ok_or(Refusal::UnknownManufacturer)?;
+        let manufacturer = manufacturer.name.as_str();
+        match inner.settings.decisions.decide(request, record, now)? {
+            Decision::Answer { content_type, voucher } => Ok(Some(Reply::body(content_type, voucher.into()))),
+            Decision::Wait { retry_after, record: None } => {
+                Ok(Some(match stored.and_then(|one| one.failure.clone()) {
+                    Some((202, _)) => Reply::later(retry_after),
+                    Some((status, text)) => Reply::text(status, &text),
+                    None => Reply::later(retry_after),
+                }))
+            }
+            Decision::Wait { retry_after, record: Some(record) } => {
+                let serial_number = &request.idevid().serial_number;
+                match inner.store.await_operator(request, manufacturer, &record).await? {
+                    true => tracing::info!(serial_number, manufacturer, "a device waits for an operator"),
+                    false => return Ok(Some(too_many())),
+                }
+                Ok(Some(Reply::later(retry_after)))
+            }
+            Decision::Forward(forward) => {
+                let Some(place) = self.place(manufacturer) else { return Ok(Some(Reply::later(SHORT_RETRY))) };
+                let signed = self.sign(&forward.request)?;
+                match inner.store.forward(request, manufacturer, &signed, now).await? {
+                    Forwarded::Stored => Ok(Some(self.ask_masa(request, &forward.masa, signed, place).await)),
+                    Forwarded::Lost => Ok(None),
+                    Forwarded::TooMany => Ok(Some(too_many())),
+                }
+            }
+            Decision::Resend { masa, registrar_request } => {
+                let Some(RequestState::Forwarded { sent, .. }) = record.map(|record| &record.state) else {
+                    return Ok(None);
+                };
+                let Some(place) = self.place(manufacturer) else { return Ok(Some(Reply::later(SHORT_RETRY))) };
+                match inner.store.resend(request.sha256(), *sent, now).await? {
+                    true => Ok(Some(self.ask_masa(request, &masa, registrar_request.into(), place).await)),
+                    false => Ok(None),
+                }
+            }
+        }
+    }
+
+    /// Returns the SHA-256 of the certificate that a client has presented, and what is known of it.
+    pub(super) async fn client(&self, received: &Received) -> Result<(Sha256, Option<Known>), Reply> {
+        let leaf = received.chain.first().ok_or(Refusal::NoCertificate)?;
+        let digest = sha256(PROVIDER, leaf);
+        Ok((digest, self.inner.store.client(&digest).await?))
+    }
+
+    async fn take_status(&self, topic: Topic, request: Request) -> Result<Reply, Reply> {
+        let received = Received::read(request, MAX_LEN).await?;
+        let stored = match self.client(&received).await?.1 {
+            Some(Known::Joining(stored)) => Some(stored),
+            Some(Known::Earlier(_)) | None => None,
+        };
+        let joining = stored.as_ref().map(|stored| &stored.joining);
+        let decisions = &self.inner.settings.decisions;
+        let telemetry = decisions.read_status(topic, &received.chain, &received.posted(), joining)?;
+        let Some(stored) = stored else {
+            tracing::debug!(?topic, "a stranger has sent a status message");
+            return Ok(Reply::text(200, ""));
+        };
+        let (serial_number, manufacturer) = (&stored.serial_number, &stored.manufacturer);
+        let (status, reason) = (telemetry.status.status, telemetry.status.reason.as_deref());
+        match telemetry.needs_attention {
+            true => tracing::warn!(serial_number, manufacturer, ?topic, status, ?reason, "a device needs attention"),
+            false => tracing::info!(serial_number, manufacturer, ?topic, status, "a device reports"),
+        }
+        self.inner.store.log_status(&stored, topic, &telemetry, self.now()).await?;
+        if topic == Topic::Voucher && telemetry.joining.is_some() {
+            self.ask_for_audit_log(&stored.joining.idevid).await?;
+        }
+        Ok(Reply::text(200, ""))
+    }
+}
+
+pub(super) async fn voucher_status(State(service): State<Service>, request: Request) -> Reply {
+    service.take_status(Topic::Voucher, request).await.unwrap_or_else(|reply| reply)
+}
+
+pub(super) async fn enroll_status(State(service): State<Service>, request: Request) -> Reply {
+    service.take_status(Topic::Enrolment, request).await.unwrap_or_else(|reply| reply)
+}
+
+fn too_many() -> Reply {
+    Reply::text(429, "the device has sent too many voucher requests; it can go on tomorrow").retry_after(3_600)
+}
+
+/// Retry-After while something else is under way.
+const SHORT_RETRY: u32 = 5;

@@ -1,0 +1,60 @@
+//! Whether a registrar could run: its configuration, certificates, keys and CA.
+
+use std::path::Path;
+
+use terse_net::Clock;
+use terse_tls::{Expect, KeyPurposeId, Trust};
+
+use super::config::Config;
+use super::settings::{PROVIDER, Settings};
+use crate::config::{ConfigError, beside};
+
+/// Reads the configuration at `path` and everything that it names but the database, which may be another process's. Returns
+/// what works, and should be different.
+pub fn check(path: &Path, clock: Clock) -> Result<Vec<String>, ConfigError> {
+    let settings = Settings::load(path, clock)?;
+    let mut warnings = Vec::new();
+    let config = &settings.config;
+    if config.names.is_empty() {
+        warnings.push("names is empty; give the registrar's own names, to which no MASA URL may lead".into());
+    }
+    // The highest of the own certificates stands for whoever has issued them.
+    if let Some(top) = settings.chain.last().filter(|_| settings.chain.len() > 1) {
+        let checked = Trust::new(std::slice::from_ref(top)).map_err(|error| error.to_string()).and_then(|trust| {
+            let now = clock.now().unix;
+            let checked = trust.check(PROVIDER, &settings.chain, Expect::Usage(KeyPurposeId::CMC_RA), now);
+            checked.map(|_| ()).map_err(|error| error.to_string())
+        });
+        if let Err(problem) = checked {
+            warnings.push(format!("{}: MASAs will refuse it: {problem}", config.chain.display()));
+        }
+    } else {
+        warnings.push(format!("{}: MASAs can pin no CA; add the chain up to the root", config.chain.display()));
+    }
+    for key in secrets(path, config) {
+        if is_readable_by_others(&key) {
+            warnings.push(format!("{}: others can read it; run chmod 600", key.display()));
+        }
+    }
+    if settings.domain.is_none() {
+        warnings.push("there is no [enrolment]: devices get vouchers, and no certificates".into());
+    }
+    Ok(warnings)
+}
+
+fn secrets(path: &Path, config: &Config) -> Vec<std::path::PathBuf> {
+    let of_manufacturers =
+        config.manufacturers.iter().flat_map(|one| one.masa_key.iter().chain(&one.masa_password_file));
+    core::iter::once(&config.key).chain(of_manufacturers).map(|file| beside(path, file)).collect()
+}
+
+#[cfg(unix)]
+fn is_readable_by_others(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt as _;
+    std::fs::metadata(path).is_ok_and(|metadata| metadata.permissions().mode() & 0o077 != 0)
+}
+
+#[cfg(not(unix))]
+fn is_readable_by_others(_: &Path) -> bool {
+    false
+}

@@ -1,0 +1,190 @@
+//! The configuration of a registrar, `registrar.toml`.
+//!
+//! What must always hold: a key that is not known is an error; paths are relative to the file's own folder; what is not
+//! given has the default that its field names.
+
+use std::path::PathBuf;
+
+use serde::Deserialize;
+
+/// A registrar.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[non_exhaustive]
+pub struct Config {
+    /// The address where pledges arrive: `[::]:8443`. Port 0 picks one.
+    pub listen: String,
+    /// The DNS names and addresses of the registrar. No MASA URL of a certificate may lead to one of them.
+    #[serde(default)]
+    pub names: Vec<String>,
+    /// The registrar's certificates, its own first, up to the highest that a MASA may pin.
+    pub chain: PathBuf,
+    /// The private key of the first one.
+    pub key: PathBuf,
+    /// The database. It is made if it is not there.
+    pub database: PathBuf,
+    /// Where devices get their LDevIDs. Without it the registrar gives vouchers alone.
+    pub enrolment: Option<Enrolment>,
+    /// The manufacturers whose devices may join.
+    #[serde(default, rename = "manufacturer")]
+    pub manufacturers: Vec<ManufacturerConfig>,
+    /// The limits.
+    #[serde(default)]
+    pub limits: LimitsConfig,
+}
+
+/// The domain's CA, and what it certifies.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[non_exhaustive]
+pub struct Enrolment {
+    /// The directory of the CA, as `terse pki init` makes it. Its `crl.pem` counts for re-enrolments, if it is there.
+    pub ca: PathBuf,
+    /// How many days an LDevID is valid: 365 unless it is given.
+    #[serde(default = "days")]
+    pub days: u32,
+    /// The DNS names that a device must ask for in its certification request, by the CSR attributes: none unless they are
+    /// given. `{serial}` stands for its serial number, and `{manufacturer}` for the name of its manufacturer here.
+    #[serde(default)]
+    pub names: Vec<String>,
+}
+
+/// A manufacturer.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[non_exhaustive]
+pub struct ManufacturerConfig {
+    /// The name, for people and for the database. No two have the same.
+    pub name: String,
+    /// The CAs to which its IDevIDs lead.
+    pub anchors: PathBuf,
+    /// The MASA, in place of the one that IDevIDs name: an authority or an https URL. It may be in the own network.
+    pub masa_url: Option<String>,
+    /// The CAs to which the certificate of the MASA's server leads: `anchors` unless it is given.
+    pub masa_anchors: Option<PathBuf>,
+    /// The certificates by which the registrar authenticates itself to the MASA: its own unless they are given.
+    pub masa_chain: Option<PathBuf>,
+    /// The private key of `masa_chain`.
+    pub masa_key: Option<PathBuf>,
+    /// The user name for the MASA (RFC 7617).
+    pub masa_user: Option<String>,
+    /// The file whose first line is the password for it.
+    pub masa_password_file: Option<PathBuf>,
+    /// The field of an IDevID's subject with the serial number: `serial-number` unless it is given.
+    #[serde(default)]
+    pub serial_field: SerialField,
+    /// Whether an IDevID counts after its notAfter (RFC 8995, 2.6.2): `false` unless it is given.
+    #[serde(default)]
+    pub ignore_not_after: bool,
+    /// Which devices may join: `ask` unless it is given.
+    #[serde(default)]
+    pub devices: WhichDevices,
+    /// The serial numbers for `list`, and those for which `ask` does not ask.
+    #[serde(default)]
+    pub serial_numbers: Vec<String>,
+    /// The CAs to which the certificates lead that sign its vouchers. Without them the pledge alone checks that.
+    pub voucher_anchors: Option<PathBuf>,
+    /// Whether vouchers of types that are not understood here go to pledges that accept them: `false` unless it is given.
+    #[serde(default)]
+    pub opaque_vouchers: bool,
+    /// What audit logs may have.
+    #[serde(default)]
+    pub audit: AuditConfig,
+}
+
+/// The field of a subject that has the serial number.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum SerialField {
+    /// The attribute serialNumber.
+    #[default]
+    SerialNumber,
+    /// The common name.
+    CommonName,
+}
+
+/// Which devices of a manufacturer may join.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum WhichDevices {
+    /// All.
+    All,
+    /// Those of the list.
+    List,
+    /// Those of the list, and those that an operator accepts.
+    #[default]
+    Ask,
+}
+
+/// The policy for audit logs (RFC 8995, 5.8.3).
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+#[non_exhaustive]
+pub struct AuditConfig {
+    /// Whether audit logs are not asked for.
+    pub ignore: bool,
+    /// The domainIDs, in hexadecimal digits, of others who may have had the devices.
+    pub known_domains: Vec<String>,
+    /// Whether any domain may have had them.
+    pub accept_unknown_domains: bool,
+    /// The seconds since 1970 before which events do not count.
+    pub since: Option<u64>,
+    /// Whose vouchers may have no nonce: `own`, `known` or `all`.
+    pub nonceless: WhoseVouchers,
+    /// Whether events may be missing that no later one of their domain stands for.
+    pub accept_truncation: bool,
+    /// Whether a log of a later version counts as one of version 1.
+    pub accept_later_versions: bool,
+}
+
+/// Whose vouchers may have no nonce.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum WhoseVouchers {
+    /// Those of this domain.
+    #[default]
+    Own,
+    /// Those of `known_domains`, too.
+    Known,
+    /// Those of anybody.
+    All,
+}
+
+/// The limits of a registrar.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+#[non_exhaustive]
+pub struct LimitsConfig {
+    /// The most connections at a time.
+    pub connections: usize,
+    /// The most requests in a second of one address, in the long run. A join proxy has one address for all its pledges.
+    pub requests_per_second: u32,
+    /// The most requests of one address at once.
+    pub requests_at_once: u32,
+    /// The most connections to the MASA of one manufacturer at a time.
+    pub masa_connections: usize,
+    /// How many seconds the MASA may take.
+    pub masa_seconds: u32,
+    /// How many milliseconds a pledge is kept waiting for its voucher, before it is told to come again.
+    pub hold_milliseconds: u32,
+}
+
+impl Default for LimitsConfig {
+    fn default() -> Self {
+        Self {
+            connections: 1_000,
+            requests_per_second: 100,
+            requests_at_once: 2_000,
+            masa_connections: 32,
+            masa_seconds: 30,
+            hold_milliseconds: 3_000,
+        }
+    }
+}
+
+const fn days() -> u32 {
+    365
+}

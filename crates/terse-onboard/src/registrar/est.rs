@@ -1,0 +1,225 @@
+//! EST (RFC 7030; RFC 8995, 5.9): the domain's CA certificates, CSR attributes, enrolment and re-enrolment.
+//!
+//! What must always hold: a device with an IDevID is let in when its voucher and its audit log are good, and one with an
+//! LDevID if this registrar has issued that and the domain's CA still stands for it; the same certification request of the
+//! same client has the same certificate.
+
+use axum::extract::{Request, State};
+use pki_types::{CertificateDer, UnixTime};
+use terse_brski::digest::{Sha256, sha256};
+use terse_brski::est::{MAX_BODY_LEN, decode_body, encode_certs_only};
+use terse_brski::http::is;
+use terse_brski::registrar::{Gate, Refusal, check_certification_request, check_reenrolment};
+use terse_pki::{CertificationRequest, Error, LdevidPolicy, NamePolicy, Subject, SubjectPolicy, Validity};
+use terse_tls::Expect;
+
+use super::domain::Domain;
+use super::reply::{Received, Reply};
+use super::settings::PROVIDER;
+use super::store::{Issued, Known, StoredJoining};
+use super::{Service, names};
+
+/// A client that is let in.
+struct Admitted {
+    device: StoredJoining,
+    /// The SHA-256 of the certificate that it has presented.
+    client: Sha256,
+    /// Whether that is an LDevID.
+    is_member: bool,
+}
+
+/// Whether a client is let in.
+enum Admission<'a> {
+    Open(Admitted, &'a Domain),
+    /// Its audit log is missing.
+    Wait {
+        client: Sha256,
+        /// After how many seconds it should come again.
+        retry_after: u32,
+    },
+}
+
+pub(super) async fn ca_certificates(State(service): State<Service>, request: Request) -> Reply {
+    let get = async {
+        let (_, domain) = service.admit(&Received::read(request, 0).await?).await?;
+        let certificates: Vec<_> = domain.authority.certificates().cloned().collect();
+        Ok(Reply::base64(CERTIFICATES, &encode_certs_only(&certificates)))
+    };
+    get.await.unwrap_or_else(|reply| reply)
+}
+
+pub(super) async fn csr_attributes(State(service): State<Service>, request: Request) -> Reply {
+    let get = async {
+        let (admitted, domain) = service.admit(&Received::read(request, 0).await?).await?;
+        if domain.names.is_empty() {
+            return Ok(Reply::nothing());
+        }
+        let attributes = attributes(&names_of(domain, &admitted.device)?)?;
+        Ok(Reply::base64("application/csrattrs", &attributes.to_der()))
+    };
+    get.await.unwrap_or_else(|reply| reply)
+}
+
+pub(super) async fn simple_enroll(State(service): State<Service>, request: Request) -> Reply {
+    service.enroll(request).await.unwrap_or_else(|reply| reply)
+}
+
+pub(super) async fn simple_reenroll(State(service): State<Service>, request: Request) -> Reply {
+    service.reenroll(request).await.unwrap_or_else(|reply| reply)
+}
+
+impl Service {
+    async fn enroll(&self, request: Request) -> Result<Reply, Reply> {
+        let received = Received::read(request, MAX_BODY_LEN).await?;
+        let (admitted, domain) = self.admit(&received).await?;
+        let idevid = received.chain.first().filter(|_| !admitted.is_member);
+        let idevid = idevid.ok_or_else(|| Reply::text(403, "the client has an LDevID; send simplereenroll"))?;
+        let der = certification_request(&received)?;
+        let request = sha256(PROVIDER, &der);
+        if let Some(certificate) = self.inner.store.issued(&request, &admitted.client, self.now()).await? {
+            return Ok(issued(certificate));
+        }
+        let names = names_of(domain, &admitted.device)?;
+        check_certification_request(&der, &attributes(&names)?, idevid)?;
+        let subject = Subject::of(idevid).map_err(|error| refused(&error))?;
+        let policy = LdevidPolicy {
+            subject: SubjectPolicy::Required(subject.clone()),
+            names: NamePolicy::Required(names),
+            ..LdevidPolicy::new(subject, self.validity(domain))
+        };
+        self.issue(domain, &admitted, &der, &policy).await
+    }
+
+    async fn reenroll(&self, request: Request) -> Result<Reply, Reply> {
+        let received = Received::read(request, MAX_BODY_LEN).await?;
+        let (admitted, domain) = self.admit(&received).await?;
+        let ldevid = received.chain.first().filter(|_| admitted.is_member);
+        let ldevid = ldevid.ok_or_else(|| Reply::text(403, "the client has no LDevID yet; send simpleenroll"))?;
+        let der = certification_request(&received)?;
+        let request = sha256(PROVIDER, &der);
+        if let Some(certificate) = self.inner.store.issued(&request, &admitted.client, self.now()).await? {
+            return Ok(issued(certificate));
+        }
+        check_reenrolment(PROVIDER, &domain.trust(), &received.chain, &der, self.now())?;
+        let policy = LdevidPolicy::renewal(ldevid, self.validity(domain)).map_err(|error| refused(&error))?;
+        self.issue(domain, &admitted, &der, &policy).await
+    }
+
+    /// Lets a client in, or says why not. A device asks for the CA certificates right after it has said that its voucher is
+    /// good: it is kept waiting for its audit log, so that it need not come again.
+    async fn admit(&self, received: &Received) -> Result<(Admitted, &Domain), Reply> {
+        let client = match self.admission(received).await? {
+            Admission::Open(admitted, domain) => return Ok((admitted, domain)),
+            Admission::Wait { client, .. } => client,
+        };
+        self.ask_for_audit_log(&client).await?;
+        self.until_audited(&client).await;
+        match self.admission(received).await? {
+            Admission::Open(admitted, domain) => Ok((admitted, domain)),
+            Admission::Wait { retry_after, .. } => Err(Reply::later(retry_after)),
+        }
+    }
+
+    async fn admission(&self, received: &Received) -> Result<Admission<'_>, Reply> {
+        let domain = self.inner.settings.domain.as_ref();
+        let domain = domain.ok_or_else(|| Reply::text(404, "this registrar has no CA, and gives vouchers alone"))?;
+        let (client, known) = self.client(received).await?;
+        let device = match known.ok_or(Refusal::OtherClient)? {
+            Known::Joining(device) | Known::Earlier(device) => *device,
+        };
+        if device.is_rejected {
+            return Err(Refusal::Rejected.into());
+        }
+        let is_member = device.joining.idevid != client;
+        if is_member {
+            let checked = domain.trust().check(PROVIDER, &received.chain, Expect::Client, Some(self.now()));
+            checked.map_err(Refusal::Ldevid)?;
+            return Ok(Admission::Open(Admitted { device, client, is_member }, domain));
+        }
+        Ok(match device.joining.gate(PROVIDER, &received.chain)? {
+            Gate::Open => Admission::Open(Admitted { device, client, is_member }, domain),
+            Gate::Wait { retry_after } => Admission::Wait { client, retry_after },
+        })
+    }
+
+    async fn issue(
+        &self,
+        domain: &Domain,
+        admitted: &Admitted,
+        der: &[u8],
+        policy: &LdevidPolicy,
+    ) -> Result<Reply, Reply> {
+        let parsed = CertificationRequest::from_der(der).map_err(|error| refused(&Error::Request(error)))?;
+        let chain = domain.authority.issue_ldevid(&parsed, policy).map_err(|error| refused(&error))?;
+        let Some(certificate) = chain.first() else { return Err(refused(&Error::Malformed("the certificate"))) };
+        let not_after = domain.authority.not_after().map_err(|error| refused(&error))?;
+        let record = Issued {
+            request: sha256(PROVIDER, der),
+            client: admitted.client,
+            idevid: admitted.device.joining.idevid,
+            sha256: sha256(PROVIDER, certificate),
+            certificate,
+            not_after: policy.validity.not_after.min(not_after),
+        };
+        let Some(certificate) = self.inner.store.issue(&record, self.now()).await? else {
+            return Err(
+                Reply::text(429, "the device has got too many certificates; it can go on tomorrow").retry_after(3_600)
+            );
+        };
+        let (serial_number, manufacturer) = (&admitted.device.serial_number, &admitted.device.manufacturer);
+        tracing::info!(serial_number, manufacturer, "a device gets a certificate");
+        Ok(issued(certificate))
+    }
+
+    fn validity(&self, domain: &Domain) -> Validity {
+        let now: UnixTime = self.now();
+        let validity = Validity::days(now.as_secs(), domain.days);
+        Validity { not_before: validity.not_before.saturating_sub(SLOW_CLOCK), ..validity }
+    }
+}
+
+/// Returns the DER of the certification request in a body.
+fn certification_request(received: &Received) -> Result<Vec<u8>, Reply> {
+    if !is(received.content_type(), "application/pkcs10") {
+        return Err(Reply::text(415, "the Content-Type is not understood; send application/pkcs10"));
+    }
+    decode_body(&received.body, "CertificationRequest")
+        .map_err(|error| Reply::text(400, &format!("the certification request: {error}")))
+}
+
+fn names_of(domain: &Domain, device: &StoredJoining) -> Result<Vec<String>, Reply> {
+    names::of_device(&domain.names, &device.serial_number, &device.manufacturer).ok_or_else(|| {
+        let (serial_number, manufacturer) = (&device.serial_number, &device.manufacturer);
+        tracing::warn!(serial_number, manufacturer, "no DNS name can be made of this serial number");
+        Reply::text(403, "no DNS name can be made of the serial number; an operator can change the names")
+    })
+}
+
+fn attributes(names: &[String]) -> Result<terse_brski::est::CsrAttributes, Reply> {
+    names::attributes(names).map_err(|error| {
+        tracing::error!(%error, "the CSR attributes cannot be encoded");
+        Reply::text(500, "the registrar cannot encode its CSR attributes; its operator must look into it")
+    })
+}
+
+/// The answer when the CA does not issue: for what the request is to blame, or for something that is wrong here.
+fn refused(error: &Error) -> Reply {
+    match error {
+        Error::Request(_) => Reply::text(400, &format!("the certification request: {error}")),
+        _ => {
+            tracing::error!(%error, "the CA does not issue");
+            Reply::text(500, "the CA of the domain does not issue; its operator must look into it")
+        }
+    }
+}
+
+fn issued(certificate: Vec<u8>) -> Reply {
+    Reply::base64(CERTIFICATES_ONLY, &encode_certs_only(&[CertificateDer::from(certificate)]))
+}
+
+const CERTIFICATES: &str = "application/pkcs7-mime";
+
+const CERTIFICATES_ONLY: &str = "application/pkcs7-mime; smime-type=certs-only";
+
+/// The seconds by which certificates start early, for devices and peers whose clocks are slow.
+const SLOW_CLOCK: u64 = 3_600;

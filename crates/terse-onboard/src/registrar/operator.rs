@@ -1,0 +1,113 @@
+//! What an operator asks of the registrar's database, beside the running registrar.
+
+use core::fmt;
+use std::path::Path;
+
+use pki_types::UnixTime;
+use terse_net::Clock;
+
+use super::config::Config;
+use super::store::{Device, DeviceReport, Pending, Store};
+use crate::config::{ConfigError, beside};
+
+/// The database of a registrar, for its operator.
+pub struct Operator {
+    store: Store,
+    now: UnixTime,
+}
+
+/// Why something that an operator wants does not happen. It displays as one line.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum OperatorError {
+    /// The configuration cannot be read.
+    Config(ConfigError),
+    /// There is no database yet.
+    NoDatabase(ConfigError),
+    /// The database fails.
+    Database(ConfigError),
+    /// No device with this serial number has asked.
+    Unknown(String),
+    /// Devices of these manufacturers have this serial number.
+    Ambiguous(Vec<String>),
+}
+
+impl Operator {
+    /// Opens the database that the configuration at `path` names.
+    pub async fn open(path: &Path, clock: Clock) -> Result<Self, OperatorError> {
+        let config: Config = crate::config::read(path).map_err(OperatorError::Config)?;
+        let database = beside(path, &config.database);
+        if !database.exists() {
+            let problem = "there is no database yet; start the registrar first";
+            return Err(OperatorError::NoDatabase(ConfigError::new(&database, problem)));
+        }
+        let store = Store::open(&database).await;
+        let store = store.map_err(|error| OperatorError::Database(ConfigError::new(&database, error)))?;
+        Ok(Self { store, now: clock.now().unix.unwrap_or(UnixTime::since_unix_epoch(core::time::Duration::ZERO)) })
+    }
+
+    /// Returns the devices that wait for a decision.
+    pub async fn pending(&self) -> Result<Vec<Pending>, OperatorError> {
+        self.store.pending(self.now).await.map_err(database)
+    }
+
+    /// Returns the devices that have had a voucher.
+    pub async fn devices(&self) -> Result<Vec<DeviceReport>, OperatorError> {
+        self.store.devices().await.map_err(database)
+    }
+
+    /// Allows a device to join, also with the audit log that it has: the one with this serial number, of this manufacturer
+    /// if one is given. Returns the name of its manufacturer.
+    pub async fn accept(&self, serial_number: &str, manufacturer: Option<&str>) -> Result<String, OperatorError> {
+        self.decide(serial_number, manufacturer, true).await
+    }
+
+    /// Rejects a device, as [`Self::accept`] allows one. It gets neither a voucher nor a certificate any more; a
+    /// certificate that it has must be revoked at the CA.
+    pub async fn reject(&self, serial_number: &str, manufacturer: Option<&str>) -> Result<String, OperatorError> {
+        self.decide(serial_number, manufacturer, false).await
+    }
+
+    async fn decide(
+        &self,
+        serial_number: &str,
+        manufacturer: Option<&str>,
+        is_allowed: bool,
+    ) -> Result<String, OperatorError> {
+        let devices = self.store.devices_named(serial_number).await.map_err(database)?;
+        let is_wanted = |device: &Device| manufacturer.is_none_or(|name| name == device.manufacturer);
+        let mut devices: Vec<Device> = devices.into_iter().filter(is_wanted).collect();
+        let makers: alloc::collections::BTreeSet<_> =
+            devices.iter().map(|device| device.manufacturer.clone()).collect();
+        if makers.len() > 1 {
+            return Err(OperatorError::Ambiguous(makers.into_iter().collect()));
+        }
+        let Some(name) = makers.into_iter().next() else { return Err(OperatorError::Unknown(serial_number.into())) };
+        // A device can have several IDevIDs of its manufacturer.
+        while let Some(device) = devices.pop() {
+            self.store.decide(&device, is_allowed, self.now).await.map_err(database)?;
+        }
+        Ok(name)
+    }
+}
+
+fn database(error: sqlx::Error) -> OperatorError {
+    OperatorError::Database(ConfigError::new(Path::new("the database"), error))
+}
+
+impl fmt::Display for OperatorError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Config(error) | Self::NoDatabase(error) => error.fmt(f),
+            Self::Database(error) => write!(f, "{error}; check the file and its folder"),
+            Self::Unknown(serial_number) => {
+                write!(f, "no device with the serial number {serial_number:?} has asked; see `terse registrar pending`")
+            }
+            Self::Ambiguous(makers) => {
+                write!(f, "{} have devices with this serial number; give --manufacturer", makers.join(" and "))
+            }
+        }
+    }
+}
+
+impl core::error::Error for OperatorError {}

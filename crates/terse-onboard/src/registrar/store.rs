@@ -1,0 +1,376 @@
+//! The registrar's tables.
+//!
+//! What must always hold: what belongs together is one transaction; a state changes only from the one that was read, so
+//! that of two processes on one file one wins and the other one reads again; a device costs a bounded number of rows a day.
+
+use std::path::Path;
+
+use pki_types::UnixTime;
+use sqlx::migrate::Migrator;
+use sqlx::sqlite::SqlitePool;
+use sqlx::{Row, Sqlite, Transaction};
+use terse_brski::digest::Sha256;
+use terse_brski::registrar::{Joining, PledgeRequest, ReceivedVoucher, RequestRecord, RequestState};
+use terse_brski::voucher::Nonce;
+
+mod enrolment;
+mod operator;
+mod rows;
+
+pub(super) use enrolment::{Issued, Known};
+pub(super) use operator::Device;
+use rows::{audit_task, seconds, stored_request};
+
+pub use operator::{DeviceReport, Pending, PendingReason};
+
+static MIGRATIONS: Migrator = sqlx::migrate!("migrations/registrar");
+
+/// The database of a registrar.
+#[derive(Clone)]
+pub(super) struct Store {
+    pool: SqlitePool,
+}
+
+/// What is known about a pledge's voucher request.
+pub(super) struct StoredRequest {
+    pub(super) record: RequestRecord,
+    /// How the MASA has refused it, since it was sent last: the status and the text for the pledge.
+    pub(super) failure: Option<(u16, String)>,
+}
+
+impl StoredRequest {
+    /// Whether the MASA has refused the request a while ago: then the same request of the pledge is as good as a new one.
+    fn is_over(&self, time: UnixTime) -> bool {
+        let is_refused = self.failure.as_ref().is_some_and(|(status, _)| *status != 202);
+        match self.record.state {
+            RequestState::Forwarded { sent, .. } => is_refused && seconds(time) > seconds(sent) + ANSWER_SECONDS,
+            _ => false,
+        }
+    }
+}
+
+/// What the audit log of a device is asked for with.
+pub(super) struct AuditTask {
+    pub(super) idevid: Sha256,
+    pub(super) serial_number: String,
+    pub(super) manufacturer: String,
+    pub(super) masa_url: Option<String>,
+    pub(super) request: Sha256,
+    pub(super) registrar_request: Vec<u8>,
+}
+
+/// A device that joins, and the request by which it got its voucher.
+pub(super) struct StoredJoining {
+    pub(super) joining: Joining,
+    pub(super) serial_number: String,
+    pub(super) manufacturer: String,
+    pub(super) request: Sha256,
+    /// Whether an operator has rejected the device.
+    pub(super) is_rejected: bool,
+}
+
+impl Store {
+    pub(super) async fn open(path: &Path) -> Result<Self, sqlx::Error> {
+        Ok(Self { pool: crate::store::open(path, &MIGRATIONS).await? })
+    }
+
+    /// Whether the database answers.
+    pub(super) async fn check(&self) -> Result<(), sqlx::Error> {
+        sqlx::query("SELECT COUNT(*) FROM joinings WHERE idevid = $1").bind(&[][..]).fetch_one(&self.pool).await?;
+        Ok(())
+    }
+
+    pub(super) async fn close(&self) {
+        self.pool.close().await;
+    }
+
+    /// Begins a transaction that writes: it waits for others at its beginning, and not in its middle, where it would fail.
+    async fn begin(&self) -> Result<Transaction<'static, Sqlite>, sqlx::Error> {
+        self.pool.begin_with("BEGIN IMMEDIATE").await
+    }
+
+    /// Returns what became of a request. One of a device about which an operator has decided is as decided.
+    pub(super) async fn request(
+        &self,
+        request: &PledgeRequest,
+        time: UnixTime,
+    ) -> Result<Option<StoredRequest>, sqlx::Error> {
+        let row = sqlx::query(
+            "SELECT request, received, state, created_on, sent, registrar_request, content_type, voucher, failure_status, \
+             failure_text FROM requests WHERE request = $1",
+        )
+        .bind(&request.sha256()[..])
+        .fetch_optional(&self.pool)
+        .await?;
+        let stored = row.map(|row| stored_request(&row)).transpose()?.filter(|stored| !stored.is_over(time));
+        let decided = sqlx::query("SELECT is_allowed FROM decisions WHERE idevid = $1").bind(&request.client()[..]);
+        let Some(decided) = decided.fetch_optional(&self.pool).await? else { return Ok(stored) };
+        let is_allowed = decided.try_get::<i64, _>(0)? != 0;
+        let is_open = stored.as_ref().is_none_or(|stored| stored.record.state == RequestState::AwaitingOperator);
+        let state = match is_allowed {
+            true if is_open => RequestState::Allowed,
+            true => return Ok(stored),
+            false => RequestState::Rejected, // also if it has had its voucher
+        };
+        let received = stored.map_or(time, |stored| stored.record.received);
+        let record = RequestRecord { request: *request.sha256(), received, state };
+        Ok(Some(StoredRequest { record, failure: None }))
+    }
+
+    /// Stores a request for which an operator is asked. Returns whether the device has not sent too many.
+    pub(super) async fn await_operator(
+        &self,
+        request: &PledgeRequest,
+        manufacturer: &str,
+        record: &RequestRecord,
+    ) -> Result<bool, sqlx::Error> {
+        let mut transaction = self.begin().await?;
+        if has_too_many(&mut transaction, request, record.received).await? {
+            return Ok(false);
+        }
+        // Another process may have it meanwhile.
+        insert(request, manufacturer, record.received, "awaiting-operator").execute(&mut *transaction).await?;
+        transaction.commit().await?;
+        Ok(true)
+    }
+
+    /// Stores the registrar's request that is about to be sent. Returns `Forwarded::Lost` if another task has one for the
+    /// same request already.
+    pub(super) async fn forward(
+        &self,
+        request: &PledgeRequest,
+        manufacturer: &str,
+        registrar_request: &[u8],
+        time: UnixTime,
+    ) -> Result<Forwarded, sqlx::Error> {
+        let mut transaction = self.begin().await?;
+        let known = sqlx::query("SELECT state FROM requests WHERE request = $1").bind(&request.sha256()[..]);
+        if known.fetch_optional(&mut *transaction).await?.is_none() {
+            if has_too_many(&mut transaction, request, time).await? {
+                return Ok(Forwarded::TooMany);
+            }
+            insert(request, manufacturer, time, "allowed").execute(&mut *transaction).await?;
+        }
+        let done = sqlx::query(
+            "UPDATE requests SET state = 'forwarded', created_on = $2, sent = $2, registrar_request = $3, \
+             failure_status = NULL, failure_text = NULL WHERE request = $1 \
+             AND (state IN ('awaiting-operator', 'allowed') OR (state = 'forwarded' AND sent < $4))",
+        )
+        .bind(&request.sha256()[..])
+        .bind(seconds(time))
+        .bind(registrar_request)
+        .bind(seconds(time).saturating_sub(ANSWER_SECONDS))
+        .execute(&mut *transaction)
+        .await?;
+        transaction.commit().await?;
+        Ok(if done.rows_affected() == 1 { Forwarded::Stored } else { Forwarded::Lost })
+    }
+
+    /// Notes that a request is sent to the MASA again. Returns whether no other task has just done so.
+    pub(super) async fn resend(&self, request: &Sha256, sent: UnixTime, time: UnixTime) -> Result<bool, sqlx::Error> {
+        let done = sqlx::query(
+            "UPDATE requests SET sent = $3, failure_status = NULL, failure_text = NULL \
+             WHERE request = $1 AND state = 'forwarded' AND sent = $2",
+        )
+        .bind(&request[..])
+        .bind(seconds(sent))
+        .bind(seconds(time))
+        .execute(&self.pool)
+        .await?;
+        Ok(done.rows_affected() == 1)
+    }
+
+    /// Notes how the MASA has refused a request, or that it will be asked again: with the status 202.
+    pub(super) async fn failed(&self, request: &Sha256, status: u16, text: &str) -> Result<(), sqlx::Error> {
+        sqlx::query(
+            "UPDATE requests SET failure_status = $2, failure_text = $3 WHERE request = $1 AND state = 'forwarded'",
+        )
+        .bind(&request[..])
+        .bind(i64::from(status))
+        .bind(text)
+        .execute(&self.pool)
+        .await?;
+        Ok(())
+    }
+
+    /// Stores a voucher, and that the device joins with it. Returns whether no other task has stored one for this request.
+    pub(super) async fn answer(
+        &self,
+        request: &PledgeRequest,
+        manufacturer: &str,
+        received: &ReceivedVoucher,
+        voucher: &[u8],
+        time: UnixTime,
+    ) -> Result<bool, sqlx::Error> {
+        let pinned = received.findings.as_ref().filter(|findings| findings.pins_own_chain);
+        let mut transaction = self.begin().await?;
+        let done = sqlx::query(
+            "UPDATE requests SET state = 'answered', content_type = $2, voucher = $3, domain_id = $4, \
+             failure_status = NULL, failure_text = NULL WHERE request = $1 AND state = 'forwarded'",
+        )
+        .bind(&request.sha256()[..])
+        .bind(&received.content_type)
+        .bind(voucher)
+        .bind(pinned.and_then(|findings| findings.domain_id.as_deref()))
+        .execute(&mut *transaction)
+        .await?;
+        if done.rows_affected() == 1 {
+            sqlx::query(
+                "INSERT INTO joinings (idevid, serial_number, manufacturer, request, begun, audit, audit_tried) \
+                 VALUES ($1, $2, $3, $4, $5, 'requested', $5) ON CONFLICT (idevid) DO UPDATE SET \
+                 request = excluded.request, begun = excluded.begun, audit = excluded.audit, audit_reason = NULL, \
+                 audit_tried = excluded.audit_tried, voucher_status = NULL, ldevid = NULL, enroll_status = NULL",
+            )
+            .bind(&request.client()[..])
+            .bind(&request.idevid().serial_number)
+            .bind(manufacturer)
+            .bind(&request.sha256()[..])
+            .bind(seconds(time))
+            .execute(&mut *transaction)
+            .await?;
+        }
+        transaction.commit().await?;
+        Ok(done.rows_affected() == 1)
+    }
+
+    /// Returns the devices, at most a few, whose audit log has not come, and has not been asked for since `before`: those
+    /// that have waited longest.
+    pub(super) async fn audits_due(&self, before: UnixTime) -> Result<Vec<AuditTask>, sqlx::Error> {
+        let rows = sqlx::query(
+            "SELECT j.idevid, j.serial_number, j.manufacturer, r.masa, r.request, r.registrar_request FROM joinings j \
+             JOIN requests r ON r.request = j.request WHERE j.audit = 'requested' AND j.audit_tried <= $1 \
+             ORDER BY j.audit_tried LIMIT 16",
+        )
+        .bind(seconds(before))
+        .fetch_all(&self.pool)
+        .await?;
+        rows.iter().map(audit_task).collect()
+    }
+
+    /// Returns what the audit log of a device is asked for with, if that is due.
+    pub(super) async fn audit_due(&self, idevid: &Sha256) -> Result<Option<AuditTask>, sqlx::Error> {
+        let row = sqlx::query(
+            "SELECT j.idevid, j.serial_number, j.manufacturer, r.masa, r.request, r.registrar_request FROM joinings j \
+             JOIN requests r ON r.request = j.request WHERE j.audit = 'requested' AND j.idevid = $1",
+        )
+        .bind(&idevid[..])
+        .fetch_optional(&self.pool)
+        .await?;
+        row.as_ref().map(audit_task).transpose()
+    }
+
+    /// Returns the domainIDs that vouchers for a device have pinned, and the nonces for which this domain has asked.
+    pub(super) async fn history(&self, idevid: &Sha256) -> Result<(Vec<Vec<u8>>, Vec<Nonce>), sqlx::Error> {
+        let rows =
+            sqlx::query("SELECT nonce, domain_id FROM requests WHERE idevid = $1 AND registrar_request IS NOT NULL")
+                .bind(&idevid[..])
+                .fetch_all(&self.pool)
+                .await?;
+        let (mut domain_ids, mut nonces) = (Vec::new(), Vec::new());
+        for row in rows {
+            nonces.extend(Nonce::new(&row.try_get::<Vec<u8>, _>("nonce")?));
+            domain_ids.extend(row.try_get::<Option<Vec<u8>>, _>("domain_id")?);
+        }
+        Ok((domain_ids, nonces))
+    }
+
+    /// Notes why the audit log did not come.
+    pub(super) async fn audit_failed(
+        &self,
+        task: &AuditTask,
+        problem: &str,
+        time: UnixTime,
+    ) -> Result<(), sqlx::Error> {
+        sqlx::query(
+            "UPDATE joinings SET audit_reason = $3, audit_tried = $4 \
+             WHERE idevid = $1 AND request = $2 AND audit = 'requested'",
+        )
+        .bind(&task.idevid[..])
+        .bind(&task.request[..])
+        .bind(problem)
+        .bind(seconds(time))
+        .execute(&self.pool)
+        .await?;
+        Ok(())
+    }
+
+    /// Stores what the audit log said, for the voucher by which it was asked for.
+    pub(super) async fn audited(&self, task: &AuditTask, problem: Option<&str>) -> Result<(), sqlx::Error> {
+        let state = if problem.is_some() { "bad" } else { "good" };
+        sqlx::query(
+            "UPDATE joinings SET audit = $3, audit_reason = $4 WHERE idevid = $1 AND request = $2 AND audit = 'requested'",
+        )
+        .bind(&task.idevid[..])
+        .bind(&task.request[..])
+        .bind(state)
+        .bind(problem)
+        .execute(&self.pool)
+        .await?;
+        Ok(())
+    }
+
+    /// Removes requests that came to nothing and are older than a pledge repeats them.
+    pub(super) async fn prune(&self, time: UnixTime) -> Result<(), sqlx::Error> {
+        let query = "DELETE FROM requests WHERE received < $1 AND state <> 'answered' \
+                     AND (registrar_request IS NULL OR failure_status <> 202)";
+        sqlx::query(query).bind(seconds(time).saturating_sub(FORGOTTEN_AFTER)).execute(&self.pool).await?;
+        Ok(())
+    }
+}
+
+/// What became of storing a request to the MASA.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Forwarded {
+    /// It is stored, and is to be sent.
+    Stored,
+    /// Another task was faster.
+    Lost,
+    /// The device has sent too many requests of late.
+    TooMany,
+}
+
+async fn has_too_many(
+    transaction: &mut Transaction<'static, Sqlite>,
+    request: &PledgeRequest,
+    time: UnixTime,
+) -> Result<bool, sqlx::Error> {
+    let count: i64 = sqlx::query("SELECT COUNT(*) FROM requests WHERE idevid = $1 AND received > $2")
+        .bind(&request.client()[..])
+        .bind(seconds(time).saturating_sub(DAY))
+        .fetch_one(&mut **transaction)
+        .await?
+        .try_get(0)?;
+    Ok(count >= MAX_REQUESTS_A_DAY)
+}
+
+fn insert<'a>(
+    request: &'a PledgeRequest,
+    manufacturer: &'a str,
+    received: UnixTime,
+    state: &'static str,
+) -> sqlx::query::Query<'a, Sqlite, sqlx::sqlite::SqliteArguments<'a>> {
+    sqlx::query(
+        "INSERT INTO requests (request, idevid, serial_number, manufacturer, nonce, masa, received, state) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT (request) DO UPDATE SET \
+         state = excluded.state WHERE state = 'forwarded' AND failure_status <> 202",
+    )
+    .bind(&request.sha256()[..])
+    .bind(&request.client()[..])
+    .bind(&request.idevid().serial_number)
+    .bind(manufacturer)
+    .bind(request.nonce().as_bytes())
+    .bind(request.idevid().masa_url.as_deref())
+    .bind(seconds(received))
+    .bind(state)
+}
+
+const DAY: i64 = 86_400;
+
+/// How long the answer of a MASA stands before it is asked again; the decisions about requests have the same time.
+const ANSWER_SECONDS: i64 = 60;
+
+/// How long requests are kept that came to nothing: a day longer than pledges repeat them.
+const FORGOTTEN_AFTER: i64 = 5 * DAY;
+
+/// The most voucher requests of one device in a day. A pledge makes a new one for each attempt and each proxy.
+const MAX_REQUESTS_A_DAY: i64 = 64;

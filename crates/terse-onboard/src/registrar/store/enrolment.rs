@@ -1,0 +1,187 @@
+//! The tables of devices that join and enrol, and of what they say.
+
+use pki_types::UnixTime;
+use sqlx::Row;
+use terse_brski::digest::Sha256;
+use terse_brski::registrar::{Sender, Telemetry, Topic};
+
+use super::rows::{digest, seconds, stored_joining};
+use super::{DAY, Store, StoredJoining};
+
+/// A client that is known by its certificate.
+pub(in super::super) enum Known {
+    /// A device with the IDevID by which it got a voucher, or with the LDevID that it got last.
+    Joining(Box<StoredJoining>),
+    /// A device with an earlier LDevID.
+    Earlier(Box<StoredJoining>),
+}
+
+/// A certificate that was issued.
+pub(in super::super) struct Issued<'a> {
+    /// The SHA-256 of the certification request.
+    pub(in super::super) request: Sha256,
+    /// The SHA-256 of the certificate that the client has presented.
+    pub(in super::super) client: Sha256,
+    pub(in super::super) idevid: Sha256,
+    pub(in super::super) sha256: Sha256,
+    pub(in super::super) certificate: &'a [u8],
+    pub(in super::super) not_after: u64,
+}
+
+impl Store {
+    /// Returns the device whose IDevID or LDevID has this SHA-256.
+    pub(in super::super) async fn client(&self, certificate: &Sha256) -> Result<Option<Known>, sqlx::Error> {
+        // The two are different indices, so that each is looked up by its own.
+        let row = sqlx::query(
+            "SELECT j.*, d.is_allowed FROM joinings j LEFT JOIN decisions d ON d.idevid = j.idevid \
+             WHERE j.idevid = $1 OR j.ldevid = $1",
+        )
+        .bind(&certificate[..])
+        .fetch_optional(&self.pool)
+        .await?;
+        if let Some(row) = row {
+            return Ok(Some(Known::Joining(Box::new(stored_joining(&row)?))));
+        }
+        let row = sqlx::query(
+            "SELECT j.*, d.is_allowed FROM certificates c JOIN joinings j ON j.idevid = c.idevid \
+             LEFT JOIN decisions d ON d.idevid = j.idevid WHERE c.certificate_sha256 = $1",
+        )
+        .bind(&certificate[..])
+        .fetch_optional(&self.pool)
+        .await?;
+        row.map(|row| Ok(Known::Earlier(Box::new(stored_joining(&row)?)))).transpose()
+    }
+
+    /// Stores a status message of a device, and what it changes. The newest of each device are kept.
+    pub(in super::super) async fn log_status(
+        &self,
+        stored: &StoredJoining,
+        topic: Topic,
+        telemetry: &Telemetry,
+        time: UnixTime,
+    ) -> Result<(), sqlx::Error> {
+        let idevid = &stored.joining.idevid[..];
+        let mut transaction = self.begin().await?;
+        if telemetry.joining.is_some() {
+            let query = match topic {
+                Topic::Voucher => "UPDATE joinings SET voucher_status = $3 WHERE idevid = $1 AND request = $2",
+                Topic::Enrolment => "UPDATE joinings SET enroll_status = $3 WHERE idevid = $1 AND request = $2",
+            };
+            let query = sqlx::query(query).bind(idevid).bind(&stored.request[..]);
+            query.bind(i64::from(telemetry.status.status)).execute(&mut *transaction).await?;
+        }
+        sqlx::query(
+            "INSERT INTO telemetry (idevid, number, received, topic, sender, status, reason, needs_attention) \
+             SELECT $1, COALESCE(MAX(number), 0) + 1, $2, $3, $4, $5, $6, $7 FROM telemetry WHERE idevid = $1",
+        )
+        .bind(idevid)
+        .bind(seconds(time))
+        .bind(topic_name(topic))
+        .bind(sender_name(telemetry.sender))
+        .bind(i64::from(telemetry.status.status))
+        .bind(telemetry.status.reason.as_deref())
+        .bind(i64::from(telemetry.needs_attention))
+        .execute(&mut *transaction)
+        .await?;
+        sqlx::query(
+            "DELETE FROM telemetry WHERE idevid = $1 AND number <= \
+             (SELECT MAX(number) FROM telemetry WHERE idevid = $1) - $2",
+        )
+        .bind(idevid)
+        .bind(MAX_MESSAGES)
+        .execute(&mut *transaction)
+        .await?;
+        transaction.commit().await
+    }
+
+    /// Returns the certificate that was issued for this request to this client, unless it has expired.
+    pub(in super::super) async fn issued(
+        &self,
+        request: &Sha256,
+        client: &Sha256,
+        time: UnixTime,
+    ) -> Result<Option<Vec<u8>>, sqlx::Error> {
+        let row =
+            sqlx::query("SELECT certificate FROM certificates WHERE request = $1 AND client = $2 AND not_after > $3")
+                .bind(&request[..])
+                .bind(&client[..])
+                .bind(seconds(time))
+                .fetch_optional(&self.pool)
+                .await?;
+        row.map(|row| row.try_get("certificate")).transpose()
+    }
+
+    /// Stores a certificate as the newest of a device, and returns the one to send: another one, if another task has issued
+    /// it for the same request; or `None` if the device has got too many of late.
+    pub(in super::super) async fn issue(
+        &self,
+        issued: &Issued<'_>,
+        time: UnixTime,
+    ) -> Result<Option<Vec<u8>>, sqlx::Error> {
+        let mut transaction = self.begin().await?;
+        let count: i64 = sqlx::query("SELECT COUNT(*) FROM certificates WHERE idevid = $1 AND issued > $2")
+            .bind(&issued.idevid[..])
+            .bind(seconds(time).saturating_sub(DAY))
+            .fetch_one(&mut *transaction)
+            .await?
+            .try_get(0)?;
+        if count >= MAX_CERTIFICATES_A_DAY {
+            return Ok(None);
+        }
+        // What has expired makes room.
+        sqlx::query("DELETE FROM certificates WHERE request = $1 AND client = $2 AND not_after <= $3")
+            .bind(&issued.request[..])
+            .bind(&issued.client[..])
+            .bind(seconds(time))
+            .execute(&mut *transaction)
+            .await?;
+        sqlx::query(
+            "INSERT INTO certificates (request, client, idevid, certificate_sha256, certificate, issued, not_after) \
+             VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (request, client) DO NOTHING",
+        )
+        .bind(&issued.request[..])
+        .bind(&issued.client[..])
+        .bind(&issued.idevid[..])
+        .bind(&issued.sha256[..])
+        .bind(issued.certificate)
+        .bind(seconds(time))
+        .bind(i64::try_from(issued.not_after).unwrap_or(i64::MAX))
+        .execute(&mut *transaction)
+        .await?;
+        let row =
+            sqlx::query("SELECT certificate, certificate_sha256 FROM certificates WHERE request = $1 AND client = $2")
+                .bind(&issued.request[..])
+                .bind(&issued.client[..])
+                .fetch_one(&mut *transaction)
+                .await?;
+        let sha256 = digest(&row, "certificate_sha256")?;
+        sqlx::query("UPDATE joinings SET ldevid = $2, enroll_status = NULL WHERE idevid = $1")
+            .bind(&issued.idevid[..])
+            .bind(&sha256[..])
+            .execute(&mut *transaction)
+            .await?;
+        transaction.commit().await?;
+        Ok(Some(row.try_get("certificate")?))
+    }
+}
+
+const fn topic_name(topic: Topic) -> &'static str {
+    match topic {
+        Topic::Voucher => "voucher",
+        Topic::Enrolment => "enrolment",
+    }
+}
+
+const fn sender_name(sender: Sender) -> &'static str {
+    match sender {
+        Sender::Idevid => "idevid",
+        Sender::Ldevid => "ldevid",
+        Sender::Other => "other",
+    }
+}
+
+/// The most status messages that are kept of one device.
+const MAX_MESSAGES: i64 = 32;
+
+/// The most certificates for one device in a day.
+const MAX_CERTIFICATES_A_DAY: i64 = 32;

@@ -1,0 +1,11 @@
+//! Programs of others against the services of onboarding: curl and OpenSSL, Bouncy Castle's client of EST, and avahi.
+//!
+//! Where one of them is missing, its tests say so and are skipped; with `TERSE_REQUIRE_ALL=1` that is a failure.
+
+mod avahi;
+mod bouncy_castle;
+mod est;
+mod masa;
+mod programs;
+mod registrar;
+mod world;

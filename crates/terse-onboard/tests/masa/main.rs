@@ -1,0 +1,10 @@
+//! The MASA on real sockets, as registrars meet it: what it issues and refuses, what is left of it after it was killed, and
+//! what happens when two of them have one database.
+
+mod customers;
+mod faults;
+mod issue;
+mod operator;
+mod refusals;
+mod revocation;
+mod scene;

@@ -1,0 +1,105 @@
+//! What the operator sees and changes while the MASA serves.
+
+use terse_aws_lc::PROVIDER;
+use terse_brski::certificate::domain_id;
+use terse_brski::masa::{Buyer, Claims};
+use terse_onboard::masa::{Change, MasaError, change_device, device_logs, make_idevid};
+
+use crate::scene::{Domain, SERIAL, Scene, now, refused};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_device_that_is_released_goes_to_the_next_domain() {
+    let scene = Scene::new().await;
+    let masa = scene.start().await;
+    let rival = Domain::new("Rival");
+    assert_eq!(scene.ask(masa.address, &scene.request("a nonce")).await.status, 200);
+    let asked = scene.request_of(&rival, "a nonce");
+    refused(&scene.ask(masa.address, &asked).await, 403, "belongs to another domain");
+    let records = change_device(&scene.config, SERIAL, Change::Release).await.unwrap();
+    assert_eq!(records[0].device.owner, None);
+    assert_eq!(scene.ask(masa.address, &asked).await.status, 200);
+    refused(&scene.ask(masa.address, &scene.request("another nonce")).await, 403, "belongs to another domain");
+
+    let logs = device_logs(&scene.config, SERIAL).await.unwrap();
+    assert_eq!(logs.len(), 1);
+    let domains: Vec<_> = logs[0].log.events.iter().map(|event| event.domain_id.clone()).collect();
+    let of = |domain: &Domain| domain_id(&PROVIDER, &domain.registrar.chain[1]).unwrap();
+    assert_eq!(domains, [of(&rival), of(&scene.domain)], "the newest first");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_device_that_is_blocked_gets_no_new_voucher() {
+    let scene = Scene::new().await;
+    let masa = scene.start().await;
+    let request = scene.request("a nonce");
+    let first = scene.ask(masa.address, &request).await;
+    assert_eq!(first.status, 200);
+    change_device(&scene.config, SERIAL, Change::Block).await.unwrap();
+    let another = scene.request("another nonce");
+    refused(&scene.ask(masa.address, &another).await, 406, "no vouchers are issued for this device");
+    assert_eq!(scene.ask(masa.address, &request).await, first, "what was issued stays issued");
+    change_device(&scene.config, SERIAL, Change::Unblock).await.unwrap();
+    assert_eq!(scene.ask(masa.address, &another).await.status, 200);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_device_without_record_can_be_blocked_and_released() {
+    let mut scene = Scene::new().await;
+    scene.config.database = scene.directory.path().join("empty.db");
+    scene.config.policy.devices_without_record = true;
+    let masa = scene.start().await;
+    let rival = Domain::new("Rival");
+    let asked = scene.request_of(&rival, "a nonce");
+    assert_eq!(scene.ask(masa.address, &scene.request("a nonce")).await.status, 200);
+    change_device(&scene.config, SERIAL, Change::Block).await.unwrap();
+    refused(&scene.ask(masa.address, &asked).await, 406, "no vouchers are issued for this device");
+    change_device(&scene.config, SERIAL, Change::Unblock).await.unwrap();
+    refused(&scene.ask(masa.address, &asked).await, 403, "belongs to another domain");
+    change_device(&scene.config, SERIAL, Change::Release).await.unwrap();
+    assert_eq!(scene.ask(masa.address, &asked).await.status, 200);
+    assert_eq!(scene.log().await.len(), 2);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_long_audit_log_still_knows_its_first_owner() {
+    let mut scene = Scene::new().await;
+    scene.config.policy.claims = Claims::Always;
+    scene.config.policy.max_events = 3;
+    let masa = scene.start().await;
+    let request = scene.request("a nonce");
+    assert_eq!(scene.ask(masa.address, &request).await.status, 200);
+    let rival = Domain::new("Rival");
+    for number in 0..5 {
+        let asked = scene.request_of(&rival, &format!("nonce {number}"));
+        assert_eq!(scene.ask(masa.address, &asked).await.status, 200);
+    }
+    let answer = scene.ask_audit_log(masa.address, &request).await;
+    let log = terse_brski::audit_log::AuditLog::from_json(&answer.body, 4_096).unwrap();
+    assert_eq!(log.events.len(), 2, "one for each domain");
+    assert_eq!(log.nonced_duplicates, 4);
+    let logs = device_logs(&scene.config, SERIAL).await.unwrap();
+    assert_eq!(logs[0].log.events.len(), 6);
+    assert_eq!(logs[0].record.entries, 6);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_serial_number_is_given_once_also_by_two_factories() {
+    let scene = Scene::new().await;
+    let (one, other) = (scene.directory.path().join("one"), scene.directory.path().join("other"));
+    let sold_to = ["plant".to_owned()];
+    let made = tokio::join!(
+        make_idevid(&scene.config, "WI-3006", &sold_to, &one, now()),
+        make_idevid(&scene.config, "WI-3006", &sold_to, &other, now())
+    );
+    let (made, refused, empty) = match made {
+        (Ok(made), Err(refused)) => (made, refused, other),
+        (Err(refused), Ok(made)) => (made, refused, one),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(made.len(), 3);
+    assert!(matches!(refused, MasaError::Registered(serial) if serial == "WI-3006"));
+    assert!(!empty.exists());
+    let records = scene.store().await.devices("WI-3006").await.unwrap();
+    assert_eq!(records.len(), 1);
+    assert_eq!(records[0].device.sold_to, [Buyer::Customer("plant".into())]);
+}

@@ -1,0 +1,271 @@
+//! A manufacturer with a MASA and a device, as the factory makes them; and domains with registrars.
+
+use core::net::SocketAddr;
+use core::time::Duration;
+use std::fs;
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use terse_aws_lc::PROVIDER;
+use terse_brski::certificate::{Idevid, SerialNumberField};
+use terse_brski::cms::Unsigned;
+use terse_brski::http::VOUCHER_CMS_JSON;
+use terse_brski::masa::LogEntry;
+use terse_brski::voucher::{Assertion, Nonce, Pin, VoucherRequest};
+use terse_net::files::{read_certificates, read_private_key};
+use terse_net::pki_types::{CertificateDer, UnixTime};
+use terse_net::tokio::Connector;
+use terse_net::{Clock, OsRng};
+use terse_onboard::client::{ClientError, HttpsConnection, Incoming, Outgoing, ResponseLimits};
+use terse_onboard::masa::{InitOptions, MasaConfig, MasaService, MasaStore, init, make_idevid};
+use terse_pki::{Authority, AuthorityOptions, RegistrarOptions, Validity, to_pem};
+use terse_tls::crypto::SigningKey;
+use terse_tls::{ClientConfig, Credential, ServerAddress, Trust};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+
+pub(crate) const SERIAL: &str = "WI-3005";
+
+/// The password of the customer.
+pub(crate) const SECRET: &str = "0123456789abcdef";
+
+/// The time after which a test is taken to hang.
+const SAFETY_LIMIT: Duration = Duration::from_secs(120);
+
+pub(crate) async fn soon<T>(future: impl Future<Output = T>) -> T {
+    tokio::time::timeout(SAFETY_LIMIT, future).await.expect("it does not hang")
+}
+
+pub(crate) fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs()
+}
+
+pub(crate) fn time() -> UnixTime {
+    UnixTime::since_unix_epoch(Duration::from_secs(now()))
+}
+
+/// Somebody with a certificate and its key.
+pub(crate) struct Party {
+    /// Leaf first, up to the highest that is sent along.
+    pub(crate) chain: Vec<CertificateDer<'static>>,
+    pub(crate) key: Arc<dyn SigningKey>,
+}
+
+impl Party {
+    pub(crate) fn sign(&self, content: &[u8]) -> Vec<u8> {
+        let unsigned = Unsigned::new(&PROVIDER, content, &self.chain, self.key.schemes()[0], Some(time())).unwrap();
+        unsigned.sign(&*self.key, &mut OsRng).unwrap()
+    }
+
+    pub(crate) fn credential(&self) -> Credential {
+        Credential::new(self.chain.clone(), self.key.clone()).unwrap()
+    }
+}
+
+/// A domain.
+pub(crate) struct Domain {
+    pub(crate) authority: Authority,
+    pub(crate) registrar: Party,
+}
+
+impl Domain {
+    pub(crate) fn new(name: &str) -> Self {
+        let validity = Validity::days(now() - 86_400, 30);
+        let options = AuthorityOptions::new("p256x3".parse().unwrap(), validity);
+        let authority =
+            Authority::new(&AuthorityOptions { name: name.into(), key_identifiers: true, ..options }).unwrap();
+        let issued = authority.issue_registrar(&RegistrarOptions::new("registrar.plant.example", validity)).unwrap();
+        let mut chain = issued.chain().to_vec();
+        chain.push(authority.root().clone());
+        let registrar = Party { chain, key: PROVIDER.load_key(issued.key()).unwrap() };
+        Self { authority, registrar }
+    }
+}
+
+pub(crate) struct Scene {
+    pub(crate) directory: tempfile::TempDir,
+    pub(crate) config: MasaConfig,
+    pub(crate) device: Party,
+    pub(crate) domain: Domain,
+}
+
+impl Scene {
+    pub(crate) async fn new() -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let options = InitOptions {
+            out: directory.path().join("masa"),
+            name: "localhost".into(),
+            listen: "127.0.0.1:0".parse().unwrap(),
+            chain: "p256x2".parse().unwrap(),
+            ca_name: "Maker".into(),
+            days: 30,
+            now: now(),
+        };
+        init(&options).await.unwrap();
+        let config = MasaConfig::read(&directory.path().join("masa/masa.toml")).unwrap();
+        let out = directory.path().join("device");
+        make_idevid(&config, SERIAL, &["plant".into()], &out, now()).await.unwrap();
+        let key = read_private_key(out.join("WI-3005.key"), None).unwrap();
+        let device =
+            Party { chain: read_certificates(out.join("WI-3005.pem")).unwrap(), key: PROVIDER.load_key(&key).unwrap() };
+        Self { directory, config, device, domain: Domain::new("Plant") }
+    }
+
+    /// Adds the customer "plant" to the configuration, as its file would.
+    pub(crate) fn add_customer(&mut self, lines: &str) {
+        let path = self.directory.path().join("masa/masa.toml");
+        fs::write(path.with_file_name("plant.secret"), format!("{SECRET}\n")).unwrap();
+        fs::write(path.with_file_name("plant-ca.pem"), to_pem("CERTIFICATE", self.domain.authority.root())).unwrap();
+        let text = fs::read_to_string(&path).unwrap();
+        fs::write(&path, format!("{text}\n[[customer]]\nname = \"plant\"\n{lines}\n")).unwrap();
+        self.config = MasaConfig::read(&path).unwrap();
+    }
+
+    pub(crate) fn anchors(&self) -> Vec<CertificateDer<'static>> {
+        read_certificates(self.directory.path().join("device/WI-3005-anchors.pem")).unwrap()
+    }
+
+    pub(crate) fn issuer(&self) -> Vec<u8> {
+        let idevid = Idevid::read(&PROVIDER, &self.device.chain[0], SerialNumberField::SubjectSerialNumber).unwrap();
+        idevid.issuer.unwrap()
+    }
+
+    /// The pledge's request, in which it has seen this registrar.
+    pub(crate) fn pledge_request(&self, domain: &Domain, nonce: &str) -> Vec<u8> {
+        let mut fields = VoucherRequest::new(SERIAL.into());
+        fields.created_on = Some(time());
+        fields.assertion = Some(Assertion::Proximity);
+        fields.nonce = Some(Nonce::new(nonce.as_bytes()).unwrap());
+        fields.proximity_registrar = vec![Pin::Certificate(domain.registrar.chain[0].clone())];
+        self.device.sign(&fields.to_json())
+    }
+
+    /// The fields of a registrar's request.
+    pub(crate) fn fields(&self, domain: &Domain, nonce: &str) -> VoucherRequest {
+        let mut fields = VoucherRequest::new(SERIAL.into());
+        fields.created_on = Some(time());
+        fields.assertion = Some(Assertion::Proximity);
+        fields.nonce = Some(Nonce::new(nonce.as_bytes()).unwrap());
+        fields.idevid_issuer = Some(self.issuer().into());
+        fields.prior_signed_voucher_request = Some(self.pledge_request(domain, nonce).into());
+        fields
+    }
+
+    /// A request as it should be.
+    pub(crate) fn request(&self, nonce: &str) -> Vec<u8> {
+        self.request_of(&self.domain, nonce)
+    }
+
+    pub(crate) fn request_of(&self, domain: &Domain, nonce: &str) -> Vec<u8> {
+        domain.registrar.sign(&self.fields(domain, nonce).to_json())
+    }
+
+    /// A request for a voucher without a nonce, and without a pledge.
+    pub(crate) fn nonceless_request(&self) -> Vec<u8> {
+        let mut fields = VoucherRequest::new(SERIAL.into());
+        fields.created_on = Some(time());
+        fields.idevid_issuer = Some(self.issuer().into());
+        self.domain.registrar.sign(&fields.to_json())
+    }
+
+    pub(crate) async fn start(&self) -> Running {
+        self.start_with(|service| service).await
+    }
+
+    /// Starts a MASA that takes it to be another time.
+    pub(crate) async fn start_at(&self, clock: Clock) -> Running {
+        self.serve(MasaService::open_at(&self.config, clock).await.unwrap()).await
+    }
+
+    pub(crate) async fn start_with(&self, change: impl FnOnce(MasaService) -> MasaService) -> Running {
+        self.serve(change(MasaService::open(&self.config).await.unwrap())).await
+    }
+
+    async fn serve(&self, service: MasaService) -> Running {
+        let listener = TcpListener::bind(self.config.listen).await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let (stop, stopped) = watch::channel(false);
+        Running { address, stop, task: tokio::spawn(service.serve(listener, stopped)) }
+    }
+
+    /// Connects as a registrar does, with a client certificate if there is one.
+    pub(crate) async fn connect(&self, address: SocketAddr, client: Option<&Party>) -> HttpsConnection {
+        soon(self.try_connect(address, client)).await.unwrap()
+    }
+
+    async fn try_connect(&self, address: SocketAddr, client: Option<&Party>) -> Result<HttpsConnection, ClientError> {
+        let transport = TcpStream::connect(address).await.unwrap();
+        let server = ServerAddress::new("localhost".try_into().unwrap(), address.port());
+        HttpsConnection::connect(&self.connector(client), server, "localhost", transport).await
+    }
+
+    pub(crate) fn connector(&self, client: Option<&Party>) -> Connector {
+        let mut config = ClientConfig::builder(&PROVIDER);
+        config.trust(Trust::new(&self.anchors()).unwrap());
+        if let Some(client) = client {
+            config.credential(client.credential());
+        }
+        Connector::new(Arc::new(config.build().unwrap()), Clock::new())
+    }
+
+    /// Posts a request for a voucher over a connection of its own.
+    pub(crate) async fn ask(&self, address: SocketAddr, request: &[u8]) -> Incoming {
+        send(&mut self.connect(address, None).await, voucher(request)).await.unwrap()
+    }
+
+    pub(crate) async fn ask_audit_log(&self, address: SocketAddr, request: &[u8]) -> Incoming {
+        let path = "/.well-known/brski/requestauditlog";
+        send(&mut self.connect(address, None).await, Outgoing { path, ..voucher(request) }).await.unwrap()
+    }
+
+    pub(crate) async fn store(&self) -> MasaStore {
+        MasaStore::open(&self.config.database).await.unwrap()
+    }
+
+    /// The audit log of the device, as it is in the database.
+    pub(crate) async fn log(&self) -> Vec<LogEntry> {
+        let store = self.store().await;
+        let records = store.devices(SERIAL).await.unwrap();
+        let log = store.newest(&records[0].device, 100).await.unwrap();
+        store.close().await;
+        log
+    }
+}
+
+/// A MASA that serves.
+pub(crate) struct Running {
+    pub(crate) address: SocketAddr,
+    stop: watch::Sender<bool>,
+    task: JoinHandle<()>,
+}
+
+impl Running {
+    pub(crate) async fn stop(self) {
+        self.stop.send_replace(true);
+        soon(self.task).await.unwrap();
+    }
+}
+
+pub(crate) fn voucher(request: &[u8]) -> Outgoing<'static> {
+    Outgoing {
+        body: Some(request.to_vec()),
+        path: "/.well-known/brski/requestvoucher",
+        content_type: Some(VOUCHER_CMS_JSON),
+        accept: Some(VOUCHER_CMS_JSON),
+        authorization: None,
+    }
+}
+
+pub(crate) async fn send(connection: &mut HttpsConnection, request: Outgoing<'_>) -> Result<Incoming, ClientError> {
+    connection.send(request, ResponseLimits { body: 65_536, time: SAFETY_LIMIT }).await
+}
+
+/// Checks that an answer is a text for people with this status, which says `part`.
+#[track_caller]
+pub(crate) fn refused(answer: &Incoming, status: u16, part: &str) {
+    let text = String::from_utf8(answer.body.clone()).unwrap();
+    assert_eq!(answer.status, status, "{text}");
+    assert_eq!(answer.content_type.as_deref(), Some("text/plain; charset=utf-8"));
+    assert!(text.contains(part), "{text}");
+}

@@ -1,0 +1,11 @@
+//! The registrar over real sockets, with devices and a MASA that are scripts of `terse-brski`.
+
+mod enrolment;
+mod exchange;
+mod faults;
+mod manufacturers;
+mod masa;
+mod operator;
+mod repeats;
+mod scripted_masa;
+mod world;

@@ -1,0 +1,314 @@
+//! A manufacturer with its MASA, a domain with its registrar, and devices with their connections.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use pki_types::{CertificateDer, UnixTime};
+pub(crate) use terse_aws_lc::PROVIDER;
+use terse_brski::certificate::subject;
+use terse_brski::cms::Unsigned;
+use terse_brski::est::{CsrAttributes, UnsignedRequest, decode_body, decode_certs_only, encode_body};
+use terse_brski::http::{JSON, VOUCHER_CMS_JSON};
+use terse_brski::telemetry::Status;
+use terse_brski::voucher::{Assertion, Nonce, Pin, VoucherRequest};
+use terse_net::tokio::Connector;
+use terse_net::{Clock, OsRng};
+use terse_onboard::client::{HttpsConnection, Incoming, Outgoing, ResponseLimits};
+use terse_onboard::registrar::{InitOptions, Operator, Service, init};
+use terse_pki::{Authority, AuthorityOptions, Credential, IdevidOptions, Validity};
+use terse_tls::crypto::{Rng as _, SigningKey};
+use terse_tls::{CertificateType, ClientConfig, ServerAddress, Trust};
+use tokio::net::TcpStream;
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+
+use crate::scripted_masa::ScriptedMasa;
+
+pub(crate) const SERIAL: &str = "WI-3005";
+
+pub(crate) fn now() -> UnixTime {
+    UnixTime::since_unix_epoch(SystemTime::now().duration_since(UNIX_EPOCH).unwrap())
+}
+
+pub(crate) fn validity() -> Validity {
+    Validity::days(now().as_secs() - 3_600, 2)
+}
+
+/// A clock that is so many seconds ahead.
+pub(crate) fn ahead(seconds: u64) -> Clock {
+    Clock::starting_at(UnixTime::since_unix_epoch(Duration::from_secs(now().as_secs() + seconds)))
+}
+
+pub(crate) fn authority(name: &str) -> Authority {
+    let options = AuthorityOptions::new("p256x2".parse().unwrap(), Validity::without_end(now().as_secs() - 3_600));
+    Authority::new(&AuthorityOptions { name: name.into(), key_identifiers: true, ..options }).unwrap()
+}
+
+pub(crate) fn tls(credential: &Credential) -> terse_tls::Credential {
+    terse_tls::Credential::new(credential.chain().to_vec(), PROVIDER.load_key(credential.key()).unwrap()).unwrap()
+}
+
+pub(crate) struct World {
+    pub(crate) folder: tempfile::TempDir,
+    pub(crate) maker: Authority,
+    pub(crate) masa: ScriptedMasa,
+}
+
+/// A registrar that runs.
+pub(crate) struct Running {
+    pub(crate) address: SocketAddr,
+    stop: watch::Sender<bool>,
+    task: JoinHandle<()>,
+}
+
+impl Running {
+    pub(crate) async fn stop(self) {
+        self.stop.send_replace(true);
+        self.task.await.unwrap();
+    }
+}
+
+impl World {
+    /// A domain that takes all devices.
+    pub(crate) async fn new() -> Self {
+        Self::with("devices = \"all\"").await
+    }
+
+    /// A domain with these further keys for its manufacturer.
+    pub(crate) async fn with(manufacturer: &str) -> Self {
+        let maker = authority("Maker");
+        let masa = ScriptedMasa::start(&maker).await;
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("maker.pem"), maker.root_pem()).unwrap();
+        let options = InitOptions::new(
+            folder.path().join("registrar"),
+            "registrar.plant.example".into(),
+            folder.path().join("maker.pem"),
+        );
+        init(&options, Clock::new()).unwrap();
+        let world = Self { folder, maker, masa };
+        let masa_url = format!("masa_url = \"{}\"", world.masa.address);
+        world.configure("", &format!("{masa_url}\n{manufacturer}"));
+        world
+    }
+
+    pub(crate) fn config(&self) -> PathBuf {
+        self.folder.path().join("registrar/registrar.toml")
+    }
+
+    /// Writes the configuration, with further keys of `[enrolment]` and of the manufacturer.
+    pub(crate) fn configure(&self, enrolment: &str, manufacturer: &str) {
+        let text = format!(
+            "listen = \"127.0.0.1:0\"\nnames = [\"registrar.plant.example\"]\nchain = \"registrar.pem\"\n\
+             key = \"registrar.key\"\ndatabase = \"registrar.db\"\n[enrolment]\nca = \"ca\"\n{enrolment}\n\
+             [limits]\nhold_milliseconds = 30000\nmasa_seconds = 60\nrequests_at_once = 1000000\n\
+             [[manufacturer]]\nname = \"maker\"\nanchors = \"manufacturer-ca.pem\"\n{manufacturer}\n"
+        );
+        std::fs::write(self.config(), text).unwrap();
+    }
+
+    /// Changes the configuration.
+    pub(crate) fn change(&self, from: &str, to: &str) {
+        let text = std::fs::read_to_string(self.config()).unwrap();
+        assert!(text.contains(from), "{from}");
+        std::fs::write(self.config(), text.replace(from, to)).unwrap();
+    }
+
+    pub(crate) async fn start(&self) -> Running {
+        self.start_at(Clock::new()).await
+    }
+
+    pub(crate) async fn start_at(&self, clock: Clock) -> Running {
+        let service = Service::open(&self.config(), clock).await.unwrap_or_else(|error| panic!("{error}"));
+        let listening = service.listen().await.unwrap_or_else(|error| panic!("{error}"));
+        let address = listening.address();
+        let (stop, stopped) = watch::channel(false);
+        Running { address, stop, task: tokio::spawn(listening.run(stopped)) }
+    }
+
+    /// Opens the database beside the registrar.
+    pub(crate) async fn database(&self) -> sqlx::SqlitePool {
+        let path = self.folder.path().join("registrar/registrar.db");
+        sqlx::SqlitePool::connect_with(sqlx::sqlite::SqliteConnectOptions::new().filename(path)).await.unwrap()
+    }
+
+    pub(crate) async fn operator(&self) -> Operator {
+        Operator::open(&self.config(), Clock::new()).await.unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    /// A device of the manufacturer.
+    pub(crate) fn device(&self, serial: &str) -> Device {
+        Device::new(&self.maker, serial)
+    }
+}
+
+/// A device: its IDevID, and a key for its LDevID.
+pub(crate) struct Device {
+    pub(crate) serial: String,
+    idevid: Credential,
+    key: Arc<dyn SigningKey>,
+}
+
+impl Device {
+    pub(crate) fn new(maker: &Authority, serial: &str) -> Self {
+        Self::with(maker, &IdevidOptions::new(serial, now().as_secs() - 3_600))
+    }
+
+    pub(crate) fn with(maker: &Authority, options: &IdevidOptions) -> Self {
+        let idevid = maker.issue_idevid(options).unwrap();
+        // A key of any other certificate does as well as a new one.
+        let key = maker.issue_idevid(&IdevidOptions::new("key", now().as_secs() - 3_600)).unwrap();
+        Self { serial: options.serial_number.clone(), idevid, key: PROVIDER.load_key(key.key()).unwrap() }
+    }
+
+    /// Connects with the IDevID.
+    pub(crate) async fn connect(&self, registrar: &Running) -> Pledge {
+        Pledge::connect(registrar, Some(tls(&self.idevid))).await
+    }
+
+    /// Connects with an LDevID.
+    pub(crate) async fn connect_with(&self, registrar: &Running, ldevid: &CertificateDer<'static>) -> Pledge {
+        let credential = terse_tls::Credential::new(vec![ldevid.clone()], self.key.clone()).unwrap();
+        Pledge::connect(registrar, Some(credential)).await
+    }
+
+    /// A voucher request for this connection, with a fresh nonce.
+    pub(crate) fn voucher_request(&self, pledge: &Pledge) -> Vec<u8> {
+        self.voucher_request_with(pledge, |_| {})
+    }
+
+    pub(crate) fn voucher_request_with(&self, pledge: &Pledge, change: impl FnOnce(&mut VoucherRequest)) -> Vec<u8> {
+        let mut random = [0; 16];
+        OsRng.fill(&mut random).unwrap();
+        let mut fields = VoucherRequest::new(self.serial.clone());
+        fields.created_on = Some(now());
+        fields.assertion = Some(Assertion::Proximity);
+        fields.nonce = Some(Nonce::of_random(&random));
+        fields.proximity_registrar = vec![Pin::Certificate(pledge.registrar())];
+        change(&mut fields);
+        let key = PROVIDER.load_key(self.idevid.key()).unwrap();
+        let unsigned =
+            Unsigned::new(&PROVIDER, &fields.to_json(), self.idevid.chain(), key.schemes()[0], Some(now())).unwrap();
+        unsigned.sign(&*key, &mut OsRng).unwrap()
+    }
+
+    /// A certification request with the subject of the IDevID and what the attributes ask for.
+    pub(crate) fn certification_request(&self, attributes: &CsrAttributes) -> Vec<u8> {
+        let subject = attributes.subject_for(subject(self.idevid.leaf()).unwrap()).unwrap();
+        let scheme = self.key.schemes()[0];
+        let unsigned = UnsignedRequest::new(&subject, &*self.key, scheme, &attributes.extensions).unwrap();
+        unsigned.sign(&*self.key, &mut OsRng).unwrap()
+    }
+
+    /// Goes through everything up to the open gate of EST. Returns the connection.
+    pub(crate) async fn join(&self, registrar: &Running) -> Pledge {
+        let mut pledge = self.connect(registrar).await;
+        let request = self.voucher_request(&pledge);
+        let mut voucher = pledge.request_voucher(&request).await;
+        while voucher.status == 202 {
+            tokio::task::yield_now().await; // all connections to the MASA are in use
+            voucher = pledge.request_voucher(&request).await;
+        }
+        assert_eq!(voucher.status, 200, "{}", text(&voucher));
+        assert_eq!(pledge.voucher_status(true).await.status, 200);
+        assert_eq!(pledge.until_decided("/.well-known/est/cacerts").await.status, 200);
+        pledge
+    }
+
+    /// Joins and enrols. Returns the LDevID.
+    pub(crate) async fn enrol(&self, registrar: &Running) -> CertificateDer<'static> {
+        let mut pledge = self.join(registrar).await;
+        let request = self.certification_request(&CsrAttributes::default());
+        certificate(&pledge.enroll("simpleenroll", &request).await)
+    }
+}
+
+/// A connection of a client to the registrar.
+pub(crate) struct Pledge {
+    pub(crate) https: HttpsConnection,
+}
+
+pub(crate) const LIMITS: ResponseLimits = ResponseLimits { body: 32_768, time: Duration::from_secs(120) };
+
+impl Pledge {
+    pub(crate) async fn connect(registrar: &Running, credential: Option<terse_tls::Credential>) -> Self {
+        let mut config = ClientConfig::builder(&PROVIDER);
+        config.trust(Trust::unverified(&[CertificateType::X509]).unwrap()).send_server_name(false);
+        config.credentials(Vec::from_iter(credential));
+        let connector = Connector::new(Arc::new(config.build().unwrap()), Clock::new());
+        let transport = TcpStream::connect(registrar.address).await.unwrap();
+        let server = ServerAddress::new(registrar.address.ip().into(), registrar.address.port());
+        let host = registrar.address.to_string();
+        Self { https: HttpsConnection::connect(&connector, server, &host, transport).await.unwrap() }
+    }
+
+    /// The registrar's certificate.
+    pub(crate) fn registrar(&self) -> CertificateDer<'static> {
+        self.https.presented().unwrap().chain().next().unwrap().into_owned()
+    }
+
+    pub(crate) async fn send(&mut self, outgoing: Outgoing<'_>) -> Incoming {
+        self.https.send(outgoing, LIMITS).await.unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    pub(crate) async fn post(&mut self, path: &str, content_type: &str, body: &[u8]) -> Incoming {
+        let content_type = Some(content_type);
+        self.send(Outgoing { path, content_type, body: Some(body.into()), ..Outgoing::default() }).await
+    }
+
+    pub(crate) async fn get(&mut self, path: &str) -> Incoming {
+        self.send(Outgoing { path, ..Outgoing::default() }).await
+    }
+
+    pub(crate) async fn request_voucher(&mut self, request: &[u8]) -> Incoming {
+        self.post("/.well-known/brski/requestvoucher", VOUCHER_CMS_JSON, request).await
+    }
+
+    pub(crate) async fn voucher_status(&mut self, status: bool) -> Incoming {
+        let status = Status::new(status, (!status).then(|| "the pin is wrong".to_owned()));
+        self.post("/.well-known/brski/voucher_status", JSON, &status.to_json()).await
+    }
+
+    pub(crate) async fn enroll_status(&mut self, status: bool) -> Incoming {
+        self.post("/.well-known/brski/enrollstatus", JSON, &Status::new(status, None).to_json()).await
+    }
+
+    pub(crate) async fn enroll(&mut self, path: &str, request: &[u8]) -> Incoming {
+        self.post(&format!("/.well-known/est/{path}"), "application/pkcs10", &encode_body(request)).await
+    }
+
+    /// Gets something of EST until that is there or refused: the audit log takes its time. It asks again and again, and
+    /// not after the Retry-After that is checked here.
+    pub(crate) async fn until_decided(&mut self, path: &str) -> Incoming {
+        loop {
+            let incoming = self.get(path).await;
+            if incoming.status != 202 {
+                return incoming;
+            }
+            assert_eq!(incoming.retry_after, Some(5));
+            tokio::task::yield_now().await;
+        }
+    }
+}
+
+pub(crate) fn text(incoming: &Incoming) -> String {
+    String::from_utf8_lossy(&incoming.body).into_owned()
+}
+
+/// The certificate in an answer of EST.
+pub(crate) fn certificate(incoming: &Incoming) -> CertificateDer<'static> {
+    assert_eq!(incoming.status, 200, "{}", text(incoming));
+    assert_eq!(incoming.content_type.as_deref(), Some("application/pkcs7-mime; smime-type=certs-only"));
+    let certificates = decode_certs_only(&decode_body(&incoming.body, "certificates").unwrap()).unwrap();
+    assert_eq!(certificates.len(), 1);
+    certificates[0].clone()
+}
+
+/// An error is a text for people.
+pub(crate) fn refused(incoming: &Incoming, status: u16, part: &str) {
+    assert_eq!(incoming.status, status, "{}", text(incoming));
+    assert_eq!(incoming.content_type.as_deref(), Some("text/plain; charset=utf-8"));
+    assert!(text(incoming).contains(part), "{part:?} is not in {:?}", text(incoming));
+}

@@ -1,0 +1,235 @@
+//! `terse pledge`: a device earns the credential of its domain, and renews it. `terse-onboard` does the work; the arguments and
+//! the report are here.
+//!
+//! What must always hold: the exit code is 0 only if there is a credential in the directory; a credential that is there is not
+//! replaced by that of another domain.
+
+use core::num::NonZeroU32;
+use core::time::Duration;
+use std::io::{self, IsTerminal as _};
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use serde_json::json;
+use terse_onboard::discovery::mdns::Browser;
+use terse_onboard::discovery::{Fixed, Place, Service};
+use terse_onboard::pledge::{
+    CredentialDirectory, Device, GaveUp, Onboarded, PledgeFile, Progress, Settings, onboard, renew,
+};
+use terse_pki::{KeyAlgorithm, Subject};
+
+use crate::failure::Failure;
+use crate::output::{self, printable};
+use crate::services;
+
+const EXAMPLE: &str = "Example:
+  terse pledge --idevid WI-3005.pem --key WI-3005.key --masa-ca WI-3005-anchors.pem --out credential
+                                                    onboard through any proxy that multicast DNS finds
+With
+  --registrar [fe80::1%eth0]:8443                   through this join proxy, or with this registrar
+  --config pledge.toml                              all of it from a file
+  --renew --registrar registrar.plant.example:8443 --out credential
+                                                    alone: renew the certificate that is in the directory
+It writes credential/ldevid.pem, the certificate with its key, and credential/domain-ca.pem, whom to trust:
+  terse client --connect broker.plant.example:8883 --ca credential/domain-ca.pem \\
+      --cert credential/ldevid.pem --key credential/ldevid.pem";
+
+/// A device that is new in a network: it earns the credential of its domain (RFC 8995).
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLE)]
+pub(crate) struct PledgeArgs {
+    /// The configuration, in place of the files below
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["idevid", "key", "masa_ca"])]
+    config: Option<PathBuf>,
+    /// The certificate that the manufacturer has issued, and those above it
+    #[arg(long, value_name = "FILE", required_unless_present_any = ["config", "renew"])]
+    idevid: Option<PathBuf>,
+    /// Its private key
+    #[arg(long, value_name = "FILE", required_unless_present_any = ["config", "renew"])]
+    key: Option<PathBuf>,
+    /// The certificates under which the manufacturer signs vouchers
+    #[arg(long, value_name = "FILE", required_unless_present_any = ["config", "renew"])]
+    masa_ca: Option<PathBuf>,
+    /// A join proxy or a registrar to try (repeatable) [default: what multicast DNS finds]
+    #[arg(long = "registrar", value_name = "HOST:PORT")]
+    registrars: Vec<Place>,
+    /// The directory for the credential
+    #[arg(long, value_name = "DIR", required_unless_present = "config")]
+    out: Option<PathBuf>,
+    /// The algorithm of the new key
+    #[arg(long, value_enum, default_value_t = Algorithm::P256)]
+    algorithm: Algorithm,
+    /// Refuse vouchers without a nonce, which can be used again
+    #[arg(long)]
+    require_nonce: bool,
+    /// Try each registrar once, or the first that is found, instead of until the device is enrolled
+    #[arg(long)]
+    once: bool,
+    /// Renew the certificate in the directory
+    #[arg(long, requires = "registrars", conflicts_with_all = ["config", "idevid", "key", "masa_ca", "once", "require_nonce"])]
+    renew: bool,
+    /// Show each step, also if standard error is no terminal
+    #[arg(long, short)]
+    verbose: bool,
+}
+
+/// The algorithms of keys that a domain certifies.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Algorithm {
+    P256,
+    P384,
+    Ed25519,
+}
+
+impl From<Algorithm> for KeyAlgorithm {
+    fn from(algorithm: Algorithm) -> Self {
+        match algorithm {
+            Algorithm::P256 => Self::P256,
+            Algorithm::P384 => Self::P384,
+            Algorithm::Ed25519 => Self::Ed25519,
+        }
+    }
+}
+
+pub(crate) fn run(args: PledgeArgs, json: bool) -> Result<(), Failure> {
+    match args.renew {
+        true => services::run(args.renew(json)),
+        false => services::run(args.onboard(json)),
+    }
+}
+
+impl PledgeArgs {
+    async fn onboard(self, json: bool) -> Result<(), Failure> {
+        let (device, registrars, out) = self.device()?;
+        let credentials = CredentialDirectory::new(&out);
+        if credentials.has_credential() {
+            let path = credentials.ldevid();
+            let problem = "the device has a credential already; renew it with --renew, or choose another --out";
+            return Err(Failure::Failed(format!("{}: {problem}", path.display())));
+        }
+        credentials.check().map_err(failed)?;
+        let shows_progress = self.verbose || io::stderr().is_terminal();
+        let observe = |progress: Progress| {
+            // What stops a device for good is said in any case.
+            if shows_progress || matches!(progress, Progress::NotStored(_)) {
+                output::warn(&printable(&progress.to_string()));
+            }
+        };
+        let attempts = u32::try_from(registrars.len().max(1)).unwrap_or(u32::MAX);
+        let settings = Settings {
+            max_failures: if self.once { NonZeroU32::new(attempts) } else { None },
+            algorithm: self.algorithm.into(),
+            ..Settings::default()
+        };
+        let onboarded = match registrars.is_empty() {
+            true => {
+                let browser = Browser::new(Service::Proxy).map_err(failed)?;
+                onboard(&device, browser, &credentials, &settings, observe).await
+            }
+            false => onboard(&device, Fixed::new(registrars), &credentials, &settings, observe).await,
+        };
+        report(&device, &credentials, &onboarded.map_err(gave_up)?, json)
+    }
+
+    /// Returns the device, the places to try, and the directory of its credential.
+    fn device(&self) -> Result<(Device, Vec<Place>, PathBuf), Failure> {
+        let (device, registrars, out) = match (&self.config, &self.idevid, &self.key, &self.masa_ca) {
+            (Some(path), ..) => {
+                let file = PledgeFile::read(path).map_err(failed)?;
+                (file.device().map_err(failed)?, file.registrars, Some(file.out))
+            }
+            (None, Some(idevid), Some(key), Some(masa_ca)) => {
+                (Device::read(idevid, key, masa_ca).map_err(failed)?, Vec::new(), None)
+            }
+            _ => return Err(Failure::Usage("give --config, or --idevid, --key and --masa-ca".into())),
+        };
+        let device = if self.require_nonce { device.accept_nonceless(false) } else { device };
+        let registrars = if self.registrars.is_empty() { registrars } else { self.registrars.clone() };
+        let out = self.out.clone().or(out).ok_or_else(|| Failure::Usage("give --out".into()))?;
+        Ok((device, registrars, out))
+    }
+
+    async fn renew(self, json: bool) -> Result<(), Failure> {
+        let out = self.out.ok_or_else(|| Failure::Usage("give --out".into()))?;
+        let credentials = CredentialDirectory::new(out);
+        let mut problems = Vec::new();
+        for place in &self.registrars {
+            match renew(&credentials, place, self.algorithm.into()).await {
+                Ok(credential) => {
+                    let subject = subject(&credential);
+                    let path = credentials.ldevid();
+                    return match json {
+                        true => output::json(&json!({
+                            "renewed": true,
+                            "registrar": place.to_string(),
+                            "subject": subject,
+                            "ldevid": path.display().to_string(),
+                        })),
+                        false => output::line(format_args!("{}  {}", path.display(), printable(&subject))),
+                    };
+                }
+                Err(problem) => problems.push(format!("{place}: {problem}")),
+            }
+        }
+        Err(Failure::Failed(printable(&problems.join("; "))))
+    }
+}
+
+fn report(
+    device: &Device,
+    credentials: &CredentialDirectory,
+    onboarded: &Onboarded,
+    json: bool,
+) -> Result<(), Failure> {
+    let subject = subject(&onboarded.credential);
+    let (ldevid, anchors) = (credentials.ldevid(), credentials.anchors());
+    let phases = onboarded.timings.stages();
+    if json {
+        let phases: Vec<_> = phases.map(|(stage, time)| json!({ "phase": stage.name(), "ms": ms(time) })).collect();
+        return output::json(&json!({
+            "enrolled": true,
+            "serial_number": device.serial_number(),
+            "registrar": onboarded.proxy.to_string(),
+            "assertion": onboarded.assertion.name(),
+            "reported": onboarded.is_reported,
+            "subject": subject,
+            "ldevid": ldevid.display().to_string(),
+            "anchors": anchors.display().to_string(),
+            "ms": ms(onboarded.timings.total()),
+            "phases": phases,
+        }));
+    }
+    let mut text = format!("{} is enrolled", device.serial_number());
+    let mut row = |name: &str, value: String| text += &format!("\n  {name:<14}{value}");
+    row("subject", subject);
+    row("through", onboarded.proxy.to_string());
+    row("assertion", onboarded.assertion.name().into());
+    row("credential", ldevid.display().to_string());
+    row("trusts", anchors.display().to_string());
+    if !onboarded.is_reported {
+        row("note", "the registrar could not be told".into());
+    }
+    for (stage, time) in phases {
+        row("time", format!("{:8.1} ms  {}", ms(time), stage.name()));
+    }
+    row("time", format!("{:8.1} ms  in all", ms(onboarded.timings.total())));
+    output::line(text.split('\n').map(printable).collect::<Vec<_>>().join("\n"))
+}
+
+fn subject(credential: &terse_tls::Credential) -> String {
+    let leaf = credential.chain().first();
+    leaf.and_then(|leaf| Subject::of(leaf).ok()).map(|subject| subject.to_string()).unwrap_or_default()
+}
+
+/// Returns milliseconds with the precision of microseconds.
+fn ms(time: Duration) -> f64 {
+    (time.as_secs_f64() * 1e6).round() / 1e3
+}
+
+fn gave_up(why: GaveUp) -> Failure {
+    Failure::Failed(printable(&why.to_string()))
+}
+
+fn failed(error: impl core::fmt::Display) -> Failure {
+    Failure::Failed(printable(&error.to_string()))
+}

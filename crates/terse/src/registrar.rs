@@ -1,0 +1,232 @@
+//! `terse registrar`: the registrar of a domain, and what its operator asks of it. `terse-onboard` does the work; the arguments
+//! and the report are here.
+
+use core::net::SocketAddr;
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+use serde_json::json;
+use terse_net::Clock;
+use terse_onboard::registrar::{DeviceReport, InitError, InitOptions, Operator, Pending, PendingReason, Service};
+use terse_onboard::registrar::{check, init};
+
+use crate::failure::Failure;
+use crate::output::{self, printable};
+use crate::services::{self, misconfigured};
+
+#[derive(Debug, Args)]
+#[command(
+    args_conflicts_with_subcommands = true,
+    after_help = "Example:
+  terse registrar init --out plant --name registrar.plant.example --manufacturer-ca maker/ca/ca.pem
+                                                    a domain CA, the registrar's certificate, and its configuration
+  terse registrar --config plant/registrar.toml     serve pledges
+  terse registrar pending --config plant/registrar.toml
+                                                    devices that wait for a decision
+  terse registrar accept WI-3005 --config plant/registrar.toml"
+)]
+pub(crate) struct RegistrarArgs {
+    #[command(subcommand)]
+    command: Option<RegistrarCommand>,
+    #[command(flatten)]
+    config: Config,
+    /// Also log what strangers cause
+    #[arg(long, short)]
+    verbose: bool,
+}
+
+#[derive(Debug, Subcommand)]
+enum RegistrarCommand {
+    /// Set up a registrar: a CA for its domain, its certificate, and a configuration
+    #[command(after_help = "Example: terse registrar init --out plant --name registrar.plant.example \\\n\
+        \x20            --manufacturer-ca maker/ca/ca.pem\n\
+        writes plant/registrar.toml, and what it names.")]
+    Init(Init),
+    /// Read the configuration, the certificates, the keys and the CA, and say what is wrong
+    #[command(after_help = "Example: terse registrar check --config plant/registrar.toml")]
+    Check(Config),
+    /// List the devices that wait for a decision
+    #[command(after_help = "Example: terse registrar pending --config plant/registrar.toml")]
+    Pending(Config),
+    /// Let a device join, also with the audit log that it has
+    #[command(after_help = "Example: terse registrar accept WI-3005 --config plant/registrar.toml")]
+    Accept(Device),
+    /// Keep a device out: it gets neither a voucher nor a certificate. A certificate that it has is revoked by `terse pki revoke`
+    #[command(after_help = "Example: terse registrar reject WI-3005 --config plant/registrar.toml")]
+    Reject(Device),
+    /// List the devices that have had a voucher, the newest first
+    #[command(after_help = "Example: terse registrar devices --config plant/registrar.toml")]
+    Devices(Config),
+}
+
+#[derive(Debug, Args)]
+struct Config {
+    /// The configuration
+    #[arg(long, value_name = "FILE", default_value = "registrar.toml")]
+    config: PathBuf,
+}
+
+#[derive(Debug, Args)]
+struct Device {
+    /// The serial number
+    serial: String,
+    /// The name of the manufacturer, if devices of several have this serial number
+    #[arg(long, value_name = "NAME")]
+    manufacturer: Option<String>,
+    #[command(flatten)]
+    config: Config,
+}
+
+#[derive(Debug, Args)]
+struct Init {
+    /// The directory to write
+    #[arg(long, value_name = "DIR")]
+    out: PathBuf,
+    /// The DNS name or IP address of the registrar
+    #[arg(long, value_name = "HOST")]
+    name: String,
+    /// The CA of the manufacturer whose devices may join
+    #[arg(long, value_name = "FILE")]
+    manufacturer_ca: PathBuf,
+    /// The name of the manufacturer, for people
+    #[arg(long, value_name = "NAME", default_value = "manufacturer")]
+    manufacturer: String,
+    /// Where pledges arrive [default: port 8443 of every address]
+    #[arg(long, value_name = "ADDR:PORT")]
+    listen: Option<SocketAddr>,
+}
+
+pub(crate) fn run(args: RegistrarArgs, json: bool) -> Result<(), Failure> {
+    match args.command {
+        None => services::run(serve(args.config, args.verbose)),
+        Some(RegistrarCommand::Init(init)) => init.run(json),
+        Some(RegistrarCommand::Check(config)) => config.check(json),
+        Some(RegistrarCommand::Pending(config)) => services::run(config.pending(json)),
+        Some(RegistrarCommand::Accept(device)) => services::run(device.decide(true, json)),
+        Some(RegistrarCommand::Reject(device)) => services::run(device.decide(false, json)),
+        Some(RegistrarCommand::Devices(config)) => services::run(config.devices(json)),
+    }
+}
+
+async fn serve(config: Config, verbose: bool) -> Result<(), Failure> {
+    services::log(verbose);
+    let service = Service::open(&config.config, Clock::new()).await.map_err(failed)?;
+    let listening = service.listen().await.map_err(failed)?;
+    let stop = services::stop()?;
+    output::line(format_args!("listening {}", listening.address()))?;
+    listening.run(stop).await;
+    Ok(())
+}
+
+impl Init {
+    fn run(self, json: bool) -> Result<(), Failure> {
+        let mut options = InitOptions::new(self.out, self.name, self.manufacturer_ca);
+        options.manufacturer = self.manufacturer;
+        options.listen = self.listen.unwrap_or(options.listen);
+        let written = init(&options, Clock::new()).map_err(|error| match error {
+            InitError::Pki(terse_pki::Error::InvalidName(_)) | InitError::Manufacturer => {
+                Failure::Usage(error.to_string())
+            }
+            _ => failed(error),
+        })?;
+        let written: Vec<_> = written.iter().map(|path| path.display().to_string()).collect();
+        match json {
+            true => output::json(&json!({ "written": written })),
+            false => written.iter().try_for_each(output::line),
+        }
+    }
+}
+
+impl Config {
+    fn check(self, json: bool) -> Result<(), Failure> {
+        let warnings = check(&self.config, Clock::new()).map_err(misconfigured)?;
+        if json {
+            return output::json(&json!({ "ok": true, "warnings": warnings }));
+        }
+        warnings.iter().try_for_each(|warning| output::line(printable(warning)))?;
+        output::line("the registrar can run")
+    }
+
+    async fn open(&self) -> Result<Operator, Failure> {
+        Operator::open(&self.config, Clock::new()).await.map_err(failed)
+    }
+
+    async fn pending(self, json: bool) -> Result<(), Failure> {
+        let pending = self.open().await?.pending().await.map_err(failed)?;
+        if json {
+            return pending.iter().try_for_each(output::json);
+        }
+        let row = |Pending { serial_number, manufacturer, reason, .. }: &Pending| match reason {
+            PendingReason::AuditLog(problem) => [serial_number.clone(), manufacturer.clone(), problem.clone()],
+            _ => [serial_number.clone(), manufacturer.clone(), "wants to join".to_owned()],
+        };
+        table(["serial number", "manufacturer", "waits because"], pending.iter().map(row).collect())
+    }
+
+    async fn devices(self, json: bool) -> Result<(), Failure> {
+        let devices = self.open().await?.devices().await.map_err(failed)?;
+        if json {
+            return devices.iter().try_for_each(output::json);
+        }
+        let row = |device: &DeviceReport| {
+            let said = |status| match status {
+                Some(true) => "good",
+                Some(false) => "bad",
+                None => "-",
+            };
+            let certificate = match (&device.ldevid, device.is_rejected) {
+                (_, true) => "rejected",
+                (Some(_), _) => "issued",
+                (None, _) => "-",
+            };
+            let reason = device.last_reason.clone().or_else(|| device.audit_reason.clone()).unwrap_or_default();
+            [
+                device.serial_number.clone(),
+                device.manufacturer.clone(),
+                said(device.voucher_status).into(),
+                device.audit.clone(),
+                certificate.into(),
+                said(device.enroll_status).into(),
+                reason,
+            ]
+        };
+        let heads =
+            ["serial number", "manufacturer", "voucher", "audit log", "certificate", "enrolment", "last reason"];
+        table(heads, devices.iter().map(row).collect())
+    }
+}
+
+impl Device {
+    async fn decide(self, is_accepted: bool, json: bool) -> Result<(), Failure> {
+        let operator = self.config.open().await?;
+        let (serial, manufacturer) = (self.serial.as_str(), self.manufacturer.as_deref());
+        let decided = match is_accepted {
+            true => operator.accept(serial, manufacturer).await,
+            false => operator.reject(serial, manufacturer).await,
+        };
+        let manufacturer = decided.map_err(failed)?;
+        let decision = if is_accepted { "accepted" } else { "rejected" };
+        match json {
+            true => output::json(&json!({ "serial": serial, "manufacturer": manufacturer, "decision": decision })),
+            false => output::line(printable(&format!("{serial} of {manufacturer} is {decision}"))),
+        }
+    }
+}
+
+/// Prints rows in columns; what devices say cannot break out of its line.
+fn table<const N: usize>(heads: [&str; N], rows: Vec<[String; N]>) -> Result<(), Failure> {
+    let heads = heads.map(str::to_owned);
+    let rows: Vec<[String; N]> =
+        core::iter::once(heads).chain(rows).map(|row| row.map(|text| printable(&text))).collect();
+    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0); // below N
+    let widths: [usize; N] = core::array::from_fn(width);
+    for row in &rows {
+        let line: String = row.iter().zip(widths).map(|(text, width)| format!("{text:width$}  ")).collect();
+        output::line(line.trim_end())?;
+    }
+    Ok(())
+}
+
+fn failed(error: impl core::fmt::Display) -> Failure {
+    Failure::Failed(error.to_string())
+}

@@ -1,0 +1,78 @@
+//! What the services of onboarding have in common: a runtime, a log on standard error, and an end by a signal.
+
+use core::future::Future;
+
+use terse_onboard::config::ConfigError;
+use tokio::sync::watch;
+use tracing_subscriber::filter::LevelFilter;
+
+use crate::failure::Failure;
+
+/// Runs a service, or a piece of work with its database, to its end.
+pub(crate) fn run<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| Failure::Failed(format!("the runtime cannot start: {error}")))?;
+    runtime.block_on(work)
+}
+
+/// Writes what services do to standard error: what an operator should know, or with `verbose` also what strangers cause.
+pub(crate) fn log(verbose: bool) {
+    let level = if verbose { LevelFilter::DEBUG } else { LevelFilter::INFO };
+    tracing_subscriber::fmt().with_writer(std::io::stderr).with_ansi(false).with_max_level(level).init();
+}
+
+/// Returns a value that becomes true when the process is told to stop: by SIGTERM, or Ctrl-C. A second signal ends it at once.
+pub(crate) fn stop() -> Result<watch::Receiver<bool>, Failure> {
+    let (stop, stopped) = watch::channel(false);
+    let mut signals = Signals::new().map_err(|error| Failure::Failed(format!("signals cannot be caught: {error}")))?;
+    tokio::spawn(async move {
+        signals.next().await;
+        stop.send_replace(true);
+        signals.next().await;
+        std::process::exit(1);
+    });
+    Ok(stopped)
+}
+
+#[cfg(unix)]
+struct Signals {
+    interrupt: tokio::signal::unix::Signal,
+    terminate: tokio::signal::unix::Signal,
+}
+
+#[cfg(unix)]
+impl Signals {
+    fn new() -> std::io::Result<Self> {
+        use tokio::signal::unix::{SignalKind, signal};
+        Ok(Self { interrupt: signal(SignalKind::interrupt())?, terminate: signal(SignalKind::terminate())? })
+    }
+
+    async fn next(&mut self) {
+        tokio::select! {
+            _ = self.interrupt.recv() => {}
+            _ = self.terminate.recv() => {}
+        }
+    }
+}
+
+#[cfg(not(unix))]
+struct Signals;
+
+#[cfg(not(unix))]
+impl Signals {
+    fn new() -> std::io::Result<Self> {
+        Ok(Self)
+    }
+
+    async fn next(&mut self) {
+        // Without Ctrl-C the process can only be killed.
+        if tokio::signal::ctrl_c().await.is_err() {
+            core::future::pending::<()>().await;
+        }
+    }
+}
+
+/// Returns the failure of a configuration that cannot be used.
+pub(crate) fn misconfigured(error: ConfigError) -> Failure {
+    Failure::Failed(error.to_string())
+}

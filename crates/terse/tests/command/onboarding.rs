@@ -1,0 +1,181 @@
+//! Onboarding by the command: a manufacturer, a domain, a join proxy and a device, each with files of its own.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::common::{Outcome, Server, json, run, terse};
+
+const SERIAL: &str = "WI-3005";
+
+/// The services that run, and where their files are.
+struct Plant {
+    folder: tempfile::TempDir,
+    registrar: Server,
+    proxy: Server,
+    _masa: Server,
+}
+
+impl Plant {
+    fn start() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name).display().to_string();
+        ok(&["masa", "init", "--out", &at("maker"), "--name", "localhost", "--listen", "127.0.0.1:0"]);
+        let maker = at("maker/masa.toml");
+        ok(&["masa", "make-idevid", SERIAL, "--config", &maker, "--out", &at("device")]);
+        let masa = start(&["masa", "--config", &maker]);
+        let ca = at("maker/ca/ca.pem");
+        ok(&["registrar", "init", "--out", &at("plant"), "--name", "registrar.example", "--manufacturer-ca", &ca]);
+        let port = masa.address.rsplit(':').next().unwrap();
+        configure(&folder.path().join("plant/registrar.toml"), port);
+        let registrar = start(&["registrar", "--config", &at("plant/registrar.toml")]);
+        let proxy = start(&["join-proxy", "--listen", "127.0.0.1:0", "--registrar", &registrar.address, "--json"]);
+        Self { folder, registrar, proxy, _masa: masa }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn pledge(&self, options: &[&str]) -> Outcome {
+        let device = |ending: &str| self.path(&format!("device/{SERIAL}{ending}"));
+        let mut command = terse();
+        command.args(["pledge", "--idevid"]).arg(device(".pem")).arg("--key").arg(device(".key"));
+        command.arg("--masa-ca").arg(device("-anchors.pem")).arg("--out").arg(self.path("credential"));
+        command.args(options);
+        run(command)
+    }
+}
+
+/// Lets the registrar take all devices, and the MASA in the own network.
+fn configure(path: &Path, masa_port: &str) {
+    let text = fs::read_to_string(path).unwrap();
+    let text = text.replace("[::]:8443", "127.0.0.1:0").replace("devices = \"ask\"", "devices = \"all\"");
+    fs::write(path, format!("{text}masa_url = \"localhost:{masa_port}\"\n")).unwrap();
+}
+
+fn ok(arguments: &[&str]) {
+    let mut command = terse();
+    command.args(arguments);
+    let outcome = run(command);
+    assert_eq!(outcome.code, Some(0), "{arguments:?}: {outcome:#?}");
+}
+
+fn start(arguments: &[&str]) -> Server {
+    let mut command = terse();
+    command.args(arguments);
+    Server::start(command)
+}
+
+#[test]
+fn a_device_is_onboarded_uses_its_credential_and_renews_it() {
+    let plant = Plant::start();
+    let report = plant.pledge(&["--registrar", &plant.proxy.address, "--once", "--json"]).object();
+    assert_eq!((&report["enrolled"], &report["reported"]), (&true.into(), &true.into()), "{report}");
+    assert_eq!((report["serial_number"].as_str(), report["assertion"].as_str()), (Some(SERIAL), Some("proximity")));
+    assert!(report["subject"].as_str().unwrap().contains(SERIAL));
+    let phases: Vec<_> =
+        report["phases"].as_array().unwrap().iter().map(|one| one["phase"].as_str().unwrap()).collect();
+    for phase in ["connect", "request_voucher", "voucher_status", "cacerts", "csrattrs", "enroll", "connect_ldevid"] {
+        assert!(phases.contains(&phase), "{phase}: {phases:?}");
+    }
+    let sum: f64 = report["phases"].as_array().unwrap().iter().map(|one| one["ms"].as_f64().unwrap()).sum();
+    assert!((sum - report["ms"].as_f64().unwrap()).abs() < 1.0, "{report}");
+    #[cfg(unix)]
+    assert_eq!(super::common::mode(plant.path("credential/ldevid.pem")), 0o600);
+
+    // It is not replaced, but renewed.
+    let again = plant.pledge(&["--registrar", &plant.proxy.address, "--once"]);
+    again.refused(1, &["ldevid.pem", "--renew"]);
+    let before = fs::read(plant.path("credential/ldevid.pem")).unwrap();
+    let mut renew = terse();
+    renew.args(["pledge", "--renew", "--registrar", &plant.registrar.address, "--json", "--out"]);
+    renew.arg(plant.path("credential"));
+    let renewed = run(renew).object();
+    assert_eq!((&renewed["renewed"], &renewed["subject"]), (&true.into(), &report["subject"]));
+    assert_ne!(fs::read(plant.path("credential/ldevid.pem")).unwrap(), before);
+
+    // It is a credential for TLS: a server of the domain knows the device by it.
+    let [ldevid, ca] = ["credential/ldevid.pem", "credential/domain-ca.pem"].map(|name| plant.path(name));
+    ok_issue(&plant);
+    let mut server = terse();
+    server.args(["server", "--listen", "127.0.0.1:0", "--require-client-cert", "--json", "--max-connections", "1"]);
+    server.arg("--cert").arg(plant.path("broker.pem")).arg("--key").arg(plant.path("broker.key"));
+    let server = Server::start({
+        server.arg("--client-ca").arg(&ca);
+        server
+    });
+    let mut client = terse();
+    client.args(["client", "--connect", &server.address, "--server-name", "broker.plant.example", "--json"]);
+    client.arg("--ca").arg(&ca).arg("--cert").arg(&ldevid).arg("--key").arg(&ldevid);
+    run(client).object();
+    assert_eq!(server.report()["peer"]["authenticated_by"], "certificate");
+
+    #[cfg(unix)]
+    {
+        let (code, _) = plant.proxy.terminate();
+        assert_eq!(code, Some(0));
+    }
+}
+
+/// Issues the certificate of a server of the domain.
+fn ok_issue(plant: &Plant) {
+    let (ca, out) = (plant.path("plant/ca").display().to_string(), plant.path("").display().to_string());
+    ok(&["pki", "issue", "broker.plant.example", "--server", "--ca", &ca, "--out", &out]);
+    for ending in ["pem", "key"] {
+        let issued = plant.path(&format!("broker.plant.example.{ending}"));
+        fs::rename(issued, plant.path(&format!("broker.{ending}"))).unwrap();
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_join_proxy_says_at_its_end_what_it_has_done() {
+    let registrar = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let mut command = terse();
+    let address = registrar.local_addr().unwrap().to_string();
+    command.args(["join-proxy", "--listen", "127.0.0.1:0", "--registrar", &address, "--per-address", "1", "--json"]);
+    let mut proxy = Server::start(command);
+    let first = std::net::TcpStream::connect(&proxy.address).unwrap();
+    let (relayed, _) = registrar.accept().unwrap();
+    let mut second = std::net::TcpStream::connect(&proxy.address).unwrap();
+    let read = std::io::Read::read(&mut second, &mut [0]);
+    assert!(matches!(read, Ok(0) | Err(_)), "the second one of this address is closed");
+    proxy.ask_to_end();
+    let report = json(&proxy.line());
+    assert_eq!((&report["relayed"], &report["refused"]), (&1.into(), &1.into()), "{report}");
+    assert_eq!(proxy.wait(), Some(0));
+    drop((first, relayed));
+}
+
+#[test]
+fn a_pledge_that_fails_says_why_in_one_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name).display().to_string();
+    ok(&["masa", "init", "--out", &at("maker"), "--name", "localhost", "--listen", "127.0.0.1:0"]);
+    ok(&["masa", "make-idevid", SERIAL, "--config", &at("maker/masa.toml"), "--out", &at("device")]);
+    let configuration = format!(
+        "idevid = \"device/{SERIAL}.pem\"\nkey = \"device/{SERIAL}.key\"\nmasa_ca = \"device/{SERIAL}-anchors.pem\"\n\
+         out = \"credential\"\n"
+    );
+    fs::write(at("pledge.toml"), &configuration).unwrap();
+    let pledge = |options: &[&str]| {
+        let mut command = terse();
+        command.arg("pledge").args(options);
+        run(command)
+    };
+    // Nobody listens at port 1.
+    let nobody = pledge(&["--config", &at("pledge.toml"), "--registrar", "127.0.0.1:1", "--once"]);
+    nobody.refused(1, &["127.0.0.1:1", "could not be made"]);
+    assert_eq!(nobody.stderr.lines().count(), 1, "{nobody:?}");
+    assert!(!folder.path().join("credential/ldevid.pem").exists());
+    // Wrong use.
+    pledge(&["--out", "x"]).refused(2, &[]);
+    pledge(&["--config", &at("pledge.toml"), "--registrar", "nowhere"]).refused(2, &["HOST:PORT"]);
+    pledge(&["--renew", "--out", &at("credential")]).refused(2, &[]);
+    // Files that are wrong.
+    fs::write(at("pledge.toml"), format!("{configuration}colour = 1\n")).unwrap();
+    pledge(&["--config", &at("pledge.toml")]).refused(1, &["pledge.toml", "line 5", "colour"]);
+    fs::write(at("pledge.toml"), configuration.replace("-anchors", "-nothing")).unwrap();
+    pledge(&["--config", &at("pledge.toml")]).refused(1, &["WI-3005-nothing.pem"]);
+    pledge(&["--renew", "--out", &at("credential"), "--registrar", "127.0.0.1:1"]).refused(1, &["ldevid.pem"]);
+}
