@@ -30,6 +30,7 @@ struct header {
 struct count {
     int64_t in_use;
     int64_t peak;
+    int64_t total; /* of all requests; realloc requests what it adds, as memusage of glibc counts */
 };
 
 static __thread uint32_t current;
@@ -56,9 +57,14 @@ int64_t terse_bench_heap_peak(uint32_t side) {
     return counts[side].peak;
 }
 
+int64_t terse_bench_heap_total(uint32_t side) {
+    return counts[side].total;
+}
+
 static void add(uint32_t side, size_t size) {
     struct count *count = &counts[side];
     count->in_use += (int64_t)size;
+    count->total += (int64_t)size;
     if (count->in_use > count->peak) {
         count->peak = count->in_use;
     }
@@ -121,6 +127,7 @@ void *realloc(void *block, size_t size) {
         void *new = malloc(size);
         if (new != NULL) {
             memcpy(new, block, old.size < size ? old.size : size);
+            counts[current].total -= (int64_t)(old.size < size ? old.size : size);
             free(block);
         }
         return new;
@@ -129,6 +136,7 @@ void *realloc(void *block, size_t size) {
     void *new = wrap(start, sizeof(struct header), size);
     if (new != NULL) {
         counts[old.side].in_use -= (int64_t)old.size;
+        counts[current].total -= (int64_t)(old.size < size ? old.size : size);
     }
     return new;
 }

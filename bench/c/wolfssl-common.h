@@ -1,4 +1,4 @@
-/* These settings are common to both builds of wolfSSL: they enable the TLS that is measured, and no other. */
+/* These settings are common to both builds of wolfSSL: they enable the TLS or CMS that is measured, and no other. */
 
 #define WOLFSSL_TLS13
 #ifdef DATAGRAMS /* an object of its own: what has them takes more memory for TLS as well */
@@ -9,6 +9,13 @@
 #ifdef DATAGRAMS_13 /* and again */
 #define WOLFSSL_DTLS13
 #define WOLFSSL_SEND_HRR_COOKIE
+#endif
+#ifdef SIGNS_IN_CMS /* CMS, with what `--enable-pkcs7` takes along; and no TLS */
+#define HAVE_PKCS7
+#define HAVE_AES_KEYWRAP
+#define WOLFSSL_AES_DIRECT
+#define HAVE_X963_KDF
+#define WOLFCRYPT_ONLY
 #endif
 #define NO_OLD_TLS
 #define HAVE_TLS_EXTENSIONS

@@ -2,7 +2,7 @@
 //! sources that a crate ships. Such a crate is never built: only its files are used.
 //!
 //! What must always hold: an object that was compiled from other sources, or with other settings, is not used; each
-//! object exports only `peer`, so that two builds of one library can be in one process.
+//! object exports only `peer` or `signer`, so that two builds of one library can be in one process.
 
 use std::collections::hash_map::DefaultHasher;
 use std::fs;
@@ -34,6 +34,48 @@ pub(crate) enum Library {
     BoringSsl,
 }
 
+/// What a peer in C is used for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// Handshakes: `c/peer.h`.
+    Handshakes(Version),
+    /// Signed data of CMS: `c/cms/signer.h`.
+    SignedData,
+    /// The same, with nothing else in the library, for a program that is as small as it can be.
+    SmallProgram,
+}
+
+impl Purpose {
+    /// Returns the flags with which the sources that a crate ships are compiled for this purpose. Each version of DTLS has
+    /// an object of its own: TLS alone takes less memory, and so does DTLS 1.2.
+    const fn defined(self) -> &'static [&'static str] {
+        match self {
+            Self::Handshakes(Version::Tls12 | Version::Tls13) => &[],
+            Self::Handshakes(Version::Dtls12) => &["-DDATAGRAMS"],
+            Self::Handshakes(Version::Dtls13) => &["-DDATAGRAMS", "-DDATAGRAMS_13"],
+            Self::SignedData => &["-DSIGNS_IN_CMS"],
+            Self::SmallProgram => &["-DSIGNS_IN_CMS", "-DNO_RSA"],
+        }
+    }
+
+    /// Returns the compiler's options for code.
+    const fn options(self) -> &'static [&'static str] {
+        match self {
+            Self::Handshakes(_) | Self::SignedData => &[OPTIMISATION, "-fPIC"],
+            Self::SmallProgram => SMALL,
+        }
+    }
+
+    /// Returns our files of the interface: the first is that of exports.
+    const fn interface(self) -> &'static [&'static str] {
+        match self {
+            Self::Handshakes(_) => &["c/peer.map", "c/peer.h"],
+            Self::SignedData => &["c/cms/signer.map", "c/cms/signer.h"],
+            Self::SmallProgram => &["c/cms/program.c", "c/cms/signer.h"],
+        }
+    }
+}
+
 /// The parts from which an object is linked.
 struct Parts {
     /// Object files, compiled from sources that a crate ships.
@@ -47,44 +89,43 @@ struct Parts {
 }
 
 impl Library {
-    /// Returns the shared object, or the reason why there is none. Where we compile the library, each version of DTLS
-    /// has an object of its own: TLS alone takes less memory, and so does DTLS 1.2.
-    pub(crate) fn object(self, version: Version) -> Result<PathBuf, String> {
+    /// Returns the shared object, or the static program, or the reason why there is none.
+    pub(crate) fn object(self, purpose: Purpose) -> Result<PathBuf, String> {
         static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
         let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        let defined: &[&str] = match (self, version) {
-            (Self::OpenSsl | Self::GnuTls | Self::BoringSsl, _) | (_, Version::Tls12 | Version::Tls13) => &[],
-            (_, Version::Dtls12) => &["-DDATAGRAMS"],
-            (_, Version::Dtls13) => &["-DDATAGRAMS", "-DDATAGRAMS_13"],
-        };
         let mut hasher = DefaultHasher::new();
-        (OPTIONS, defined).hash(&mut hasher);
-        for file in self.files().iter().chain(&["c/peer.h", "c/peer.map", "Cargo.toml", "src/compile.rs"]) {
+        (purpose.options(), purpose.defined()).hash(&mut hasher);
+        let files = self.files(purpose)?;
+        for file in files.iter().chain(purpose.interface()).chain(&["Cargo.toml", "src/compile.rs"]) {
             fs::read(own(file)).map_err(|error| format!("{file}: {error}"))?.hash(&mut hasher);
         }
+        let suffix = if purpose == Purpose::SmallProgram { "" } else { ".so" };
         let name = format!("bench-{self:?}-{:016x}", hasher.finish()).to_lowercase();
-        let object = directory().join(format!("{name}.so"));
+        let object = directory().join(format!("{name}{suffix}"));
         if !object.exists() {
             let unfinished = directory().join(format!("{name}.{}", id()));
-            self.compile(&unfinished, defined)?;
+            self.compile(&unfinished, purpose, files[0])?;
             fs::rename(&unfinished, &object).map_err(|error| format!("{}: {error}", object.display()))?;
         }
         Ok(object)
     }
 
-    fn compile(self, object: &Path, defined: &[&str]) -> Result<(), String> {
-        let Parts { objects, flags, libraries, packages } = self.parts(defined)?;
+    fn compile(self, object: &Path, purpose: Purpose, file: &str) -> Result<(), String> {
+        let Parts { objects, flags, libraries, packages } = self.parts(purpose)?;
         let mut command = Command::new("cc");
-        command
-            .args(OPTIONS)
-            .args(["-shared", "-Wall", "-Wextra", "-Werror", "-Wl,-Bsymbolic", "-Wl,-z,defs"])
-            .args(flags);
-        command.arg(format!("-Wl,--version-script={}", own("c/peer.map").display()));
-        command.arg(own(self.files()[0])).args(objects).args(libraries).arg("-o").arg(object);
+        command.args(purpose.options()).args(["-Wall", "-Wextra", "-Werror"]).args(flags);
+        let interface = own(purpose.interface()[0]);
+        if purpose == Purpose::SmallProgram {
+            command.args(STATIC).arg(interface);
+        } else {
+            command.args(["-shared", "-Wl,-Bsymbolic", "-Wl,-z,defs"]);
+            command.arg(format!("-Wl,--version-script={}", interface.display()));
+        }
+        command.arg(own(file)).args(objects).args(libraries).arg("-o").arg(object);
         run(&mut command, &format!("install the packages {packages}")).map(drop)
     }
 
-    fn parts(self, defined: &[&str]) -> Result<Parts, String> {
+    fn parts(self, purpose: Purpose) -> Result<Parts, String> {
         Ok(match self {
             Self::OpenSsl => Parts {
                 objects: Vec::new(),
@@ -92,9 +133,9 @@ impl Library {
                 libraries: &["-lssl", "-lcrypto"],
                 packages: "libssl-dev and build-essential",
             },
-            Self::WolfSslAsm => wolfssl("c/wolfssl-asm", WOLFSSL_ASSEMBLY, defined)?,
-            Self::WolfSslLow => wolfssl("c/wolfssl-low", &[], defined)?,
-            Self::MbedTls => mbedtls(defined)?,
+            Self::WolfSslAsm => wolfssl("c/wolfssl-asm", WOLFSSL_ASSEMBLY, purpose)?,
+            Self::WolfSslLow => wolfssl("c/wolfssl-low", &[], purpose)?,
+            Self::MbedTls => mbedtls(purpose)?,
             Self::GnuTls => Parts {
                 objects: Vec::new(),
                 flags: Vec::new(),
@@ -109,32 +150,38 @@ impl Library {
         })
     }
 
-    /// Returns our files that it is made of, in the order of compilation.
-    fn files(self) -> &'static [&'static str] {
-        match self {
+    /// Returns our files that it is made of: the first is compiled with the library, the others configure it.
+    fn files(self, purpose: Purpose) -> Result<&'static [&'static str], String> {
+        let signs = !matches!(purpose, Purpose::Handshakes(_));
+        Ok(match self {
+            Self::OpenSsl if signs => &["c/cms/openssl.c"],
+            Self::WolfSslAsm if signs => &["c/cms/wolfssl.c", "c/wolfssl-common.h", "c/wolfssl-asm/user_settings.h"],
+            Self::WolfSslLow if signs => &["c/cms/wolfssl.c", "c/wolfssl-common.h", "c/wolfssl-low/user_settings.h"],
+            _ if signs => return Err("it does not sign in CMS here".into()),
             Self::OpenSsl => &["c/openssl.c"],
             Self::WolfSslAsm => &["c/wolfssl.c", "c/wolfssl-common.h", "c/wolfssl-asm/user_settings.h"],
             Self::WolfSslLow => &["c/wolfssl.c", "c/wolfssl-common.h", "c/wolfssl-low/user_settings.h"],
             Self::MbedTls => &["c/mbedtls.c", "c/mbedtls/config.h"],
             Self::GnuTls => &["c/gnutls.c"],
             Self::BoringSsl => &["c/boringssl.c"],
-        }
+        })
     }
 }
 
-fn wolfssl(settings: &str, assembly: &[&str], defined: &[&str]) -> Result<Parts, String> {
+fn wolfssl(settings: &str, assembly: &[&str], purpose: Purpose) -> Result<Parts, String> {
     if !assembly.is_empty() && !cfg!(target_arch = "x86_64") {
         return Err("its assembly is measured on x86-64 only".into());
     }
     let shipped = shipped("wolfssl-sys")?.join("wolfssl-src");
     let mut flags = vec!["-DWOLFSSL_USER_SETTINGS".into(), include(&own(settings)), include(&shipped)];
-    flags.extend(defined.iter().map(|flag| (*flag).to_owned()));
+    flags.extend(purpose.defined().iter().map(|flag| (*flag).to_owned()));
     let intrinsics: &[&str] = if assembly.is_empty() { &[] } else { &["-maes"] }; // in aes.c
-    let sources: Vec<PathBuf> = wolfssl::SOURCES.iter().chain(assembly).map(|source| shipped.join(source)).collect();
-    from_sources("wolfSSL", &sources, intrinsics, flags)
+    // A source file that is not configured compiles to nothing.
+    let sources = wolfssl::SOURCES.iter().chain(assembly).chain(WOLFSSL_CMS).map(|source| shipped.join(source));
+    from_sources("wolfSSL", &sources.collect::<Vec<_>>(), intrinsics, flags, purpose)
 }
 
-fn mbedtls(defined: &[&str]) -> Result<Parts, String> {
+fn mbedtls(purpose: Purpose) -> Result<Parts, String> {
     let shipped = shipped("psa-crypto-sys")?.join("vendor");
     let configuration = own("c/mbedtls/config.h");
     let mut flags = vec![
@@ -142,20 +189,26 @@ fn mbedtls(defined: &[&str]) -> Result<Parts, String> {
         include(&shipped.join("include")),
         include(&shipped.join("library")),
     ];
-    flags.extend(defined.iter().map(|flag| (*flag).to_owned()));
+    flags.extend(purpose.defined().iter().map(|flag| (*flag).to_owned()));
     let library = shipped.join("library");
     let files = fs::read_dir(&library).map_err(|error| format!("{}: {error}", library.display()))?;
     let is_source = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "c");
     // A source file that is not configured compiles to nothing.
     let mut sources: Vec<PathBuf> = files.flatten().map(|file| file.path()).filter(is_source).collect();
     sources.sort();
-    from_sources("Mbed TLS", &sources, &[], flags)
+    from_sources("Mbed TLS", &sources, &[], flags, purpose)
 }
 
 /// Compiles a library from sources. `flags` are its configuration, for our file too.
-fn from_sources(name: &str, sources: &[PathBuf], options: &[&str], flags: Vec<String>) -> Result<Parts, String> {
+fn from_sources(
+    name: &str,
+    sources: &[PathBuf],
+    options: &[&str],
+    flags: Vec<String>,
+    purpose: Purpose,
+) -> Result<Parts, String> {
     eprintln!("compiling what is new in {name}, once");
-    let options = OPTIONS.iter().chain(&["-w"]).chain(options).map(|option| (*option).to_owned()).collect();
+    let options = purpose.options().iter().chain(&["-w"]).chain(options).map(|option| (*option).to_owned()).collect();
     let objects = Compiler { options, settings: flags.clone() }.objects(sources)?;
     Ok(Parts { objects, flags, libraries: &["-lm"], packages: "build-essential" })
 }
@@ -176,10 +229,16 @@ const WOLFSSL_ASSEMBLY: &[&str] = &[
     "wolfcrypt/src/sp_x86_64_asm.S",
 ];
 
-/// The options for all objects, so that the libraries can be compared.
-const OPTIONS: &[&str] = &[OPTIMISATION, "-fPIC"];
+/// The additional source of the builds that sign in CMS.
+const WOLFSSL_CMS: &[&str] = &["wolfcrypt/src/pkcs7.c"];
+
+/// The compiler's options for programs that are to be small.
+pub(crate) const SMALL: &[&str] = &["-Os", "-ffunction-sections", "-fdata-sections"];
+
+/// The linker's options for a static program without what it does not use.
+pub(crate) const STATIC: &[&str] = &["-static", "-Wl,--gc-sections", "-s"];
 
 /// Returns the path of a file of ours.
-fn own(file: &str) -> PathBuf {
+pub(crate) fn own(file: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(file)
 }

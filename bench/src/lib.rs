@@ -4,6 +4,7 @@
 //! A [`stack::Stack`] makes a [`stack::World`] for a [`stack::Setting`], a [`pair::Pair`] connects a client and a server of
 //! that world, and a [`probe::Probe`] watches their calls. Each measurement has its file in [`measure`].
 
+pub mod bootstrap;
 pub mod cache_entries;
 pub mod clock;
 mod compile;
@@ -21,4 +22,5 @@ pub mod stack;
 pub mod stacks;
 pub mod store_sizes;
 pub mod table;
+pub mod voucher;
 pub mod web;

@@ -9,12 +9,13 @@ use clap::{Parser, Subcommand, ValueEnum};
 use terse_bench::measure::{Effort, Field, Sample, bulk, bytes, heap, instructions, rates, stack};
 use terse_bench::slots::Slots;
 use terse_bench::stack::{Mode, Profile, Setting, Side, Stack, Version};
-use terse_bench::{cache_entries, endpoint_sizes, stacks, store_sizes, table, web};
+use terse_bench::{bootstrap, cache_entries, endpoint_sizes, stacks, store_sizes, table, web};
 
 mod caching;
 mod device;
 mod identity;
 mod joining;
+mod signing;
 mod simulated;
 mod unverified;
 
@@ -111,6 +112,15 @@ enum Command {
         #[arg(long, value_name = "MS", default_value_t = 500, value_parser = clap::value_parser!(u64).range(1..=60_000))]
         slice: u64,
     },
+    /// The whole onboarding of a device on loopback (RFC 8995), by phase
+    Bootstrap {
+        /// A short run: 1 device
+        #[arg(long)]
+        quick: bool,
+        /// How many devices there are
+        #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u16).range(1..=200))]
+        rounds: u16,
+    },
     /// By layer, where the instructions of both go: counted by callgrind
     Layers(joining::LayersArguments),
     /// Simulate handshakes over a slow path with small packets, of which some are lost
@@ -141,6 +151,11 @@ enum Command {
     Unverified(unverified::Arguments),
     /// The time of each cryptographic operation, as devices of `terse compare --devices`
     Operations(device::Arguments),
+    /// Signing a voucher request as CMS, beside OpenSSL and wolfSSL: heap, stack, instructions, time, and size of programs
+    Voucher(signing::Arguments),
+    /// Measures a signer in this process, for `voucher`
+    #[command(hide = true)]
+    VoucherOnce(signing::OnceArguments),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -175,6 +190,10 @@ fn main() -> ExitCode {
             let effort = web::Effort { rounds, slice: Duration::from_millis(slice) };
             web::measure(effort).map(|text| print!("{text}"))
         }
+        Some(Command::Bootstrap { quick, rounds }) => {
+            let rounds = if *quick { 1 } else { usize::from(*rounds) };
+            bootstrap::measure(rounds).map(|text| print!("{text}"))
+        }
         Some(Command::Joins(arguments)) => joining::run(arguments),
         Some(Command::Layers(arguments)) => joining::layers(arguments),
         Some(Command::Lossy(arguments)) => simulated::run(arguments),
@@ -182,6 +201,8 @@ fn main() -> ExitCode {
         Some(Command::Identity(arguments)) => identity::run(arguments),
         Some(Command::Unverified(arguments)) => unverified::run(arguments),
         Some(Command::Operations(arguments)) => device::run(arguments),
+        Some(Command::Voucher(arguments)) => signing::run(arguments),
+        Some(Command::VoucherOnce(arguments)) => signing::run_once(arguments),
         Some(Command::One { stack, version, profile, mode, client_chain, server_chain }) => {
             let mut setting = Setting::new(*version, *profile, *mode);
             for (to, chain) in [(&mut setting.chains.client, client_chain), (&mut setting.chains.server, server_chain)]

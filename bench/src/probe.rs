@@ -1,7 +1,7 @@
 //! A probe watches the calls of a side: not at all, their heap, their stack, or through callgrind.
 //!
-//! `unsafe` is needed because malloc for a whole process and a look at one's own stack are C's (`c/heap.c`,
-//! `c/stack.c`), and calls go there and back through pointers.
+//! `unsafe` is needed because malloc for a whole process, a look at one's own stack and the time of other processes are C's
+//! (`c/heap.c`, `c/stack.c`, `c/children.c`), and calls go there and back through pointers.
 //!
 //! What must always hold: a probe runs the call exactly once.
 #![allow(unsafe_code)]
@@ -28,7 +28,7 @@ impl Probe for Unwatched {
 
 /// A probe that counts the heap of each side on this thread.
 #[derive(Debug)]
-pub struct HeapProbe([i64; 2]);
+pub struct HeapProbe([(i64, i64); 2]);
 
 /// The bytes of heap that were requested.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -37,21 +37,26 @@ pub struct Heap {
     pub in_use: i64,
     /// The most bytes in use at once.
     pub peak: i64,
+    /// The bytes of all requests, those that were freed again included. `realloc` requests what it adds.
+    pub total: i64,
 }
 
 impl HeapProbe {
     /// Creates a probe that does not count the heap in use now.
     pub fn new() -> Self {
-        // SAFETY: the argument is below the number of sides.
-        Self([Side::Client, Side::Server].map(|side| unsafe { terse_bench_heap_start(side as u32) }))
+        // SAFETY: the arguments are below the number of sides.
+        let start = |side| unsafe { (terse_bench_heap_start(side as u32), terse_bench_heap_total(side as u32)) };
+        Self([Side::Client, Side::Server].map(start))
     }
 
     /// Returns the heap of `side`.
     pub fn heap(&self, side: Side) -> Heap {
-        let before = self.0[side as usize - 1];
+        let (in_use_before, total_before) = self.0[side as usize - 1];
         // SAFETY: the arguments are below the number of sides.
         let (in_use, peak) = unsafe { (terse_bench_heap_in_use(side as u32), terse_bench_heap_peak(side as u32)) };
-        Heap { in_use: in_use - before, peak: peak - before }
+        // SAFETY: as above.
+        let total = unsafe { terse_bench_heap_total(side as u32) };
+        Heap { in_use: in_use - in_use_before, peak: peak - in_use_before, total: total - total_before }
     }
 }
 
@@ -114,6 +119,12 @@ pub fn counted(mut call: impl FnMut()) {
     CountedProbe(Side::Client).call(Side::Client, &mut call);
 }
 
+/// Returns the CPU seconds of all processes that this one has started and waited for.
+pub(crate) fn children_seconds() -> f64 {
+    // SAFETY: the function only asks the system.
+    unsafe { terse_bench_children_seconds() }
+}
+
 /// Runs the closure that `call` points to, a `&mut dyn FnMut()`.
 extern "C" fn run(call: *mut c_void) {
     // SAFETY: only the probes above hand this function out, each with such a pointer, alive while they wait.
@@ -122,10 +133,12 @@ extern "C" fn run(call: *mut c_void) {
 }
 
 unsafe extern "C" {
+    fn terse_bench_children_seconds() -> f64;
     fn terse_bench_heap_side(side: u32) -> u32;
     fn terse_bench_heap_start(side: u32) -> i64;
     fn terse_bench_heap_in_use(side: u32) -> i64;
     fn terse_bench_heap_peak(side: u32) -> i64;
+    fn terse_bench_heap_total(side: u32) -> i64;
     fn terse_bench_stack_of(call: extern "C" fn(*mut c_void), argument: *mut c_void) -> usize;
     fn terse_bench_counted_call(call: extern "C" fn(*mut c_void), argument: *mut c_void);
 }

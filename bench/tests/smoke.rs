@@ -1,5 +1,6 @@
 //! Every available stack does, in each of its modes, what the measurements take for granted.
 
+use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
@@ -8,12 +9,18 @@ use terse_bench::measure::{Warm, instructions};
 use terse_bench::probe::{HeapProbe, StackProbe, Unwatched};
 use terse_bench::slots::{self, Slots};
 use terse_bench::stack::{Mode, Profile, Setting, Side, Stack, Version};
-use terse_bench::{cache_entries, operations, stacks, web};
+use terse_bench::voucher::{self, CONTENT_LEN, Once, Phase, Pledge, Signer};
+use terse_bench::{bootstrap, cache_entries, operations, stacks, web};
 use terse_sim::computing::{Devices, Operation};
+
+/// Whether everything must be available.
+fn all_is_required() -> bool {
+    std::env::var_os("TERSE_REQUIRE_ALL").is_some_and(|value| value == "1")
+}
 
 /// Returns the available stacks. With `TERSE_REQUIRE_ALL=1` all must be available.
 fn present() -> Vec<Box<dyn Stack>> {
-    let required = std::env::var_os("TERSE_REQUIRE_ALL").is_some_and(|value| value == "1");
+    let required = all_is_required();
     let mut all = stacks::all();
     all.retain(|stack| {
         let version = stack.version();
@@ -172,6 +179,19 @@ fn both_servers_answer_requests_on_every_kind_of_connection() {
 }
 
 #[test]
+fn an_onboarding_has_a_time_for_each_phase() {
+    let table = bootstrap::measure(1).expect("it runs");
+    let names: Vec<&str> =
+        table.lines().filter_map(|row| row.split('|').map(str::trim).find(|cell| !cell.is_empty())).collect();
+    for name in ["connect", "request_voucher", "voucher_status", "enroll", "connect_ldevid", "to the voucher"] {
+        assert!(names.contains(&name), "{name}: {table}");
+    }
+    // One round: the deviation is 0.
+    let last: Vec<&str> = table.lines().last().into_iter().flat_map(|row| row.split('|').map(str::trim)).collect();
+    assert!(last.contains(&"to enrolled, and reported") && last.contains(&"0.00"), "{table}");
+}
+
+#[test]
 fn all_instructions_of_the_simulator_are_in_a_layer() {
     if !instructions::is_possible() {
         return println!("skipped: valgrind is not installed");
@@ -188,6 +208,104 @@ fn all_instructions_of_the_simulator_are_in_a_layer() {
         assert!((sum - 100.0).abs() < 1.0 && shares.iter().any(|row| row[column] > 10.0), "{table}");
         assert!(shares.last().is_some_and(|other| other[column] < 10.0), "{table}");
     }
+}
+
+/// Returns the available signers of voucher requests. With `TERSE_REQUIRE_ALL=1` all must be available.
+fn present_signers() -> Vec<Box<dyn Signer>> {
+    let mut all = voucher::signers();
+    all.retain(|signer| {
+        let version = signer.version();
+        if let Err(reason) = &version {
+            assert!(!all_is_required(), "{}: {reason}", signer.name());
+            println!("skipped {}: {reason}", signer.name());
+        }
+        version.is_ok()
+    });
+    all
+}
+
+#[test]
+fn every_signer_signs_a_voucher_request_that_others_verify() {
+    let has_openssl = Command::new("openssl").arg("version").output().is_ok();
+    assert!(has_openssl || !all_is_required(), "openssl is required: apt-get install openssl");
+    for (chain, count) in [("p256x2", 1), ("p256x3", 2)] {
+        let directory = tempfile::tempdir().expect("a directory");
+        let pledge = Pledge::make(directory.path(), chain).expect("a pledge");
+        assert_eq!((pledge.content.len(), pledge.chain.len()), (CONTENT_LEN, count));
+        for signer in present_signers() {
+            let failed = |error: String| -> ! { panic!("{}, {chain}: {error}", signer.name()) };
+            let signed = voucher::sign(signer.as_ref(), &pledge).unwrap_or_else(|error| failed(error));
+            if has_openssl {
+                pledge.check_with_openssl(&signed).unwrap_or_else(|error| failed(error));
+            }
+            // What has another byte somewhere is refused: the check is one.
+            for at in [signed.len() - 1, signed.len() / 3] {
+                let mut changed = signed.clone();
+                changed[at] ^= 1;
+                assert!(pledge.check(&changed).is_err(), "{}, {chain}", signer.name());
+                assert!(!has_openssl || pledge.check_with_openssl(&changed).is_err(), "{}, {chain}", signer.name());
+            }
+        }
+    }
+}
+
+/// Ours takes 3 kB of heap at most, the result included, and less than others. AWS-LC takes more for its first random number.
+#[test]
+fn signing_a_voucher_request_takes_little_heap() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let pledge = Pledge::make(directory.path(), "p256x2").expect("a pledge");
+    let program = Path::new(env!("CARGO_BIN_EXE_terse-bench"));
+    let (mut ours, mut others) = ([0; 3], [i64::MAX; 3]);
+    for signer in present_signers() {
+        let name = signer.name();
+        let report = |what| voucher::once(program, what, signer.as_ref(), &pledge).expect("a report");
+        let (heap, stack) = (report(Once::Heap), report(Once::Stack));
+        for phase in Phase::ALL {
+            let (peak, total) = (heap.peak[phase as usize], heap.total[phase as usize]);
+            let is_ours = name.starts_with("terse");
+            if is_ours && (phase != Phase::First || name == "terse-rustcrypto") {
+                assert!(peak <= 3_000, "{name} {phase:?}: {heap:?}");
+                ours[phase as usize] = peak.max(ours[phase as usize]);
+            } else if !is_ours {
+                others[phase as usize] = peak.min(others[phase as usize]);
+            }
+            // The result has more than the content.
+            assert!(peak > CONTENT_LEN as i64 && total >= peak, "{name} {phase:?}: {heap:?}");
+            assert!((1_000..100_000).contains(&stack.peak[phase as usize]), "{name} {phase:?}: {stack:?}");
+        }
+    }
+    assert!(ours.iter().zip(others).all(|(ours, others)| *ours < others), "{ours:?}, others {others:?}");
+}
+
+/// The smallest program that signs is ours, with RustCrypto.
+#[test]
+fn programs_that_sign_a_voucher_request_are_small() {
+    if !all_is_required() {
+        return println!("skipped: this compiles with all optimisations; TERSE_REQUIRE_ALL=1 does it");
+    }
+    let directory = tempfile::tempdir().expect("a directory");
+    let pledge = Pledge::make(directory.path(), "p256x3").expect("a pledge");
+    let programs = voucher::programs(&["terse-rustcrypto", "openssl", "wolfssl-low"]).expect("programs");
+    let size = |at: usize| {
+        let program: &voucher::Program = &programs[at];
+        program.sign(&pledge).expect(program.name);
+        program.size().expect(program.name)
+    };
+    let sizes = [0, 1, 2].map(size);
+    assert!(sizes[0] < sizes[1] && sizes[0] < sizes[2], "{sizes:?}");
+}
+
+#[test]
+fn the_table_of_signing_a_voucher_request_has_a_column_for_each() {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_terse-bench"));
+    let signers = "terse-aws-lc,terse-rustcrypto";
+    let output = command.args(["voucher", "--quick", "--no-instructions", "--only", signers]).output();
+    let output = output.expect("it runs");
+    let table = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(table.starts_with(&format!("{CONTENT_LEN} bytes of content")), "{table}");
+    let rows: Vec<&str> = table.lines().filter(|line| line.starts_with('|')).collect();
+    assert!(rows.iter().all(|row| row.split('|').count() == 5) && rows.len() == 16, "{table}");
 }
 
 /// Returns the numbers of a row.

@@ -4,6 +4,7 @@
 //! those takes its next best code.
 
 use std::env;
+use std::ffi::OsStr;
 use std::path::Path;
 use std::process::Command;
 
@@ -20,12 +21,17 @@ pub fn measure(stack: &dyn Stack, field: Field) -> Result<Vec<Sample>, String> {
 /// Returns the client's instructions in one handshake of `setting`.
 pub fn count(stack: &dyn Stack, setting: Setting) -> Result<f64, String> {
     let program = env::current_exe().map_err(|error| error.to_string())?;
+    let (version, profile, mode) = (setting.version.to_string(), setting.profile.to_string(), setting.mode.to_string());
+    let mut arguments = vec!["one", stack.name(), &version, &profile, "--mode", &mode];
+    arguments.extend(["--client-chain", setting.chains.client, "--server-chain", setting.chains.server]);
+    collected(&program, &arguments)
+}
+
+/// Returns the instructions of the counted calls of `program`, which is `terse-bench`, with these arguments.
+pub fn collected(program: &Path, arguments: &[impl AsRef<OsStr>]) -> Result<f64, String> {
     let mut command = Command::new("valgrind");
     command.args(["--tool=callgrind", "--callgrind-out-file=/dev/null", "--collect-atstart=no"]);
-    command.arg(format!("--toggle-collect={COUNTED_CALL}")).arg(program);
-    command.args(["one", stack.name(), &setting.version.to_string(), &setting.profile.to_string()]);
-    command.args(["--mode", &setting.mode.to_string()]);
-    command.args(["--client-chain", setting.chains.client, "--server-chain", setting.chains.server]);
+    command.arg(format!("--toggle-collect={COUNTED_CALL}")).arg(program).args(arguments);
     let output = command.output().map_err(|error| format!("valgrind does not run ({error}): install valgrind"))?;
     let said = String::from_utf8_lossy(&output.stderr);
     if !output.status.success() {

@@ -15,7 +15,7 @@ use terse_interop::pki::{Holder, Pki, SERVER_NAME, Side as Holds};
 use terse_pki::to_pem;
 
 use crate::clock;
-use crate::compile::Library;
+use crate::compile::{Library, Purpose};
 use crate::pipe::{Pipe, Wire};
 use crate::stack::{End, Mode, Profile, Setting, Side, Stack, Version, World};
 
@@ -78,7 +78,7 @@ impl Peer {
 }
 
 fn load(library: Library, version: Version) -> Result<&'static Functions, String> {
-    let path = library.object(version)?;
+    let path = library.object(Purpose::Handshakes(version))?;
     // SAFETY: the object is ours; loading it runs nothing but what its library does at its start.
     let object = unsafe { Object::open(Some(&path), RTLD_NOW | RTLD_LOCAL) }.map_err(|error| error.to_string())?;
     // SAFETY: `peer` is a constant `struct peer`, of which `Functions` is the declaration here.

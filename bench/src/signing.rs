@@ -1,0 +1,173 @@
+//! `terse-bench voucher`: what signing a voucher request takes, beside OpenSSL and wolfSSL.
+
+use std::env;
+use std::path::PathBuf;
+
+use clap::Args;
+use terse_bench::measure::instructions;
+use terse_bench::table::{lay_out, thousands};
+use terse_bench::voucher::{
+    Once, Phase, Pledge, Program, Report, Signer, Times, count, once, programs, sign, signers, warm,
+};
+
+/// The options of `terse-bench voucher`.
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    /// A short run: 3 rounds of 10 ms
+    #[arg(long)]
+    quick: bool,
+    /// Signers, with commas; all that are here by default
+    #[arg(long, value_name = "SIGNER", value_delimiter = ',')]
+    only: Vec<String>,
+    /// The manufacturer's chain, by the name of `terse pki`: `p256x3` has one certificate more to send
+    #[arg(long, value_name = "CHAIN", default_value = "p256x2")]
+    chain: String,
+    /// Rounds over all signers, of what is measured in time
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u16).range(2..))]
+    rounds: u16,
+    /// Build the smallest static programs that sign, and measure their size and the time of their processes
+    #[arg(long)]
+    programs: bool,
+    /// Do not count instructions
+    #[arg(long)]
+    no_instructions: bool,
+}
+
+/// The options of `terse-bench voucher-once`.
+#[derive(Debug, Args)]
+pub(crate) struct OnceArguments {
+    /// A signer
+    signer: String,
+    /// What to measure
+    what: Once,
+    /// The directory with the files of the pledge
+    pledge: PathBuf,
+}
+
+/// Runs the command.
+pub(crate) fn run(arguments: &Arguments) -> Result<(), String> {
+    let all = signers();
+    let signers = select(&all, &arguments.only)?;
+    let directory = tempfile::tempdir().map_err(|error| error.to_string())?;
+    let pledge = Pledge::make(directory.path(), &arguments.chain)?;
+    let program = env::current_exe().map_err(|error| error.to_string())?;
+
+    let mut columns = Vec::new();
+    for signer in &signers {
+        eprintln!("{}: {}", signer.name(), signer.version()?);
+        let signed = sign(*signer, &pledge)?;
+        pledge.check_with_openssl(&signed)?;
+        let [heap, stack] = [Once::Heap, Once::Stack].map(|what| once(&program, what, *signer, &pledge));
+        let counts = match arguments.no_instructions || !instructions::is_possible() {
+            true => None,
+            false => Some(count(&program, *signer, &pledge)?),
+        };
+        columns.push(Column { name: signer.name(), signed: signed.len(), heap: heap?, stack: stack?, counts });
+    }
+    let (rounds, seconds) = if arguments.quick { (3, 0.01) } else { (usize::from(arguments.rounds), 0.05) };
+    eprintln!("time");
+    let times = warm(&signers, &pledge, rounds, seconds)?;
+    println!(
+        "{} bytes of content, {} of certificates\n",
+        pledge.content.len(),
+        pledge.chain.iter().map(|certificate| certificate.len()).sum::<usize>()
+    );
+    println!("{}", render(&columns, &times));
+    match arguments.programs {
+        true => render_programs(&signers, &pledge, rounds).map(|table| println!("{table}")),
+        false => Ok(()),
+    }
+}
+
+/// Measures once in this process, and prints the report.
+pub(crate) fn run_once(arguments: &OnceArguments) -> Result<(), String> {
+    let all = signers();
+    let signer = select(&all, core::slice::from_ref(&arguments.signer))?[0];
+    let report = arguments.what.run(signer, &Pledge::read(&arguments.pledge)?)?;
+    println!("{}", serde_json::to_string(&report).map_err(|error| error.to_string())?);
+    Ok(())
+}
+
+/// Returns the named signers, which must be there, or all that are.
+fn select<'a>(all: &'a [Box<dyn Signer>], only: &[String]) -> Result<Vec<&'a dyn Signer>, String> {
+    if let Some(unknown) = only.iter().find(|name| !all.iter().any(|signer| signer.name() == *name)) {
+        let known: Vec<_> = all.iter().map(|signer| signer.name()).collect();
+        return Err(format!("there is no signer {unknown}; there are {}", known.join(", ")));
+    }
+    let mut present = Vec::new();
+    for signer in all.iter().map(Box::as_ref) {
+        let is_named = only.iter().any(|name| name == signer.name());
+        if !only.is_empty() && !is_named {
+            continue;
+        }
+        match signer.version() {
+            Ok(_) => present.push(signer),
+            Err(reason) if is_named => return Err(format!("{} is absent: {reason}", signer.name())),
+            Err(reason) => eprintln!("{} is absent: {reason}", signer.name()),
+        }
+    }
+    Ok(present)
+}
+
+/// What was measured of a signer.
+struct Column {
+    name: &'static str,
+    signed: usize,
+    heap: Report,
+    stack: Report,
+    counts: Option<[f64; 3]>,
+}
+
+fn render(columns: &[Column], times: &[Times]) -> String {
+    let header = core::iter::once("").chain(columns.iter().map(|column| column.name)).map(String::from).collect();
+    let mut table: Vec<Vec<String>> = vec![header];
+    let mut row = |label: String, cell: &dyn Fn(&Column) -> String| {
+        table.push(core::iter::once(label).chain(columns.iter().map(cell)).collect());
+    };
+    let bytes = |number: i64| thousands(number.unsigned_abs());
+    row("signed, bytes".into(), &|column| thousands(column.signed as u64));
+    for (phase, name) in Phase::ALL.into_iter().zip(PHASES) {
+        let which = phase as usize;
+        row(format!("heap, peak, {name}"), &|column| bytes(column.heap.peak[which]));
+        row(format!("heap, total, {name}"), &|column| bytes(column.heap.total[which]));
+        row(format!("stack, {name}"), &|column| bytes(column.stack.peak[which]));
+        row(format!("thousand instructions, {name}"), &|column| {
+            column.counts.map_or_else(|| "-".into(), |counts| thousands((counts[which] / 1e3).round() as u64))
+        });
+    }
+    let label = "CPU time, signing alone, µs (least)".to_owned();
+    table.push(core::iter::once(label).chain(times.iter().map(time)).collect());
+    lay_out(&table)
+}
+
+/// How the phases are called in the table: all but the last load key and certificates.
+const PHASES: [&str; 3] = ["first", "again", "signing alone"];
+
+/// Formats the mean, the standard deviation, and the least.
+fn time(times: &Times) -> String {
+    let (mean, deviation) = times.mean_and_deviation();
+    format!("{mean:.1} ± {deviation:.1} ({:.1})", times.least())
+}
+
+fn render_programs(signers: &[&dyn Signer], pledge: &Pledge, rounds: usize) -> Result<String, String> {
+    let names: Vec<_> = signers.iter().map(|signer| signer.name()).collect();
+    let programs = programs(&names)?;
+    for program in &programs {
+        pledge.check_with_openssl(&program.sign(pledge)?)?;
+    }
+    let times = Program::times(&programs, pledge, rounds)?;
+    let header =
+        ["static program", "bytes", "CPU time of a process, µs (least)", "that does nothing", "least by the clock"];
+    let mut table = vec![header.map(String::from).into()];
+    for (program, times) in programs.iter().zip(&times) {
+        let clock = format!("{:.0}", times.clock.least());
+        table.push(vec![
+            program.name.into(),
+            thousands(program.size()?),
+            time(&times.signing),
+            time(&times.idle),
+            clock,
+        ]);
+    }
+    Ok(lay_out(&table))
+}
