@@ -38,25 +38,20 @@ pub(crate) struct Idevid {
 
 #[derive(Debug, Args)]
 pub(crate) struct Masa {
-    /// DNS name or IP address, as in the MASA URL
-    name: String,
-    /// A further DNS name or IP address
-    #[arg(long = "name", value_name = "ALT")]
-    names: Vec<String>,
-    /// Key algorithm: p256, p384, ed25519, rsa2048, rsa3072 or rsa4096 [default: that of the CA]
-    #[arg(long)]
-    algorithm: Option<KeyAlgorithm>,
     #[command(flatten)]
-    days: Days,
-    #[command(flatten)]
-    issuer: Issuer,
-    #[command(flatten)]
-    output: Output,
+    service: Service,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Registrar {
-    /// DNS name or IP address
+    #[command(flatten)]
+    service: Service,
+}
+
+/// What the certificates of both services need.
+#[derive(Debug, Args)]
+struct Service {
+    /// DNS name or IP address, of a MASA as in the MASA URL
     name: String,
     /// A further DNS name or IP address
     #[arg(long = "name", value_name = "ALT")]
@@ -96,30 +91,30 @@ impl Idevid {
 
 impl Masa {
     pub(super) fn run(self) -> Result<Vec<Written>, Failure> {
-        let authority = self.issuer.load()?;
-        let validity = self.issuer.validity(&authority, &self.days)?;
-        let algorithm = self.algorithm;
-        let options = LeafOptions::new(&self.name, validity);
-        let options = LeafOptions { names: names(&self.name, self.names), usage: Usage::Server, algorithm, ..options };
+        let Service { name, names: alternatives, algorithm, days, issuer, output } = self.service;
+        let authority = issuer.load()?;
+        let validity = issuer.validity(&authority, &days)?;
+        let options = LeafOptions::new(&name, validity);
+        let options = LeafOptions { names: names(&name, alternatives), usage: Usage::Server, algorithm, ..options };
         let server = authority.issue(&options).map_err(failure)?;
         // The common name is for people, and has at most 64 characters.
-        let common_name = format!("{} vouchers", self.name.chars().take(55).collect::<String>());
+        let common_name = format!("{} vouchers", name.chars().take(55).collect::<String>());
         let options = VoucherSignerOptions { algorithm, ..VoucherSignerOptions::new(&common_name, validity) };
         let signer = authority.issue_voucher_signer(&options).map_err(failure)?;
-        let signer_name = format!("{}-voucher", self.name);
-        self.output.write(&[(&self.name, " for HTTPS", &server), (&signer_name, " for vouchers", &signer)])
+        let signer_name = format!("{name}-voucher");
+        output.write(&[(&name, " for HTTPS", &server), (&signer_name, " for vouchers", &signer)])
     }
 }
 
 impl Registrar {
     pub(super) fn run(self) -> Result<Vec<Written>, Failure> {
-        let authority = self.issuer.load()?;
-        let validity = self.issuer.validity(&authority, &self.days)?;
-        let options = RegistrarOptions::new(&self.name, validity);
-        let algorithm = self.algorithm;
-        let options = RegistrarOptions { names: names(&self.name, self.names), algorithm, ..options };
+        let Service { name, names: alternatives, algorithm, days, issuer, output } = self.service;
+        let authority = issuer.load()?;
+        let validity = issuer.validity(&authority, &days)?;
+        let options = RegistrarOptions::new(&name, validity);
+        let options = RegistrarOptions { names: names(&name, alternatives), algorithm, ..options };
         let credential = authority.issue_registrar(&options).map_err(failure)?;
-        self.output.write(&[(&self.name, "", &credential)])
+        output.write(&[(&name, "", &credential)])
     }
 }
 
