@@ -123,6 +123,7 @@ fn certificate_advice(error: &CertificateError) -> Option<&'static str> {
              this side expects"
         }
         CertificateError::TooManyCertificates => "let the peer send its leaf and intermediate certificates alone",
+        CertificateError::UnacceptedType => "let both sides use X.509 certificates, or both raw public keys",
         CertificateError::UnsupportedAlgorithm | CertificateError::ShortRsaKey { .. } => {
             "use P-256, P-384, Ed25519, or RSA with 2048 to 4096 bits"
         }

@@ -16,6 +16,8 @@ pub enum CertificateError {
     Required,
     /// The chain has more than 100 certificates.
     TooManyCertificates,
+    /// The certificate is of a type, X.509 or raw public key, that this side does not accept (RFC 7250, 4.2).
+    UnacceptedType,
     /// A certificate does not parse as X.509.
     Malformed,
     /// The validity ended at `not_after`.
@@ -84,7 +86,7 @@ impl CertificateError {
             Self::NoTime | Self::UnknownRevocationStatus | Self::UnknownPublicKey { .. } => {
                 AlertDescription::CERTIFICATE_UNKNOWN
             }
-            Self::UnsupportedAlgorithm | Self::ShortRsaKey { .. } | Self::WrongUsage => {
+            Self::UnacceptedType | Self::UnsupportedAlgorithm | Self::ShortRsaKey { .. } | Self::WrongUsage => {
                 AlertDescription::UNSUPPORTED_CERTIFICATE
             }
             Self::TooManyCertificates
@@ -102,6 +104,7 @@ impl CertificateError {
         fmt::from_fn(move |f| match self {
             Self::Required => write!(f, "{name} sent no certificate, and one is required"),
             Self::TooManyCertificates => write!(f, "the chain of {name} has more than 100 certificates"),
+            Self::UnacceptedType => write!(f, "the certificate of {name} is of a type that is not accepted here"),
             Self::Malformed => write!(f, "a certificate of {name} does not parse"),
             Self::Expired { depth: 0, not_after } => {
                 write!(f, "the certificate of {name} expired on {}", Date(*not_after))

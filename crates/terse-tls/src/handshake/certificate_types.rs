@@ -150,6 +150,10 @@ impl Presented<'_> {
         output: &mut Output<'_>,
     ) -> Result<ClaimedPeer, CertificateError> {
         if trust.is_unverified() {
+            // A peer that does not know the extension has an X.509 certificate, and nothing else will refuse that.
+            if !trust.accepts(self.certificate_type()) {
+                return Err(CertificateError::UnacceptedType);
+            }
             let peer = self.unverified()?;
             output.summary.peer.authenticated_by = AuthenticatedBy::Presented;
             return Ok(ClaimedPeer::Presented(Box::new(peer)));
@@ -171,6 +175,13 @@ impl Presented<'_> {
         output.summary.peer.authenticated_by = AuthenticatedBy::Certificate;
         output.summary.peer.time_unchecked = time_unchecked;
         Ok(ClaimedPeer::Verified(Arc::new(peer)))
+    }
+
+    const fn certificate_type(&self) -> CertificateType {
+        match self {
+            Self::Chain(_) => CertificateType::X509,
+            Self::RawPublicKey(_) => CertificateType::RAW_PUBLIC_KEY,
+        }
     }
 
     fn unverified(&self) -> Result<PresentedPeer, CertificateError> {

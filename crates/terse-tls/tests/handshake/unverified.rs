@@ -4,7 +4,7 @@
 use alloc::sync::Arc;
 
 use pki_types::{CertificateDer, SubjectPublicKeyInfoDer};
-use terse_testkit::fault::{edit_body, first};
+use terse_testkit::fault::{edit_body, edit_extensions, first};
 use terse_testkit::pair::{Failed, Pair, Side, at};
 use terse_testkit::pki::{Pki, credential};
 use terse_testkit::setup::{PSK_IDENTITY, Setup};
@@ -18,8 +18,8 @@ use terse_tls::resume::{
 use terse_tls::summary::{AuthenticatedBy, Mode};
 use terse_tls::{
     ApiMisuse, CertificateError, CertificateType, ClientAuthentication, ClientConfig, ClientIdentity, ConfigBuilder,
-    Connection, Credential, Datagrams, HandshakeType, InvalidMessage, PeerMisbehaved, ProtocolVersion, ServerConfig,
-    ServerIdentity, SignatureScheme, Stapling, Trust,
+    Connection, Credential, Datagrams, ExtensionType, HandshakeType, InvalidMessage, PeerMisbehaved, ProtocolVersion,
+    ServerConfig, ServerIdentity, SignatureScheme, Stapling, Trust,
 };
 
 use crate::{PROVIDER, VERSIONS, providers};
@@ -154,6 +154,26 @@ fn raw_public_keys_are_kept() {
             Side::Server => _ = setup.server.client_authentication(ClientAuthentication::Required(chains)),
         }
         over_all_protocols(&setup, |name, outcome| assert!(outcome.result.is_err(), "{name}"));
+    }
+}
+
+/// A server that does not know the extension sends a chain (RFC 7250, 4.2): a client that accepts raw public keys alone
+/// refuses it.
+#[test]
+fn a_chain_is_refused_by_a_client_that_accepts_keys_alone() {
+    let mut setup = taking_unverified(&[Side::Client]);
+    setup.client.trust(Trust::unverified(&[CertificateType::RAW_PUBLIC_KEY]).unwrap());
+    for version in VERSIONS {
+        let without_extension = first(HandshakeType::CLIENT_HELLO, |message| {
+            edit_extensions(message, |extensions| {
+                extensions.retain(|(kind, _)| *kind != ExtensionType::SERVER_CERTIFICATE_TYPE);
+            });
+        });
+        setup.client.fault(Some(without_extension));
+        let mut pair = setup.clone().only(version).pair(1);
+        let error = CertificateError::UnacceptedType.into();
+        assert_eq!(pair.handshake(), Err(Failed { side: Side::Client, error }), "{version}");
+        assert!(pair.client.presented().is_none(), "{version}");
     }
 }
 
