@@ -176,6 +176,9 @@ impl<T> Acceptor<T> {
     }
 }
 
+/// The longest time limit of a handshake, with which the time of its end can always be computed.
+const MAX_HANDSHAKE_LIMIT: Duration = Duration::from_secs(365 * 86_400);
+
 /// The capacity of the table unless another one is set.
 const CAPACITY: usize = 512;
 
@@ -186,9 +189,9 @@ impl AcceptorBuilder {
         Self { capacity, ..self }
     }
 
-    /// Sets the time limit of a handshake as a whole: ten seconds unless this is called.
+    /// Sets the time limit of a handshake as a whole: ten seconds unless this is called, and a year at most.
     pub fn with_handshake_limit(self, limit: Duration) -> Self {
-        Self { limit, ..self }
+        Self { limit: limit.min(MAX_HANDSHAKE_LIMIT), ..self }
     }
 
     /// Asks `signer` for signatures, as [`Handshake::with_signer`](super::Handshake::with_signer) does.

@@ -152,6 +152,37 @@ async fn connections_that_are_not_taken_are_bounded() {
     assert!(served >= 3 && served + handle.counters().evicted as usize >= 8, "{served}, {:?}", handle.counters());
 }
 
+/// The table is full of connections by the time at which another client comes: it waits at the listener.
+#[tokio::test]
+async fn a_client_is_not_evicted_by_connections_that_are_not_taken() {
+    let world = World::new();
+    let mut acceptor = Acceptor::builder(world.server_config(), world.clock).with_capacity(1).start(listener().await);
+    let (address, handle) = (acceptor.local_addr().unwrap(), acceptor.handle());
+    let first = soon(world.connector().connect(name(), TcpStream::connect(address).await.unwrap())).await;
+    until(|| handle.counters().waiting == 1).await;
+    let transport = TcpStream::connect(address).await.unwrap();
+    let connector = world.connector();
+    let second = tokio::spawn(async move { connector.connect(name(), transport).await });
+    tokio::time::sleep(Duration::from_millis(50)).await; // in which it would have been evicted
+    let counters = handle.counters();
+    assert_eq!((counters.accepted, counters.evicted, second.is_finished()), (1, 0, false), "{counters:?}");
+    drop(soon(acceptor.accept()).await.unwrap());
+    soon(second).await.unwrap().unwrap();
+    drop((first, soon(acceptor.accept()).await.unwrap()));
+    assert_eq!(handle.counters().evicted, 0);
+}
+
+#[tokio::test]
+async fn the_longest_limit_is_no_limit() {
+    let world = World::new();
+    let builder = Acceptor::builder(world.server_config(), world.clock).with_handshake_limit(Duration::MAX);
+    let mut acceptor = builder.start(listener().await);
+    let transport = TcpStream::connect(acceptor.local_addr().unwrap()).await.unwrap();
+    let connector = world.connector();
+    let (client, _) = tokio::join!(soon(connector.connect(name(), transport)), soon(acceptor.accept()));
+    client.unwrap();
+}
+
 #[tokio::test]
 async fn a_stop_lets_handshakes_end() {
     let world = World::new();

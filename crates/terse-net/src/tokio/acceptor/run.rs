@@ -9,6 +9,7 @@ use core::net::SocketAddr;
 use core::pin::pin;
 use core::task::Poll;
 use core::time::Duration;
+use std::io;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use terse_tls::{Connection, ServerConfig};
@@ -146,15 +147,14 @@ pub(super) async fn accept<L: Listener>(
     let mut back_off = BackOff::new();
     loop {
         tokio::task::consume_budget().await; // a listener may always be ready, and the handshakes need their turns
-        let next = async {
-            shared.until_room().await;
-            core::future::poll_fn(|cx| listener.poll_accept(cx)).await
-        };
-        match unless(stopped.as_mut(), next).await {
+        match unless(stopped.as_mut(), next(&mut listener, &shared)).await {
             None => return,
             Some(Ok((transport, peer))) => {
                 back_off = BackOff::new();
                 let (place, evicted) = Place::enter(&shared, peer);
+                if *shared.stopped.borrow() {
+                    return; // a table that was cleared stays empty
+                }
                 tokio::spawn(shake_hands(transport, peer, place, evicted, ready.clone()));
             }
             Some(Err(error)) => {
@@ -166,6 +166,21 @@ pub(super) async fn accept<L: Listener>(
                     return;
                 }
             }
+        }
+    }
+}
+
+/// Waits for a transport while there is room for it. Whatever the listener wakes this task for, there may be none any more:
+/// the handshakes have become connections that wait.
+async fn next<L: Listener>(listener: &mut L, shared: &Shared) -> io::Result<(L::Transport, SocketAddr)> {
+    loop {
+        shared.until_room().await;
+        let accept = core::future::poll_fn(|cx| match shared.state().table.has_room() {
+            true => listener.poll_accept(cx).map(Some),
+            false => Poll::Ready(None),
+        });
+        if let Some(accepted) = accept.await {
+            return accepted;
         }
     }
 }
