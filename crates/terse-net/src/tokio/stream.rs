@@ -3,8 +3,11 @@
 //! What must always hold: a byte is written once and none is lost, whenever a call is pending or dropped; the memory of
 //! a stream that waits is that of its connection, and buffers exist only while something is in them; a writer waits
 //! while more than [`Common::max_send_buffer`](terse_tls::Common::max_send_buffer) bytes are left to send; each direction
-//! of the transport wakes the half that waits for it; a transport that ends without a close_notify is never a proper end.
+//! of the transport wakes each half that waits, also for the other one; a transport that ends without a close_notify is never
+//! a proper end.
 
+use alloc::sync::Arc;
+use alloc::task::Wake;
 use core::pin::Pin;
 use core::task::{Context, Poll, Waker, ready};
 use std::io::{self, ErrorKind};
@@ -119,10 +122,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> TlsStream<S> {
             if let Some(len) = self.take_data(take) {
                 return Poll::Ready(Ok(len));
             }
-            // What is owed to the peer goes out meanwhile. Whoever writes waits for that, and has its errors.
-            let writer = self.waiting.writer.take();
-            let sent = self.poll_flush_all(&mut Context::from_waker(writer.as_ref().unwrap_or(cx.waker())));
-            self.waiting.writer = writer;
+            // What is owed to the peer goes out meanwhile. Whoever writes waits for that, too, and has its errors.
+            let both = waker_of(cx.waker(), self.waiting.writer.as_ref());
+            let sent = self.poll_flush_all(&mut Context::from_waker(&both));
             // The search for the alert of a peer that takes nothing more may have found data.
             if matches!(sent, Poll::Ready(Err(_)))
                 && let Some(len) = self.take_data(take)
@@ -287,6 +289,24 @@ impl<S: AsyncRead + AsyncWrite + Unpin> TlsStream<S> {
                 return None;
             }
         }
+    }
+}
+
+/// Returns a waker of a task, and of the other half's if that is another one. The other half may have been dropped while it
+/// waited: what it left to send must not depend on it.
+fn waker_of(own: &Waker, other: Option<&Waker>) -> Waker {
+    match other {
+        Some(other) if !other.will_wake(own) => Arc::new(Both(own.clone(), other.clone())).into(),
+        _ => own.clone(),
+    }
+}
+
+struct Both(Waker, Waker);
+
+impl Wake for Both {
+    fn wake(self: Arc<Self>) {
+        self.0.wake_by_ref();
+        self.1.wake_by_ref();
     }
 }
 

@@ -10,7 +10,7 @@ use std::io::{self, IoSlice};
 use terse_tls::Connection;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-use super::{TlsStream, remember};
+use super::{TlsStream, remember, waker_of};
 use crate::NetError;
 
 impl<S: AsyncRead + AsyncWrite + Unpin> AsyncRead for TlsStream<S> {
@@ -51,9 +51,13 @@ impl<S: AsyncRead + AsyncWrite + Unpin> TlsStream<S> {
     pub(super) fn as_writer<T>(
         &mut self,
         cx: &mut Context<'_>,
-        poll: impl FnOnce(&mut Self, &mut Context<'_>) -> Poll<Result<T, NetError>>,
+        poll: impl Fn(&mut Self, &mut Context<'_>) -> Poll<Result<T, NetError>>,
     ) -> Poll<io::Result<T>> {
-        let result = poll(self, cx);
+        let mut result = poll(self, cx);
+        if result.is_pending() && self.waiting.reader.as_ref().is_some_and(|reader| !reader.will_wake(cx.waker())) {
+            let both = waker_of(cx.waker(), self.waiting.reader.as_ref());
+            result = poll(self, &mut Context::from_waker(&both));
+        }
         remember(&mut self.waiting.writer, cx, result.is_pending());
         result.map(|result| Ok(result?))
     }

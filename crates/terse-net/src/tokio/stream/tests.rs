@@ -73,11 +73,35 @@ async fn a_half_does_not_take_the_wake_up_of_the_other() {
     assert!(poll_read(&mut client, &reads).is_pending());
     assert_eq!((reader.count(), writer.count()), (0, 0));
     assert!(poll_read(&mut server, Waker::noop()).is_pending(), "a record is longer than what came");
-    assert_eq!((reader.count(), writer.count()), (0, 1), "there is room in the transport");
+    assert_eq!((reader.count(), writer.count()), (1, 1), "there is room in the transport");
+    assert!(poll_read(&mut client, &reads).is_pending());
     assert!(Pin::new(&mut client).poll_flush(&mut cx).is_pending());
     server.write_all(b"hello").await.unwrap();
-    assert_eq!((reader.count(), writer.count()), (1, 1), "there is something to read");
+    assert_eq!(reader.count(), 2, "there is something to read");
     assert!(matches!(poll_read(&mut client, &reads), Poll::Ready(Ok(5))));
+}
+
+/// A task that wrote was cancelled while it waited: the one that reads sends what is left.
+#[tokio::test]
+async fn a_half_sends_what_the_other_has_left_when_it_was_dropped() {
+    for reads_first in [false, true] {
+        let (mut client, mut server) = connected(1_000).await;
+        let ((reader, reads), (_, writes)) = (Counter::new(), Counter::new());
+        if reads_first {
+            assert!(poll_read(&mut client, &reads).is_pending());
+        }
+        while Pin::new(&mut client).poll_write(&mut Context::from_waker(&writes), &[7; 5_000]).is_ready() {}
+        if !reads_first {
+            assert!(poll_read(&mut client, &reads).is_pending());
+        }
+        while client.output.is_some() {
+            tokio::task::yield_now().await; // a task that never does is told that nothing is ready
+            let before = reader.count();
+            while poll_read(&mut server, Waker::noop()).is_ready() {}
+            assert!(reader.count() > before, "there is room in the transport");
+            assert!(poll_read(&mut client, &reads).is_pending());
+        }
+    }
 }
 
 /// A write that fails looks for an alert of the peer, with the waker of the task that reads.
