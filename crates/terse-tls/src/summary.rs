@@ -256,8 +256,8 @@ pub enum AuthenticatedBy {
     /// Not at all.
     #[default]
     None,
-    /// Not at all: it has signed the handshake with the key of a certificate that was not verified, or with a raw public
-    /// key that nobody knew ([`Connection::presented`](crate::Connection::presented)).
+    /// Not at all: it presented a certificate that was not verified, or a raw public key that nobody knew. In a handshake
+    /// that is complete it has signed with that key ([`Connection::presented`](crate::Connection::presented)).
     Presented,
     /// With a certificate that it sent, in this handshake or in the one that this session began with.
     Certificate,
