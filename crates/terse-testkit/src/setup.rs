@@ -10,6 +10,7 @@ use terse_tls::crypto::CryptoProvider;
 #[cfg(feature = "identities")]
 use terse_tls::identity::IdentityAlgorithm;
 use terse_tls::identity::KnownPeers;
+#[cfg(feature = "identities")]
 use terse_tls::identity_early_data::{FirstContactMemory, SecretTickets};
 use terse_tls::resume::{
     ClientResumption, ExternalPsk, MemoryClientSessions, MemoryPskStore, ServerEarlyData, ServerResumption, TicketKeys,

@@ -43,8 +43,8 @@ pub(crate) struct DemoArgs {
     /// Key algorithm: p256, p384, ed25519, rsa2048, rsa3072 or rsa4096; with rsa the sensor's own key is p256
     #[arg(long, default_value_t = KeyAlgorithm::P256)]
     algorithm: KeyAlgorithm,
-    /// Certificates from leaf to root, both counted: 2 to 9 (the root is not sent)
-    #[arg(long, value_name = "N", default_value = "3", value_parser = clap::value_parser!(u8).range(2..=9))]
+    /// Certificates from leaf to root, both counted: 2 to 8 (the root is not sent)
+    #[arg(long, value_name = "N", default_value = "3", value_parser = clap::value_parser!(u8).range(2..=8))]
     chain: u8,
 }
 

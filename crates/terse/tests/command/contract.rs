@@ -168,9 +168,12 @@ fn the_server_prints_a_line_for_people() {
 
 #[test]
 fn the_demo_saves_step_by_step() {
-    for options in
-        [&["--algorithm", "p256"][..], &["--algorithm", "ed25519", "--chain", "2"], &["--algorithm", "rsa2048"]]
-    {
+    for options in [
+        &["--algorithm", "p256"][..],
+        &["--algorithm", "ed25519", "--chain", "2"],
+        &["--chain", "8"],
+        &["--algorithm", "rsa2048"],
+    ] {
         let mut command = terse();
         command.args(["demo", "--json"]).args(options);
         let mut steps = run(command).objects();
