@@ -2,7 +2,8 @@
 //! and 5.6).
 //!
 //! What must always hold: a voucher has a nonce or it expires, and never after the certificates that it relies on; each
-//! comes with the entry for the audit log that must be stored before it leaves.
+//! comes with the entry for the audit log that must be stored before it leaves; none leaves, not even again, for a blocked
+//! device or to a registrar that is known to be revoked.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -80,12 +81,20 @@ impl Masa {
         context: &Context<'a>,
         time: UnixTime,
     ) -> Result<Decision<'a>, Refusal> {
+        // A voucher that was issued before is not repeated either.
+        if context.revocation == RevocationStatus::Revoked {
+            return Err(Refusal::Revoked);
+        }
+        let device = record(request, context);
+        if device.is_some_and(|device| device.is_blocked) {
+            return Err(Refusal::BlockedDevice);
+        }
         if let Some(voucher) = repeated(request, context, time) {
             return Ok(Decision::Repeat(voucher));
         }
         self.check_revocation(request, context, time)?;
         self.check_age(request, time)?;
-        let device = self.device(request, context)?;
+        self.check_known(request, device)?;
         self.check_pledge_request(request)?;
         let is_sold = device.is_some_and(|device| is_sold(device, request, context.customer));
         self.check_claim(request, owner(device, context.log), is_sold)?;
@@ -169,19 +178,10 @@ impl Masa {
         }
     }
 
-    /// Returns the record of the device, if there is one, and checks that vouchers are issued for it.
-    fn device<'a>(&self, request: &RegistrarRequest, context: &Context<'a>) -> Result<Option<&'a Device>, Refusal> {
-        let is_same = |device: &&Device| {
-            device.serial_number == request.serial_number()
-                && request.idevid_issuer().is_some_and(|issuer| is_same_issuer(issuer, &device.idevid_issuer))
-        };
-        match context.device.filter(is_same) {
-            Some(device) if device.is_blocked => Err(Refusal::BlockedDevice),
-            Some(device) => Ok(Some(device)),
-            // Its IDevID is the manufacturer's word that it exists.
-            None if self.policy.devices_without_record && request.has_pledge_request() => Ok(None),
-            None => Err(Refusal::UnknownDevice),
-        }
+    fn check_known(&self, request: &RegistrarRequest, device: Option<&Device>) -> Result<(), Refusal> {
+        // Its IDevID is the manufacturer's word that it exists.
+        let is_known = device.is_some() || (self.policy.devices_without_record && request.has_pledge_request());
+        if is_known { Ok(()) } else { Err(Refusal::UnknownDevice) }
     }
 
     fn check_pledge_request(&self, request: &RegistrarRequest) -> Result<(), Refusal> {
@@ -235,6 +235,14 @@ impl Masa {
         let chain = request.path().to_chain();
         self.customers.as_ref().is_some_and(|trust| trust.check(&self.provider, &chain, expect, Some(time)).is_ok())
     }
+}
+
+/// Returns the record of the device that the request names, if the context has it.
+fn record<'a>(request: &RegistrarRequest, context: &Context<'a>) -> Option<&'a Device> {
+    context.device.filter(|device| {
+        device.serial_number == request.serial_number()
+            && request.idevid_issuer().is_some_and(|issuer| is_same_issuer(issuer, &device.idevid_issuer))
+    })
 }
 
 /// Returns the voucher that was issued for the same request, unless it has expired: then the same domain may have another

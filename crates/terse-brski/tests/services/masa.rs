@@ -434,6 +434,22 @@ fn the_same_request_again_has_the_same_voucher() {
 }
 
 #[test]
+fn a_voucher_is_not_repeated_for_a_blocked_device_or_a_revoked_registrar() {
+    let scene = Scene::new();
+    let masa = scene.masa(Policy::default());
+    let request = masa.read_voucher_request(&posted(&scene.good_request()), now()).unwrap();
+    let issued = IssuedVoucher { request: *request.sha256(), voucher: b"voucher".to_vec(), expires_on: None };
+    let context = Context { issued: Some(&issued), ..scene.context() };
+    assert_eq!(masa.decide(&request, &context, now()), Ok(Decision::Repeat(b"voucher")));
+    let mut blocked = scene.device.clone();
+    blocked.is_blocked = true;
+    let of_blocked = Context { device: Some(&blocked), ..context };
+    assert_eq!(masa.decide(&request, &of_blocked, now()), Err(Refusal::BlockedDevice));
+    let of_revoked = Context { revocation: RevocationStatus::Revoked, ..context };
+    assert_eq!(masa.decide(&request, &of_revoked, now()), Err(Refusal::Revoked));
+}
+
+#[test]
 fn the_issuer_is_taken_in_every_form() {
     let scene = Scene::new();
     let masa = scene.masa(Policy::default());
