@@ -15,7 +15,8 @@ pub struct History<'a> {
     /// The domainIDs of the own domain: of each certificate that was ever pinned for it. Not empty.
     pub domain_ids: &'a [&'a [u8]],
     /// The nonces for which the domain has requested vouchers for this device, or `None` if no such history is kept. A
-    /// domainID is in public certificates, so that another domain could use it; the nonces tell.
+    /// domainID is in public certificates, so that another domain could use it; the nonces tell. With them, a voucher of the
+    /// own domain without a nonce is one that it did not request.
     pub nonces: Option<&'a [Nonce]>,
 }
 
@@ -77,7 +78,12 @@ impl AuditPolicy {
         }
         let is_own = is_own(event, history);
         let is_known = is_own || self.known_domains.contains(&event.domain_id);
-        let Some(nonce) = &event.nonce else {
+        // Each request of the domain has a nonce, so that a voucher without one was not requested either.
+        let is_requested = |nonces: &[Nonce]| event.nonce.as_ref().is_some_and(|nonce| nonces.contains(nonce));
+        if is_own && history.nonces.is_some_and(|nonces| !is_requested(nonces)) {
+            return Err(AuditRefused::NotRequested);
+        }
+        if event.nonce.is_none() {
             let is_accepted = match self.nonceless {
                 NoncelessEvents::Own => is_own,
                 NoncelessEvents::Known => is_known,
@@ -88,9 +94,6 @@ impl AuditPolicy {
                 true => Err(AuditRefused::UnknownDomain),
                 false => Err(AuditRefused::Nonceless),
             };
-        };
-        if is_own && history.nonces.is_some_and(|nonces| !nonces.contains(nonce)) {
-            return Err(AuditRefused::NotRequested);
         }
         if is_known || self.accepts_unknown_domains { Ok(()) } else { Err(AuditRefused::UnknownDomain) }
     }

@@ -114,7 +114,7 @@ pub struct AuditPolicy {
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum NoncelessEvents {
-    /// Those of the own domain.
+    /// Those of the own domain, if it keeps no history of its nonces ([`History::nonces`](super::History::nonces)).
     #[default]
     Own,
     /// Those of the own domain and of [`AuditPolicy::known_domains`].

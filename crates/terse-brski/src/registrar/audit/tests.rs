@@ -112,6 +112,13 @@ fn a_stranger_cannot_hide_behind_the_own_domain_id() {
     assert_eq!(policy.check(&log(&[]), &history), Ok(()));
     let forged = log(&[event(900, OWN, Some(b"nonce 2"))]);
     assert_eq!(policy.check(&forged, &history), Err(NotRequested));
+    let nonceless = log(&[event(900, OWN, None)]);
+    let policies =
+        [NoncelessEvents::Own, NoncelessEvents::All].map(|nonceless| AuditPolicy { nonceless, ..policy.clone() });
+    for policy in policies {
+        assert_eq!(policy.check(&nonceless, &history), Err(NotRequested));
+    }
+    assert_eq!(check(&policy, &nonceless), Ok(()), "without a history there is nothing to compare");
     assert_eq!(check(&policy, &forged), Ok(()), "without a history there is nothing to compare");
     // Each certificate of the domain that was ever pinned has a domainID.
     let both = History { domain_ids: &[STRANGER, OWN], nonces: None };
