@@ -1,6 +1,6 @@
 //! Compares the audit log of a device with the policy of the domain (RFC 8995, 5.8.3).
 //!
-//! What must always hold: a log that does not name the own voucher is not the device's; an event counts against a device
+//! What must always hold: a log that does not name the voucher that was just had, by domainID and nonce, is not the device's; an event counts against a device
 //! unless the policy says otherwise.
 
 use core::fmt;
@@ -14,6 +14,8 @@ use crate::voucher::Nonce;
 pub struct History<'a> {
     /// The domainIDs of the own domain: of each certificate that was ever pinned for it. Not empty.
     pub domain_ids: &'a [&'a [u8]],
+    /// The nonce of the voucher that the domain has just had.
+    pub nonce: &'a Nonce,
     /// The nonces for which the domain has requested vouchers for this device, or `None` if no such history is kept. A
     /// domainID is in public certificates, so that another domain could use it; the nonces tell. With them, a voucher of the
     /// own domain without a nonce is one that it did not request.
@@ -42,7 +44,7 @@ impl fmt::Display for AuditRefused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::LaterVersion => "the audit log has a later version than is known here",
-            Self::NotNamed => "the audit log does not name this domain, which has just had a voucher",
+            Self::NotNamed => "the audit log does not name the voucher that this domain has just had",
             Self::UnknownDomain => "another domain has had the device",
             Self::Nonceless => "somebody has a voucher without a nonce for the device, which can be used again",
             Self::Truncated => "events are missing in the audit log",
@@ -62,7 +64,8 @@ impl AuditPolicy {
         if log.version > 1 && !self.accepts_later_versions {
             return Err(AuditRefused::LaterVersion);
         }
-        if !log.events.iter().any(|event| is_own(event, history)) {
+        let is_named = |event: &Event| is_own(event, history) && event.nonce.as_ref() == Some(history.nonce);
+        if !log.events.iter().any(is_named) {
             return Err(AuditRefused::NotNamed);
         }
         if log.arbitrary > 0 && !self.accepts_arbitrary_truncation {

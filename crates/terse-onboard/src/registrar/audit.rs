@@ -113,7 +113,7 @@ impl Service {
         let log = AuditLog::from_json(&response.body, MAX_AUDIT_LOG_LEN).map_err(|error| text(&error))?;
         let (pinned, nonces) = self.inner.store.history(&task.idevid).await.map_err(|error| text(&error))?;
         let domain_ids: Vec<&[u8]> = settings.domain_ids.iter().chain(&pinned).map(Vec::as_slice).collect();
-        let history = History { domain_ids: &domain_ids, nonces: Some(&nonces) };
+        let history = History { domain_ids: &domain_ids, nonce: &task.nonce, nonces: Some(&nonces) };
         Ok(policy.check(&log, &history).err().map(|refused| refused.to_string()))
     }
 }

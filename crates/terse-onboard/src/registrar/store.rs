@@ -56,6 +56,7 @@ pub(super) struct AuditTask {
     pub(super) manufacturer: String,
     pub(super) masa_url: Option<String>,
     pub(super) request: Sha256,
+    pub(super) nonce: Nonce,
     pub(super) registrar_request: Vec<u8>,
 }
 
@@ -237,7 +238,7 @@ impl Store {
     /// that have waited longest.
     pub(super) async fn audits_due(&self, before: UnixTime) -> Result<Vec<AuditTask>, sqlx::Error> {
         let rows = sqlx::query(
-            "SELECT j.idevid, j.serial_number, j.manufacturer, r.masa, r.request, r.registrar_request FROM joinings j \
+            "SELECT j.idevid, j.serial_number, j.manufacturer, r.masa, r.request, r.nonce, r.registrar_request FROM joinings j \
              JOIN requests r ON r.request = j.request WHERE j.audit = 'requested' AND j.audit_tried <= $1 \
              ORDER BY j.audit_tried LIMIT 16",
         )
@@ -250,7 +251,7 @@ impl Store {
     /// Returns what the audit log of a device is asked for with, if that is due.
     pub(super) async fn audit_due(&self, idevid: &Sha256) -> Result<Option<AuditTask>, sqlx::Error> {
         let row = sqlx::query(
-            "SELECT j.idevid, j.serial_number, j.manufacturer, r.masa, r.request, r.registrar_request FROM joinings j \
+            "SELECT j.idevid, j.serial_number, j.manufacturer, r.masa, r.request, r.nonce, r.registrar_request FROM joinings j \
              JOIN requests r ON r.request = j.request WHERE j.audit = 'requested' AND j.idevid = $1",
         )
         .bind(&idevid[..])

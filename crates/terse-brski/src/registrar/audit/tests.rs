@@ -18,6 +18,11 @@ fn event(date: u64, domain: &[u8], nonce: Option<&[u8]>) -> Event {
     Event::new(date, domain.into(), nonce.map(|nonce| Nonce::new(nonce).unwrap()), Assertion::Proximity)
 }
 
+/// The nonce of the voucher that the domain has just had.
+fn own_nonce() -> Nonce {
+    Nonce::new(b"nonce 1").unwrap()
+}
+
 /// A log with the own event, and others.
 fn log(others: &[Event]) -> AuditLog {
     let mut events = Vec::from([event(1_000, OWN, Some(b"nonce 1"))]);
@@ -26,7 +31,7 @@ fn log(others: &[Event]) -> AuditLog {
 }
 
 fn check(policy: &AuditPolicy, log: &AuditLog) -> Result<(), AuditRefused> {
-    policy.check(log, &History { domain_ids: &[OWN], nonces: None })
+    policy.check(log, &History { domain_ids: &[OWN], nonce: &own_nonce(), nonces: None })
 }
 
 #[test]
@@ -43,6 +48,16 @@ fn a_log_without_the_own_voucher_is_refused() {
     log.events.remove(0);
     assert_eq!(check(&policy, &log), Err(NotNamed));
     assert_eq!(check(&policy, &AuditLog::default()), Err(NotNamed));
+}
+
+#[test]
+fn an_earlier_voucher_of_the_own_domain_does_not_stand_for_the_last_one() {
+    for nonce in [Some(&b"nonce 0"[..]), None] {
+        let mut log = log(&[event(900, OWN, nonce)]);
+        assert_eq!(check(&AuditPolicy::default(), &log), Ok(()));
+        log.events.remove(0);
+        assert_eq!(check(&AuditPolicy::default(), &log), Err(NotNamed), "{nonce:?}");
+    }
 }
 
 #[test]
@@ -106,8 +121,8 @@ fn a_later_version_is_an_operators_matter() {
 
 #[test]
 fn a_stranger_cannot_hide_behind_the_own_domain_id() {
-    let requested = [Nonce::new(b"nonce 1").unwrap()];
-    let history = History { domain_ids: &[OWN], nonces: Some(&requested) };
+    let requested = [own_nonce()];
+    let history = History { domain_ids: &[OWN], nonce: &own_nonce(), nonces: Some(&requested) };
     let policy = AuditPolicy::default();
     assert_eq!(policy.check(&log(&[]), &history), Ok(()));
     let forged = log(&[event(900, OWN, Some(b"nonce 2"))]);
@@ -121,7 +136,7 @@ fn a_stranger_cannot_hide_behind_the_own_domain_id() {
     assert_eq!(check(&policy, &nonceless), Ok(()), "without a history there is nothing to compare");
     assert_eq!(check(&policy, &forged), Ok(()), "without a history there is nothing to compare");
     // Each certificate of the domain that was ever pinned has a domainID.
-    let both = History { domain_ids: &[STRANGER, OWN], nonces: None };
+    let both = History { domain_ids: &[STRANGER, OWN], nonce: &own_nonce(), nonces: None };
     assert_eq!(policy.check(&log(&[event(900, STRANGER, Some(b"nonce 3"))]), &both), Ok(()));
 }
 

@@ -9,6 +9,7 @@ use sqlx::Row;
 use sqlx::sqlite::SqliteRow;
 use terse_brski::digest::Sha256;
 use terse_brski::registrar::{AuditState, Joining, RequestRecord, RequestState};
+use terse_brski::voucher::Nonce;
 
 use super::{AuditTask, StoredJoining, StoredRequest};
 
@@ -44,6 +45,7 @@ pub(super) fn audit_task(row: &SqliteRow) -> Result<AuditTask, sqlx::Error> {
         manufacturer: row.try_get("manufacturer")?,
         masa_url: row.try_get("masa")?,
         request: digest(row, "request")?,
+        nonce: Nonce::new(row.try_get("nonce")?).map_err(|error| sqlx::Error::Decode(Box::new(error)))?,
         registrar_request: row.try_get("registrar_request")?,
     })
 }
