@@ -159,7 +159,7 @@ impl Masa {
             RevocationStatus::Revoked => Err(Refusal::Revoked),
             RevocationStatus::Good if is_current => Ok(()),
             // Nobody has to look up what no certificate states.
-            _ if request.path().revocation_urls().next().is_none() => Ok(()),
+            _ if !request.path().states_revocation() => Ok(()),
             _ if self.policy.unknown_revocation_is_accepted => Ok(()),
             _ => Err(Refusal::RevocationUnknown),
         }

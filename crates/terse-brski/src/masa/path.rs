@@ -11,13 +11,17 @@ use alloc::vec::Vec;
 
 use der::Decode;
 use der::asn1::ObjectIdentifier;
+use der::oid::AssociatedOid as _;
 use pki_types::{CertificateDer, CertificateRevocationListDer, UnixTime};
 use terse_tls::crypto::CryptoProvider;
 use terse_tls::{CertificateError, Expect, KeyPurposeId, Trust};
 use x509_cert::Certificate;
+use x509_cert::certificate::Rfc5280;
+use x509_cert::crl::{CertificateList, TbsCertList};
 use x509_cert::ext::pkix::name::{DistributionPointName, GeneralName};
 use x509_cert::ext::pkix::{
-    AuthorityInfoAccessSyntax, BasicConstraints, CrlDistributionPoints, ExtendedKeyUsage, KeyUsage,
+    AuthorityInfoAccessSyntax, BasicConstraints, CrlDistributionPoints, ExtendedKeyUsage, IssuingDistributionPoint,
+    KeyUsage,
 };
 use x509_cert::name::Name;
 
@@ -134,31 +138,85 @@ impl RegistrarPath {
 
     /// Returns the URLs where the certificates say that their revocation can be looked up, by CRL (RFC 5280, 4.2.1.13) or
     /// by OCSP (4.2.2.1). Strangers have written them: [`is_public`](crate::address::is_public) tells which addresses may
-    /// be connected to. With none of them, [`RevocationStatus::NotStated`] is true.
+    /// be connected to. [`Self::states_revocation`] tells whether there is anything to look up.
     pub fn revocation_urls(&self) -> impl Iterator<Item = &str> {
         self.levels.iter().flat_map(|level| level.fields.revocation_urls.iter().map(String::as_str))
     }
 
-    /// Checks the registrar's certificate, and those above it, with CRLs that were fetched. A CRL that the path does not
-    /// explain is ignored.
+    /// Whether a certificate of the path says that its revocation can be looked up, even if in no URL: a CRL distribution
+    /// point has other forms of names. A self-issued certificate does not count: only its holder could revoke it.
+    pub fn states_revocation(&self) -> bool {
+        self.levels.iter().any(Level::states_revocation)
+    }
+
+    /// Checks the certificates of the path with CRLs that were fetched. The path is good if a CRL covers the registrar's
+    /// certificate, and one covers each other certificate that says that its revocation can be looked up. One whose issuer did
+    /// not come along is not covered, since nothing verifies a CRL for it. A CRL that the path does not explain is ignored.
     pub fn check_crls(
         &self,
         provider: &CryptoProvider,
         crls: &[CertificateRevocationListDer<'_>],
         time: UnixTime,
     ) -> RevocationStatus {
-        let Some((top, below)) = self.levels.split_last() else { return RevocationStatus::Unknown };
-        let chain: Vec<_> = match below {
-            [] => Vec::from([top.certificate.clone()]),
-            _ => below.iter().map(|level| level.certificate.clone()).collect(),
+        // The top of a longer path is only an anchor.
+        let count = self.levels.len().saturating_sub(1).max(1);
+        let is_covered = |(height, level): (usize, &Level)| {
+            !level.states_revocation() || self.is_ca_covered(provider, height, crls, time)
         };
-        let trust = Trust::new(core::slice::from_ref(&top.certificate)).and_then(|trust| trust.with_crls(crls));
-        let Ok(trust) = trust else { return RevocationStatus::Unknown };
+        match self.check_lowest(provider, count, crls, time) {
+            RevocationStatus::Good if !self.levels.iter().enumerate().skip(1).all(is_covered) => {
+                RevocationStatus::Unknown
+            }
+            status => status,
+        }
+    }
+
+    /// Checks this many of the lowest certificates under the one above them. The result is good if a CRL covers the
+    /// registrar's certificate and none revokes another one.
+    fn check_lowest(
+        &self,
+        provider: &CryptoProvider,
+        count: usize,
+        crls: &[CertificateRevocationListDer<'_>],
+        time: UnixTime,
+    ) -> RevocationStatus {
+        let Some(anchor) = self.levels.get(count).or(self.levels.last()) else { return RevocationStatus::Unknown };
+        let anchors = core::slice::from_ref(&anchor.certificate);
+        let Ok(trust) = Trust::new(anchors).and_then(|trust| trust.with_crls(crls)) else {
+            return RevocationStatus::Unknown;
+        };
+        let chain: Vec<_> = self.certificates().take(count).cloned().collect();
         match trust.check(provider, &chain, Expect::Usage(KeyPurposeId::CMC_RA), Some(time)) {
             Ok(_) => RevocationStatus::Good,
             Err(CertificateError::Revoked) => RevocationStatus::Revoked,
             Err(_) => RevocationStatus::Unknown,
         }
+    }
+
+    /// Whether one of the CRLs is current, signed by the issuer of the CA at this height, and about all certificates of that
+    /// issuer. [`Self::check_lowest`] accepts a path without a CRL about a CA, but none with a bad one: so each candidate is
+    /// tried as the only CRL of its issuer.
+    fn is_ca_covered(
+        &self,
+        provider: &CryptoProvider,
+        height: usize,
+        crls: &[CertificateRevocationListDer<'_>],
+        time: UnixTime,
+    ) -> bool {
+        let (Some(level), Some(_)) = (self.levels.get(height), self.levels.get(height + 1)) else { return false };
+        let read = |der| Some((der, CertificateList::<Rfc5280>::from_der(der).ok()?.tbs_cert_list));
+        let (own, others): (Vec<_>, Vec<_>) = crls
+            .iter()
+            .filter_map(|crl| read(crl.as_ref()))
+            .partition(|(_, fields)| fields.issuer == level.fields.issuer);
+        let is_complete = |fields: &TbsCertList<Rfc5280>| {
+            let mut extensions = fields.crl_extensions.iter().flatten();
+            !extensions.any(|extension| extension.extn_id == IssuingDistributionPoint::OID)
+        };
+        own.iter().filter(|(_, fields)| is_complete(fields)).any(|candidate| {
+            let crls: Vec<_> = others.iter().chain([candidate]).map(|(der, _)| (*der).into()).collect();
+            self.check_lowest(provider, height + 1, &crls, time) == RevocationStatus::Good
+        })
     }
 }
 
@@ -168,6 +226,10 @@ impl Level {
         let key =
             public_key_sha256(provider, certificate).map_err(|_| Refusal::Registrar(CertificateError::Malformed))?;
         Ok(Self { certificate: certificate.clone(), key, fields })
+    }
+
+    fn states_revocation(&self) -> bool {
+        self.fields.states_revocation && self.fields.subject != self.fields.issuer
     }
 }
 
@@ -183,6 +245,8 @@ struct Fields {
     is_registrar: bool,
     /// Whether it has a key usage without digitalSignature (RFC 5280, 4.2.1.3).
     is_signature_denied: bool,
+    /// Whether it has a CRL distribution point or an OCSP responder, of whatever form of name.
+    states_revocation: bool,
     revocation_urls: Vec<String>,
 }
 
@@ -195,14 +259,17 @@ impl Fields {
         let purposes = fields.get_extension::<ExtendedKeyUsage>()?.map(|(_, purposes)| purposes.0).unwrap_or_default();
         let constraints = fields.get_extension::<BasicConstraints>()?;
         let is_cmc_ra = |purpose: &ObjectIdentifier| purpose.as_bytes() == KeyPurposeId::CMC_RA.der_contents();
-        let points = fields.get_extension::<CrlDistributionPoints>()?.map(|(_, points)| points.0).unwrap_or_default();
+        let points = fields.get_extension::<CrlDistributionPoints>()?;
+        let has_points = points.is_some();
+        let points = points.map(|(_, points)| points.0).unwrap_or_default();
         let crls = points.iter().filter_map(|point| match &point.distribution_point {
             Some(DistributionPointName::FullName(names)) => Some(names),
             _ => None,
         });
         let access = fields.get_extension::<AuthorityInfoAccessSyntax>()?;
         let access = access.map(|(_, access)| access.0).unwrap_or_default();
-        let responders = access.iter().filter(|access| access.access_method == ID_AD_OCSP);
+        let mut responders = access.iter().filter(|access| access.access_method == ID_AD_OCSP).peekable();
+        let states_revocation = has_points || responders.peek().is_some();
         let names = crls.flatten().chain(responders.map(|access| &access.access_location));
         let urls = names.filter_map(|name| match name {
             GeneralName::UniformResourceIdentifier(url) => Some(String::from(url.as_str())),
@@ -217,6 +284,7 @@ impl Fields {
                 && usage.is_none_or(|usage| usage.key_cert_sign()),
             is_registrar: purposes.iter().any(is_cmc_ra),
             is_signature_denied: usage.is_some_and(|usage| !usage.digital_signature()),
+            states_revocation,
             revocation_urls: urls.take(MAX_URLS).collect(),
         })
     }

@@ -3,8 +3,8 @@
 
 use pki_types::{CertificateDer, CertificateRevocationListDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 use rcgen::{
-    BasicConstraints, CertificateParams, CrlDistributionPoint, CustomExtension, DnType, ExtendedKeyUsagePurpose, IsCa,
-    Issuer, KeyPair, KeyUsagePurpose,
+    BasicConstraints, CertificateParams, CertificateRevocationListParams, CrlDistributionPoint, CustomExtension,
+    DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair, KeyUsagePurpose, RevokedCertParams,
 };
 use terse_brski::Malformed;
 use terse_brski::cms::Unsigned;
@@ -169,6 +169,7 @@ impl Odd {
         params.not_before = rcgen::date_time_ymd(2025, 1, 1);
         params.not_after = rcgen::date_time_ymd(2035, 1, 1);
         params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
+        params.serial_number = Some(name.as_bytes().to_vec().into());
         change(&mut params);
         let certificate = match issuer {
             None => params.self_signed(&key).unwrap(),
@@ -177,10 +178,38 @@ impl Odd {
         Self { der: certificate.into(), key, params }
     }
 
+    /// A CA that may sign CRLs, and that others may revoke: its CRL distribution point has this name.
+    fn revocable_ca(name: &str, issuer: &Self, crl_name: &[u8]) -> Self {
+        Self::new(name, Some(issuer), |params| {
+            params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+            params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
+            params.custom_extensions = vec![crl_distribution_point(crl_name)];
+        })
+    }
+
+    /// Issues a CRL with the certificates that have these serial numbers.
+    fn crl(&self, revoked: &[&Self], until: i32) -> CertificateRevocationListDer<'static> {
+        let revoked = revoked.iter().map(|odd| RevokedCertParams {
+            serial_number: odd.params.serial_number.clone().unwrap(),
+            revocation_time: rcgen::date_time_ymd(2025, 1, 2),
+            reason_code: None,
+            invalidity_date: None,
+        });
+        let params = CertificateRevocationListParams {
+            this_update: rcgen::date_time_ymd(2025, 1, 2),
+            next_update: rcgen::date_time_ymd(until, 6, 1),
+            crl_number: 1.into(),
+            issuing_distribution_point: None,
+            revoked_certs: revoked.collect(),
+            key_identifier_method: rcgen::KeyIdMethod::Sha256,
+        };
+        params.signed_by(&Issuer::from_params(&self.params, &self.key)).unwrap().into()
+    }
+
     fn ca(name: &str) -> Self {
         Self::new(name, None, |params| {
             params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-            params.key_usages = vec![KeyUsagePurpose::KeyCertSign];
+            params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
         })
     }
 
@@ -201,6 +230,18 @@ impl Odd {
         scene.masa(Policy::default()).read_voucher_request(&posted(&request), now())
     }
 }
+
+/// A CRL distribution point with a distributionPoint of this encoding.
+fn crl_distribution_point(name: &[u8]) -> CustomExtension {
+    let tlv = |tag: u8, contents: &[u8]| [&[tag, contents.len() as u8][..], contents].concat();
+    CustomExtension::from_oid_content(&[2, 5, 29, 31], tlv(0x30, &tlv(0x30, &tlv(0xa0, name))))
+}
+
+/// The fullName `http://crl.example`.
+const URL: &[u8] = b"\xa0\x14\x86\x12http://crl.example";
+
+/// The fullName of a directory: an empty directoryName.
+const DIRECTORY: &[u8] = &[0xa0, 4, 0xa4, 2, 0x30, 0];
 
 fn cmc_ra(params: &mut CertificateParams) {
     params.extended_key_usages = vec![ExtendedKeyUsagePurpose::Other(vec![1, 3, 6, 1, 5, 5, 7, 3, 28])];
@@ -302,6 +343,7 @@ fn crls_say_whether_a_registrar_is_revoked() {
         scene.domain.crl(issuer, &revoked, Validity::days(NOW - 10 * 86_400, days)).unwrap()
     };
     let chain = scene.chain();
+    // The CA does not say how to look up its own revocation, so that only the registrar must be covered.
     for sent in [&chain[..], &chain[..2]] {
         let request = read(&scene, sent).unwrap();
         let status = |crls: &[CertificateRevocationListDer<'_>]| request.path().check_crls(&PROVIDER, crls, now());
@@ -322,6 +364,52 @@ fn crls_say_whether_a_registrar_is_revoked() {
     // Nobody has signed a CRL for a registrar that came alone.
     let request = read(&scene, &chain[..1]).unwrap();
     assert_eq!(request.path().check_crls(&PROVIDER, &[crl(1, &[], 20)], now()), RevocationStatus::Unknown);
+}
+
+#[test]
+fn each_ca_that_can_be_revoked_must_be_looked_up() {
+    let scene = Scene::new();
+    let root = Odd::ca("Plant");
+    let namesake = Odd::ca("Plant");
+    for name in [URL, DIRECTORY] {
+        let ca = Odd::revocable_ca("Hall", &root, name);
+        let registrar = Odd::new("registrar", Some(&ca), cmc_ra);
+        let status = |sent: &[&Odd], crls: &[CertificateRevocationListDer<'_>]| {
+            registrar.read(&scene, sent).unwrap().path().check_crls(&PROVIDER, crls, now())
+        };
+        let (of_ca, of_root) = (ca.crl(&[], 2030), root.crl(&[], 2030));
+        let whole = [&ca, &root];
+        assert_eq!(status(&whole, &[of_ca.clone(), of_root.clone()]), RevocationStatus::Good);
+        let revoked = [of_ca.clone(), root.crl(&[&ca], 2030)];
+        assert_eq!(status(&whole, &revoked), RevocationStatus::Revoked);
+        assert_eq!(status(&whole, &[ca.crl(&[&registrar], 2030)]), RevocationStatus::Revoked);
+        // There is no CRL about the CA, or one that is out of date, or one that another has signed.
+        assert_eq!(status(&whole, std::slice::from_ref(&of_ca)), RevocationStatus::Unknown);
+        assert_eq!(status(&whole, &[of_ca.clone(), root.crl(&[], 2025)]), RevocationStatus::Unknown);
+        assert_eq!(status(&whole, &[of_ca.clone(), namesake.crl(&[], 2030)]), RevocationStatus::Unknown);
+        // The issuer of the CA did not come along: nothing verifies its CRL.
+        assert_eq!(status(&[&ca], &[of_ca, of_root]), RevocationStatus::Unknown);
+    }
+}
+
+#[test]
+fn a_crl_that_is_named_in_another_form_must_be_looked_up() {
+    let scene = Scene::new();
+    let ca = Odd::ca("Plant");
+    let registrar = Odd::new("registrar", Some(&ca), |params| {
+        cmc_ra(params);
+        params.custom_extensions = vec![crl_distribution_point(DIRECTORY)];
+    });
+    let request = registrar.read(&scene, &[&ca]).unwrap();
+    assert_eq!((request.path().revocation_urls().next(), request.path().states_revocation()), (None, true));
+    let refusal = issue(&scene.masa(Policy::default()), &request, &scene.context()).unwrap_err();
+    assert_eq!(refusal, Refusal::RevocationUnknown);
+    // Only the holder of a self-issued certificate could revoke it.
+    let alone = Odd::new("registrar", None, |params| {
+        cmc_ra(params);
+        params.custom_extensions = vec![crl_distribution_point(URL)];
+    });
+    assert!(!alone.read(&scene, &[]).unwrap().path().states_revocation());
 }
 
 #[test]

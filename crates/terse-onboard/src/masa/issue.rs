@@ -112,7 +112,7 @@ impl Shared {
             };
             // Nothing is looked up for a request that would be refused in any case.
             let mut decision = self.masa.decide(request, &context, time)?;
-            if matches!(decision, Decision::Issue(_)) && request.path().revocation_urls().next().is_some() {
+            if matches!(decision, Decision::Issue(_)) && request.path().states_revocation() {
                 let learned = self.revocations.look_up(&self.provider, request.path(), time).await;
                 (context.revocation, context.revocation_next_update) = (learned.status, learned.next_update);
                 decision = self.masa.decide(request, &context, time)?;
