@@ -6,9 +6,9 @@ use core::fmt;
 
 use pki_types::CertificateDer;
 use terse_tls::crypto::CryptoProvider;
-use terse_tls::{ApiMisuse, Credential, SignatureScheme, Trust};
+use terse_tls::{ApiMisuse, Credential, Expect, SignatureScheme, Trust};
 
-use crate::certificate::{Idevid, SerialNumberField};
+use crate::certificate::{Idevid, SerialNumberField, is_device};
 use crate::cms::Unsigned;
 use crate::voucher::MAX_LEN;
 use crate::{Malformed, SignatureRefused};
@@ -19,7 +19,7 @@ use crate::{Malformed, SignatureRefused};
 ///
 /// - Vouchers without a nonce are accepted, as RFC 8995, 7.2 requires.
 /// - A registrar that matches the pin by a path must have the extended key usage cmcRA.
-/// - The serial number is the subject's attribute serialNumber.
+/// - The serial number is the subject's attribute serialNumber; [`Self::with_serial_number_field`] takes another field.
 /// - Responses of the authenticated registrar have up to 64 kB.
 #[derive(Clone)]
 pub struct PledgeConfig {
@@ -43,34 +43,43 @@ impl PledgeConfig {
     ///
     /// If the manufacturer has one CA for its devices and for its voucher signer, the pledge must tell them apart: it takes no
     /// voucher of a signer whose subject has a serialNumber, or whose certificate names a MASA. Where devices have neither, the
-    /// certificate of the voucher signer itself must be given here.
+    /// certificate of the voucher signer itself must be given here. If the IDevID shows that they have neither, CAs of the
+    /// devices are refused.
     pub fn new(
         provider: &CryptoProvider,
         idevid: Credential,
         manufacturer: Vec<CertificateDer<'static>>,
     ) -> Result<Self, ConfigError> {
+        Self::with_serial_number_field(provider, idevid, manufacturer, SerialNumberField::default())
+    }
+
+    /// Returns the same as [`Self::new`] for a device that has its serial number in this field of the IDevID.
+    pub fn with_serial_number_field(
+        provider: &CryptoProvider,
+        idevid: Credential,
+        manufacturer: Vec<CertificateDer<'static>>,
+        field: SerialNumberField,
+    ) -> Result<Self, ConfigError> {
         let manufacturer_trust = Trust::new(&manufacturer)?.accept_without_clock();
         let scheme = scheme_of(provider, &idevid)?;
-        let mut config = Self {
+        let leaf = idevid.chain().first().ok_or(ConfigError::NoCertificate)?;
+        let Idevid { serial_number, issuer, .. } = Idevid::read(provider, leaf, field)?;
+        let leads_there = || manufacturer_trust.check(provider, idevid.chain(), Expect::AnyUsage, None).is_ok();
+        if !is_device(leaf)? && leads_there() {
+            return Err(ConfigError::DevicesPassForSigners);
+        }
+        Ok(Self {
             provider: *provider,
             idevid,
             scheme,
             manufacturer,
             manufacturer_trust,
-            serial_number: String::new(),
-            issuer: None,
+            serial_number,
+            issuer,
             accept_nonceless: true,
             require_cmc_ra: true,
             max_response: MAX_LATER_RESPONSE,
-        };
-        config.read_idevid(SerialNumberField::default())?;
-        Ok(config)
-    }
-
-    /// Takes the serial number from another field of the IDevID.
-    pub fn serial_number_field(mut self, field: SerialNumberField) -> Result<Self, ConfigError> {
-        self.read_idevid(field)?;
-        Ok(self)
+        })
     }
 
     /// Sets whether vouchers without a nonce are accepted. They can be replayed until they expire, and for ever to a
@@ -99,13 +108,6 @@ impl PledgeConfig {
     pub fn serial_number(&self) -> &str {
         &self.serial_number
     }
-
-    fn read_idevid(&mut self, field: SerialNumberField) -> Result<(), ConfigError> {
-        let leaf = self.idevid.chain().first().ok_or(ConfigError::NoCertificate)?;
-        let idevid = Idevid::read(&self.provider, leaf, field)?;
-        (self.serial_number, self.issuer) = (idevid.serial_number, idevid.issuer);
-        Ok(())
-    }
 }
 
 impl fmt::Debug for PledgeConfig {
@@ -132,6 +134,9 @@ pub enum ConfigError {
     Key(SignatureRefused),
     /// The trust anchors of the manufacturer cannot be used.
     Manufacturer(ApiMisuse),
+    /// The IDevID leads to a trust anchor of the manufacturer, and nothing in it tells devices from the signers of vouchers:
+    /// each device could sign vouchers for all others.
+    DevicesPassForSigners,
 }
 
 impl fmt::Display for ConfigError {
@@ -141,6 +146,9 @@ impl fmt::Display for ConfigError {
             Self::Idevid(malformed) => write!(f, "the IDevID cannot be used: {malformed}"),
             Self::Key(refused) => write!(f, "the IDevID cannot sign voucher requests: {refused}"),
             Self::Manufacturer(misuse) => write!(f, "the trust anchors of the manufacturer cannot be used: {misuse}"),
+            Self::DevicesPassForSigners => f.write_str(
+                "each device of the manufacturer could sign vouchers; give the certificate of the voucher signer itself",
+            ),
         }
     }
 }

@@ -15,8 +15,30 @@ fn serial_number_and_issuer_are_those_of_the_idevid() {
     assert_eq!(config.serial_number(), "WI-3005");
     assert_eq!(config.issuer.as_deref().map(|issuer| &issuer[..6]), Some(&[4, 24, 48, 22, 128, 20][..]));
     // The subject of this IDevID has no common name.
-    let other = config.serial_number_field(SerialNumberField::CommonName);
-    assert_eq!(other.unwrap_err(), ConfigError::Idevid(Malformed::Missing("commonName")));
+    assert_eq!(
+        with_common_name(&PKI.idevid, PKI.maker.root()).unwrap_err(),
+        ConfigError::Idevid(Malformed::Missing("commonName"))
+    );
+}
+
+fn with_common_name(idevid: &Credential, anchor: &CertificateDer<'static>) -> Result<PledgeConfig, ConfigError> {
+    let anchors = vec![anchor.clone()];
+    PledgeConfig::with_serial_number_field(&PROVIDER, idevid.clone(), anchors, SerialNumberField::CommonName)
+}
+
+#[test]
+fn the_serial_number_may_stand_in_the_common_name_alone() {
+    let options = terse_pki::LeafOptions::new("WI-3006", crate::pledge::tests::pki::validity());
+    let idevid = credential(&PKI.maker.issue(&options).unwrap());
+    let signer = &PKI.masa.chain()[0];
+    assert_eq!(with_common_name(&idevid, signer).unwrap().serial_number(), "WI-3006");
+    let default = PledgeConfig::new(&PROVIDER, idevid.clone(), vec![signer.clone()]);
+    assert_eq!(default.unwrap_err(), ConfigError::Idevid(Malformed::Missing("serialNumber")));
+    // The IDevID has no serialNumber and no MASA, so that under the common CA it would pass for a signer of vouchers.
+    let error = with_common_name(&idevid, PKI.maker.root()).unwrap_err();
+    assert_eq!(error, ConfigError::DevicesPassForSigners);
+    assert!(error.to_string().contains("voucher signer itself"), "{error}");
+    assert!(with_common_name(&idevid, PKI.stranger.root()).is_ok(), "a CA that has no devices");
 }
 
 #[test]
