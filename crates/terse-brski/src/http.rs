@@ -75,6 +75,14 @@ pub fn acceptance(accept: Option<&str>, offered: &str) -> Acceptance {
     }
 }
 
+/// Whether an Accept names this very type. Ranges with wildcards do not, nor does what is said about parameters.
+pub fn is_named(accept: Option<&str>, content_type: &str) -> bool {
+    let offered = essence(content_type);
+    let names_it = |range: &str| essence(range).eq_ignore_ascii_case(offered) && !is_excluded(range);
+    !offered.contains('*')
+        && accept.is_some_and(|accept| accept.len() <= MAX_ACCEPT_LEN && accept.split(',').any(names_it))
+}
+
 /// The most bytes of an Accept that are read.
 const MAX_ACCEPT_LEN: usize = 1_024;
 

@@ -1,4 +1,4 @@
-use super::{Acceptance, JSON, VOUCHER_CMS_JSON, acceptance, is};
+use super::{Acceptance, JSON, VOUCHER_CMS_JSON, acceptance, is, is_named};
 
 #[test]
 fn parameters_and_case_of_a_content_type_do_not_count() {
@@ -10,6 +10,27 @@ fn parameters_and_case_of_a_content_type_do_not_count() {
         assert!(!is(Some(value), VOUCHER_CMS_JSON), "{value}");
     }
     assert!(!is(None, VOUCHER_CMS_JSON));
+}
+
+#[test]
+fn only_a_type_itself_names_it() {
+    let tomorrow = "application/voucher-of-tomorrow";
+    for accept in
+        [tomorrow, "text/html, APPLICATION/voucher-of-tomorrow ;q=0.5", "*/*, application/voucher-of-tomorrow"]
+    {
+        assert!(is_named(Some(accept), tomorrow), "{accept}");
+        assert!(is_named(Some(accept), "application/voucher-of-tomorrow; version=2"), "{accept}");
+    }
+    for accept in
+        ["*/*", "application/*", "application/voucher-of-tomorrow;q=0", "application/voucher-of-tomorrows", ""]
+    {
+        assert!(!is_named(Some(accept), tomorrow), "{accept}");
+    }
+    for wildcard in ["*/*", "application/*"] {
+        assert!(!is_named(Some(wildcard), wildcard), "{wildcard}");
+    }
+    assert!(!is_named(None, tomorrow));
+    assert!(!is_named(Some(&"*/*,".repeat(300)), tomorrow));
 }
 
 #[test]

@@ -16,7 +16,7 @@ use super::{Manufacturer, PledgeRequest, Refusal, Registrar};
 use crate::certificate::{domain_id, is_device, public_key};
 use crate::cms::Signed;
 use crate::digest::sha256;
-use crate::http::{Acceptance, VOUCHER_CMS_JSON, acceptance, is};
+use crate::http::{VOUCHER_CMS_JSON, is, is_named};
 use crate::voucher::{Assertion, MAX_LEN, Pin, Voucher};
 
 /// The response of a MASA to a voucher request.
@@ -90,9 +90,7 @@ impl Registrar {
         let content_type = response.content_type.ok_or(Refusal::VoucherType)?;
         if !is(Some(content_type), VOUCHER_CMS_JSON) {
             // The pledge must have asked for exactly this type.
-            let is_accepted = request.accept().is_some()
-                && acceptance(request.accept(), content_type) == Acceptance::Accepted
-                && content_type.len() <= MAX_TYPE_LEN;
+            let is_accepted = is_named(request.accept(), content_type) && content_type.len() <= MAX_TYPE_LEN;
             return match manufacturer.opaque_vouchers && is_accepted {
                 true => Ok(Answer::Voucher(ReceivedVoucher { content_type: content_type.into(), findings: None })),
                 false => Err(Refusal::VoucherType),

@@ -49,7 +49,7 @@ pub struct Manufacturer {
     /// the pledge does that (RFC 8995, 5.6).
     #[serde(default)]
     pub voucher_anchors: Vec<Vec<u8>>,
-    /// Whether a voucher of a type that is not understood here goes to a pledge that accepts it.
+    /// Whether a voucher of a type that is not understood here goes to a pledge whose Accept names the type.
     #[serde(default)]
     pub opaque_vouchers: bool,
     /// What its audit logs may have.

@@ -478,6 +478,12 @@ fn a_voucher_of_tomorrow_passes_where_the_pledge_asked_for_it() {
     assert_eq!(look(false, both, tomorrow), Err(Refusal::VoucherType));
     assert_eq!(look(true, Some(VOUCHER_CMS_JSON), tomorrow), Err(Refusal::VoucherType));
     assert_eq!(look(true, None, tomorrow), Err(Refusal::VoucherType));
+    // A pledge that takes anything has not said that it reads this as a voucher.
+    for (accept, content_type) in
+        [("*/*", "text/html"), ("application/*", tomorrow), ("application/*", "application/*")]
+    {
+        assert_eq!(look(true, Some(accept), content_type), Err(Refusal::VoucherType), "{accept}");
+    }
 }
 
 #[test]
