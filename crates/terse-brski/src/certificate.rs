@@ -25,6 +25,8 @@ mod text;
 use fields::key_of;
 pub(crate) use fields::{Fields, algorithm_and_key_of};
 pub use masa_url::masa_base_url;
+#[cfg(feature = "services")]
+pub(crate) use text::is_unprintable;
 use text::printable;
 
 /// Where a manufacturer puts a device's serial number (RFC 8995, 2.3.1).

@@ -13,7 +13,7 @@ use pki_types::{CertificateDer, UnixTime};
 use terse_tls::{Expect, Trust};
 
 use super::{Manufacturer, PledgeRequest, Refusal, Registrar};
-use crate::certificate::{domain_id, is_device, public_key};
+use crate::certificate::{domain_id, is_device, is_unprintable, public_key};
 use crate::cms::Signed;
 use crate::digest::sha256;
 use crate::http::{VOUCHER_CMS_JSON, is, is_named};
@@ -151,10 +151,10 @@ impl Registrar {
 }
 
 /// Returns the text for people in the body of an error (RFC 8995, 5.6), or `None` if it is none: no UTF-8, too long to be
-/// read, or with control characters, which could deceive who reads a log.
+/// read, or with line breaks, other control characters or marks of direction, which could deceive who reads a log.
 pub fn text_for_people(body: &[u8]) -> Option<&str> {
     let text = core::str::from_utf8(body).ok()?.trim();
-    let is_plain = text.chars().all(|c| !c.is_control() || matches!(c, '\n' | '\r' | '\t'));
+    let is_plain = !text.chars().any(is_unprintable);
     (is_plain && !text.is_empty() && text.len() <= MAX_TEXT_LEN).then_some(text)
 }
 

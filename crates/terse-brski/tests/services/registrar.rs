@@ -506,7 +506,9 @@ fn the_status_of_a_masa_has_a_meaning_for_the_pledge() {
 fn the_text_of_an_error_cannot_deceive() {
     assert_eq!(text_for_people(b" The device was stolen.\n"), Some("The device was stolen."));
     assert_eq!(text_for_people("Das Gerät ist gesperrt.".as_bytes()), Some("Das Gerät ist gesperrt."));
-    for body in [&b""[..], b" \n", b"\xff", b"a\x1b[2Jb", &[b'a'; 1_025]] {
+    let deceptive =
+        ["sold\n12:00 INFO the device is good", "a\rb", "a\tb", "a\u{202e}b", "a\u{2028}b"].map(str::as_bytes);
+    for body in [&b""[..], b" \n", b"\xff", b"a\x1b[2Jb", &[b'a'; 1_025]].into_iter().chain(deceptive) {
         assert_eq!(text_for_people(body), None, "{body:?}");
     }
 }
