@@ -10,7 +10,7 @@ use terse_tls::{ApiMisuse, Credential, Expect, SignatureScheme, Trust};
 
 use crate::certificate::{Idevid, SerialNumberField, is_device};
 use crate::cms::Unsigned;
-use crate::voucher::MAX_LEN;
+use crate::est::MAX_BODY_LEN;
 use crate::{Malformed, SignatureRefused};
 
 /// The configuration of a pledge.
@@ -20,7 +20,7 @@ use crate::{Malformed, SignatureRefused};
 /// - Vouchers without a nonce are accepted, as RFC 8995, 7.2 requires.
 /// - A registrar that matches the pin by a path must have the extended key usage cmcRA.
 /// - The serial number is the subject's attribute serialNumber; [`Self::with_serial_number_field`] takes another field.
-/// - Responses of the authenticated registrar have up to 64 kB.
+/// - Responses of the authenticated registrar have up to [`MAX_BODY_LEN`] bytes, 32 kB.
 #[derive(Clone)]
 pub struct PledgeConfig {
     pub(super) provider: CryptoProvider,
@@ -78,7 +78,7 @@ impl PledgeConfig {
             issuer,
             accept_nonceless: true,
             require_cmc_ra: true,
-            max_response: MAX_LATER_RESPONSE,
+            max_response: MAX_BODY_LEN,
         })
     }
 
@@ -97,11 +97,11 @@ impl PledgeConfig {
         Self { require_cmc_ra, ..self }
     }
 
-    /// Sets how many bytes a response of the authenticated registrar may have. Before the voucher is verified it is
-    /// [`MAX_LEN`].
+    /// Sets how many bytes a response of the authenticated registrar may have, at most [`MAX_BODY_LEN`]: a larger number
+    /// counts as that one. Before the voucher is verified it is [`MAX_LEN`](crate::voucher::MAX_LEN).
     #[must_use]
     pub fn max_response(self, max_response: usize) -> Self {
-        Self { max_response, ..self }
+        Self { max_response: max_response.min(MAX_BODY_LEN), ..self }
     }
 
     /// Returns the serial number of the device.
@@ -178,9 +178,6 @@ fn scheme_of(provider: &CryptoProvider, idevid: &Credential) -> Result<Signature
     }
     Err(ConfigError::Key(refused))
 }
-
-/// The most bytes of a response of an authenticated registrar that are read by default.
-const MAX_LATER_RESPONSE: usize = 4 * MAX_LEN;
 
 #[cfg(test)]
 mod tests;

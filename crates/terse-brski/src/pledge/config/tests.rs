@@ -65,6 +65,18 @@ fn a_pledge_has_a_certificate_and_anchors() {
 }
 
 #[test]
+fn no_response_is_longer_than_a_body_that_can_be_decoded() {
+    assert_eq!(config().max_response, MAX_BODY_LEN);
+    for (set, expected) in
+        [(0, 0), (MAX_BODY_LEN, MAX_BODY_LEN), (MAX_BODY_LEN + 1, MAX_BODY_LEN), (usize::MAX, MAX_BODY_LEN)]
+    {
+        assert_eq!(config().max_response(set).max_response, expected);
+        let body = vec![b'A'; config().max_response(set).max_response];
+        assert!(crate::est::decode_body(&body, "body").is_ok());
+    }
+}
+
+#[test]
 fn a_configuration_prints_no_key() {
     let text = std::format!("{:?}", config());
     assert!(text.contains("WI-3005") && text.len() < 300, "{text}");

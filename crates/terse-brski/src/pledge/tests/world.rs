@@ -211,7 +211,7 @@ impl World {
                 };
                 assert!(request.path.starts_with('/') && request.path.bytes().all(|byte| byte.is_ascii_graphic()));
                 match self.is_imprinted || request.path.ends_with("voucher_status") {
-                    true => assert!(request.max_response <= 4 * MAX_LEN),
+                    true => assert!(request.max_response <= crate::est::MAX_BODY_LEN),
                     false => assert_eq!(request.max_response, MAX_LEN),
                 }
                 let answer = self.at_target(&target).map(|registrar| registrar.answer(&request));
