@@ -1,7 +1,7 @@
 //! A voucher is issued: decided on, signed, stored (RFC 8995, 5.5 and 5.6).
 //!
-//! What must always hold: each request is under way once, in a task that goes on when the registrar hangs up; a decision that
-//! was overtaken is made again; nothing is answered before it is stored.
+//! What must always hold: each request is under way once, in a task that goes on when the registrar hangs up; one device has a
+//! few of all places; a decision that was overtaken is made again; nothing is answered before it is stored.
 
 use alloc::sync::Arc;
 use core::time::Duration;
@@ -23,7 +23,13 @@ use super::store::Stored;
 /// The vouchers that are being issued.
 #[derive(Default)]
 pub(super) struct UnderWay {
-    requests: Mutex<HashMap<Job, watch::Receiver<Option<Outcome>>>>,
+    requests: Mutex<HashMap<Job, Issuing>>,
+}
+
+/// A voucher that is being issued.
+struct Issuing {
+    serial_number: String,
+    outcome: watch::Receiver<Option<Outcome>>,
 }
 
 /// A request, and as whom its registrar has authenticated itself.
@@ -32,7 +38,7 @@ type Job = (Sha256, Option<String>);
 type Outcome = Result<Bytes, Problem>;
 
 impl UnderWay {
-    fn lock(&self) -> MutexGuard<'_, HashMap<Job, watch::Receiver<Option<Outcome>>>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<Job, Issuing>> {
         // Nobody panics with the lock; and whatever is in the map can be used.
         self.requests.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
@@ -78,14 +84,16 @@ impl Shared {
     ) -> Result<watch::Receiver<Option<Outcome>>, Problem> {
         let job = (*request.sha256(), customer);
         let mut under_way = self.under_way.lock();
-        if let Some(outcome) = under_way.get(&job) {
-            return Ok(outcome.clone());
+        if let Some(issuing) = under_way.get(&job) {
+            return Ok(issuing.outcome.clone());
         }
-        if under_way.len() >= self.limits.vouchers_under_way {
+        let serial_number = request.serial_number();
+        let of_device = under_way.values().filter(|issuing| issuing.serial_number == serial_number).count();
+        if under_way.len() >= self.limits.vouchers_under_way || of_device >= MAX_OF_DEVICE {
             return Err(Problem::busy());
         }
         let (sender, outcome) = watch::channel(None);
-        under_way.insert(job.clone(), outcome.clone());
+        under_way.insert(job.clone(), Issuing { serial_number: serial_number.into(), outcome: outcome.clone() });
         let (shared, ending) = (self.clone(), Ending(self.clone(), job));
         tokio::spawn(async move {
             let outcome = shared.issue(&request, ending.1.1.as_deref(), time).await;
@@ -112,6 +120,10 @@ impl Shared {
             };
             // Nothing is looked up for a request that would be refused in any case.
             let mut decision = self.masa.decide(request, &context, time)?;
+            if matches!(decision, Decision::Issue(_)) && known.recent >= limit {
+                let text = "there were too many vouchers for this device today; try again tomorrow";
+                return Err(Problem::later(StatusCode::TOO_MANY_REQUESTS, text, HOUR));
+            }
             if matches!(decision, Decision::Issue(_)) && request.path().states_revocation() {
                 let learned = self.revocations.look_up(&self.provider, request.path(), time).await;
                 (context.revocation, context.revocation_next_update) = (learned.status, learned.next_update);
@@ -121,10 +133,6 @@ impl Shared {
                 Decision::Repeat(voucher) => return Ok(Bytes::copy_from_slice(voucher)),
                 Decision::Issue(issuance) => issuance,
             };
-            if known.recent >= limit {
-                let text = "there were too many vouchers for this device today; try again tomorrow";
-                return Err(Problem::later(StatusCode::TOO_MANY_REQUESTS, text, HOUR));
-            }
             let signed = self.signer.sign(&self.provider, &issuance.voucher, time).await.map_err(|error| {
                 tracing::error!(error, "a voucher was not signed");
                 Problem::later(StatusCode::SERVICE_UNAVAILABLE, "the voucher could not be signed; try again", 60)
@@ -147,6 +155,9 @@ impl Shared {
 
 /// How often a decision is made while others change the device. Each time another voucher for it was stored.
 const ATTEMPTS: usize = 32;
+
+/// The most vouchers for one device that are being issued at a time, so that those for others are issued meanwhile.
+const MAX_OF_DEVICE: usize = 8;
 
 /// Retry-After of a voucher that is not signed yet. RFC 8995, 5.6 lets a device wait for 60 seconds at most.
 const RETRY_SECONDS: u64 = 10;

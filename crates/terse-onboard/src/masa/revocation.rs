@@ -1,8 +1,8 @@
 //! CRLs of registrars' domains, from where their certificates say that they are (RFC 8995, 5.5.3; RFC 5280, 4.2.1.13).
 //!
 //! Strangers have written these URLs. What must always hold: only a request that would get a voucher makes this service
-//! connect to one; only to an address of the public Internet, unless the configuration says otherwise; a response is bounded
-//! in length and time, and so are the CRLs that are kept.
+//! connect to one; only to an address of the public Internet, unless the configuration says otherwise; a look-up is bounded in
+//! time as a whole; a response is bounded in length, and so are the CRLs that are kept.
 
 use core::net::SocketAddr;
 use core::time::Duration;
@@ -61,16 +61,25 @@ impl Revocations {
 
     /// Fetches the CRLs of a registrar's certificates, and checks them.
     pub(super) async fn look_up(&self, provider: &CryptoProvider, path: &RegistrarPath, time: UnixTime) -> Learned {
-        let mut crls = Vec::new();
-        for url in path.revocation_urls().take(MAX_URLS).filter(|_| self.config.look_up) {
-            crls.extend(self.crl(url, time).await);
-        }
+        let crls = self.crls(path.revocation_urls().filter(|_| self.config.look_up), time).await;
         if crls.is_empty() {
             return Learned::default();
         }
         let next_update = crls.iter().filter_map(|crl| crl.next_update).min();
         let crls: Vec<_> = crls.into_iter().map(|crl| crl.der).collect();
         Learned { status: path.check_crls(provider, &crls, time), next_update }
+    }
+
+    /// Returns the CRLs at these URLs that come in time.
+    async fn crls(&self, urls: impl Iterator<Item = &str>, time: UnixTime) -> Vec<Crl> {
+        let mut crls = Vec::new();
+        let look_up = async {
+            for url in urls.take(MAX_URLS) {
+                crls.extend(self.crl(url, time).await);
+            }
+        };
+        let _ = tokio::time::timeout(TIME, look_up).await; // what has come by then is used
+        crls
     }
 
     /// Returns the CRL at a URL, as it was fetched before or is now.
@@ -83,7 +92,7 @@ impl Revocations {
         if let Some(kept) = self.kept(url, now) {
             return kept.crl; // somebody else has fetched it meanwhile
         }
-        let crl = tokio::time::timeout(TIME, self.fetch(url)).await.ok().flatten();
+        let crl = tokio::time::timeout(FETCH_TIME, self.fetch(url)).await.ok().flatten();
         let age = if crl.is_some() { HOUR } else { MINUTE };
         let next_update = crl.as_ref().and_then(|crl| crl.next_update).map_or(u64::MAX, |time| time.as_secs());
         let kept =
@@ -92,8 +101,10 @@ impl Revocations {
         if all.len() >= MAX_KEPT {
             all.retain(|_, kept| now < kept.until);
         }
-        if all.len() >= MAX_KEPT {
-            all.clear();
+        // One that failed ends sooner than a CRL, so that URLs that lead nowhere push out one another.
+        let first = all.iter().min_by_key(|(_, kept)| kept.until).map(|(url, _)| url.clone());
+        if let Some(first) = first.filter(|_| all.len() >= MAX_KEPT) {
+            all.remove(&first);
         }
         all.insert(url.into(), kept);
         crl
@@ -157,8 +168,14 @@ const MAX_KEPT: usize = 64;
 /// The most CRLs that are fetched at a time.
 const FETCHES: usize = 8;
 
-/// How long one may take.
+/// How long a look-up may take, the wait for others included.
 const TIME: Duration = Duration::from_secs(5);
+
+/// How long the fetch of one CRL may take. It is shorter than a look-up, so that a failure is kept.
+const FETCH_TIME: Duration = Duration::from_secs(3);
 
 const MINUTE: u64 = 60;
 const HOUR: u64 = 3_600;
+
+#[cfg(test)]
+mod tests;

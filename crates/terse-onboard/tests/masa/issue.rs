@@ -244,3 +244,18 @@ async fn a_stop_lets_a_request_under_way_finish() {
     assert_eq!(soon(asked).await.unwrap().unwrap().status, 200);
     soon(stopped).await.unwrap();
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_device_does_not_take_all_places() {
+    let mut scene = Scene::new().await;
+    scene.config.limits.voucher_seconds = 0;
+    let masa =
+        scene.start_with(|service| service.with_voucher_signer(Arc::new(|_, _| Box::pin(core::future::pending()))));
+    let masa = masa.await;
+    let requests: Vec<_> = (0..8).map(|number| scene.request(&format!("nonce {number}"))).collect();
+    for request in &requests {
+        refused(&scene.ask(masa.address, request).await, 202, "not signed yet");
+    }
+    refused(&scene.ask(masa.address, &scene.request("another nonce")).await, 503, "too much is under way");
+    refused(&scene.ask(masa.address, &requests[0]).await, 202, "not signed yet");
+}

@@ -151,3 +151,16 @@ async fn nothing_is_fetched_from_the_own_network_nor_for_who_is_refused_in_any_c
     refused(&answer, 403, "cannot be learned");
     assert_eq!(requests.load(Ordering::SeqCst), 0);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_is_fetched_for_a_device_that_has_had_its_vouchers_today() {
+    let (mut scene, ca) = (scene().await, Ca::new());
+    scene.config.policy.claims = terse_brski::masa::Claims::Always;
+    scene.config.limits.vouchers_per_device_and_day = 1;
+    let (port, requests) = web(ca.crl(&[])).await;
+    let masa = scene.start().await;
+    assert_eq!(scene.ask(masa.address, &scene.request("a nonce")).await.status, 200);
+    let answer = scene.ask(masa.address, &scene.request_of(&ca.domain(port), "a nonce")).await;
+    refused(&answer, 429, "too many vouchers for this device");
+    assert_eq!(requests.load(Ordering::SeqCst), 0);
+}
