@@ -1,8 +1,8 @@
 //! What a MASA remembers, in its database: devices, issued vouchers and audit logs (RFC 8995, 5.6 and 5.8).
 //!
 //! What must always hold: a voucher, its entry in the audit log and the new owner of the device are committed together or not
-//! at all; the commit fails if the audit log has grown since it was looked at, whichever process has done that; a look-up
-//! costs the same however long an audit log is.
+//! at all; the commit fails if the audit log, the owner or the registration has changed since it was looked at, whichever
+//! process has done that; a look-up costs the same however long an audit log is.
 
 use core::time::Duration;
 use std::path::Path;
@@ -171,16 +171,22 @@ impl MasaStore {
         let query = match known.record {
             Some(_) => sqlx::query(
                 "UPDATE devices SET entries = $1, owner = $2 \
-                 WHERE serial_number = $3 AND idevid_issuer = $4 AND entries = $5 AND is_blocked = 0",
+                 WHERE serial_number = $3 AND idevid_issuer = $4 AND entries = $5 AND is_blocked = 0 \
+                 AND owner IS NOT DISTINCT FROM $6 AND is_registered = $7",
             ),
             None => sqlx::query(
                 "INSERT INTO devices (entries, owner, serial_number, idevid_issuer, is_registered, is_blocked, sold_to) \
                  VALUES ($1, $2, $3, $4, $5, 0, '[]') ON CONFLICT (serial_number, idevid_issuer) DO NOTHING",
             ),
         };
-        let query = query.bind(number).bind(entry.key.as_slice()).bind(request.serial_number()).bind(issuer);
-        // $5 is the length of the log, or 0 for a device that is not registered.
-        if query.bind(entries).execute(&mut *transaction).await?.rows_affected() != 1 {
+        let mut query = query.bind(number).bind(entry.key.as_slice()).bind(request.serial_number()).bind(issuer);
+        query = query.bind(entries); // 0 also says that a new device is not registered
+        if let Some(record) = &known.record {
+            // To whom it was sold changes only when it is registered.
+            let owner = record.device.owner.as_ref().map(|owner| owner.as_slice());
+            query = query.bind(owner).bind(i64::from(record.is_registered));
+        }
+        if query.execute(&mut *transaction).await?.rows_affected() != 1 {
             return Ok(Stored::Superseded);
         }
         let query = "INSERT INTO audit_log \

@@ -1,5 +1,8 @@
 //! What the operator sees and changes while the MASA serves.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use terse_aws_lc::PROVIDER;
 use terse_brski::certificate::domain_id;
 use terse_brski::masa::{Buyer, Claims};
@@ -104,4 +107,28 @@ async fn a_serial_number_is_given_once_also_by_two_factories() {
     let records = scene.store().await.devices("WI-3006").await.unwrap();
     assert_eq!(records.len(), 1);
     assert_eq!(records[0].device.sold_to, [Buyer::Customer("plant".into())]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_release_while_a_voucher_is_signed_is_not_overwritten() {
+    let scene = Scene::new().await;
+    let signatures = Arc::new(AtomicUsize::new(0));
+    let masa = scene.start_with(|service| {
+        let (sign, signatures, config) = (service.voucher_signer(), signatures.clone(), scene.config.clone());
+        service.with_voucher_signer(Arc::new(move |scheme, message| {
+            let (sign, config) = (sign.clone(), config.clone());
+            let is_second = signatures.fetch_add(1, Ordering::SeqCst) == 1;
+            Box::pin(async move {
+                if is_second {
+                    change_device(&config, SERIAL, Change::Release).await.unwrap();
+                }
+                sign(scheme, message).await
+            })
+        }))
+    });
+    let masa = masa.await;
+    assert_eq!(scene.ask(masa.address, &scene.request("a nonce")).await.status, 200);
+    assert_eq!(scene.ask(masa.address, &scene.request("another nonce")).await.status, 200);
+    assert_eq!(signatures.load(Ordering::SeqCst), 3, "the decision is made again, for a device without owner");
+    assert_eq!(scene.log().await.len(), 2);
 }
