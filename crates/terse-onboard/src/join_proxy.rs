@@ -30,15 +30,14 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use crate::discovery::Place;
+use crate::shares::Shares;
 
 mod follow;
 mod relay;
-mod shares;
 
 pub use follow::follow;
 pub use relay::BUFFER_LEN;
 use relay::{Ended, relay};
-use shares::Shares;
 
 /// The limits of a join proxy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -124,6 +123,7 @@ impl JoinProxy {
                     continue;
                 }
             };
+            // Each address of a link is another device, as far as a proxy can know.
             let Some(share) = Shares::take(&shares, address.ip()) else {
                 counters.refused += 1;
                 tracing::debug!(%address, "there are too many connections");

@@ -188,7 +188,10 @@ async fn limit_rate(State(service): State<Service>, request: Request, next: Next
     });
     match is_allowed {
         true => next.run(request).await,
-        false => Reply::text(429, "there are too many requests of this address; wait").retry_after(10).into_response(),
+        false => Reply::text(429, "there are too many requests of this address; wait")
+            .retry_after(10)
+            .closing()
+            .into_response(),
     }
 }
 

@@ -2,7 +2,7 @@
 //! each request.
 //!
 //! What must always hold: a client costs one connection of a bounded number, and a bounded time between its requests; no
-//! client holds up another; a stop lets requests under way finish.
+//! address has all connections; no client holds up another; a stop lets requests under way finish.
 
 use alloc::sync::Arc;
 use core::net::SocketAddr;
@@ -22,6 +22,9 @@ use tokio::net::TcpStream;
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 
+use crate::network::network;
+use crate::shares::Shares;
+
 /// The other end of a request, as an extension of it.
 #[derive(Clone, Debug)]
 pub struct Peer {
@@ -34,7 +37,8 @@ pub struct Peer {
 /// The limits of a server.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// The most connections at a time. Further ones wait in the acceptor.
+    /// The most connections at a time. Further ones wait in the acceptor. An address may have half of them, which is enough
+    /// for a join proxy with all its pledges; further ones of it are closed at once.
     pub connections: usize,
     /// How long a client may take for the head of its next request. Pledges wait up to 60 s between two requests (RFC 8995,
     /// 5.6).
@@ -52,6 +56,7 @@ impl Default for Limits {
 /// Serves the connections of `acceptor` until `stop` becomes true, or until the acceptor is stopped.
 pub async fn serve(mut acceptor: Acceptor<TcpStream>, routes: Router, limits: Limits, mut stop: watch::Receiver<bool>) {
     let places = Arc::new(Semaphore::new(limits.connections));
+    let shares = Arc::new(Shares::new(limits.connections, limits.connections.div_ceil(2)));
     let mut connections = JoinSet::new();
     loop {
         while connections.try_join_next().is_some() {}
@@ -64,10 +69,14 @@ pub async fn serve(mut acceptor: Acceptor<TcpStream>, routes: Router, limits: Li
             _ = stop.wait_for(|is_stopped| *is_stopped) => None,
         };
         let Some(((stream, address), place)) = next else { break };
+        let Some(share) = Shares::take(&shares, network(address.ip())) else {
+            tracing::debug!(%address, "there are too many connections of this address");
+            continue;
+        };
         let (routes, stop) = (routes.clone(), stop.clone());
         connections.spawn(async move {
             serve_one(stream, address, routes, limits, stop).await;
-            drop(place);
+            drop((share, place));
         });
     }
     acceptor.handle().stop();

@@ -48,7 +48,8 @@ async fn admit(
         Ok(()) => next.run(request).await,
         Err(wait) => {
             let text = "there are too many requests from this address; send fewer";
-            Problem::later(StatusCode::TOO_MANY_REQUESTS, text, wait.as_secs() + 1).into_response()
+            let problem = Problem::later(StatusCode::TOO_MANY_REQUESTS, text, wait.as_secs() + 1);
+            ([(header::CONNECTION, HeaderValue::from_static("close"))], problem).into_response()
         }
     }
 }

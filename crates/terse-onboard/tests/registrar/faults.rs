@@ -8,7 +8,7 @@ use terse_brski::http::{JSON, VOUCHER_CMS_JSON};
 use terse_onboard::client::Outgoing;
 
 use crate::scripted_masa::Script;
-use crate::world::{SERIAL, World, ahead, certificate, refused};
+use crate::world::{LIMITS, SERIAL, World, ahead, certificate, refused};
 
 #[tokio::test]
 async fn an_end_between_request_and_voucher_loses_neither() {
@@ -153,6 +153,25 @@ async fn what_a_pledge_accepts_counts() {
     let expected = "application/voucher-jws+json, application/voucher-cms+json";
     assert_eq!(world.masa.accepts(), [Some(expected.to_owned())]);
     assert_eq!(pledge.get("/health").await.status, 200);
+    registrar.stop().await;
+}
+
+#[tokio::test]
+async fn an_address_has_half_of_the_connections_and_loses_one_that_asks_too_much() {
+    let world = World::new().await;
+    world.change("requests_at_once = 1000000", "requests_at_once = 3\nrequests_per_second = 1\nconnections = 3");
+    let registrar = world.start().await;
+    let device = world.device(SERIAL);
+    let (mut one, mut other) = (device.connect(&registrar).await, device.connect(&registrar).await);
+    assert_eq!(one.get("/health").await.status, 200);
+    assert_eq!(other.get("/health").await.status, 200);
+    assert!(device.health_from("127.0.0.1", &registrar).await.is_none(), "two of three are taken");
+    assert_eq!(device.health_from("127.0.0.2", &registrar).await, Some(200), "another address");
+
+    while one.get("/health").await.status != 429 {}
+    let outgoing = Outgoing { path: "/health", ..Outgoing::default() };
+    one.https.send(outgoing, LIMITS).await.unwrap_err();
+    while device.health_from("127.0.0.1", &registrar).await.is_none() {}
     registrar.stop().await;
 }
 

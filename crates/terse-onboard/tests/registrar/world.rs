@@ -15,12 +15,12 @@ use terse_brski::telemetry::Status;
 use terse_brski::voucher::{Assertion, Nonce, Pin, VoucherRequest};
 use terse_net::tokio::Connector;
 use terse_net::{Clock, OsRng};
-use terse_onboard::client::{HttpsConnection, Incoming, Outgoing, ResponseLimits};
+use terse_onboard::client::{ClientError, HttpsConnection, Incoming, Outgoing, ResponseLimits};
 use terse_onboard::registrar::{InitOptions, Operator, Service, init};
 use terse_pki::{Authority, AuthorityOptions, Credential, IdevidOptions, Validity};
 use terse_tls::crypto::{Rng as _, SigningKey};
 use terse_tls::{CertificateType, ClientConfig, ServerAddress, Trust};
-use tokio::net::TcpStream;
+use tokio::net::{TcpSocket, TcpStream};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
@@ -168,6 +168,17 @@ impl Device {
         Pledge::connect(registrar, Some(tls(&self.idevid))).await
     }
 
+    /// Asks for the health over a new connection from this address. Returns the status, unless the connection is closed
+    /// before.
+    pub(crate) async fn health_from(&self, address: &str, registrar: &Running) -> Option<u16> {
+        let socket = TcpSocket::new_v4().unwrap();
+        socket.bind(SocketAddr::new(address.parse().unwrap(), 0)).unwrap();
+        let transport = socket.connect(registrar.address).await.unwrap();
+        let mut pledge = Pledge::over(transport, registrar, Some(tls(&self.idevid))).await.ok()?;
+        let outgoing = Outgoing { path: "/health", ..Outgoing::default() };
+        Some(pledge.https.send(outgoing, LIMITS).await.ok()?.status)
+    }
+
     /// Connects with an LDevID.
     pub(crate) async fn connect_with(&self, registrar: &Running, ldevid: &CertificateDer<'static>) -> Pledge {
         let credential = terse_tls::Credential::new(vec![ldevid.clone()], self.key.clone()).unwrap();
@@ -234,14 +245,22 @@ pub(crate) const LIMITS: ResponseLimits = ResponseLimits { body: 32_768, time: D
 
 impl Pledge {
     pub(crate) async fn connect(registrar: &Running, credential: Option<terse_tls::Credential>) -> Self {
+        let transport = TcpStream::connect(registrar.address).await.unwrap();
+        Self::over(transport, registrar, credential).await.unwrap()
+    }
+
+    async fn over(
+        transport: TcpStream,
+        registrar: &Running,
+        credential: Option<terse_tls::Credential>,
+    ) -> Result<Self, ClientError> {
         let mut config = ClientConfig::builder(&PROVIDER);
         config.trust(Trust::unverified(&[CertificateType::X509]).unwrap()).send_server_name(false);
         config.credentials(Vec::from_iter(credential));
         let connector = Connector::new(Arc::new(config.build().unwrap()), Clock::new());
-        let transport = TcpStream::connect(registrar.address).await.unwrap();
         let server = ServerAddress::new(registrar.address.ip().into(), registrar.address.port());
         let host = registrar.address.to_string();
-        Self { https: HttpsConnection::connect(&connector, server, &host, transport).await.unwrap() }
+        Ok(Self { https: HttpsConnection::connect(&connector, server, &host, transport).await? })
     }
 
     /// The registrar's certificate.

@@ -7,8 +7,8 @@ use core::net::IpAddr;
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// The connections of each address. Link-local addresses count one by one: each is another device, as far as a proxy can know.
-pub(super) struct Shares {
+/// The connections of each address.
+pub(crate) struct Shares {
     connections: usize,
     per_address: usize,
     taken: Mutex<Taken>,
@@ -21,18 +21,18 @@ struct Taken {
 }
 
 /// The place of one connection, which is free again when this is dropped.
-pub(super) struct Share {
+pub(crate) struct Share {
     shares: Arc<Shares>,
     address: IpAddr,
 }
 
 impl Shares {
-    pub(super) fn new(connections: usize, per_address: usize) -> Self {
+    pub(crate) fn new(connections: usize, per_address: usize) -> Self {
         Self { connections, per_address, taken: Mutex::default() }
     }
 
     /// Takes a place for a connection of this address, if there is one.
-    pub(super) fn take(this: &Arc<Self>, address: IpAddr) -> Option<Share> {
+    pub(crate) fn take(this: &Arc<Self>, address: IpAddr) -> Option<Share> {
         let address = address.to_canonical();
         let mut taken = this.lock();
         let own = taken.by_address.get(&address).copied().unwrap_or_default();
