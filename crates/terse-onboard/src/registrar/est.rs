@@ -1,8 +1,8 @@
 //! EST (RFC 7030; RFC 8995, 5.9): the domain's CA certificates, CSR attributes, enrolment and re-enrolment.
 //!
-//! What must always hold: a device with an IDevID is let in when its voucher and its audit log are good, and one with an
-//! LDevID if this registrar has issued that and the domain's CA still stands for it; the same certification request of the
-//! same client has the same certificate.
+//! What must always hold: a device with an IDevID is let in when its voucher and its audit log are good, and its last LDevID
+//! is not revoked; one with an LDevID if this registrar has issued that and the domain's CA still stands for it; the same
+//! certification request of the same client has the same certificate.
 
 use axum::extract::{Request, State};
 use pki_types::{CertificateDer, UnixTime};
@@ -11,7 +11,7 @@ use terse_brski::est::{MAX_BODY_LEN, decode_body, encode_certs_only};
 use terse_brski::http::is;
 use terse_brski::registrar::{Gate, Refusal, check_certification_request, check_reenrolment};
 use terse_pki::{CertificationRequest, Error, LdevidPolicy, NamePolicy, Subject, SubjectPolicy, Validity};
-use terse_tls::Expect;
+use terse_tls::{CertificateError, Expect};
 
 use super::domain::Domain;
 use super::reply::{Received, Reply};
@@ -135,6 +135,16 @@ impl Service {
             let checked = domain.trust().check(PROVIDER, &received.chain, Expect::Client, Some(self.now()));
             checked.map_err(Refusal::Ldevid)?;
             return Ok(Admission::Open(Admitted { device, client, is_member }, domain));
+        }
+        if !self.inner.settings.masas.contains_key(&device.manufacturer) {
+            return Err(Refusal::UnknownManufacturer.into());
+        }
+        if let Some((ldevid, issued)) = self.inner.store.last_ldevid(&client).await? {
+            // As of its issue: a certificate that has expired meanwhile is revoked all the same.
+            let checked = domain.trust().check(PROVIDER, &[ldevid.into()], Expect::Client, Some(issued));
+            if checked.is_err_and(|error| error == CertificateError::Revoked) {
+                return Err(Reply::text(403, "the LDevID of the device is revoked; an operator can accept it again"));
+            }
         }
         Ok(match device.joining.gate(PROVIDER, &received.chain)? {
             Gate::Open => Admission::Open(Admitted { device, client, is_member }, domain),

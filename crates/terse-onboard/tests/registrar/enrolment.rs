@@ -7,7 +7,7 @@ use terse_brski::voucher::{Assertion, Nonce};
 use terse_pki::Authority;
 
 use crate::scripted_masa::Script;
-use crate::world::{SERIAL, World, certificate, now, refused, text};
+use crate::world::{SERIAL, World, ahead, certificate, now, refused, text};
 
 #[tokio::test]
 async fn est_waits_for_the_status_of_the_voucher() {
@@ -135,6 +135,51 @@ async fn re_enrolment_is_for_members_and_their_own_names() {
     // A damaged list leaves the last one in force.
     std::fs::write(world.folder.path().join("registrar/ca/crl.pem"), "damaged").unwrap();
     refused(&member.enroll("simplereenroll", &request).await, 403, "revoked");
+    registrar.stop().await;
+}
+
+#[tokio::test]
+async fn a_device_whose_ldevid_is_revoked_does_not_come_back_with_its_idevid() {
+    let world = World::new().await;
+    let registrar = world.start().await;
+    let device = world.device(SERIAL);
+    let ldevid = device.enrol(&registrar).await;
+    let ca = world.folder.path().join("registrar/ca");
+    Authority::load(&ca).unwrap().revoke(&ca, &[ldevid], crate::world::validity()).unwrap();
+    let mut pledge = device.connect(&registrar).await;
+    let request = device.certification_request(&CsrAttributes::default());
+    refused(&pledge.enroll("simpleenroll", &request).await, 403, "revoked");
+    // Neither does a new voucher help, nor time.
+    let voucher = device.voucher_request(&pledge);
+    assert_eq!(pledge.request_voucher(&voucher).await.status, 200);
+    assert_eq!(pledge.voucher_status(true).await.status, 200);
+    refused(&pledge.enroll("simpleenroll", &request).await, 403, "revoked");
+    while world.operator().await.devices().await.unwrap()[0].audit != "good" {
+        tokio::task::yield_now().await;
+    }
+    registrar.stop().await;
+    let registrar = world.start_at(ahead(400 * 86_400)).await;
+    let mut pledge = device.connect(&registrar).await;
+    refused(&pledge.until_decided("/.well-known/est/cacerts").await, 403, "revoked");
+
+    // An operator may change that.
+    world.operator_at(ahead(60)).await.accept(SERIAL, None).await.unwrap();
+    certificate(&pledge.enroll("simpleenroll", &request).await);
+    registrar.stop().await;
+}
+
+#[tokio::test]
+async fn a_device_whose_manufacturer_is_gone_does_not_enrol() {
+    let world = World::new().await;
+    let registrar = world.start().await;
+    let device = world.device(SERIAL);
+    device.join(&registrar).await;
+    registrar.stop().await;
+    world.change("name = \"maker\"", "name = \"another\"");
+    let registrar = world.start().await;
+    let mut pledge = device.connect(&registrar).await;
+    let request = device.certification_request(&CsrAttributes::default());
+    refused(&pledge.enroll("simpleenroll", &request).await, 403, "manufacturer");
     registrar.stop().await;
 }
 

@@ -135,7 +135,11 @@ impl World {
     }
 
     pub(crate) async fn operator(&self) -> Operator {
-        Operator::open(&self.config(), Clock::new()).await.unwrap_or_else(|error| panic!("{error}"))
+        self.operator_at(Clock::new()).await
+    }
+
+    pub(crate) async fn operator_at(&self, clock: Clock) -> Operator {
+        Operator::open(&self.config(), clock).await.unwrap_or_else(|error| panic!("{error}"))
     }
 
     /// A device of the manufacturer.

@@ -5,7 +5,7 @@ use sqlx::Row;
 use terse_brski::digest::Sha256;
 use terse_brski::registrar::{Sender, Telemetry, Topic};
 
-use super::rows::{digest, seconds, stored_joining};
+use super::rows::{digest, seconds, stored_joining, time};
 use super::{DAY, Store, StoredJoining};
 
 /// A client that is known by its certificate.
@@ -109,6 +109,22 @@ impl Store {
                 .fetch_optional(&self.pool)
                 .await?;
         row.map(|row| row.try_get("certificate")).transpose()
+    }
+
+    /// Returns the last LDevID of a device, and when it was issued, unless an operator has accepted the device after that.
+    pub(in super::super) async fn last_ldevid(
+        &self,
+        idevid: &Sha256,
+    ) -> Result<Option<(Vec<u8>, UnixTime)>, sqlx::Error> {
+        let row = sqlx::query(
+            "SELECT certificate, issued FROM certificates c WHERE idevid = $1 AND NOT EXISTS \
+             (SELECT 1 FROM decisions d WHERE d.idevid = c.idevid AND d.is_allowed = 1 AND d.decided > c.issued) \
+             ORDER BY issued DESC LIMIT 1",
+        )
+        .bind(&idevid[..])
+        .fetch_optional(&self.pool)
+        .await?;
+        row.map(|row| Ok((row.try_get("certificate")?, time(row.try_get("issued")?)))).transpose()
     }
 
     /// Stores a certificate as the newest of a device, and returns the one to send: another one, if another task has issued
