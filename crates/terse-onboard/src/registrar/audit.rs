@@ -23,7 +23,10 @@ impl Service {
     /// Asks for the audit log of a device, if it has not come yet and is not being asked for.
     pub(super) async fn ask_for_audit_log(&self, idevid: &Sha256) -> Result<(), Reply> {
         if let Some(task) = self.inner.store.audit_due(idevid).await? {
-            self.spawn_audit(task);
+            // Without a place the next request of the device asks again.
+            if let Some(place) = self.place(&task.manufacturer) {
+                self.spawn_audit(task, place);
+            }
         }
         Ok(())
     }
@@ -33,13 +36,28 @@ impl Service {
         let before = self.now().as_secs().saturating_sub(PATIENCE_SECONDS);
         let before = UnixTime::since_unix_epoch(Duration::from_secs(before));
         match self.inner.store.audits_due(before).await {
-            Ok(tasks) => tasks.into_iter().for_each(|task| self.spawn_audit(task)),
+            Ok(tasks) => {
+                for task in tasks {
+                    self.ask_for_late_audit_log(task).await;
+                }
+            }
             Err(error) => tracing::error!(%error, "the database does not answer"),
         }
     }
 
-    fn spawn_audit(&self, task: AuditTask) {
-        let Some(place) = self.place(&task.manufacturer) else { return }; // it is asked for again
+    /// Asks for one of them, or puts it behind the others: it must not keep them from being asked for.
+    async fn ask_for_late_audit_log(&self, task: AuditTask) {
+        let problem = match self.place(&task.manufacturer) {
+            Some(place) => return self.spawn_audit(task, place),
+            None if self.inner.settings.masas.contains_key(&task.manufacturer) => "the MASA is being asked too much",
+            None => NOT_CONFIGURED,
+        };
+        if let Err(error) = self.inner.store.audit_failed(&task, problem, self.now()).await {
+            tracing::error!(%error, "the database does not answer");
+        }
+    }
+
+    fn spawn_audit(&self, task: AuditTask, place: OwnedSemaphorePermit) {
         // Nothing panics while this is locked.
         let mut running = self.inner.audits.lock().unwrap_or_else(PoisonError::into_inner);
         if running.insert(task.idevid) {
@@ -94,11 +112,11 @@ impl Service {
     async fn audit_outcome(&self, task: &AuditTask) -> Result<Option<String>, String> {
         let settings = &self.inner.settings;
         let text = |error: &dyn core::fmt::Display| error.to_string();
-        let policy = settings.audits.get(&task.manufacturer).ok_or("the manufacturer is not configured any more")?;
+        let policy = settings.audits.get(&task.manufacturer).ok_or(NOT_CONFIGURED)?;
         if policy.is_ignored {
             return Ok(None);
         }
-        let client = settings.masas.get(&task.manufacturer).ok_or("the manufacturer is not configured any more")?;
+        let client = settings.masas.get(&task.manufacturer).ok_or(NOT_CONFIGURED)?;
         let url = settings.decisions.masa_url(&task.manufacturer, task.masa_url.as_deref());
         let url = url.map_err(|error| text(&error))?;
         let response = client.request_audit_log(&settings.decisions, &url, &task.registrar_request).await;
@@ -117,6 +135,8 @@ impl Service {
         Ok(policy.check(&log, &history).err().map(|refused| refused.to_string()))
     }
 }
+
+const NOT_CONFIGURED: &str = "the manufacturer is not configured any more";
 
 /// How long a device has to say what became of its voucher, before its audit log is asked for all the same.
 const PATIENCE_SECONDS: u64 = 60;

@@ -175,6 +175,38 @@ async fn an_address_has_half_of_the_connections_and_loses_one_that_asks_too_much
     registrar.stop().await;
 }
 
+#[tokio::test]
+async fn late_audit_logs_of_manufacturers_that_are_gone_do_not_hold_up_others() {
+    let world = World::new().await;
+    world.masa.script_audits(Script::Status(503, "not now"));
+    let registrar = world.start().await;
+    let device = world.device(SERIAL);
+    let mut pledge = device.connect(&registrar).await;
+    let request = device.voucher_request(&pledge);
+    assert_eq!(pledge.request_voucher(&request).await.status, 200);
+    registrar.stop().await;
+    let others = "WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 16) \
+                  INSERT INTO joinings (idevid, serial_number, manufacturer, request, begun, audit, audit_tried) \
+                  SELECT CAST(printf('%032d', n) AS BLOB), 'X', 'gone', request, begun, audit, 0 FROM joinings, n";
+    sqlx::query(others).execute(&world.database().await).await.unwrap();
+    world.masa.script_audits(Script::Honest);
+    // Each start asks for sixteen logs at most, those that have waited longest.
+    for (minutes, others, own) in [(2, 16, "requested"), (3, 16, "good")] {
+        let registrar = world.start_at(ahead(60 * minutes)).await;
+        let operator = world.operator().await;
+        loop {
+            let devices = operator.devices().await.unwrap();
+            let of_others = devices.iter().filter(|one| one.manufacturer == "gone" && one.audit_reason.is_some());
+            if of_others.count() == others && devices.iter().any(|one| one.serial_number == SERIAL && one.audit == own)
+            {
+                break;
+            }
+            tokio::task::yield_now().await;
+        }
+        registrar.stop().await;
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_hundred_devices_join_at_once() {
     let world = World::new().await;
