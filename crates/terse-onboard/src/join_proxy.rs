@@ -23,6 +23,7 @@
 
 use alloc::sync::Arc;
 use core::net::SocketAddr;
+use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use core::time::Duration;
 
 use tokio::net::{TcpListener, TcpStream};
@@ -105,6 +106,7 @@ impl JoinProxy {
         let shares = Arc::new(Shares::new(limits.connections, limits.per_address));
         let mut counters = Counters::default();
         let mut relays = JoinSet::new();
+        let state = Arc::new(State::default());
         loop {
             let accepted = tokio::select! {
                 accepted = listener.accept() => accepted,
@@ -129,9 +131,9 @@ impl JoinProxy {
                 tracing::debug!(%address, "there are too many connections");
                 continue;
             };
-            let place = registrar.borrow().clone();
+            let (place, state) = (registrar.borrow().clone(), state.clone());
             relays.spawn(async move {
-                let ended = one(pledge, address, place, limits).await;
+                let ended = one(pledge, address, place, limits, &state).await;
                 drop(share);
                 ended
             });
@@ -162,24 +164,46 @@ impl Counters {
     }
 }
 
+/// Whether the last connection found a registrar. A change of that is logged, and not each connection of a stranger.
+#[derive(Default)]
+struct State {
+    is_unreachable: AtomicBool,
+}
+
+impl State {
+    fn failed(&self, problem: &dyn core::fmt::Display) {
+        match self.is_unreachable.swap(true, Relaxed) {
+            true => tracing::debug!("{problem}"),
+            false => tracing::warn!("{problem}"),
+        }
+    }
+
+    fn reached(&self) {
+        if self.is_unreachable.swap(false, Relaxed) {
+            tracing::info!("the registrar can be reached again");
+        }
+    }
+}
+
 /// Passes one connection on.
-async fn one(pledge: TcpStream, address: SocketAddr, registrar: Option<Place>, limits: Limits) -> Ended {
+async fn one(pledge: TcpStream, address: SocketAddr, registrar: Option<Place>, limits: Limits, state: &State) -> Ended {
     let Some(place) = registrar else {
-        tracing::warn!(%address, "no registrar is known");
+        state.failed(&"no registrar is known");
         return Ended::Unreachable;
     };
     let connecting = TcpStream::connect((place.host(), place.port()));
     let registrar = match tokio::time::timeout(limits.connect, connecting).await {
         Ok(Ok(registrar)) => registrar,
         Ok(Err(error)) => {
-            tracing::warn!(%place, %error, "the registrar cannot be reached");
+            state.failed(&format_args!("the registrar {place} cannot be reached: {error}"));
             return Ended::Unreachable;
         }
         Err(_) => {
-            tracing::warn!(%place, "the registrar does not answer");
+            state.failed(&format_args!("the registrar {place} does not answer"));
             return Ended::Unreachable;
         }
     };
+    state.reached();
     let ended = relay(pledge, registrar, limits).await;
     tracing::debug!(%address, ?ended, "a connection ended");
     ended

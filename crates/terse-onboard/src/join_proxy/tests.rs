@@ -171,6 +171,54 @@ async fn without_a_registrar_connections_are_closed_until_there_is_one() {
     running.stop().await;
 }
 
+/// Counts the warnings of a thread.
+struct Warnings(Arc<core::sync::atomic::AtomicUsize>);
+
+impl tracing::Subscriber for Warnings {
+    fn enabled(&self, _: &tracing::Metadata<'_>) -> bool {
+        true
+    }
+
+    fn new_span(&self, _: &tracing::span::Attributes<'_>) -> tracing::span::Id {
+        tracing::span::Id::from_u64(1)
+    }
+
+    fn record(&self, _: &tracing::span::Id, _: &tracing::span::Record<'_>) {}
+
+    fn record_follows_from(&self, _: &tracing::span::Id, _: &tracing::span::Id) {}
+
+    fn event(&self, event: &tracing::Event<'_>) {
+        let is_own = event.metadata().target().starts_with("terse_onboard::join_proxy");
+        if is_own && *event.metadata().level() == tracing::Level::WARN {
+            self.0.fetch_add(1, Relaxed);
+        }
+    }
+
+    fn enter(&self, _: &tracing::span::Id) {}
+
+    fn exit(&self, _: &tracing::span::Id) {}
+}
+
+#[tokio::test]
+async fn that_there_is_no_registrar_is_said_once() {
+    let warnings = Arc::default();
+    let _guard = tracing::subscriber::set_default(Warnings(Arc::clone(&warnings)));
+    let running = start(None, Limits::default()).await;
+    for times in 1..3 {
+        for _ in 0..3 {
+            assert!(is_closed(&mut running.connect().await).await);
+        }
+        assert_eq!(warnings.load(Relaxed), times);
+        let (listener, place) = registrar().await;
+        running.registrar.send_replace(Some(place));
+        let mut pledge = running.connect().await;
+        let (mut other, _) = listener.accept().await.unwrap();
+        pledge.write_all(b"hello").await.unwrap();
+        other.read_exact(&mut [0; 5]).await.unwrap();
+        running.registrar.send_replace(None);
+    }
+}
+
 /// Finds what a test sends.
 struct Told(tokio::sync::mpsc::Receiver<Change>);
 

@@ -69,7 +69,8 @@ async fn voucher(
     let serial_number = request.serial_number().to_owned();
     let voucher = shared.voucher(request, customer, received.time).await.inspect_err(|problem| {
         let (status, reason) = (problem.status().as_u16(), problem.text());
-        tracing::info!(address = %peer.address, serial_number, status, reason, "no voucher was issued");
+        // Strangers cause it as well.
+        tracing::debug!(address = %peer.address, serial_number, status, reason, "no voucher was issued");
     })?;
     Ok(([(header::CONTENT_TYPE, HeaderValue::from_static(VOUCHER_CMS_JSON))], voucher).into_response())
 }
