@@ -1,12 +1,14 @@
 //! How many requests an address may make.
 //!
 //! What must always hold: an address costs a bounded place in a bounded table, and each request a constant time; of IPv6
-//! addresses the first 64 bits count, since a subscriber has all addresses behind them.
+//! addresses the first 64 bits count, unless they are link-local.
 
 use core::net::IpAddr;
 use core::time::Duration;
 use std::collections::HashMap;
 use std::sync::Mutex;
+
+use crate::network::network;
 
 /// A limit for each address: requests at a rate, and some more at once.
 ///
@@ -22,8 +24,8 @@ pub struct RateLimit {
 /// The addresses in two generations. When the younger one is full the elder one is forgotten, and who was in it begins anew.
 #[derive(Debug, Default)]
 struct Addresses {
-    young: HashMap<u64, Duration>,
-    old: HashMap<u64, Duration>,
+    young: HashMap<IpAddr, Duration>,
+    old: HashMap<IpAddr, Duration>,
 }
 
 impl RateLimit {
@@ -38,32 +40,25 @@ impl RateLimit {
     /// it is not counted then.
     pub fn admit(&self, address: IpAddr, now: Duration) -> Result<(), Duration> {
         let mut addresses = self.addresses.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        let due = addresses.take(key(address)).map_or(now, |due| due.max(now));
+        let network = network(address);
+        let due = addresses.take(network).map_or(now, |due| due.max(now));
         let wait = due.saturating_sub(now).saturating_sub(self.tolerance);
         let due = if wait.is_zero() { due.saturating_add(self.interval) } else { due };
-        addresses.put(key(address), due);
+        addresses.put(network, due);
         if wait.is_zero() { Ok(()) } else { Err(wait) }
     }
 }
 
 impl Addresses {
-    fn take(&mut self, key: u64) -> Option<Duration> {
-        self.young.remove(&key).or_else(|| self.old.remove(&key))
+    fn take(&mut self, network: IpAddr) -> Option<Duration> {
+        self.young.remove(&network).or_else(|| self.old.remove(&network))
     }
 
-    fn put(&mut self, key: u64, due: Duration) {
+    fn put(&mut self, network: IpAddr, due: Duration) {
         if self.young.len() >= GENERATION {
             self.old = core::mem::take(&mut self.young);
         }
-        self.young.insert(key, due);
-    }
-}
-
-/// Returns the part of an address that counts. The two kinds cannot be confused: no subscriber has `::/32`.
-fn key(address: IpAddr) -> u64 {
-    match address.to_canonical() {
-        IpAddr::V4(address) => u64::from(address.to_bits()),
-        IpAddr::V6(address) => u64::try_from(address.to_bits() >> 64).unwrap_or_default(), // 64 bits are left
+        self.young.insert(network, due);
     }
 }
 

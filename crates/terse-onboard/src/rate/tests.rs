@@ -36,6 +36,8 @@ fn others_are_not_affected_but_a_subscriber_is_one() {
     limit.admit(address("192.0.2.7"), at(0)).unwrap();
     limit.admit(address("::ffff:192.0.2.7"), at(0)).unwrap_err();
     limit.admit(address("192.0.2.8"), at(0)).unwrap();
+    limit.admit(address("fe80::1"), at(0)).unwrap();
+    limit.admit(address("fe80::2"), at(0)).unwrap();
 }
 
 #[test]

@@ -7,6 +7,8 @@ use alloc::collections::BTreeMap;
 use core::net::IpAddr;
 use std::sync::{Mutex, PoisonError};
 
+use crate::network::network;
+
 /// The buckets of all addresses.
 pub(super) struct Rate {
     per_second: u64,
@@ -64,14 +66,6 @@ impl Rate {
     fn refilled(&self, bucket: Bucket, now: u64) -> Bucket {
         let new = now.saturating_sub(bucket.at).saturating_mul(self.per_second);
         Bucket { tokens: bucket.tokens.saturating_add(new).min(self.at_once.saturating_mul(1000)), at: now }
-    }
-}
-
-/// Returns what counts as one address: of IPv6 the first 64 bits, of which a host has all that follow.
-fn network(address: IpAddr) -> IpAddr {
-    match address.to_canonical() {
-        IpAddr::V6(address) => IpAddr::V6((u128::from(address) >> 64 << 64).into()),
-        v4 => v4,
     }
 }
 

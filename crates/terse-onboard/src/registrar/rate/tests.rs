@@ -23,6 +23,10 @@ fn a_host_is_not_many_addresses() {
     let v6 = |last| IpAddr::from(Ipv6Addr::new(0x2001, 0xdb8, 0, 1, 0, 0, 0, last));
     assert!(rate.take(v6(1), 0));
     assert!(!rate.take(v6(2), 0));
+    // Hosts of a link have the same 64 bits.
+    assert!(rate.take("fe80::1".parse().unwrap(), 0));
+    assert!(rate.take("fe80::2".parse().unwrap(), 0));
+    assert!(!rate.take("fe80::2".parse().unwrap(), 0));
 }
 
 #[test]
