@@ -7,6 +7,7 @@
 use std::fs::{self, OpenOptions};
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use pki_types::pem::PemObject;
 use pki_types::{CertificateDer, CertificateRevocationListDer, PrivateKeyDer};
@@ -124,7 +125,15 @@ pub fn write_file(path: &Path, contents: &[u8], secret: bool, overwrite: bool) -
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, if secret { 0o600 } else { 0o644 });
     #[cfg(not(unix))]
     let _ = secret;
-    let mut file = options.open(&target).map_err(|e| match e.kind() {
+    // One file at a time: a temporary file that is there is of nobody who still writes, and was left behind by a program
+    // that was stopped.
+    static WRITING: Mutex<()> = Mutex::new(());
+    let _writing = overwrite.then(|| WRITING.lock().unwrap_or_else(PoisonError::into_inner));
+    let mut opened = options.open(&target);
+    if overwrite && opened.as_ref().is_err_and(|e| e.kind() == ErrorKind::AlreadyExists) {
+        opened = fs::remove_file(&target).and_then(|()| options.open(&target));
+    }
+    let mut file = opened.map_err(|e| match e.kind() {
         ErrorKind::AlreadyExists => Error::Exists(target.clone()),
         _ => fail(e),
     })?;

@@ -24,6 +24,17 @@ fn an_authority_survives_its_directory() {
 }
 
 #[test]
+fn a_temporary_file_that_was_left_behind_is_no_hindrance() {
+    let scratch = TempDir::new().unwrap();
+    let path = scratch.path().join("a.pem");
+    write_file(&path, b"old", false, true).unwrap();
+    fs::write(scratch.path().join(format!("a.pem.{}.tmp", std::process::id())), "half of ").unwrap();
+    write_file(&path, b"new", false, true).unwrap();
+    assert_eq!(fs::read(&path).unwrap(), b"new");
+    assert_eq!(fs::read_dir(scratch.path()).unwrap().count(), 1);
+}
+
+#[test]
 fn key_identifiers_survive_a_directory() {
     let scratch = TempDir::new().unwrap();
     for key_identifiers in [true, false] {
