@@ -62,9 +62,12 @@ impl CredentialDirectory {
 
     /// Checks that a credential could be stored, before a device goes to its domain for it.
     pub fn check(&self) -> Result<(), CredentialError> {
-        let probe = self.path.join("probe");
         self.create()?;
-        write_file(&probe, b"", true, true)?;
+        let mut probe = self.path.join(format!("probe.{}.tmp", std::process::id()));
+        while fs::symlink_metadata(&probe).is_ok() {
+            probe.as_mut_os_string().push("~"); // that file is somebody's
+        }
+        write_file(&probe, b"", true, false)?;
         fs::remove_file(&probe).map_err(|error| in_file(&probe, error))
     }
 

@@ -44,6 +44,16 @@ async fn a_credential_is_stored_as_a_whole_and_replaced() {
     }
 }
 
+#[test]
+fn a_check_touches_no_file_that_is_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let names = ["probe".into(), format!("probe.{}.tmp", std::process::id())];
+    names.iter().for_each(|name| fs::write(folder.path().join(name), "mine").unwrap());
+    CredentialDirectory::new(folder.path()).check().unwrap();
+    assert_eq!(contents(folder.path()), names);
+    assert!(names.iter().all(|name| fs::read(folder.path().join(name)).unwrap() == b"mine"));
+}
+
 #[cfg(unix)]
 #[tokio::test]
 async fn only_the_owner_can_read_the_key() {
