@@ -1,7 +1,7 @@
 //! Compares the audit log of a device with the policy of the domain (RFC 8995, 5.8.3).
 //!
-//! What must always hold: a log that does not name the voucher that was just had, by domainID and nonce, is not the device's; an event counts against a device
-//! unless the policy says otherwise.
+//! What must always hold: a log that does not name the voucher that was just had, by domainID and nonce, is not the device's;
+//! an event counts against a device unless the policy says otherwise.
 
 use core::fmt;
 
