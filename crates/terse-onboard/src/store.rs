@@ -6,6 +6,7 @@
 use core::time::Duration;
 use std::path::Path;
 
+use sqlx::Connection as _;
 use sqlx::migrate::Migrator;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous};
 
@@ -18,7 +19,12 @@ pub async fn open(path: &Path, migrations: &Migrator) -> Result<SqlitePool, sqlx
         .synchronous(SqliteSynchronous::Full)
         .foreign_keys(true)
         .busy_timeout(Duration::from_secs(10));
-    let pool = SqlitePoolOptions::new().max_connections(8).connect_with(options).await?;
+    let pool = SqlitePoolOptions::new()
+        .max_connections(8)
+        // A full disk ends a transaction, which the connection then takes for open: it would begin none any more.
+        .after_release(|connection, _| Box::pin(async { Ok(!connection.is_in_transaction()) }))
+        .connect_with(options)
+        .await?;
     migrations.run(&pool).await?;
     Ok(pool)
 }
