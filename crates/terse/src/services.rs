@@ -4,7 +4,9 @@ use core::future::Future;
 
 use terse_onboard::config::ConfigError;
 use tokio::sync::watch;
-use tracing_subscriber::filter::LevelFilter;
+use tracing_subscriber::filter::{LevelFilter, Targets};
+use tracing_subscriber::fmt;
+use tracing_subscriber::prelude::*;
 
 use crate::failure::Failure;
 
@@ -18,7 +20,10 @@ pub(crate) fn run<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T
 /// Writes what services do to standard error: what an operator should know, or with `verbose` also what strangers cause.
 pub(crate) fn log(verbose: bool) {
     let level = if verbose { LevelFilter::DEBUG } else { LevelFilter::INFO };
-    tracing_subscriber::fmt().with_writer(std::io::stderr).with_ansi(false).with_max_level(level).init();
+    let targets = Targets::new().with_default(level).with_target("sqlx", LevelFilter::WARN);
+    // What is wrong with the log is told nobody: a line that cannot be written, because the disk is full, ends no service.
+    let lines = fmt::layer().with_writer(std::io::stderr).with_ansi(false).log_internal_errors(false);
+    tracing_subscriber::registry().with(lines.with_filter(targets)).init();
 }
 
 /// Returns a value that becomes true when the process is told to stop: by SIGTERM, or Ctrl-C. A second signal ends it at once.
