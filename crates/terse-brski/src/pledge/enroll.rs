@@ -129,7 +129,7 @@ impl Session {
 
     /// Takes the next step, which is a request.
     fn begin(mut self, cx: &mut Context<'_>, step: Step) -> State {
-        (self.path, self.redirections, self.deadline) = (None, 0, None);
+        (self.path, self.redirections, self.delays, self.deadline) = (None, 0, 0, None);
         self.send(cx, step)
     }
 
@@ -142,14 +142,18 @@ impl Session {
     }
 
     fn responded(mut self, cx: &mut Context<'_>, step: Step, response: &Response<'_>) -> State {
+        // RFC 9110, 15.6.4.
+        let is_delayed = response.status == 503 && response.retry_after.is_some();
         match step {
-            // RFC 8995, 5.7: responses to a status are ignored.
-            Step::ReportVoucher => self.begin(cx, Step::RequestCaCerts),
-            Step::ReportEnrollment { .. } => self.enrolled(cx, true),
             Step::ReportFailure(why) => self.end(cx, why),
-            step if response.status == 202 => self.wait(cx, step, response),
-            // RFC 9110, 15.6.4.
-            step if response.status == 503 && response.retry_after.is_some() => self.wait(cx, step, response),
+            // RFC 8995, 5.7: responses to a status are ignored, unless they ask for the same one again.
+            step @ (Step::ReportVoucher | Step::ReportEnrollment { .. }) if is_delayed && self.delays < MAX_DELAYS => {
+                self.delays += 1;
+                self.wait(cx, step, response)
+            }
+            Step::ReportVoucher => self.begin(cx, Step::RequestCaCerts),
+            Step::ReportEnrollment { .. } => self.enrolled(cx, (200..300).contains(&response.status)),
+            step if response.status == 202 || is_delayed => self.wait(cx, step, response),
             step => match response.redirection(None) {
                 // RFC 7030, 3.2.1: within this origin alone.
                 Some(Redirection::Path(path)) if self.redirections < MAX_REDIRECTIONS => {
@@ -314,3 +318,6 @@ impl Step {
         }
     }
 }
+
+/// How often a status is repeated because the registrar cannot take it yet.
+const MAX_DELAYS: u8 = 5;

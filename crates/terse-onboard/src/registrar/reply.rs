@@ -105,7 +105,7 @@ impl Reply {
     /// The database fails, of which the log says more.
     pub(super) fn database(error: &sqlx::Error) -> Self {
         tracing::error!(%error, "the database does not answer");
-        Self::text(503, "the registrar's database does not answer; try again later").retry_after(30)
+        Self::text(503, "the registrar's database does not answer; try again later").retry_after(10)
     }
 
     pub(super) fn retry_after(self, seconds: u32) -> Self {

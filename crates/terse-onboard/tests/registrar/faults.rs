@@ -52,7 +52,7 @@ async fn a_database_that_fails_is_said_and_nothing_is_answered_from_memory() {
     sqlx::query("ALTER TABLE joinings RENAME TO gone_too").execute(&database).await.unwrap();
     let health = pledge.get("/health").await;
     refused(&health, 503, "database");
-    assert_eq!(health.retry_after, Some(30));
+    assert_eq!(health.retry_after, Some(10));
     let request = device.voucher_request(&pledge);
     refused(&pledge.request_voucher(&request).await, 503, "database");
     refused(&pledge.voucher_status(true).await, 503, "database");

@@ -27,6 +27,8 @@ pub(super) struct Session {
     /// The path that the request of this step is redirected to.
     pub(super) path: Option<Box<str>>,
     pub(super) redirections: u8,
+    /// How often the status of this step could not be taken yet.
+    pub(super) delays: u8,
     /// When the pledge gives up, if the request of this step was answered with 202.
     pub(super) deadline: Option<Instant>,
 }
@@ -55,7 +57,18 @@ impl Session {
         registrar: [u8; 32],
     ) -> Self {
         let link = Link::Idle(connection);
-        Self { imprint, proxy, target, registrar, link, losses: 0, path: None, redirections: 0, deadline: None }
+        Self {
+            imprint,
+            proxy,
+            target,
+            registrar,
+            link,
+            losses: 0,
+            path: None,
+            redirections: 0,
+            delays: 0,
+            deadline: None,
+        }
     }
 
     /// Sends a request, or makes a connection for it with this identity if there is none.

@@ -125,9 +125,36 @@ fn a_domain_without_ca_certificates_has_the_pin_as_its_anchor() {
 #[test]
 fn a_response_to_a_status_is_ignored() {
     for answer in [Answer::status(404), Answer::status(500), Answer::wait("1"), Answer::redirect("/x")] {
+        let status = answer.status;
         let answer =
             move |request: &Request| matches!(&*request.path, VOUCHER_STATUS | ENROLL_STATUS).then(|| answer.clone());
-        enrolled(World::new(Registrar::answering(answer)));
+        let mut world = World::new(Registrar::answering(answer));
+        world.run_to(Phase::Enrolled);
+        let is_reported = status == 202;
+        assert_eq!(world.events.last().map(|(_, event)| *event), Some(Event::Enrolled { is_reported }));
+    }
+}
+
+/// As a registrar whose disk is full answers: the status counts, because EST is closed without it.
+#[test]
+fn a_status_that_cannot_be_taken_yet_is_repeated_a_few_times() {
+    let busy = Answer { retry_after: Some("10".into()), ..Answer::status(503) };
+    for path in [VOUCHER_STATUS, ENROLL_STATUS] {
+        for (times, repeats) in [(2, 2), (5, 5), (100, 5)] {
+            let (busy, mut left) = (busy.clone(), times);
+            let answer = move |request: &Request| {
+                let is_busy = request.path == path && left > 0;
+                left -= usize::from(is_busy);
+                is_busy.then(|| busy.clone())
+            };
+            let mut world = World::new(Registrar::answering(answer));
+            world.run_to(Phase::Enrolled);
+            let sent: Vec<_> = world.registrar().requests.iter().filter(|request| request.path == path).collect();
+            assert_eq!(sent.len(), 1 + repeats);
+            assert!(sent.windows(2).all(|pair| pair[0] == pair[1]));
+            let is_reported = path == VOUCHER_STATUS || times == repeats;
+            assert_eq!(world.events.last().map(|(_, event)| *event), Some(Event::Enrolled { is_reported }));
+        }
     }
 }
 
