@@ -289,6 +289,24 @@ fn signing_a_voucher_request_takes_little_heap() {
     assert!(ours.iter().zip(others).all(|(ours, others)| *ours < others), "{ours:?}, others {others:?}");
 }
 
+/// Mbed TLS is compiled for small devices, and without optimisation in builds for tests; of OpenSSL there is the whole library.
+#[test]
+fn libraries_have_a_size() {
+    let sizes = voucher::libraries(&["mbedtls", "openssl", "nothing"]);
+    match sizes {
+        Ok(sizes) => {
+            let names: Vec<_> = sizes.iter().map(|size| size.name).collect();
+            assert_eq!(names, ["mbedtls", "openssl"]);
+            assert!(sizes.iter().all(|size| size.code < size.file && size.code > 100_000), "{sizes:?}");
+            assert!(sizes[0].code < sizes[1].code, "{sizes:?}");
+        }
+        Err(reason) => {
+            assert!(!all_is_required(), "{reason}");
+            println!("skipped: {reason}");
+        }
+    }
+}
+
 /// The smallest program that signs is ours, with RustCrypto.
 #[test]
 fn programs_that_sign_a_voucher_request_are_small() {
