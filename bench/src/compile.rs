@@ -110,6 +110,19 @@ impl Library {
         Ok(object)
     }
 
+    /// Returns the library as an archive, whole: Debian's, or one of all object files.
+    pub(crate) fn archive(self, purpose: Purpose) -> Result<PathBuf, String> {
+        let Parts { objects, packages, .. } = self.parts(purpose)?;
+        if self == Self::OpenSsl {
+            let found = run(Command::new("cc").arg("-print-file-name=libcrypto.a"), "install build-essential")?;
+            let found = PathBuf::from(found.trim());
+            return if found.is_absolute() { Ok(found) } else { Err(format!("install the packages {packages}")) };
+        }
+        let archive = directory().join(format!("bench-{self:?}-{}.a", id()).to_lowercase());
+        run(Command::new("ar").arg("rcs").arg(&archive).args(objects), "install the package binutils")?;
+        Ok(archive)
+    }
+
     fn compile(self, object: &Path, purpose: Purpose, file: &str) -> Result<(), String> {
         let Parts { objects, flags, libraries, packages } = self.parts(purpose)?;
         let mut command = Command::new("cc");

@@ -9,12 +9,13 @@ use clap::{Parser, Subcommand, ValueEnum};
 use terse_bench::measure::{Effort, Field, Sample, bulk, bytes, heap, instructions, rates, stack};
 use terse_bench::slots::Slots;
 use terse_bench::stack::{Mode, Profile, Setting, Side, Stack, Version};
-use terse_bench::{bootstrap, cache_entries, endpoint_sizes, stacks, store_sizes, table, web};
+use terse_bench::{cache_entries, endpoint_sizes, stacks, store_sizes, table, web};
 
 mod caching;
 mod device;
 mod identity;
 mod joining;
+mod onboarding;
 mod signing;
 mod simulated;
 mod unverified;
@@ -112,15 +113,8 @@ enum Command {
         #[arg(long, value_name = "MS", default_value_t = 500, value_parser = clap::value_parser!(u64).range(1..=60_000))]
         slice: u64,
     },
-    /// The whole onboarding of a device on loopback (RFC 8995), by phase
-    Bootstrap {
-        /// A short run: 1 device
-        #[arg(long)]
-        quick: bool,
-        /// How many devices there are
-        #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u16).range(1..=200))]
-        rounds: u16,
-    },
+    /// The whole onboarding of a device on loopback (RFC 8995), as four processes: time and bytes, by phase
+    Bootstrap(onboarding::Arguments),
     /// By layer, where the instructions of both go: counted by callgrind
     Layers(joining::LayersArguments),
     /// Simulate handshakes over a slow path with small packets, of which some are lost
@@ -190,10 +184,7 @@ fn main() -> ExitCode {
             let effort = web::Effort { rounds, slice: Duration::from_millis(slice) };
             web::measure(effort).map(|text| print!("{text}"))
         }
-        Some(Command::Bootstrap { quick, rounds }) => {
-            let rounds = if *quick { 1 } else { usize::from(*rounds) };
-            bootstrap::measure(rounds).map(|text| print!("{text}"))
-        }
+        Some(Command::Bootstrap(arguments)) => onboarding::run(arguments),
         Some(Command::Joins(arguments)) => joining::run(arguments),
         Some(Command::Layers(arguments)) => joining::layers(arguments),
         Some(Command::Lossy(arguments)) => simulated::run(arguments),

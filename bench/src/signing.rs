@@ -7,7 +7,8 @@ use clap::Args;
 use terse_bench::measure::instructions;
 use terse_bench::table::{lay_out, thousands};
 use terse_bench::voucher::{
-    Once, Phase, Pledge, Program, Report, Signer, Times, count, once, programs, sign, signers, warm,
+    LibrarySize, Once, Phase, Pledge, Processes, Program, Report, Signer, Times, count, libraries, once, programs,
+    sign, signers, warm,
 };
 
 /// The options of `terse-bench voucher`.
@@ -25,7 +26,7 @@ pub(crate) struct Arguments {
     /// Rounds over all signers, of what is measured in time
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u16).range(2..))]
     rounds: u16,
-    /// Build the smallest static programs that sign, and measure their size and the time of their processes
+    /// Build each library and the smallest static program that signs with it: their sizes, and the time of processes
     #[arg(long)]
     programs: bool,
     /// Do not count instructions
@@ -73,10 +74,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), String> {
         pledge.chain.iter().map(|certificate| certificate.len()).sum::<usize>()
     );
     println!("{}", render(&columns, &times));
-    match arguments.programs {
-        true => render_programs(&signers, &pledge, rounds).map(|table| println!("{table}")),
-        false => Ok(()),
+    if !arguments.programs {
+        return Ok(());
     }
+    let mut names: Vec<_> = signers.iter().map(|signer| signer.name()).collect();
+    // It signs no CMS, so that only its size can be compared.
+    names.extend(arguments.only.is_empty().then_some("mbedtls"));
+    render_programs(&names, &pledge, rounds).map(|table| println!("{table}"))
 }
 
 /// Measures once in this process, and prints the report.
@@ -149,25 +153,37 @@ fn time(times: &Times) -> String {
     format!("{mean:.1} ± {deviation:.1} ({:.1})", times.least())
 }
 
-fn render_programs(signers: &[&dyn Signer], pledge: &Pledge, rounds: usize) -> Result<String, String> {
-    let names: Vec<_> = signers.iter().map(|signer| signer.name()).collect();
-    let programs = programs(&names)?;
+fn render_programs(names: &[&str], pledge: &Pledge, rounds: usize) -> Result<String, String> {
+    let (programs, libraries) = (programs(names)?, libraries(names)?);
     for program in &programs {
         pledge.check_with_openssl(&program.sign(pledge)?)?;
     }
     let times = Program::times(&programs, pledge, rounds)?;
-    let header =
-        ["static program", "bytes", "CPU time of a process, µs (least)", "that does nothing", "least by the clock"];
-    let mut table = vec![header.map(String::from).into()];
-    for (program, times) in programs.iter().zip(&times) {
-        let clock = format!("{:.0}", times.clock.least());
-        table.push(vec![
-            program.name.into(),
-            thousands(program.size()?),
-            time(&times.signing),
-            time(&times.idle),
-            clock,
-        ]);
+    let mut table = vec![PROGRAM_COLUMNS.map(String::from).into()];
+    for library in &libraries {
+        let mut programs = programs.iter().zip(&times);
+        table.push(program_row(library, programs.find(|(program, _)| program.name == library.name))?);
     }
     Ok(lay_out(&table))
+}
+
+const PROGRAM_COLUMNS: [&str; 7] = [
+    "library",
+    "bytes as built",
+    "code and data",
+    "static program",
+    "CPU time of a process, µs (least)",
+    "that does nothing",
+    "least by the clock",
+];
+
+fn program_row(library: &LibrarySize, program: Option<(&Program, &Processes)>) -> Result<Vec<String>, String> {
+    let mut row = vec![library.name.to_owned(), thousands(library.file), thousands(library.code)];
+    match program {
+        Some((program, Processes { signing, idle, clock })) => {
+            row.extend([thousands(program.size()?), time(signing), time(idle), format!("{:.0}", clock.least())]);
+        }
+        None => row.resize(PROGRAM_COLUMNS.len(), "-".into()),
+    }
+    Ok(row)
 }

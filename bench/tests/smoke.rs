@@ -4,13 +4,14 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
+use terse_bench::bootstrap::Bootstrap;
 use terse_bench::joins::{self, Joins};
 use terse_bench::measure::{Warm, instructions};
 use terse_bench::probe::{HeapProbe, StackProbe, Unwatched};
 use terse_bench::slots::{self, Slots};
 use terse_bench::stack::{Mode, Profile, Setting, Side, Stack, Version};
 use terse_bench::voucher::{self, CONTENT_LEN, Once, Phase, Pledge, Signer};
-use terse_bench::{bootstrap, cache_entries, operations, stacks, web};
+use terse_bench::{cache_entries, operations, stacks, web};
 use terse_sim::computing::{Devices, Operation};
 
 /// Whether everything must be available.
@@ -179,16 +180,27 @@ fn both_servers_answer_requests_on_every_kind_of_connection() {
 }
 
 #[test]
-fn an_onboarding_has_a_time_for_each_phase() {
-    let table = bootstrap::measure(1).expect("it runs");
-    let names: Vec<&str> =
-        table.lines().filter_map(|row| row.split('|').map(str::trim).find(|cell| !cell.is_empty())).collect();
-    for name in ["connect", "request_voucher", "voucher_status", "enroll", "connect_ldevid", "to the voucher"] {
-        assert!(names.contains(&name), "{name}: {table}");
+fn an_onboarding_of_four_processes_has_times_and_bytes_by_phase() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let bootstrap = Bootstrap { rounds: 2, directory: Some(directory.path().into()) };
+    let measured = bootstrap.measure().expect("it runs");
+    assert_eq!((measured.devices.len(), measured.first_ms.len()), (2, 2));
+    for device in &measured.devices {
+        let sum: f64 = device.phases.iter().map(|phase| phase.ms).sum();
+        assert!((sum - device.enrolled_ms).abs() < 0.1, "no time is missing: {device:?}");
+        assert!(device.voucher_ms < device.enrolled_ms && device.cpu_ms > 0.0, "{device:?}");
+        for phase in ["start", "connect", "request_voucher", "voucher_status", "enroll", "connect_ldevid"] {
+            let found = device.phases.iter().find(|found| found.phase == phase).expect(phase);
+            assert!(found.ms > 0.0 && (phase == "start") == (found.sent == 0), "{found:?}");
+        }
+        assert!(device.masa.iter().map(|leg| leg.received).sum::<u64>() > 1_000, "{device:?}");
     }
-    // One round: the deviation is 0.
-    let last: Vec<&str> = table.lines().last().into_iter().flat_map(|row| row.split('|').map(str::trim)).collect();
-    assert!(last.contains(&"to enrolled, and reported") && last.contains(&"0.00"), "{table}");
+    let table = measured.render();
+    for name in ["handshake 1", "rv: requestvoucher", "handshake 2", "to the voucher", "1,467", "registrar to MASA"] {
+        assert!(table.contains(name), "{name}: {table}");
+    }
+    let left = std::fs::read_dir(directory.path()).expect("a directory").count();
+    assert_eq!(left, 0, "files of a round are removed");
 }
 
 #[test]
@@ -275,6 +287,24 @@ fn signing_a_voucher_request_takes_little_heap() {
         }
     }
     assert!(ours.iter().zip(others).all(|(ours, others)| *ours < others), "{ours:?}, others {others:?}");
+}
+
+/// Mbed TLS is compiled for small devices, and without optimisation in builds for tests; of OpenSSL there is the whole library.
+#[test]
+fn libraries_have_a_size() {
+    let sizes = voucher::libraries(&["mbedtls", "openssl", "nothing"]);
+    match sizes {
+        Ok(sizes) => {
+            let names: Vec<_> = sizes.iter().map(|size| size.name).collect();
+            assert_eq!(names, ["mbedtls", "openssl"]);
+            assert!(sizes.iter().all(|size| size.code < size.file && size.code > 100_000), "{sizes:?}");
+            assert!(sizes[0].code < sizes[1].code, "{sizes:?}");
+        }
+        Err(reason) => {
+            assert!(!all_is_required(), "{reason}");
+            println!("skipped: {reason}");
+        }
+    }
 }
 
 /// The smallest program that signs is ours, with RustCrypto.

@@ -9,6 +9,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use pki_types::UnixTime;
 
 mod child;
+mod library;
 mod peer;
 mod pledge;
 mod program;
@@ -16,6 +17,7 @@ mod terse;
 mod time;
 
 pub use child::{Once, Phase, Report, count, once};
+pub use library::{LibrarySize, libraries};
 pub use pledge::{CONTENT_LEN, Pledge};
 pub use program::{Program, programs};
 pub use time::{Processes, Times, warm};

@@ -5,7 +5,7 @@
 
 use std::env;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use terse_interop::compile::{directory, run};
@@ -42,11 +42,7 @@ pub fn programs(names: &[&str]) -> Result<Vec<Program>, String> {
 /// Builds the program with Terse and one provider, from the versions of other crates that this workspace has.
 fn terse(provider: &str) -> Result<PathBuf, String> {
     let target = directory().join("voucher");
-    let [ours, its] = ["../Cargo.lock", "voucher/Cargo.lock"].map(own);
-    fs::copy(&ours, &its).map_err(|error| format!("{}: {error}", its.display()))?;
-    let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    cargo.args(["build", "--quiet", "--release", "--no-default-features", "--features", provider]);
-    cargo.arg("--manifest-path").arg(own("voucher/Cargo.toml")).arg("--target-dir").arg(&target);
+    let mut cargo = cargo(provider, &target)?;
     eprintln!("compiling a small Terse with {provider}");
     run(&mut cargo, "Cargo has to build bench/voucher")?;
     let program = target.join(format!("program-{provider}"));
@@ -55,6 +51,16 @@ fn terse(provider: &str) -> Result<PathBuf, String> {
     link.arg(target.join("release/libterse_voucher.a")).arg("-o").arg(&program);
     run(&mut link, "install the package build-essential")?;
     Ok(program)
+}
+
+/// Returns the command of Cargo that builds Terse's part with one provider.
+pub(super) fn cargo(provider: &str, target: &Path) -> Result<Command, String> {
+    let [ours, its] = ["../Cargo.lock", "voucher/Cargo.lock"].map(own);
+    fs::copy(&ours, &its).map_err(|error| format!("{}: {error}", its.display()))?;
+    let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    cargo.args(["build", "--quiet", "--release", "--no-default-features", "--features", provider]);
+    cargo.arg("--manifest-path").arg(own("voucher/Cargo.toml")).arg("--target-dir").arg(target);
+    Ok(cargo)
 }
 
 impl Program {

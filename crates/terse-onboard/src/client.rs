@@ -13,6 +13,7 @@ use hyper::{Method, Request};
 use terse_net::NetError;
 use terse_net::tokio::{Connector, TlsStream};
 use terse_tls::{PresentedPeer, ServerAddress, Summary};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::task::JoinHandle;
 
@@ -89,7 +90,17 @@ impl HttpsConnection {
         transport: TcpStream,
     ) -> Result<Self, ClientError> {
         transport.set_nodelay(true).map_err(|error| ClientError::Net(NetError::Io(error)))?;
-        let stream: TlsStream<TcpStream> = connector.connect(server, transport).await.map_err(ClientError::Net)?;
+        Self::connect_over(connector, server, host, transport).await
+    }
+
+    /// Connects over any transport, as [`Self::connect`] does over TCP.
+    pub async fn connect_over<T: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
+        connector: &Connector,
+        server: ServerAddress,
+        host: &str,
+        transport: T,
+    ) -> Result<Self, ClientError> {
+        let stream: TlsStream<T> = connector.connect(server, transport).await.map_err(ClientError::Net)?;
         let (presented, summary) = (stream.connection().presented().cloned(), stream.connection().summary().clone());
         let (sender, connection) = http1::Builder::new()
             .max_headers(64)

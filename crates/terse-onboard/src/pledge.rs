@@ -29,6 +29,7 @@ use terse_tls::Credential;
 use crate::discovery::{Discovery, Place};
 
 mod connection;
+mod counted;
 mod credentials;
 mod device;
 mod driver;
@@ -39,7 +40,7 @@ mod timings;
 pub use credentials::{CredentialDirectory, CredentialError};
 pub use device::{Device, DeviceError, PledgeFile};
 pub use renewal::{NotRenewed, renew};
-pub use timings::{Stage, Timings};
+pub use timings::{Spent, Stage, Timings};
 
 /// How a pledge goes about it.
 ///
@@ -78,7 +79,7 @@ pub struct Onboarded {
     pub assertion: Assertion,
     /// Whether the registrar was told about the enrollment (RFC 8995, 5.9.4).
     pub is_reported: bool,
-    /// How long what took.
+    /// What each stage took.
     pub timings: Timings,
 }
 

@@ -106,10 +106,13 @@ pub struct Chain {
 }
 
 impl Chain {
-    /// Creates a chain of 2 to 9 certificates.
+    /// The most certificates of a chain. Path validation takes six between leaf and root, and what it refuses is of no use.
+    pub const MAX_CERTIFICATES: usize = 8;
+
+    /// Creates a chain of 2 to [`Self::MAX_CERTIFICATES`] certificates.
     pub fn new(algorithm: KeyAlgorithm, certificates: usize) -> Result<Self, Error> {
         match certificates {
-            2..=9 => Ok(Self { algorithm, certificates }),
+            2..=Self::MAX_CERTIFICATES => Ok(Self { algorithm, certificates }),
             _ => Err(Error::InvalidChain(format!("{algorithm}x{certificates}"))),
         }
     }

@@ -11,7 +11,7 @@ use crate::RequestError;
 pub enum Error {
     /// No key algorithm has this name.
     UnknownAlgorithm(String),
-    /// This is no key algorithm with a number of certificates from 2 to 9.
+    /// This is no key algorithm with a number of certificates from 2 to 8.
     InvalidChain(String),
     /// This is no DNS name and no IP address, or not usable as the name of a CA.
     InvalidName(String),
@@ -65,7 +65,7 @@ impl fmt::Display for Error {
                 write!(f, "unknown key algorithm {name:?}; use p256, p384, ed25519, rsa2048, rsa3072 or rsa4096")
             }
             Self::InvalidChain(chain) => {
-                write!(f, "{chain:?} does not describe a chain; write ALGORITHMxN with N from 2 to 9, as in p256x3")
+                write!(f, "{chain:?} does not describe a chain; write ALGORITHMxN with N from 2 to 8, as in p256x3")
             }
             Self::InvalidName(name) => {
                 write!(

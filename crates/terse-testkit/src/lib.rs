@@ -6,6 +6,7 @@
 //! - [`forge`]: records made outside of the engine
 //! - [`identity`]: identity keys
 //! - [`late`]: a store that answers later
+//! - `openssl`: the `openssl` command, with certificates that a test issues
 //! - [`pair`]: a client and a server on a virtual clock
 //! - [`pki`]: a small PKI
 //! - [`setup`]: configurations that fit together
@@ -29,6 +30,8 @@ pub mod forge;
 #[cfg(feature = "identities")]
 pub mod identity;
 pub mod late;
+#[cfg(feature = "issue")]
+pub mod openssl;
 pub mod pair;
 pub mod pki;
 pub mod provider_suite;

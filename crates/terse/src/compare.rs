@@ -50,7 +50,7 @@ pub(crate) struct CompareArgs {
     #[arg(long, value_name = "PAPER", conflicts_with_all = itls::NOT_WITH_PAPER, help_heading = "What is compared")]
     paper: Option<KnownPaper>,
     /// Certificates of both sides: rsa2048, rsa3072, rsa4096, p256, p384 or ed25519, then x and how many from leaf to root
-    /// (2 to 9, the root is not sent)
+    /// (2 to 8, the root is not sent)
     #[arg(long, value_name = "CHAIN", default_value = "rsa2048x3", help_heading = "What is compared")]
     certificates: Chain,
     /// Certificates of the server, if they differ

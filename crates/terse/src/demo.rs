@@ -12,7 +12,6 @@ use clap::Args;
 use terse_ibc::Generator;
 use terse_net::pki_types::ServerName;
 use terse_net::{Clock, OsRng, Report};
-use terse_onboard::pledge::Onboarded;
 use terse_pki::{Authority, AuthorityOptions, Chain, KeyAlgorithm, LeafOptions, Validity};
 use terse_tls::FallbackReason;
 use terse_tls::cache::Scheme;
@@ -25,13 +24,15 @@ use terse_tls::{
 };
 
 use crate::failure::Failure;
-use crate::output;
+use crate::{output, services};
 
 mod meet;
 mod onboarding;
+mod processes;
 mod table;
 
 use meet::Outcome;
+use onboarding::{Onboarded, Phase};
 
 const EXAMPLE: &str = "Example:
   terse demo --algorithm rsa2048 --chain 3";
@@ -84,28 +85,21 @@ const SESSION_LIFETIME: u32 = 3600;
 /// Runs the command.
 pub(crate) fn run(args: &DemoArgs, json: bool) -> Result<(), Failure> {
     let chain = Chain::new(args.algorithm, args.chain.into()).map_err(failed)?;
-    let demo = Demo::new(chain)?;
-    if json {
-        output::json(&demo.onboarding())?;
-    }
-    let mut steps = Vec::new();
-    for plan in STEPS {
-        if plan.mode == Mode::Resumed {
-            demo.fetch_ticket(plan)?;
-        }
-        let step = demo.meet(plan, plan.mode == Mode::Resumed)?;
-        if json {
-            output::json(&step.line())?;
-        }
-        if let Some(problem) = step.problem {
-            return Err(Failure::Failed(format!("step {}: {problem}", plan.name)));
-        }
-        steps.push(step);
-    }
-    if !json {
-        output::line(table::table(chain, &demo.onboarded.timings, &steps))?;
-    }
-    Ok(())
+    services::run(async {
+        let mut stop = services::stop()?;
+        let demo = tokio::select! {
+            biased;
+            _ = stop.wait_for(|is_stopped| *is_stopped) => return Err(Failure::Failed("interrupted".into())),
+            demo = Demo::new(chain) => demo?,
+        };
+        // From here on nothing is left behind, whenever it ends.
+        tokio::spawn(async move {
+            if stop.wait_for(|is_stopped| *is_stopped).await.is_ok() {
+                std::process::exit(1);
+            }
+        });
+        tokio::task::block_in_place(|| demo.show(chain, json))
+    })
 }
 
 /// Both parties, with all that they keep between connections.
@@ -133,19 +127,14 @@ pub(crate) struct Step {
 
 /// The JSON object of the onboarding.
 #[derive(serde::Serialize)]
-struct Onboarding {
+struct Onboarding<'a> {
     step: &'static str,
     ok: bool,
     ms: f64,
     serial: &'static str,
-    assertion: &'static str,
-    phases: Vec<Phase>,
-}
-
-#[derive(serde::Serialize)]
-struct Phase {
-    phase: &'static str,
-    ms: f64,
+    assertion: &'a str,
+    phases: &'a [Phase],
+    processes: [&'static str; 4],
 }
 
 /// The JSON object of a connection; `summary` is the client's.
@@ -158,7 +147,7 @@ struct Line<'a> {
 }
 
 impl Demo {
-    fn new(chain: Chain) -> Result<Self, Failure> {
+    async fn new(chain: Chain) -> Result<Self, Failure> {
         let provider = &terse_aws_lc::PROVIDER;
         let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH);
         let now = since_1970.map_err(|_| Failure::Failed("this machine's clock is before 1970; set it".into()))?;
@@ -174,7 +163,7 @@ impl Demo {
             algorithm @ (KeyAlgorithm::P384 | KeyAlgorithm::Ed25519) => algorithm,
             _ => KeyAlgorithm::P256,
         };
-        let onboarded = onboarding::run(&plant, algorithm, validity, now.as_secs())?;
+        let onboarded = onboarding::run(&plant, algorithm, validity, now.as_secs()).await?;
         let issued = plant.issue(&LeafOptions::new(BROKER, validity)).map_err(failed)?;
         let key = provider.load_key(issued.key()).map_err(failed)?;
         let broker = Credential::new(issued.chain().to_vec(), key).map_err(failed)?;
@@ -210,6 +199,31 @@ impl Demo {
         })
     }
 
+    /// Connects again and again, and shows how each time.
+    fn show(&self, chain: Chain, json: bool) -> Result<(), Failure> {
+        if json {
+            output::json(&self.onboarding())?;
+        }
+        let mut steps = Vec::new();
+        for plan in STEPS {
+            if plan.mode == Mode::Resumed {
+                self.fetch_ticket(plan)?;
+            }
+            let step = self.meet(plan, plan.mode == Mode::Resumed)?;
+            if json {
+                output::json(&step.line())?;
+            }
+            if let Some(problem) = step.problem {
+                return Err(Failure::Failed(format!("step {}: {problem}", plan.name)));
+            }
+            steps.push(step);
+        }
+        if !json {
+            output::line(table::table(chain, self.onboarded.report.ms, &steps))?;
+        }
+        Ok(())
+    }
+
     /// Makes a connection that is not shown, so that the sensor has a session to resume: it requests none before.
     fn fetch_ticket(&self, plan: Plan) -> Result<(), Failure> {
         match self.meet(Plan { mode: Mode::Cached(Scheme::Compact), ..plan }, true)?.problem {
@@ -239,11 +253,17 @@ impl Demo {
 
 impl Demo {
     /// Returns the JSON object of the first step.
-    fn onboarding(&self) -> Onboarding {
-        let timings = &self.onboarded.timings;
-        let phases = timings.stages().map(|(stage, time)| Phase { phase: stage.name(), ms: ms(time) }).collect();
-        let assertion = self.onboarded.assertion.name();
-        Onboarding { step: "onboard", ok: true, ms: ms(timings.total()), serial: onboarding::SERIAL, assertion, phases }
+    fn onboarding(&self) -> Onboarding<'_> {
+        let report = &self.onboarded.report;
+        Onboarding {
+            step: "onboard",
+            ok: true,
+            ms: report.ms,
+            serial: onboarding::SERIAL,
+            assertion: &report.assertion,
+            phases: &report.phases,
+            processes: onboarding::PROCESSES,
+        }
     }
 }
 

@@ -93,8 +93,8 @@ struct Init {
     /// Key algorithm: p256 or p384
     #[arg(long, default_value_t = KeyAlgorithm::P256)]
     algorithm: KeyAlgorithm,
-    /// Certificates from an IDevID to the root, both counted: 2 to 9
-    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u8).range(2..=9))]
+    /// Certificates from an IDevID to the root, both counted: 2 to 8
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u8).range(2..=8))]
     chain: u8,
     /// The name of the manufacturer's CA
     #[arg(long, value_name = "NAME", default_value = "Manufacturer")]

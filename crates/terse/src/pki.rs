@@ -73,8 +73,8 @@ pub(crate) struct Init {
     /// Key algorithm: p256, p384, ed25519, rsa2048, rsa3072 or rsa4096
     #[arg(long, default_value_t = KeyAlgorithm::P256)]
     algorithm: KeyAlgorithm,
-    /// Certificates from leaf to root, both counted: 2 to 9
-    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u8).range(2..=9))]
+    /// Certificates from leaf to root, both counted: 2 to 8
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u8).range(2..=8))]
     chain: u8,
     /// The name of the CA; a short one makes short certificates
     #[arg(long, default_value = "Terse CA")]

@@ -14,7 +14,7 @@ use serde_json::json;
 use terse_onboard::discovery::mdns::Browser;
 use terse_onboard::discovery::{Fixed, Place, Service};
 use terse_onboard::pledge::{
-    CredentialDirectory, Device, GaveUp, Onboarded, PledgeFile, Progress, Settings, onboard, renew,
+    CredentialDirectory, Device, GaveUp, Onboarded, PledgeFile, Progress, Settings, Spent, onboard, renew,
 };
 use terse_pki::{KeyAlgorithm, Subject};
 
@@ -185,7 +185,12 @@ fn report(
     let (ldevid, anchors) = (credentials.ldevid(), credentials.anchors());
     let phases = onboarded.timings.stages();
     if json {
-        let phases: Vec<_> = phases.map(|(stage, time)| json!({ "phase": stage.name(), "ms": ms(time) })).collect();
+        let phases: Vec<_> = phases
+            .map(|(stage, spent)| {
+                let Spent { sent, received, .. } = spent;
+                json!({ "phase": stage.name(), "ms": ms(spent.time), "sent": sent, "received": received })
+            })
+            .collect();
         return output::json(&json!({
             "enrolled": true,
             "serial_number": device.serial_number(),
@@ -209,8 +214,8 @@ fn report(
     if !onboarded.is_reported {
         row("note", "the registrar could not be told".into());
     }
-    for (stage, time) in phases {
-        row("time", format!("{:8.1} ms  {}", ms(time), stage.name()));
+    for (stage, spent) in phases {
+        row("time", format!("{:8.1} ms  {}", ms(spent.time), stage.name()));
     }
     row("time", format!("{:8.1} ms  in all", ms(onboarded.timings.total())));
     output::line(text.split('\n').map(printable).collect::<Vec<_>>().join("\n"))

@@ -8,13 +8,10 @@ use terse_brski::cms::{Signed, Unsigned};
 use terse_brski::{Malformed, SignatureRefused};
 use terse_pki::{Authority, AuthorityOptions, Credential, VoucherSignerOptions};
 use terse_rustcrypto::PROVIDER;
+use terse_testkit::openssl::{NOW, OpenSsl, VALIDITY};
 use terse_testkit::rng::SeededRng;
 use terse_tls::SignatureScheme;
 use terse_tls::crypto::SigningKey;
-
-mod command;
-
-use command::{NOW, OpenSsl, VALIDITY};
 
 const VOUCHER: &[u8] = br#"{"ietf-voucher:voucher":{"assertion":"logged","serial-number":"JADA123456789"}}"#;
 

@@ -15,6 +15,7 @@ use tokio::net::TcpStream;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
+use super::counted::Counters;
 use crate::client::{ClientError, HttpsConnection, Incoming, Outgoing, ResponseLimits};
 use crate::discovery::Place;
 
@@ -43,14 +44,14 @@ impl Connection {
     pub(super) fn begin(
         id: ConnectionId,
         place: Place,
-        config: Arc<ClientConfig>,
-        clock: Clock,
+        (config, clock): (Arc<ClientConfig>, Clock),
+        counters: Counters,
         reports: Reports,
     ) -> Self {
         let (requests, receiver) = mpsc::channel(1); // the machine waits for a response before its next request
         let connector = Connector::new(config, clock).with_handshake_limit(HANDSHAKE_LIMIT);
         let task = tokio::spawn(async move {
-            if let Err(error) = converse(id, &place, &connector, receiver, &reports).await {
+            if let Err(error) = converse(id, (&place, &connector, counters), receiver, &reports).await {
                 tracing::debug!(%place, %error, "the connection of the pledge ended");
             }
             let _ = reports.send((id, Report::Lost)).await; // if the pledge is gone, nobody asks
@@ -84,12 +85,11 @@ pub(super) fn config(credential: Credential) -> Result<Arc<ClientConfig>, ApiMis
 
 async fn converse(
     id: ConnectionId,
-    place: &Place,
-    connector: &Connector,
+    (place, connector, counters): (&Place, &Connector, Counters),
     mut requests: mpsc::Receiver<Request>,
     reports: &Reports,
 ) -> Result<(), ClientError> {
-    let mut https = connect(place, connector).await?;
+    let mut https = connect(place, connector, &counters).await?;
     let chain = https.presented().into_iter().flat_map(PresentedPeer::chain);
     let mut report = Report::Connected(chain.map(CertificateDer::into_owned).collect());
     loop {
@@ -106,13 +106,14 @@ async fn converse(
     }
 }
 
-async fn connect(place: &Place, connector: &Connector) -> Result<HttpsConnection, ClientError> {
+async fn connect(place: &Place, connector: &Connector, counters: &Counters) -> Result<HttpsConnection, ClientError> {
     let io = |error| ClientError::Net(NetError::Io(error));
     let transport = TcpStream::connect((place.host(), place.port())).await.map_err(io)?;
     // No name is sent or checked, so that the address stands for it.
     let address = transport.peer_addr().map_err(io)?;
     let server = ServerAddress::new(ServerName::IpAddress(address.ip().into()), address.port());
-    HttpsConnection::connect(connector, server, &place.authority(), transport).await
+    transport.set_nodelay(true).map_err(io)?;
+    HttpsConnection::connect_over(connector, server, &place.authority(), counters.count(transport)).await
 }
 
 fn outgoing(request: &Request) -> Outgoing<'_> {

@@ -222,7 +222,13 @@ impl<'a, F: FnMut(Progress) + Send> Driver<'a, F> {
         match (place, config) {
             (Some(place), Some(config)) => {
                 self.place = Some(place.clone());
-                self.connection = Some(Connection::begin(id, place, config, self.clock, self.reports.0.clone()));
+                self.connection = Some(Connection::begin(
+                    id,
+                    place,
+                    (config, self.clock),
+                    self.timings.counters().clone(),
+                    self.reports.0.clone(),
+                ));
             }
             // Discovery has forgotten the place meanwhile, or the credential is none for TLS.
             _ => self.answers.push_back(Answer::Report(id, Report::Lost)),

@@ -6,11 +6,9 @@ use terse_pki::{
     Authority, AuthorityOptions, Credential, IdevidOptions, KeyPurpose, LdevidPolicy, LeafOptions, NewRequest,
     RegistrarOptions, RequestOptions, Revocation, Subject, Usage, Validity, VoucherSignerOptions, to_pem,
 };
+use terse_testkit::openssl::{NOW, OpenSsl, VALIDITY};
 
-mod command;
 mod requests;
-
-use command::{NOW, OpenSsl, VALIDITY};
 
 fn authority(key_identifiers: bool) -> Authority {
     let options = AuthorityOptions::new("p256x3".parse().unwrap(), Validity::without_end(NOW));

@@ -6,9 +6,9 @@ use terse_pki::{
     CertificationRequest, ExtensionPolicy, KeyAlgorithm, LdevidPolicy, NameAttribute, NamePolicy, NewRequest,
     RequestError, RequestOptions, Subject, SubjectPolicy,
 };
+use terse_testkit::openssl::{OpenSsl, VALIDITY};
 
 use crate::authority;
-use crate::command::{OpenSsl, VALIDITY};
 
 #[test]
 fn openssl_verifies_ours() {

@@ -112,7 +112,7 @@ fn mistakes_name_the_line_the_key_and_what_would_be_right() {
         ),
         (
             "engine.certificates = \"rsa2048x3\"\n",
-            "1: engine.certificates: \"rsa2048x3\" is no chain of certificates: p256 or ed25519, then x and how many from leaf to root (2 to 9), such as \"p256x2\"",
+            "1: engine.certificates: \"rsa2048x3\" is no chain of certificates: p256 or ed25519, then x and how many from leaf to root (2 to 8), such as \"p256x2\"",
         ),
         (
             "engine.client_device = \"cortex-m7\"\n",

@@ -2,7 +2,6 @@
 
 use core::fmt::Write;
 
-use terse_onboard::pledge::Timings;
 use terse_pki::Chain;
 use terse_tls::HandshakeType;
 use terse_tls::summary::{Traffic, Transport};
@@ -10,13 +9,14 @@ use terse_tls::summary::{Traffic, Transport};
 use super::Step;
 
 /// Returns the table of the connections; each is compared with the first one over the same transport.
-pub(super) fn table(chain: Chain, onboarding: &Timings, steps: &[Step]) -> String {
+pub(super) fn table(chain: Chain, onboarding_ms: f64, steps: &[Step]) -> String {
     let mut text = format!(
         "A sensor came from its factory into a plant, and earned a certificate there in {:.0} ms: its maker\n\
-         vouched for the plant, and the plant's CA certified the sensor's new key (BRSKI, RFC 8995).\n\n\
+         vouched for the plant, and the plant's CA certified the sensor's new key (BRSKI, RFC 8995).\n\
+         Each was a process of its own: terse masa, terse registrar, terse join-proxy and terse pledge.\n\n\
          With it, the sensor met a broker {} times on loopback, over TCP and over UDP.\n\
          Certificates: {}, {} from leaf to root, the root not sent.\n\n",
-        onboarding.total().as_secs_f64() * 1e3,
+        onboarding_ms,
         steps.len(),
         chain.algorithm(),
         chain.certificates()

@@ -209,6 +209,8 @@ fn check_onboarding(step: &serde_json::Value) {
     let phases: Vec<_> = step["phases"].as_array().unwrap().iter().map(|one| one["phase"].as_str().unwrap()).collect();
     assert!(phases.contains(&"request_voucher") && phases.contains(&"enrollstatus"), "{phases:?}");
     assert!(step["ms"].as_f64().unwrap() > 0.0);
+    let processes: Vec<_> = step["processes"].as_array().unwrap().iter().map(|one| one.as_str().unwrap()).collect();
+    assert_eq!(processes, ["masa", "registrar", "join-proxy", "pledge"]);
 }
 
 #[test]
@@ -219,6 +221,7 @@ fn the_demo_shows_a_table() {
     assert_eq!(outcome.code, Some(0), "{outcome:?}");
     for part in [
         "RFC 8995",
+        "terse masa, terse registrar, terse join-proxy and terse pledge",
         "TLS 1.3",
         "DTLS 1.3",
         "full",

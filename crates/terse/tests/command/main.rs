@@ -4,12 +4,14 @@
 mod cache_command;
 mod cache_file;
 mod caching;
+mod chains;
 #[path = "../common/mod.rs"]
 mod common;
 mod compare;
 mod contract;
 mod crls;
 mod datagrams;
+mod demo;
 mod handshake;
 mod identity;
 mod identity_early_data;

@@ -17,9 +17,15 @@ struct Plant {
 
 impl Plant {
     fn start() -> Self {
+        Self::with_chain("2")
+    }
+
+    /// Starts with so many certificates from an IDevID to the manufacturer's root.
+    fn with_chain(chain: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name).display().to_string();
-        ok(&["masa", "init", "--out", &at("maker"), "--name", "localhost", "--listen", "127.0.0.1:0"]);
+        let init = ["masa", "init", "--chain", chain, "--out", &at("maker"), "--name", "localhost"];
+        ok(&[&init[..], &["--listen", "127.0.0.1:0"]].concat());
         let maker = at("maker/masa.toml");
         ok(&["masa", "make-idevid", SERIAL, "--config", &maker, "--out", &at("device")]);
         let masa = start(&["masa", "--config", &maker]);
@@ -78,6 +84,14 @@ fn a_device_is_onboarded_uses_its_credential_and_renews_it() {
     for phase in ["connect", "request_voucher", "voucher_status", "cacerts", "csrattrs", "enroll", "connect_ldevid"] {
         assert!(phases.contains(&phase), "{phase}: {phases:?}");
     }
+    // Every byte is one of a phase.
+    let bytes = |phase: &str, way: &str| {
+        let phases = report["phases"].as_array().unwrap();
+        phases.iter().find(|one| one["phase"] == phase).and_then(|one| one[way].as_u64()).unwrap()
+    };
+    assert!(bytes("connect", "sent") > 500 && bytes("connect", "received") > 500, "{report}");
+    assert!(bytes("request_voucher", "sent") > 1_000 && bytes("request_voucher", "received") > 1_000, "{report}");
+    assert_eq!((bytes("make_key", "sent"), bytes("store", "received")), (0, 0));
     let sum: f64 = report["phases"].as_array().unwrap().iter().map(|one| one["ms"].as_f64().unwrap()).sum();
     assert!((sum - report["ms"].as_f64().unwrap()).abs() < 1.0, "{report}");
     #[cfg(unix)]
@@ -115,6 +129,16 @@ fn a_device_is_onboarded_uses_its_credential_and_renews_it() {
         let (code, _) = plant.proxy.terminate();
         assert_eq!(code, Some(0));
     }
+}
+
+/// The chains of the IDevID, of the MASA and of the voucher are as long as those of `--chain`.
+#[test]
+fn a_device_with_the_longest_chain_is_onboarded() {
+    let plant = Plant::with_chain("8");
+    let report = plant.pledge(&["--registrar", &plant.proxy.address, "--once", "--json"]).object();
+    assert_eq!((&report["enrolled"], &report["reported"]), (&true.into(), &true.into()), "{report}");
+    let idevid = fs::read_to_string(plant.path(&format!("device/{SERIAL}.pem"))).unwrap();
+    assert_eq!(idevid.matches("BEGIN CERTIFICATE").count(), 7, "the root is not among them");
 }
 
 /// Issues the certificate of a server of the domain.

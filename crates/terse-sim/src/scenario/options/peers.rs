@@ -230,8 +230,8 @@ fn check_device(name: &str) -> Result<(), String> {
 
 /// Certificates are of P-256, or Ed25519: no device here signs with RSA, and P-384 has no times.
 fn check_chain(name: &str) -> Result<(), String> {
-    let right = "p256 or ed25519, then x and how many from leaf to root (2 to 9), such as \"p256x2\"";
+    let right = "p256 or ed25519, then x and how many from leaf to root (2 to 8), such as \"p256x2\"";
     let count = name.strip_prefix("p256x").or_else(|| name.strip_prefix("ed25519x"));
-    let is_right = count.is_some_and(|count| count.parse().is_ok_and(|count: u8| (2..=9).contains(&count)));
+    let is_right = count.is_some_and(|count| count.parse().is_ok_and(|count: u8| (2..=8).contains(&count)));
     if is_right { Ok(()) } else { Err(right.into()) }
 }
