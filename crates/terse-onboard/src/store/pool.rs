@@ -49,14 +49,14 @@ impl Pool {
             tracing::warn!(%database, "{UNPROTECTED}");
         }
         // The first connection is no one of the pool, which would try again for a while and not say what is wrong.
-        in_time(kind.migrate(&options, migrations)).await?;
+        kind.migrate(&options, migrations).await?;
         let pool = AnyPoolOptions::new()
             .max_connections(MAX_CONNECTIONS)
             .acquire_timeout(WAITING_TIME)
             .after_connect(move |connection, _| Box::pin(async move { kind.set_up(connection).await }))
             .after_release(|connection, _| {
                 // A statement may have been given up, and its answer may never come.
-                Box::pin(async move { ping(connection).await.map(|()| true) })
+                Box::pin(async move { within(PING_TIME, connection.ping()).await.map(|()| true) })
             });
         Ok(Self { connections: pool.connect_lazy_with(options), kind })
     }
@@ -89,19 +89,29 @@ impl Transaction {
 impl Kind {
     /// Brings the tables to this version, in one transaction: of two processes that start at once, one waits.
     async fn migrate(self, options: &AnyConnectOptions, migrations: &Migrations) -> Result<(), Error> {
-        let mut connection = AnyConnection::connect_with(options).await?;
-        self.set_up(&mut connection).await?;
-        let mut transaction = connection.begin_with(self.begin()).await?;
+        let mut connection = in_time(self.connect(options)).await?;
+        let mut transaction = in_time(connection.begin_with(self.begin())).await?;
         if let Some(lock) = self.lock() {
-            transaction.execute(lock).await?;
+            in_time(transaction.execute(lock)).await?;
         }
+        // Large tables take their time.
         let migrations = match self {
             Self::Sqlite => &migrations.sqlite,
-            Self::Postgres => &migrations.postgres,
+            Self::Postgres => {
+                in_time(transaction.execute("SET LOCAL statement_timeout = 0")).await?;
+                &migrations.postgres
+            }
         };
-        migrations.run_direct(&mut *transaction).await.map_err(other_tables)?;
-        transaction.commit().await?;
-        connection.close().await
+        let done = async { migrations.run_direct(&mut *transaction).await.map_err(other_tables) };
+        within(MIGRATION_TIME, done).await?;
+        in_time(transaction.commit()).await?;
+        in_time(connection.close()).await
+    }
+
+    async fn connect(self, options: &AnyConnectOptions) -> Result<AnyConnection, Error> {
+        let mut connection = AnyConnection::connect_with(options).await?;
+        self.set_up(&mut connection).await?;
+        Ok(connection)
     }
 
     /// Tells a new connection what must hold.
@@ -133,12 +143,8 @@ impl Kind {
 pub(super) async fn reach(server: &Server) -> Result<(), Error> {
     sqlx::any::install_default_drivers();
     let options = server.options()?;
-    in_time(async {
-        let mut connection = AnyConnection::connect_with(&options).await?;
-        Kind::Postgres.set_up(&mut connection).await?;
-        connection.close().await
-    })
-    .await
+    let connection = in_time(Kind::Postgres.connect(&options)).await?;
+    in_time(connection.close()).await
 }
 
 /// Returns the options for the file at `path`. In the URL all but letters and digits is escaped, so that nothing has a
@@ -170,13 +176,12 @@ fn other_tables(error: MigrateError) -> Error {
 
 /// Waits for an answer of the database.
 async fn in_time<T>(answer: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
-    let late = || Error::Io(io::Error::new(io::ErrorKind::TimedOut, "the database has not answered in time"));
-    tokio::time::timeout(ANSWER_TIME, answer).await.unwrap_or_else(|_| Err(late()))
+    within(ANSWER_TIME, answer).await
 }
 
-async fn ping(connection: &mut AnyConnection) -> Result<(), Error> {
-    let late = |_| Err(Error::Io(io::ErrorKind::TimedOut.into()));
-    tokio::time::timeout(PING_TIME, connection.ping()).await.unwrap_or_else(late)
+async fn within<T>(limit: Duration, answer: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
+    let late = || Error::Io(io::Error::new(io::ErrorKind::TimedOut, "the database has not answered in time"));
+    tokio::time::timeout(limit, answer).await.unwrap_or_else(|_| Err(late()))
 }
 
 impl Deref for Transaction {
@@ -277,6 +282,9 @@ const WAITING_TIME: Duration = Duration::from_secs(10);
 
 /// How long the answer to a statement is waited for. The database itself gives up earlier, if it can.
 const ANSWER_TIME: Duration = Duration::from_secs(30);
+
+/// How long it may take to bring the tables to another version.
+const MIGRATION_TIME: Duration = Duration::from_secs(3_600);
 
 /// How long a connection that is free again has to show that it works.
 const PING_TIME: Duration = Duration::from_secs(5);

@@ -132,3 +132,6 @@ impl core::error::Error for InvalidServer {}
 /// The parameters that a URL may have. Those with user and password are not among them: they are in one place.
 const PARAMETERS: [&str; 8] =
     ["host", "port", "sslmode", "sslrootcert", "sslcert", "sslkey", "application_name", "options"];
+
+#[cfg(test)]
+mod tests;

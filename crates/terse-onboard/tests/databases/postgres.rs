@@ -1,10 +1,11 @@
 //! Tests run on PostgreSQL: a server of this process alone, which ends with it, however that ends.
 
 use std::io::{BufRead as _, BufReader, Write as _};
+use std::net::TcpListener;
 use std::os::unix::fs::MetadataExt as _;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{ChildStdin, Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -16,12 +17,34 @@ pub(crate) fn new(_file: &str) -> String {
 
 /// Returns the URL of a new database, or says that there is no PostgreSQL here.
 pub(crate) fn try_new() -> Option<String> {
-    static SERVER: OnceLock<Option<Server>> = OnceLock::new();
     static DATABASES: AtomicU32 = AtomicU32::new(0);
-    let server = SERVER.get_or_init(|| programs().map(|programs| Server::start(&programs))).as_ref()?;
+    let server = server()?;
     let name = format!("test_{}", DATABASES.fetch_add(1, Ordering::Relaxed));
     server.run(&format!("CREATE DATABASE {name}"));
-    Some(format!("postgres://postgres@{}/{name}", server.folder.replace('/', "%2F")))
+    Some(format!("postgres://postgres@{}:{}/{name}", server.folder.replace('/', "%2F"), server.port))
+}
+
+/// Makes the server use TLS on its port, with this certificate and key in PEM. Returns the port.
+#[allow(dead_code)] // not everybody who includes this file needs it
+pub(crate) fn use_tls(certificate: &str, key: &str) -> Option<u16> {
+    let server = server()?;
+    for (name, pem) in [("tls.pem", certificate), ("tls.key", key)] {
+        // The server writes the file, so that it is its own.
+        let lines: Vec<String> = pem.lines().map(|line| format!("('{line}')")).collect();
+        let lines = lines.join(", ");
+        server.run(&format!("COPY (VALUES {lines}) TO PROGRAM 'umask 077 && cat > {}/{name}'", server.folder));
+    }
+    for (setting, file) in [("ssl_cert_file", "tls.pem"), ("ssl_key_file", "tls.key")] {
+        server.run(&format!("ALTER SYSTEM SET {setting} = '{}/{file}'", server.folder));
+    }
+    server.run("ALTER SYSTEM SET ssl = on");
+    server.run("SELECT pg_reload_conf()");
+    Some(server.port)
+}
+
+fn server() -> Option<&'static Server> {
+    static SERVER: OnceLock<Option<Server>> = OnceLock::new();
+    SERVER.get_or_init(|| programs().map(|programs| Server::new(&programs))).as_ref()
 }
 
 /// A server.
@@ -29,12 +52,21 @@ struct Server {
     psql: PathBuf,
     /// Its data and its socket.
     folder: String,
-    /// Closed when this process ends, and then the server ends.
-    _alive: ChildStdin,
+    /// At loopback, and in the name of the socket.
+    port: u16,
+    /// Its standard input is closed when this process ends, and then the server ends.
+    _child: Child,
 }
 
 impl Server {
-    fn start(programs: &Path) -> Self {
+    fn new(programs: &Path) -> Self {
+        // Somebody else may take a port before PostgreSQL does.
+        let started = (0..5).find_map(|_| Self::start(programs));
+        started.expect("PostgreSQL starts")
+    }
+
+    fn start(programs: &Path) -> Option<Self> {
+        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let mut command = match std::fs::metadata("/proc/self").unwrap().uid() {
             0 => {
                 // PostgreSQL does not run as root.
@@ -44,17 +76,22 @@ impl Server {
             }
             _ => Command::new("sh"),
         };
-        command.args(["-c", SCRIPT]).env("PROGRAMS", programs).current_dir("/").process_group(0);
+        command.args(["-c", SCRIPT]).env("PROGRAMS", programs).env("PORT", port.to_string());
+        command.current_dir("/").process_group(0);
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("setpriv and sh are here");
         let mut folder = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut folder).unwrap();
-        assert!(folder.ends_with('\n'), "PostgreSQL does not start");
-        Self { psql: programs.join("psql"), folder: folder.trim().into(), _alive: child.stdin.take().unwrap() }
+        if !folder.ends_with('\n') {
+            child.wait().unwrap();
+            return None;
+        }
+        Some(Self { psql: programs.join("psql"), folder: folder.trim().into(), port, _child: child })
     }
 
     fn run(&self, statement: &str) {
         let mut command = Command::new(&self.psql);
-        command.args(["-X", "-q", "-h", &self.folder, "-U", "postgres", "-c", statement]);
+        command.args(["-X", "-q", "-o", "/dev/null", "-h", &self.folder, "-p", &self.port.to_string()]);
+        command.args(["-U", "postgres", "-c", statement]);
         assert!(command.status().unwrap().success(), "{statement}");
     }
 }
@@ -80,10 +117,10 @@ const SCRIPT: &str = r#"
     pid=
     trap 'test -z "$pid" || { kill -QUIT $pid; wait $pid; } 2>/dev/null; rm -rf "$folder"' EXIT
     "$PROGRAMS/initdb" -D "$folder/data" -U postgres -A trust -E UTF8 --no-sync >"$folder/log" 2>&1 || { cat "$folder/log" >&2; exit 1; }
-    "$PROGRAMS/postgres" -D "$folder/data" -k "$folder" -c listen_addresses= -c max_connections=400 -c fsync=off \
+    "$PROGRAMS/postgres" -D "$folder/data" -k "$folder" -p "$PORT" -c listen_addresses=127.0.0.1 -c max_connections=400 -c fsync=off \
         -c synchronous_commit=off -c default_transaction_isolation=serializable >>"$folder/log" 2>&1 &
     pid=$!
-    until "$PROGRAMS/pg_isready" -q -h "$folder"; do kill -0 $pid; sleep 0.1; done
+    until "$PROGRAMS/pg_isready" -q -h "$folder" -p "$PORT"; do kill -0 $pid; sleep 0.1; done
     echo "$folder"
     cat >/dev/null
 "#;
