@@ -2,7 +2,6 @@
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::TcpListener;
-use std::os::unix::fs::MetadataExt as _;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -67,8 +66,9 @@ impl Server {
 
     fn start(programs: &Path) -> Option<Self> {
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        let mut command = match std::fs::metadata("/proc/self").unwrap().uid() {
-            0 => {
+        let user = Command::new("id").arg("-u").output().unwrap().stdout;
+        let mut command = match user.trim_ascii() {
+            b"0" => {
                 // PostgreSQL does not run as root.
                 let mut command = Command::new("setpriv");
                 command.args(["--reuid=postgres", "--regid=postgres", "--clear-groups", "sh"]);

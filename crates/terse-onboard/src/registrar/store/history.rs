@@ -35,12 +35,17 @@ impl Store {
     }
 
     /// Removes requests that are older than a pledge repeats them, but for the newest one of each device that has a voucher.
-    /// What is left by so many that it would take long is for the next time.
+    /// Others write in between, if there are many.
     pub(in super::super) async fn prune(&self, time: UnixTime) -> Result<(), sqlx::Error> {
-        let mut transaction = self.begin().await?;
-        let query = sqlx::query(PRUNE).bind(seconds(time).saturating_sub(FORGOTTEN_AFTER)).bind(MAX_PRUNED);
-        query.execute(&mut *transaction).await?;
-        transaction.commit().await
+        loop {
+            let mut transaction = self.begin().await?;
+            let query = sqlx::query(PRUNE).bind(seconds(time).saturating_sub(FORGOTTEN_AFTER)).bind(MAX_PRUNED);
+            let removed = query.execute(&mut *transaction).await?.rows_affected();
+            transaction.commit().await?;
+            if i64::try_from(removed).is_ok_and(|removed| removed < MAX_PRUNED) {
+                return Ok(());
+            }
+        }
     }
 }
 
@@ -90,8 +95,8 @@ pub(super) const PRUNE: &str = "DELETE FROM requests WHERE request IN (SELECT re
                                 AND state IN ('awaiting-operator', 'allowed', 'rejected', 'forwarded', 'superseded') \
                                 LIMIT $2)";
 
-/// The most requests that are removed at once.
-const MAX_PRUNED: i64 = 1_000;
+/// The most requests that one transaction removes.
+pub(super) const MAX_PRUNED: i64 = 1_000;
 
 /// The most nonces of one device: as many as an audit log has events (RFC 8995, 5.8.1).
 pub(super) const MAX_REMEMBERED: i64 = 1_024;

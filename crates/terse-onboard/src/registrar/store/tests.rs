@@ -2,7 +2,7 @@ use sqlx::Connection as _;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
 use terse_brski::digest::Sha256;
 
-use super::history::PRUNE;
+use super::history::{MAX_PRUNED, PRUNE};
 use super::*;
 use crate::store::tests::new_databases;
 
@@ -21,23 +21,23 @@ async fn old_requests_are_found_without_those_that_stay() {
 }
 
 #[tokio::test]
-async fn what_is_left_by_many_goes_bit_by_bit() {
+async fn more_old_requests_go_than_one_transaction_removes() {
     let folder = tempfile::tempdir().unwrap();
     for database in new_databases(folder.path()) {
         let store = Store::open(&database).await.unwrap();
         let mut transaction = store.begin().await.unwrap();
-        for number in 0..1_001_u32 {
+        for number in 0..2 * MAX_PRUNED {
             let one = "INSERT INTO requests (request, idevid, serial_number, manufacturer, nonce, received, state) \
                        VALUES ($1, $1, 'X', 'maker', $1, 0, 'awaiting-operator')";
-            let digest = number.to_be_bytes().repeat(8);
+            let digest = number.to_be_bytes().repeat(4);
             sqlx::query(one).bind(digest).execute(&mut *transaction).await.unwrap();
         }
         transaction.commit().await.unwrap();
-        for left in [1, 0] {
-            store.prune(rows::time(FORGOTTEN_AFTER + 1)).await.unwrap();
-            let count = sqlx::query("SELECT COUNT(*) FROM requests").fetch_one(&store.pool).await.unwrap();
-            assert_eq!(count.get::<i64, _>(0), left);
-        }
+        store.prune(rows::time(FORGOTTEN_AFTER)).await.unwrap();
+        let count = async || sqlx::query("SELECT COUNT(*) FROM requests").fetch_one(&store.pool).await.unwrap();
+        assert_eq!(count().await.get::<i64, _>(0), 2 * MAX_PRUNED, "they are not old yet");
+        store.prune(rows::time(FORGOTTEN_AFTER + 1)).await.unwrap();
+        assert_eq!(count().await.get::<i64, _>(0), 0);
     }
 }
 
