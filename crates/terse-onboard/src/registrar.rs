@@ -104,7 +104,7 @@ impl Service {
     pub async fn open(path: &Path, clock: Clock) -> Result<Self, StartError> {
         let settings = Settings::load(path, clock).map_err(StartError::Config)?;
         let store = Store::open(&settings.database).await;
-        let store = store.map_err(|error| StartError::Database(ConfigError::new(&settings.database, error)))?;
+        let store = store.map_err(|error| StartError::Database(settings.database.error(error)))?;
         let limits = &settings.config.limits;
         let rate = Rate::new(limits.requests_per_second, limits.requests_at_once);
         Ok(Self {
@@ -206,7 +206,9 @@ impl fmt::Display for StartError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Config(error) => error.fmt(f),
-            Self::Database(error) => write!(f, "the database cannot be used; check the file and its folder: {error}"),
+            Self::Database(error) => {
+                write!(f, "the database cannot be used; check the file and its folder, or the server: {error}")
+            }
             Self::Listen(error) => write!(f, "pledges cannot arrive; choose another address: {error}"),
         }
     }

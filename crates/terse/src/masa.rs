@@ -194,8 +194,10 @@ fn check(config: &Config, json: bool) -> Result<(), Failure> {
     let checked = services::run(async { config.check().await.map_err(misconfigured) })?;
     if json {
         let customers = checked.customers;
-        return output::json(&json!({ "ok": true, "customers": customers, "factory": checked.factory }));
+        let (factory, warnings) = (checked.factory, checked.warnings);
+        return output::json(&json!({ "ok": true, "customers": customers, "factory": factory, "warnings": warnings }));
     }
+    checked.warnings.iter().try_for_each(|warning| output::line(printable(warning)))?;
     let factory = if checked.factory { "IDevIDs can be made" } else { "no IDevIDs are made here" };
     output::line(format_args!("{path}: good; customers: {}; {factory}", checked.customers))
 }

@@ -100,7 +100,7 @@ pub(crate) fn run(args: RegistrarArgs, json: bool) -> Result<(), Failure> {
     match args.command {
         None => services::run(serve(args.config, args.verbose)),
         Some(RegistrarCommand::Init(init)) => init.run(json),
-        Some(RegistrarCommand::Check(config)) => config.check(json),
+        Some(RegistrarCommand::Check(config)) => services::run(config.check(json)),
         Some(RegistrarCommand::Pending(config)) => services::run(config.pending(json)),
         Some(RegistrarCommand::Accept(device)) => services::run(device.decide(true, json)),
         Some(RegistrarCommand::Reject(device)) => services::run(device.decide(false, json)),
@@ -138,8 +138,8 @@ impl Init {
 }
 
 impl Config {
-    fn check(self, json: bool) -> Result<(), Failure> {
-        let warnings = check(&self.config, Clock::new()).map_err(misconfigured)?;
+    async fn check(self, json: bool) -> Result<(), Failure> {
+        let warnings = check(&self.config, Clock::new()).await.map_err(misconfigured)?;
         if json {
             return output::json(&json!({ "ok": true, "warnings": warnings }));
         }

@@ -9,6 +9,7 @@ use terse_brski::masa::Policy;
 use terse_pki::MasaUrl;
 
 use crate::config::{self, ConfigError, beside};
+use crate::store::Database;
 
 /// The configuration of a MASA. Paths are relative to the file.
 ///
@@ -40,7 +41,7 @@ use crate::config::{self, ConfigError, beside};
 ///     secret_file = "plant.secret"
 /// "#;
 /// let config = MasaConfig::parse(Path::new("/etc/terse/masa.toml"), text)?;
-/// assert_eq!(config.database, Path::new("/etc/terse/masa.db"));
+/// assert_eq!(config.database.to_string(), "/etc/terse/masa.db");
 /// # Ok::<_, terse_onboard::config::ConfigError>(())
 /// ```
 #[derive(Clone, Debug, Deserialize)]
@@ -49,8 +50,8 @@ use crate::config::{self, ConfigError, beside};
 pub struct MasaConfig {
     /// Where to listen; port 0 picks one.
     pub listen: SocketAddr,
-    /// The SQLite file.
-    pub database: PathBuf,
+    /// Devices, vouchers and audit logs: a file of SQLite, or a database of a PostgreSQL server.
+    pub database: Database,
     /// Whether registrars must authenticate themselves. The default is [`Authentication::Optional`].
     #[serde(default)]
     pub authentication: Authentication,
@@ -194,10 +195,10 @@ impl MasaConfig {
 
     /// Makes the paths relative to the folder of the file.
     fn beside(mut self, file: &Path) -> Self {
+        self.database = self.database.beside(file);
         let customers = self.customers.iter_mut();
         let of_customers = customers.flat_map(|customer| [customer.secret_file.as_mut(), customer.ca.as_mut()]);
         let own = [
-            &mut self.database,
             &mut self.tls.chain,
             &mut self.tls.key,
             &mut self.voucher_signer.chain,

@@ -92,7 +92,7 @@ pub async fn init(options: &InitOptions) -> Result<Vec<Written>, MasaError> {
     write_file(&config_path, configuration(listen, &masa_url).as_bytes(), false, false)?;
     let config = MasaConfig::read(&config_path)?;
     open_store(&config).await?.close().await;
-    written.push(Written { path: config.database, purpose: "devices, vouchers and audit logs" });
+    written.push(Written { path: out.join(DATABASE), purpose: "devices, vouchers and audit logs" });
     written.push(Written { path: config_path, purpose: "the configuration" });
     Ok(written)
 }
@@ -218,7 +218,7 @@ fn configuration(listen: &SocketAddr, masa_url: &MasaUrl) -> String {
     format!(
         r#"# A MASA: `terse masa --config masa.toml`. Paths are relative to this file.
 listen = "{listen}"
-database = "masa.db"
+database = "{DATABASE}"
 # "required" answers customers only.
 authentication = "optional"
 
@@ -251,3 +251,6 @@ requests_per_minute = 600
 "#
     )
 }
+
+/// The database of a new MASA.
+const DATABASE: &str = "masa.db";

@@ -70,11 +70,8 @@ async fn known(store: &MasaStore, serial_number: &str) -> Result<Vec<Record>, Ma
 
 /// Opens a database that is there: who looks into one wants no new one.
 pub(super) async fn open_existing(config: &MasaConfig) -> Result<MasaStore, ConfigError> {
-    if !config.database.exists() {
-        return Err(ConfigError::new(
-            &config.database,
-            "there is no such database; `terse masa` makes it when it starts",
-        ));
+    if config.database.is_missing() {
+        return Err(config.database.error("there is no such database; `terse masa` makes it when it starts"));
     }
     open_store(config).await
 }

@@ -137,6 +137,8 @@ pub struct Checked {
     pub customers: usize,
     /// Whether IDevIDs can be issued with this configuration.
     pub factory: bool,
+    /// What works, and should be different.
+    pub warnings: Vec<String>,
 }
 
 impl MasaConfig {
@@ -146,17 +148,18 @@ impl MasaConfig {
         if self.manufacturer.ca.is_some() {
             super::factory::read_authority(self)?;
         }
+        let warnings = self.database.check().await?.into_iter().collect();
         let store = open_existing(self).await?;
         let answered = store.check().await;
         store.close().await;
-        answered.map_err(|error| ConfigError::new(&self.database, error))?;
-        Ok(Checked { customers: self.customers.len(), factory: self.manufacturer.ca.is_some() })
+        answered.map_err(|error| self.database.error(error))?;
+        Ok(Checked { customers: self.customers.len(), factory: self.manufacturer.ca.is_some(), warnings })
     }
 }
 
 /// Opens the database that a configuration names.
 pub(super) async fn open_store(config: &MasaConfig) -> Result<MasaStore, ConfigError> {
-    let problem = |error| ConfigError::new(&config.database, format_args!("the database cannot be opened: {error}"));
+    let problem = |error| config.database.error(format_args!("the database cannot be opened: {error}"));
     MasaStore::open(&config.database).await.map_err(problem)
 }
 

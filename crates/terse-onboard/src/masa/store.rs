@@ -5,11 +5,11 @@
 //! process has done that; a look-up costs the same however long an audit log is.
 
 use core::time::Duration;
-use std::path::Path;
+use std::sync::LazyLock;
 
 use pki_types::UnixTime;
-use sqlx::sqlite::{SqlitePool, SqliteRow};
-use sqlx::{Row, Sqlite, Transaction};
+use sqlx::Row;
+use sqlx::any::AnyRow;
 use terse_brski::certificate::{domain_id, is_same_issuer};
 use terse_brski::digest::{Sha256, public_key_sha256};
 use terse_brski::masa::{Buyer, Device, Issuance, IssuedVoucher, LogEntry, RegistrarRequest};
@@ -17,12 +17,17 @@ use terse_brski::voucher::{Assertion, Nonce};
 use terse_tls::crypto::CryptoProvider;
 
 use super::operator::Change;
-use crate::store;
+use crate::store::{Database, Migrations, Pool, Transaction};
+
+static MIGRATIONS: LazyLock<Migrations> = LazyLock::new(|| Migrations {
+    sqlite: sqlx::migrate!("migrations/sqlite/masa"),
+    postgres: sqlx::migrate!("migrations/postgres/masa"),
+});
 
 /// The database of a MASA. A clone uses the same connections.
 #[derive(Clone, Debug)]
 pub struct MasaStore {
-    pool: SqlitePool,
+    pool: Pool,
 }
 
 /// What is known of a device.
@@ -56,9 +61,9 @@ pub(super) enum Stored {
 }
 
 impl MasaStore {
-    /// Opens the database at `path`, and creates it if it is not there.
-    pub async fn open(path: &Path) -> Result<Self, sqlx::Error> {
-        Ok(Self { pool: store::open(path, &sqlx::migrate!("migrations/masa")).await? })
+    /// Opens the database, and creates it if it is a file that is not there.
+    pub async fn open(database: &Database) -> Result<Self, sqlx::Error> {
+        Ok(Self { pool: database.open(&MIGRATIONS).await? })
     }
 
     /// Closes all connections.
@@ -91,7 +96,7 @@ impl MasaStore {
 
     /// Begins to register a device, whose `owner` and audit log are empty. Returns `None` if it is registered already. The
     /// device is there once the transaction is committed.
-    pub(super) async fn register(&self, device: &Device) -> Result<Option<Transaction<'static, Sqlite>>, sqlx::Error> {
+    pub(super) async fn register(&self, device: &Device) -> Result<Option<Transaction>, sqlx::Error> {
         let mut transaction = self.pool.begin().await?;
         // A device without record may have an audit log already.
         let query = "INSERT INTO devices (serial_number, idevid_issuer, is_registered, is_blocked, sold_to, owner, entries) \
@@ -167,7 +172,6 @@ impl MasaStore {
             known.record.as_ref().map_or((issuer, 0), |record| (&record.device.idevid_issuer, record.entries));
         let number = entries.saturating_add(1);
         let mut transaction = self.pool.begin().await?;
-        // The first statement writes, so that the transaction waits for others rather than fails because of them.
         let query = match known.record {
             Some(_) => sqlx::query(
                 "UPDATE devices SET entries = $1, owner = $2 \
@@ -266,7 +270,7 @@ fn is_of(record: &Record, request: &RegistrarRequest) -> bool {
     record.device.idevid_issuer == issuer || is_same_issuer(&record.device.idevid_issuer, issuer)
 }
 
-fn record(row: &SqliteRow) -> Result<Record, sqlx::Error> {
+fn record(row: &AnyRow) -> Result<Record, sqlx::Error> {
     let owner: Option<Vec<u8>> = row.try_get("owner")?;
     let sold_to: String = row.try_get("sold_to")?;
     let device = Device {
@@ -280,7 +284,7 @@ fn record(row: &SqliteRow) -> Result<Record, sqlx::Error> {
     Ok(Record { device, is_registered, entries: row.try_get("entries")? })
 }
 
-fn log_entry(row: &SqliteRow) -> Result<LogEntry, sqlx::Error> {
+fn log_entry(row: &AnyRow) -> Result<LogEntry, sqlx::Error> {
     let nonce: Option<Vec<u8>> = row.try_get("nonce")?;
     let assertion: String = row.try_get("assertion")?;
     Ok(LogEntry {

@@ -9,9 +9,9 @@ use super::config::Config;
 use super::settings::{PROVIDER, Settings};
 use crate::config::{ConfigError, beside};
 
-/// Reads the configuration at `path` and everything that it names but the database, which may be another process's. Returns
-/// what works, and should be different.
-pub fn check(path: &Path, clock: Clock) -> Result<Vec<String>, ConfigError> {
+/// Reads the configuration at `path` and everything that it names but the database, which may be another process's: if that is
+/// on a server, it connects there. Returns what works, and should be different.
+pub async fn check(path: &Path, clock: Clock) -> Result<Vec<String>, ConfigError> {
     let settings = Settings::load(path, clock)?;
     let mut warnings = Vec::new();
     let config = &settings.config;
@@ -36,6 +36,7 @@ pub fn check(path: &Path, clock: Clock) -> Result<Vec<String>, ConfigError> {
             warnings.push(format!("{}: others can read it; run chmod 600", key.display()));
         }
     }
+    warnings.extend(settings.database.check().await?);
     if settings.domain.is_none() {
         warnings.push("there is no [enrolment]: devices get vouchers, and no certificates".into());
     }

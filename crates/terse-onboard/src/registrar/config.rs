@@ -7,6 +7,8 @@ use std::path::PathBuf;
 
 use serde::Deserialize;
 
+use crate::store::Database;
+
 /// A registrar.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -21,8 +23,8 @@ pub struct Config {
     pub chain: PathBuf,
     /// The private key of the first one.
     pub key: PathBuf,
-    /// The database. It is made if it is not there.
-    pub database: PathBuf,
+    /// The database: a file of SQLite, which is made if it is not there, or a database of a PostgreSQL server.
+    pub database: Database,
     /// Where devices get their LDevIDs. Without it the registrar gives vouchers alone.
     pub enrolment: Option<Enrolment>,
     /// The manufacturers whose devices may join.

@@ -8,7 +8,7 @@ use terse_net::Clock;
 
 use super::config::Config;
 use super::store::{Device, DeviceReport, Pending, Store};
-use crate::config::{ConfigError, beside};
+use crate::config::ConfigError;
 
 /// The database of a registrar, for its operator.
 pub struct Operator {
@@ -36,13 +36,13 @@ impl Operator {
     /// Opens the database that the configuration at `path` names.
     pub async fn open(path: &Path, clock: Clock) -> Result<Self, OperatorError> {
         let config: Config = crate::config::read(path).map_err(OperatorError::Config)?;
-        let database = beside(path, &config.database);
-        if !database.exists() {
+        let database = config.database.beside(path);
+        if database.is_missing() {
             let problem = "there is no database yet; start the registrar first";
-            return Err(OperatorError::NoDatabase(ConfigError::new(&database, problem)));
+            return Err(OperatorError::NoDatabase(database.error(problem)));
         }
         let store = Store::open(&database).await;
-        let store = store.map_err(|error| OperatorError::Database(ConfigError::new(&database, error)))?;
+        let store = store.map_err(|error| OperatorError::Database(database.error(error)))?;
         Ok(Self { store, now: clock.now().unix.unwrap_or(UnixTime::since_unix_epoch(core::time::Duration::ZERO)) })
     }
 
@@ -99,7 +99,7 @@ impl fmt::Display for OperatorError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Config(error) | Self::NoDatabase(error) => error.fmt(f),
-            Self::Database(error) => write!(f, "{error}; check the file and its folder"),
+            Self::Database(error) => write!(f, "{error}; check the file and its folder, or the server"),
             Self::Unknown(serial_number) => {
                 write!(f, "no device with the serial number {serial_number:?} has asked; see `terse registrar pending`")
             }

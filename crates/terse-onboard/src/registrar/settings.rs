@@ -7,7 +7,7 @@ use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
 use core::net::SocketAddr;
 use core::time::Duration;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use base64ct::{Base64, Encoding};
 use pki_types::{CertificateDer, UnixTime};
@@ -26,6 +26,7 @@ use super::domain::Domain;
 use super::masa::MasaClient;
 use super::names;
 use crate::config::{ConfigError, beside};
+use crate::store::Database;
 
 /// The cryptography of the registrar.
 pub(super) const PROVIDER: &CryptoProvider = &terse_aws_lc::PROVIDER;
@@ -33,7 +34,7 @@ pub(super) const PROVIDER: &CryptoProvider = &terse_aws_lc::PROVIDER;
 /// A configuration whose files were read.
 pub(super) struct Settings {
     pub(super) config: Config,
-    pub(super) database: PathBuf,
+    pub(super) database: Database,
     pub(super) decisions: Registrar,
     pub(super) chain: Vec<CertificateDer<'static>>,
     pub(super) key: Arc<dyn SigningKey>,
@@ -85,7 +86,7 @@ impl Settings {
         let domain = Domain::load(path, &config)?;
         let domain_ids = chain.iter().map(|certificate| domain_id(PROVIDER, certificate));
         let domain_ids = domain_ids.collect::<Result<_, _>>().map_err(|error| ConfigError::new(&chain_file, error))?;
-        let database = beside(path, &config.database);
+        let database = config.database.beside(path);
         Ok(Self { config, database, decisions, chain, key, scheme, server, audits, masas, domain, domain_ids })
     }
 }

@@ -1,19 +1,23 @@
 //! The registrar's tables.
 //!
 //! What must always hold: what belongs together is one transaction; a state changes only from the one that was read, so
-//! that of two processes on one file one wins and the other one reads again; a device costs a bounded number of rows a day.
+//! that of two processes on one database one wins and the other one reads again; a device costs a bounded number of rows
+//! a day.
 
-use std::path::Path;
+use std::sync::LazyLock;
 
 use pki_types::UnixTime;
-use sqlx::migrate::Migrator;
-use sqlx::sqlite::SqlitePool;
-use sqlx::{Row, Sqlite, Transaction};
+use sqlx::any::AnyArguments;
+use sqlx::query::Query;
+use sqlx::{Any, Row};
 use terse_brski::digest::Sha256;
 use terse_brski::registrar::{Joining, PledgeRequest, ReceivedVoucher, RequestRecord, RequestState};
 use terse_brski::voucher::Nonce;
 
+use crate::store::{Database, Migrations, Pool, Transaction};
+
 mod enrolment;
+mod history;
 mod operator;
 mod rows;
 
@@ -23,12 +27,15 @@ use rows::{audit_task, seconds, stored_request};
 
 pub use operator::{DeviceReport, Pending, PendingReason};
 
-static MIGRATIONS: Migrator = sqlx::migrate!("migrations/registrar");
+static MIGRATIONS: LazyLock<Migrations> = LazyLock::new(|| Migrations {
+    sqlite: sqlx::migrate!("migrations/sqlite/registrar"),
+    postgres: sqlx::migrate!("migrations/postgres/registrar"),
+});
 
 /// The database of a registrar.
 #[derive(Clone)]
 pub(super) struct Store {
-    pool: SqlitePool,
+    pool: Pool,
 }
 
 /// What is known about a pledge's voucher request.
@@ -71,8 +78,8 @@ pub(super) struct StoredJoining {
 }
 
 impl Store {
-    pub(super) async fn open(path: &Path) -> Result<Self, sqlx::Error> {
-        Ok(Self { pool: crate::store::open(path, &MIGRATIONS).await? })
+    pub(super) async fn open(database: &Database) -> Result<Self, sqlx::Error> {
+        Ok(Self { pool: database.open(&MIGRATIONS).await? })
     }
 
     /// Whether the database answers.
@@ -86,8 +93,8 @@ impl Store {
     }
 
     /// Begins a transaction that writes: it waits for others at its beginning, and not in its middle, where it would fail.
-    async fn begin(&self) -> Result<Transaction<'static, Sqlite>, sqlx::Error> {
-        self.pool.begin_with("BEGIN IMMEDIATE").await
+    async fn begin(&self) -> Result<Transaction, sqlx::Error> {
+        self.pool.begin().await
     }
 
     /// Returns what became of a request. One of a device about which an operator has decided is as decided.
@@ -163,6 +170,9 @@ impl Store {
         .bind(seconds(time).saturating_sub(ANSWER_SECONDS))
         .execute(&mut *transaction)
         .await?;
+        if done.rows_affected() == 1 {
+            history::add(&mut transaction, request).await?;
+        }
         transaction.commit().await?;
         Ok(if done.rows_affected() == 1 { Forwarded::Stored } else { Forwarded::Lost })
     }
@@ -206,13 +216,12 @@ impl Store {
         let pinned = received.findings.as_ref().filter(|findings| findings.pins_own_chain);
         let mut transaction = self.begin().await?;
         let done = sqlx::query(
-            "UPDATE requests SET state = 'answered', content_type = $2, voucher = $3, domain_id = $4, \
+            "UPDATE requests SET state = 'answered', content_type = $2, voucher = $3, \
              failure_status = NULL, failure_text = NULL WHERE request = $1 AND state = 'forwarded'",
         )
         .bind(&request.sha256()[..])
         .bind(&received.content_type)
         .bind(voucher)
-        .bind(pinned.and_then(|findings| findings.domain_id.as_deref()))
         .execute(&mut *transaction)
         .await?;
         if done.rows_affected() == 1 {
@@ -229,6 +238,8 @@ impl Store {
             .bind(seconds(time))
             .execute(&mut *transaction)
             .await?;
+            let domain_id = pinned.and_then(|findings| findings.domain_id.as_deref());
+            history::answered(&mut transaction, request, domain_id).await?;
         }
         transaction.commit().await?;
         Ok(done.rows_affected() == 1)
@@ -258,21 +269,6 @@ impl Store {
         .fetch_optional(&self.pool)
         .await?;
         row.as_ref().map(audit_task).transpose()
-    }
-
-    /// Returns the domainIDs that vouchers for a device have pinned, and the nonces for which this domain has asked.
-    pub(super) async fn history(&self, idevid: &Sha256) -> Result<(Vec<Vec<u8>>, Vec<Nonce>), sqlx::Error> {
-        let rows =
-            sqlx::query("SELECT nonce, domain_id FROM requests WHERE idevid = $1 AND registrar_request IS NOT NULL")
-                .bind(&idevid[..])
-                .fetch_all(&self.pool)
-                .await?;
-        let (mut domain_ids, mut nonces) = (Vec::new(), Vec::new());
-        for row in rows {
-            nonces.extend(Nonce::new(&row.try_get::<Vec<u8>, _>("nonce")?));
-            domain_ids.extend(row.try_get::<Option<Vec<u8>>, _>("domain_id")?);
-        }
-        Ok((domain_ids, nonces))
     }
 
     /// Notes why the audit log did not come.
@@ -309,19 +305,7 @@ impl Store {
         .await?;
         Ok(())
     }
-
-    /// Removes requests that came to nothing and are older than a pledge repeats them. Those that were answered stay: the
-    /// audit log of a device names their nonces.
-    pub(super) async fn prune(&self, time: UnixTime) -> Result<(), sqlx::Error> {
-        sqlx::query(PRUNE).bind(seconds(time).saturating_sub(FORGOTTEN_AFTER)).execute(&self.pool).await?;
-        Ok(())
-    }
 }
-
-/// The states are named so that the index by state is used: most requests were answered.
-const PRUNE: &str = "DELETE FROM requests WHERE received < $1 \
-                     AND state IN ('awaiting-operator', 'allowed', 'rejected', 'forwarded') \
-                     AND (registrar_request IS NULL OR failure_status <> 202)";
 
 /// What became of storing a request to the MASA.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -335,7 +319,7 @@ pub(super) enum Forwarded {
 }
 
 async fn has_too_many(
-    transaction: &mut Transaction<'static, Sqlite>,
+    transaction: &mut Transaction,
     request: &PledgeRequest,
     time: UnixTime,
 ) -> Result<bool, sqlx::Error> {
@@ -353,11 +337,11 @@ fn insert<'a>(
     manufacturer: &'a str,
     received: UnixTime,
     state: &'static str,
-) -> sqlx::query::Query<'a, Sqlite, sqlx::sqlite::SqliteArguments<'a>> {
+) -> Query<'a, Any, AnyArguments<'a>> {
     sqlx::query(
         "INSERT INTO requests (request, idevid, serial_number, manufacturer, nonce, masa, received, state) \
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT (request) DO UPDATE SET \
-         state = excluded.state WHERE state = 'forwarded' AND failure_status <> 202",
+         state = excluded.state WHERE requests.state = 'forwarded' AND requests.failure_status <> 202",
     )
     .bind(&request.sha256()[..])
     .bind(&request.client()[..])

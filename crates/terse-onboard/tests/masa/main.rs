@@ -2,8 +2,11 @@
 //! what happens when two of them have one database.
 
 mod customers;
+#[path = "../databases/sqlite.rs"]
+mod database;
 mod faults;
 mod issue;
+mod old;
 mod operator;
 mod refusals;
 mod revocation;

@@ -50,7 +50,7 @@ async fn a_device_that_is_blocked_gets_no_voucher() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_device_without_record_can_be_blocked_and_released() {
     let mut scene = Scene::new().await;
-    scene.config.database = scene.directory.path().join("empty.db");
+    scene.forget();
     scene.config.policy.devices_without_record = true;
     let masa = scene.start().await;
     let rival = Domain::new("Rival");

@@ -70,8 +70,7 @@ async fn a_device_of_another_manufacturer_is_not_known() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_device_without_record_counts_if_the_policy_says_so() {
     let mut scene = Scene::new().await;
-    // Another database, in which the factory has registered nothing.
-    scene.config.database = scene.directory.path().join("empty.db");
+    scene.forget();
     let masa = scene.start().await;
     let request = scene.request("a nonce");
     refused(&scene.ask(masa.address, &request).await, 404, "no such device is known here");

@@ -18,6 +18,7 @@ use terse_net::tokio::Connector;
 use terse_net::{Clock, OsRng};
 use terse_onboard::client::{ClientError, HttpsConnection, Incoming, Outgoing, ResponseLimits};
 use terse_onboard::masa::{InitOptions, MasaConfig, MasaService, MasaStore, init, make_idevid};
+use terse_onboard::store::Database;
 use terse_pki::{Authority, AuthorityOptions, RegistrarOptions, Validity, to_pem};
 use terse_tls::crypto::SigningKey;
 use terse_tls::{ClientConfig, Credential, ServerAddress, Trust};
@@ -103,7 +104,10 @@ impl Scene {
             now: now(),
         };
         init(&options).await.unwrap();
-        let config = MasaConfig::read(&directory.path().join("masa/masa.toml")).unwrap();
+        let path = directory.path().join("masa/masa.toml");
+        let text = fs::read_to_string(&path).unwrap();
+        fs::write(&path, text.replace("\"masa.db\"", &format!("{:?}", crate::database::new("masa.db")))).unwrap();
+        let config = MasaConfig::read(&path).unwrap();
         let out = directory.path().join("device");
         make_idevid(&config, SERIAL, &["plant".into()], &out, now()).await.unwrap();
         let key = read_private_key(out.join("WI-3005.key"), None).unwrap();
@@ -120,6 +124,12 @@ impl Scene {
         let text = fs::read_to_string(&path).unwrap();
         fs::write(&path, format!("{text}\n[[customer]]\nname = \"plant\"\n{lines}\n")).unwrap();
         self.config = MasaConfig::read(&path).unwrap();
+    }
+
+    /// Goes on with another database, in which the factory has registered nothing.
+    pub(crate) fn forget(&mut self) {
+        let database = Database::try_from(crate::database::new("empty.db")).unwrap();
+        self.config.database = database.beside(&self.directory.path().join("masa.toml"));
     }
 
     pub(crate) fn anchors(&self) -> Vec<CertificateDer<'static>> {

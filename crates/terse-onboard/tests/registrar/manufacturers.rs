@@ -50,7 +50,7 @@ async fn one_serial_number_of_two_manufacturers_is_two_devices() {
 #[tokio::test]
 async fn a_wrong_configuration_says_what_is_wrong() {
     let world = World::new().await;
-    assert_eq!(check(&world.config(), Clock::new()).unwrap(), [] as [String; 0]);
+    assert_eq!(check(&world.config(), Clock::new()).await.unwrap(), [] as [String; 0]);
     let good = std::fs::read_to_string(world.config()).unwrap();
     let line = 1 + good.lines().position(|line| line == "name = \"maker\"").unwrap();
     for (from, to, part) in [
@@ -69,14 +69,14 @@ async fn a_wrong_configuration_says_what_is_wrong() {
         ("manufacturer-ca.pem", "none.pem", "none.pem"),
     ] {
         std::fs::write(world.config(), good.replace(from, to)).unwrap();
-        let error = check(&world.config(), Clock::new()).unwrap_err().to_string();
+        let error = check(&world.config(), Clock::new()).await.unwrap_err().to_string();
         assert!(error.contains(part), "{to}: {error}");
         assert!(!error.contains('\n'), "{error}");
         assert!(Service::open(&world.config(), Clock::new()).await.is_err());
     }
     let again = format!("{good}\n[[manufacturer]]\nname = \"maker\"\nanchors = \"manufacturer-ca.pem\"\n");
     std::fs::write(world.config(), again).unwrap();
-    let error = check(&world.config(), Clock::new()).unwrap_err().to_string();
+    let error = check(&world.config(), Clock::new()).await.unwrap_err().to_string();
     assert!(error.contains("two manufacturers"), "{error}");
 }
 

@@ -130,6 +130,11 @@ impl ScriptedMasa {
         self.inner.state.lock().unwrap().issued.len()
     }
 
+    /// How many events the audit log of a device has.
+    pub(crate) fn logged(&self, serial: &str) -> usize {
+        self.inner.state.lock().unwrap().log.iter().filter(|(of, _)| of == serial).count()
+    }
+
     /// Adds what another domain has had.
     pub(crate) fn log(&self, serial: &str, entry: LogEntry) {
         self.inner.state.lock().unwrap().log.push((serial.to_owned(), entry));

@@ -54,6 +54,8 @@ pub(crate) struct World {
     pub(crate) folder: tempfile::TempDir,
     pub(crate) maker: Authority,
     pub(crate) masa: ScriptedMasa,
+    /// What the configuration says for the database.
+    database: String,
 }
 
 /// A registrar that runs.
@@ -61,12 +63,19 @@ pub(crate) struct Running {
     pub(crate) address: SocketAddr,
     stop: watch::Sender<bool>,
     task: JoinHandle<()>,
+    /// Its own, if it can be killed.
+    runtime: Option<tokio::runtime::Runtime>,
 }
 
 impl Running {
     pub(crate) async fn stop(self) {
         self.stop.send_replace(true);
         self.task.await.unwrap();
+    }
+
+    /// Ends all that runs, wherever it is.
+    pub(crate) fn kill(self) {
+        self.runtime.expect("it was started by `start_apart`").shutdown_background();
     }
 }
 
@@ -88,7 +97,7 @@ impl World {
             folder.path().join("maker.pem"),
         );
         init(&options, Clock::new()).unwrap();
-        let world = Self { folder, maker, masa };
+        let world = Self { folder, maker, masa, database: crate::database::new("registrar.db") };
         let masa_url = format!("masa_url = \"{}\"", world.masa.address);
         world.configure("", &format!("{masa_url}\n{manufacturer}"));
         world
@@ -102,9 +111,10 @@ impl World {
     pub(crate) fn configure(&self, enrolment: &str, manufacturer: &str) {
         let text = format!(
             "listen = \"127.0.0.1:0\"\nnames = [\"registrar.plant.example\"]\nchain = \"registrar.pem\"\n\
-             key = \"registrar.key\"\ndatabase = \"registrar.db\"\n[enrolment]\nca = \"ca\"\n{enrolment}\n\
+             key = \"registrar.key\"\ndatabase = \"{}\"\n[enrolment]\nca = \"ca\"\n{enrolment}\n\
              [limits]\nhold_milliseconds = 30000\nmasa_seconds = 60\nrequests_at_once = 1000000\n\
-             [[manufacturer]]\nname = \"maker\"\nanchors = \"manufacturer-ca.pem\"\n{manufacturer}\n"
+             [[manufacturer]]\nname = \"maker\"\nanchors = \"manufacturer-ca.pem\"\n{manufacturer}\n",
+            self.database
         );
         std::fs::write(self.config(), text).unwrap();
     }
@@ -125,13 +135,39 @@ impl World {
         let listening = service.listen().await.unwrap_or_else(|error| panic!("{error}"));
         let address = listening.address();
         let (stop, stopped) = watch::channel(false);
-        Running { address, stop, task: tokio::spawn(listening.run(stopped)) }
+        Running { address, stop, task: tokio::spawn(listening.run(stopped)), runtime: None }
+    }
+
+    /// Starts a registrar that can be killed.
+    pub(crate) async fn start_apart(&self, clock: Clock) -> Running {
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+        let config = self.config();
+        let opened = runtime.spawn(async move {
+            let service = Service::open(&config, clock).await.unwrap_or_else(|error| panic!("{error}"));
+            service.listen().await.unwrap_or_else(|error| panic!("{error}"))
+        });
+        let listening = opened.await.unwrap();
+        let address = listening.address();
+        let (stop, stopped) = watch::channel(false);
+        let task = runtime.spawn(listening.run(stopped));
+        Running { address, stop, task, runtime: Some(runtime) }
     }
 
     /// Opens the database beside the registrar.
-    pub(crate) async fn database(&self) -> sqlx::SqlitePool {
-        let path = self.folder.path().join("registrar/registrar.db");
-        sqlx::SqlitePool::connect_with(sqlx::sqlite::SqliteConnectOptions::new().filename(path)).await.unwrap()
+    pub(crate) async fn database(&self) -> sqlx::AnyPool {
+        sqlx::any::install_default_drivers();
+        let url = match self.database.contains("://") {
+            true => self.database.clone(),
+            false => format!("sqlite:{}", self.folder.path().join("registrar").join(&self.database).display()),
+        };
+        sqlx::AnyPool::connect(&url).await.unwrap()
+    }
+
+    /// How many rows a table has.
+    pub(crate) async fn count(&self, table: &str) -> i64 {
+        let count =
+            sqlx::query_scalar(&format!("SELECT COUNT(*) FROM {table}")).fetch_one(&self.database().await).await;
+        count.unwrap()
     }
 
     pub(crate) async fn operator(&self) -> Operator {

@@ -91,6 +91,26 @@ fn check_says_what_is_wrong() {
     place.run("registrar check --config none.toml").refused(1, &["none.toml"]);
 }
 
+#[test]
+fn a_server_that_is_not_there_is_named_without_its_password() {
+    let place = Place::with_registrar();
+    let path = place.path("plant/registrar.toml");
+    let text = fs::read_to_string(&path).unwrap();
+    let configure = |database: &str| fs::write(&path, text.replace("registrar.db", database)).unwrap();
+    for (database, part) in [
+        ("postgres://plant:hunter2@127.0.0.1:1/registrar", "postgres://127.0.0.1/registrar: "),
+        ("postgres://plant:12/hunter2@127.0.0.1:1/registrar", "registrar.toml: line 6: "),
+        ("mysql://plant:hunter2@127.0.0.1/registrar", "postgres://USER@HOST/NAME"),
+    ] {
+        configure(database);
+        for command in ["check", "check --json", "pending", ""] {
+            let outcome = place.registrar(command);
+            assert!(!format!("{outcome:?}").contains("hunter2"), "{outcome:#?}");
+            outcome.refused(1, &[part]);
+        }
+    }
+}
+
 #[cfg(unix)]
 #[test]
 fn check_warns_of_what_others_can_read() {

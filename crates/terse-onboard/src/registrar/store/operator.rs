@@ -5,7 +5,7 @@
 
 use serde::Serialize;
 use sqlx::Row;
-use sqlx::sqlite::SqliteRow;
+use sqlx::any::AnyRow;
 use terse_brski::digest::Sha256;
 
 use super::rows::{digest, seconds};
@@ -87,7 +87,7 @@ impl Store {
         .bind(MAX_REPORTED)
         .fetch_all(&self.pool)
         .await?;
-        let pending = |row: &SqliteRow| {
+        let pending = |row: &AnyRow| {
             let reason = row.try_get::<Option<String>, _>("reason")?;
             Ok(Pending {
                 serial_number: row.try_get("serial_number")?,
@@ -109,7 +109,7 @@ impl Store {
         .bind(MAX_REPORTED)
         .fetch_all(&self.pool)
         .await?;
-        let device = |row: &SqliteRow| {
+        let device = |row: &AnyRow| {
             Ok(Device {
                 idevid: digest(row, "idevid")?,
                 serial_number: row.try_get("serial_number")?,
@@ -163,7 +163,7 @@ impl Store {
     }
 }
 
-fn report(row: &SqliteRow) -> Result<DeviceReport, sqlx::Error> {
+fn report(row: &AnyRow) -> Result<DeviceReport, sqlx::Error> {
     let flag = |name| -> Result<Option<bool>, sqlx::Error> {
         Ok(row.try_get::<Option<i64>, _>(name)?.map(|value| value != 0))
     };

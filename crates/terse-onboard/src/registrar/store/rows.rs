@@ -6,14 +6,14 @@ use core::time::Duration;
 
 use pki_types::UnixTime;
 use sqlx::Row;
-use sqlx::sqlite::SqliteRow;
+use sqlx::any::AnyRow;
 use terse_brski::digest::Sha256;
 use terse_brski::registrar::{AuditState, Joining, RequestRecord, RequestState};
 use terse_brski::voucher::Nonce;
 
 use super::{AuditTask, StoredJoining, StoredRequest};
 
-pub(super) fn stored_request(row: &SqliteRow) -> Result<StoredRequest, sqlx::Error> {
+pub(super) fn stored_request(row: &AnyRow) -> Result<StoredRequest, sqlx::Error> {
     let registrar_request = || -> Result<Vec<u8>, sqlx::Error> { row.try_get("registrar_request") };
     let state = match row.try_get::<&str, _>("state")? {
         "awaiting-operator" => RequestState::AwaitingOperator,
@@ -23,7 +23,7 @@ pub(super) fn stored_request(row: &SqliteRow) -> Result<StoredRequest, sqlx::Err
             let (created_on, sent) = (time(row.try_get("created_on")?), time(row.try_get("sent")?));
             RequestState::Forwarded { created_on, sent, registrar_request: registrar_request()? }
         }
-        "answered" => RequestState::Answered {
+        "answered" | "superseded" => RequestState::Answered {
             registrar_request: registrar_request()?,
             content_type: row.try_get("content_type")?,
             voucher: row.try_get("voucher")?,
@@ -38,7 +38,7 @@ pub(super) fn stored_request(row: &SqliteRow) -> Result<StoredRequest, sqlx::Err
     Ok(StoredRequest { record, failure })
 }
 
-pub(super) fn audit_task(row: &SqliteRow) -> Result<AuditTask, sqlx::Error> {
+pub(super) fn audit_task(row: &AnyRow) -> Result<AuditTask, sqlx::Error> {
     Ok(AuditTask {
         idevid: digest(row, "idevid")?,
         serial_number: row.try_get("serial_number")?,
@@ -50,7 +50,7 @@ pub(super) fn audit_task(row: &SqliteRow) -> Result<AuditTask, sqlx::Error> {
     })
 }
 
-pub(super) fn stored_joining(row: &SqliteRow) -> Result<StoredJoining, sqlx::Error> {
+pub(super) fn stored_joining(row: &AnyRow) -> Result<StoredJoining, sqlx::Error> {
     let flag = |name| -> Result<Option<bool>, sqlx::Error> {
         Ok(row.try_get::<Option<i64>, _>(name)?.map(|value| value != 0))
     };
@@ -78,7 +78,7 @@ pub(super) fn stored_joining(row: &SqliteRow) -> Result<StoredJoining, sqlx::Err
     })
 }
 
-pub(super) fn digest(row: &SqliteRow, column: &str) -> Result<Sha256, sqlx::Error> {
+pub(super) fn digest(row: &AnyRow, column: &str) -> Result<Sha256, sqlx::Error> {
     row.try_get::<&[u8], _>(column)?.try_into().map_err(|_| not_a_digest())
 }
 

@@ -1,12 +1,69 @@
+use sqlx::Connection as _;
+use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
+use terse_brski::digest::Sha256;
+
+use super::history::{MAX_PRUNED, PRUNE};
 use super::*;
+use crate::store::tests::new_databases;
 
 #[tokio::test]
-async fn old_requests_are_found_without_those_that_were_answered() {
+async fn old_requests_are_found_without_those_that_stay() {
     let folder = tempfile::tempdir().unwrap();
-    let store = Store::open(&folder.path().join("registrar.db")).await.unwrap();
-    let plan = sqlx::query(&format!("EXPLAIN QUERY PLAN {PRUNE}")).bind(0).fetch_all(&store.pool).await.unwrap();
+    let store = Store::open(&folder.path().join("registrar.db").into()).await.unwrap();
+    let query = format!("EXPLAIN QUERY PLAN {PRUNE}");
+    let plan = sqlx::query(&query).bind(0_i64).bind(0_i64);
+    let plan = plan.fetch_all(&store.pool).await.unwrap();
     let steps: Vec<String> = plan.iter().map(|row| row.get("detail")).collect();
-    let [own, joinings] = &steps[..] else { panic!("{steps:?}") };
-    assert!(own.contains("requests_by_state (state=? AND received<?)"), "{own}");
-    assert!(joinings.contains("joinings_by_request"), "of the foreign key: {joinings}");
+    let is_there = |part: &str| steps.iter().any(|step| step.contains(part));
+    assert!(is_there("requests_by_state (state=? AND received<?)"), "{steps:?}");
+    assert!(is_there("joinings_by_request"), "of the foreign key: {steps:?}");
+    assert!(!steps.iter().any(|step| step.starts_with("SCAN")), "{steps:?}");
+}
+
+#[tokio::test]
+async fn more_old_requests_go_than_one_transaction_removes() {
+    let folder = tempfile::tempdir().unwrap();
+    for database in new_databases(folder.path()) {
+        let store = Store::open(&database).await.unwrap();
+        let mut transaction = store.begin().await.unwrap();
+        for number in 0..2 * MAX_PRUNED {
+            let one = "INSERT INTO requests (request, idevid, serial_number, manufacturer, nonce, received, state) \
+                       VALUES ($1, $1, 'X', 'maker', $1, 0, 'awaiting-operator')";
+            let digest = number.to_be_bytes().repeat(4);
+            sqlx::query(one).bind(digest).execute(&mut *transaction).await.unwrap();
+        }
+        transaction.commit().await.unwrap();
+        store.prune(rows::time(FORGOTTEN_AFTER)).await.unwrap();
+        let count = async || sqlx::query("SELECT COUNT(*) FROM requests").fetch_one(&store.pool).await.unwrap();
+        assert_eq!(count().await.get::<i64, _>(0), 2 * MAX_PRUNED, "they are not old yet");
+        store.prune(rows::time(FORGOTTEN_AFTER + 1)).await.unwrap();
+        assert_eq!(count().await.get::<i64, _>(0), 0);
+    }
+}
+
+/// The file was written by version 0002 of the tables: a device has two vouchers, and a certificate that it refuses.
+#[tokio::test]
+async fn a_database_of_an_earlier_version_goes_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("registrar.db");
+    let options = SqliteConnectOptions::new().filename(&path).create_if_missing(true).foreign_keys(false);
+    let mut old = SqliteConnection::connect_with(&options).await.unwrap();
+    let tables = include_str!("../../../tests/old/registrar.sql");
+    sqlx::raw_sql(tables).execute(&mut old).await.unwrap();
+    old.close().await.unwrap();
+
+    let store = Store::open(&path.into()).await.unwrap();
+    let reports = store.devices().await.unwrap();
+    assert_eq!((reports.len(), &*reports[0].serial_number, &*reports[0].audit), (1, "WI-3005", "good"));
+    assert_eq!(reports[0].enroll_status, Some(false));
+    let device = store.devices_named("WI-3005").await.unwrap().remove(0);
+    let (domain_ids, nonces) = store.history(&device.idevid).await.unwrap();
+    assert_eq!((domain_ids.len(), nonces.len()), (1, 2));
+    assert!(store.last_ldevid(&device.idevid).await.unwrap().is_some());
+    let rows = sqlx::query("SELECT state, request FROM requests ORDER BY state").fetch_all(&store.pool).await.unwrap();
+    let states: Vec<String> = rows.iter().map(|row| row.get("state")).collect();
+    assert_eq!(states, ["answered", "superseded"]);
+    let newest: Sha256 = rows::digest(&rows[0], "request").unwrap();
+    let Some(Known::Joining(joining)) = store.client(&device.idevid).await.unwrap() else { panic!("it is unknown") };
+    assert_eq!(joining.request, newest);
 }

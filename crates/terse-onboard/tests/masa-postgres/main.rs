@@ -1,0 +1,16 @@
+//! The MASA's tests once more, on PostgreSQL.
+
+#[path = "../masa/customers.rs"]
+mod customers;
+#[path = "../databases/postgres.rs"]
+mod database;
+#[path = "../masa/faults.rs"]
+mod faults;
+#[path = "../masa/issue.rs"]
+mod issue;
+#[path = "../masa/operator.rs"]
+mod operator;
+#[path = "../masa/refusals.rs"]
+mod refusals;
+#[path = "../masa/scene.rs"]
+mod scene;

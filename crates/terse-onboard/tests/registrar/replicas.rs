@@ -1,0 +1,77 @@
+//! Registrars with one database, certificate and key: where one is killed, another one goes on.
+
+use terse_brski::est::CsrAttributes;
+use terse_net::Clock;
+
+use crate::scripted_masa::Script;
+use crate::world::{Device, Pledge, Running, SERIAL, World, ahead, certificate};
+
+/// Asks until the voucher is there, always with the same bytes. Returns it, and the connection.
+async fn voucher(device: &Device, registrar: &Running, request: &[u8]) -> (Vec<u8>, Pledge) {
+    let mut pledge = device.connect(registrar).await;
+    loop {
+        let answer = pledge.request_voucher(request).await;
+        match answer.status {
+            200 => return (answer.body, pledge),
+            status => assert_eq!(status, 202),
+        }
+        tokio::task::yield_now().await;
+    }
+}
+
+/// The device joins and enrols at replicas that are killed after each step, and leaves one of everything behind.
+async fn goes_on(world: &World, device: &Device, request: &[u8]) {
+    let second = world.start_apart(ahead(120)).await;
+    let (first_answer, _pledge) = voucher(device, &second, request).await;
+    second.kill();
+    let third = world.start_apart(ahead(120)).await;
+    let (answer, mut pledge) = voucher(device, &third, request).await;
+    assert_eq!(answer, first_answer);
+    assert_eq!((world.masa.issued(), world.masa.logged(SERIAL)), (1, 1));
+    assert_eq!(pledge.voucher_status(true).await.status, 200);
+    assert_eq!(pledge.until_decided("/.well-known/est/cacerts").await.status, 200);
+    let csr = device.certification_request(&CsrAttributes::default());
+    let ldevid = certificate(&pledge.enroll("simpleenroll", &csr).await);
+    third.kill();
+
+    let fourth = world.start_at(ahead(120)).await;
+    let again = certificate(&device.connect(&fourth).await.enroll("simpleenroll", &csr).await);
+    assert_eq!(again, ldevid);
+    assert_eq!(device.connect_with(&fourth, &ldevid).await.enroll_status(true).await.status, 200);
+    fourth.stop().await;
+    assert_eq!((world.count("requests").await, world.count("certificates").await), (1, 1));
+    assert_eq!((world.count("joinings").await, world.count("history").await), (1, 1));
+    assert_eq!((world.masa.issued(), world.masa.logged(SERIAL)), (1, 1));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_request_that_waits_for_the_masa_is_answered_by_another_replica() {
+    let world = World::new().await;
+    world.change("hold_milliseconds = 30000", "hold_milliseconds = 1");
+    world.masa.script(Script::Slow);
+    let device = world.device(SERIAL);
+    let first = world.start_apart(Clock::new()).await;
+    let mut pledge = device.connect(&first).await;
+    let request = device.voucher_request(&pledge);
+    assert_eq!(pledge.request_voucher(&request).await.status, 202);
+    while world.masa.arrived() == 0 {
+        tokio::task::yield_now().await;
+    }
+    first.kill();
+    assert_eq!(world.masa.issued(), 0);
+    world.masa.script(Script::Honest);
+    goes_on(&world, &device, &request).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_request_that_waits_for_the_operator_is_answered_by_another_replica() {
+    let world = World::with("devices = \"ask\"").await;
+    let device = world.device(SERIAL);
+    let first = world.start_apart(Clock::new()).await;
+    let mut pledge = device.connect(&first).await;
+    let request = device.voucher_request(&pledge);
+    assert_eq!(pledge.request_voucher(&request).await.status, 202);
+    first.kill();
+    assert_eq!(world.operator().await.accept(SERIAL, None).await.unwrap(), "maker");
+    goes_on(&world, &device, &request).await;
+}
