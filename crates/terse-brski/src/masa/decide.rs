@@ -17,7 +17,7 @@ use super::request::Saw;
 use super::{Claims, Masa, Nonceless, PinChoice, Proximity, Refusal, RegistrarRequest};
 use crate::Malformed;
 use crate::audit_log::MAX_DOMAIN_ID_LEN;
-use crate::certificate::{domain_id, is_same_issuer};
+use crate::certificate::{domain_id, is_domain_id_derived, is_same_issuer};
 use crate::digest::Sha256;
 use crate::stored::after;
 use crate::voucher::{Assertion, Pin, Voucher};
@@ -130,7 +130,10 @@ impl Masa {
             return Err(Refusal::NotRegistrar); // a path has a registrar
         };
         let domain_id = self.domain_id(certificate)?;
-        if log.iter().any(|entry| entry.domain_id == domain_id && entry.key != *key) {
+        // Whoever took a domainID that is made of another's key does not keep that one out: its registrar sees in the audit
+        // log that it did not request the impostor's voucher (RFC 8995, 5.8.3).
+        let is_taken = log.iter().any(|entry| entry.domain_id == domain_id && entry.key != *key);
+        if is_taken && !is_domain_id_derived(&self.provider, certificate).map_err(Refusal::DomainId)? {
             return Err(Refusal::DomainIdTaken);
         }
         voucher.pins.push(Pin::Certificate(certificate.clone()));

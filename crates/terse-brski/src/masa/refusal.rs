@@ -75,7 +75,7 @@ pub enum Refusal {
     RegistrarUnknown,
     /// The certificate that would be pinned has a malformed subject key identifier, or too long a one.
     DomainId(Malformed),
-    /// Another key has had a voucher for the device under this domainID.
+    /// Another key has had a voucher for the device under this domainID, which is not a hash of the key that would be pinned.
     DomainIdTaken,
     /// The requester never had a voucher for the device (RFC 8995, 5.8).
     NeverOwner,
@@ -184,8 +184,8 @@ impl fmt::Display for Refusal {
                  certificate or a password"
             }
             Self::DomainIdTaken => {
-                "the domainID belongs to a domain with another key; give the registrar's CA a subject key identifier of its \
-                 own"
+                "the domainID belongs to a domain with another key; give the registrar's CA a subject key identifier that is \
+                 made of its own key (RFC 5280, 4.2.1.2)"
             }
             Self::NeverOwner => "there is no audit log for this device and this domain",
         })

@@ -4,6 +4,7 @@
 mod domains;
 mod ed25519;
 mod garbage;
+mod impostor;
 mod masa;
 mod paths;
 mod pledge;
