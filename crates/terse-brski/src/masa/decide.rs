@@ -3,7 +3,7 @@
 //!
 //! What must always hold: a voucher has a nonce or it expires, and never after the certificates that it relies on; each
 //! comes with the entry for the audit log that must be stored before it leaves; none leaves, not even again, for a blocked
-//! device or to a registrar that is known to be revoked.
+//! device or to a registrar whose revocation is not settled.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -81,18 +81,15 @@ impl Masa {
         context: &Context<'a>,
         time: UnixTime,
     ) -> Result<Decision<'a>, Refusal> {
-        // A voucher that was issued before is not repeated either.
-        if context.revocation == RevocationStatus::Revoked {
-            return Err(Refusal::Revoked);
-        }
         let device = record(request, context);
         if device.is_some_and(|device| device.is_blocked) {
             return Err(Refusal::BlockedDevice);
         }
+        // RFC 8995, 5.5.3: revocation is part of the verification of each request, also of one that is repeated.
+        self.check_revocation(request, context, time)?;
         if let Some(voucher) = repeated(request, context, time) {
             return Ok(Decision::Repeat(voucher));
         }
-        self.check_revocation(request, context, time)?;
         self.check_age(request, time)?;
         self.check_known(request, device)?;
         self.check_pledge_request(request)?;
