@@ -29,6 +29,8 @@ pub enum Refusal {
     NotRegistrar,
     /// The certificate above another one is not that of a CA.
     IssuerIsNoCa,
+    /// Too many signatures would have to be verified to find which of the certificates have issued one another.
+    TooManyCertificates,
     /// A certificate of the registrar is revoked.
     Revoked,
     /// Whether a certificate of the registrar is revoked could not be learned.
@@ -92,6 +94,7 @@ impl Refusal {
             | Self::Registrar(_)
             | Self::NotRegistrar
             | Self::IssuerIsNoCa
+            | Self::TooManyCertificates
             | Self::Revoked
             | Self::RevocationUnknown
             | Self::Undated
@@ -150,6 +153,10 @@ impl fmt::Display for Refusal {
             Self::IssuerIsNoCa => {
                 "a certificate of the registrar was issued by one that is not a CA; issue the registrar's certificate by \
                  the CA of its domain"
+            }
+            Self::TooManyCertificates => {
+                "too many certificates came with the request to find the path among them; send the registrar's certificate \
+                 and those of its CAs, and no others"
             }
             Self::Revoked => "a certificate of the registrar is revoked; give the registrar another one",
             Self::RevocationUnknown => {

@@ -13,3 +13,4 @@ mod roles;
 
 mod scene;
 mod vectors;
+mod work;
