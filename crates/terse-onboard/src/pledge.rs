@@ -34,6 +34,7 @@ mod device;
 mod driver;
 mod places;
 mod renewal;
+mod signer;
 mod timings;
 
 pub use credentials::{CredentialDirectory, CredentialError};

@@ -40,15 +40,8 @@ pub(super) struct Connection {
 
 impl Connection {
     /// Begins a connection to `place`.
-    pub(super) fn begin(
-        id: ConnectionId,
-        place: Place,
-        config: Arc<ClientConfig>,
-        clock: Clock,
-        reports: Reports,
-    ) -> Self {
+    pub(super) fn begin(id: ConnectionId, place: Place, connector: Connector, reports: Reports) -> Self {
         let (requests, receiver) = mpsc::channel(1); // the machine waits for a response before its next request
-        let connector = Connector::new(config, clock).with_handshake_limit(HANDSHAKE_LIMIT);
         let task = tokio::spawn(async move {
             if let Err(error) = converse(id, &place, &connector, receiver, &reports).await {
                 tracing::debug!(%place, %error, "the connection of the pledge ended");
@@ -80,6 +73,11 @@ pub(super) fn config(credential: Credential) -> Result<Arc<ClientConfig>, ApiMis
     let mut config = ClientConfig::builder(&terse_aws_lc::PROVIDER);
     config.trust(Trust::unverified(&[CertificateType::X509])?).credentials(vec![credential]).send_server_name(false);
     Ok(Arc::new(config.build()?))
+}
+
+/// Returns what makes connections with a configuration.
+pub(super) fn connector(config: Arc<ClientConfig>, clock: Clock) -> Connector {
+    Connector::new(config, clock).with_handshake_limit(HANDSHAKE_LIMIT)
 }
 
 async fn converse(

@@ -9,16 +9,19 @@ use core::time::Duration;
 
 use pki_types::CertificateDer;
 use terse_brski::pledge::{
-    Command, ConnectionId, Enrollment, Event, Identity, Input, Phase, Pledge, Proxy, Response, SignatureId, Target,
+    AttemptFailed, Command, ConnectionId, Enrollment, Event, Identity, Input, Phase, Pledge, Proxy, Response,
+    SignatureId, Target,
 };
 use terse_brski::voucher::Assertion;
 use terse_net::{Clock, OsRng};
 use terse_tls::crypto::{CryptoError, SigningKey};
+use terse_tls::{SignatureRequest, SignatureScheme};
 use tokio::sync::mpsc;
 use zeroize::Zeroizing;
 
 use super::connection::{self, Connection, Report};
-use super::places::Places;
+use super::places::{News, Places};
+use super::signer::{LateSigner, Signed};
 use super::timings::{Stage, Timings};
 use super::{CredentialDirectory, Device, GaveUp, Onboarded, Progress, Settings};
 use crate::discovery::{Change, Discovery, Place};
@@ -38,6 +41,12 @@ pub(super) struct Driver<'a, F> {
     answers: VecDeque<Answer>,
     /// Where the last connection goes, for reports.
     place: Option<Place>,
+    /// The proxy of the last attempt.
+    proxy: Option<Proxy>,
+    /// The place of an attempt that has just failed.
+    failed: Option<Place>,
+    /// The signature that is waited for.
+    signing: Option<(SignatureId, Signed)>,
     failures: u32,
     key: Option<Zeroizing<pki_types::PrivateKeyDer<'static>>>,
     enrollment: Option<Enrollment>,
@@ -84,6 +93,9 @@ impl<'a, F: FnMut(Progress) + Send> Driver<'a, F> {
             reports: mpsc::channel(4), // one connection at a time, whose reports wait for requests
             answers: VecDeque::new(),
             place: None,
+            proxy: None,
+            failed: None,
+            signing: None,
             failures: 0,
             key: None,
             enrollment: None,
@@ -103,16 +115,21 @@ impl<'a, F: FnMut(Progress) + Send> Driver<'a, F> {
                     let timeout = self.until_timeout();
                     tokio::select! {
                         Some((connection, report)) = self.reports.1.recv() => Answer::Report(connection, report),
-                        change = discovery.next() => match self.changed(change) {
-                            Some(answer) => answer,
-                            None => continue,
-                        },
+                        change = discovery.next() => {
+                            self.changed(change);
+                            continue;
+                        }
+                        (signature, signed) = answer_of(&mut self.signing) => Answer::Signed(signature, signed),
                         () = sleep(timeout) => Answer::Timer,
                         () = tokio::time::sleep_until(limit), if can_give_up => return Err(GaveUp::NoProxy),
                     }
                 }
             };
-            match self.handle(answer).await {
+            let end = self.handle(answer).await;
+            if let Some(place) = self.failed.take() {
+                discovery.failed(&place);
+            }
+            match end {
                 Some(End::Enrolled { is_reported }) => return self.onboarded(is_reported),
                 Some(End::GaveUp(why)) => return Err(why),
                 None => {}
@@ -126,20 +143,25 @@ impl<'a, F: FnMut(Progress) + Send> Driver<'a, F> {
         Some(Duration::from_millis(timeout.0.saturating_sub(self.clock.now().monotonic.0)))
     }
 
-    fn changed(&mut self, change: Change) -> Option<Answer> {
+    fn changed(&mut self, change: Change) {
         match change {
             Change::Found(place) => {
                 (self.observe)(Progress::Found(place.clone()));
-                let (proxy, forgotten) = self.places.add(place);
-                self.answers.extend(forgotten.map(Answer::Gone));
-                Some(Answer::Found(proxy))
+                let news = self.places.add(place, self.clock.now().monotonic);
+                self.tell(news);
             }
             Change::Gone(place) => {
-                let proxy = self.places.remove(&place)?;
+                let Some(news) = self.places.remove(&place) else { return };
                 (self.observe)(Progress::Gone(place));
-                Some(Answer::Gone(proxy))
+                self.tell(news);
             }
         }
+    }
+
+    /// Tells the machine which places are gone and found, before anything else.
+    fn tell(&mut self, News { gone, found }: News) {
+        self.answers.extend(gone.map(Answer::Gone));
+        self.answers.extend(found.map(Answer::Found));
     }
 
     /// Gives an input to the machine, and executes what it wants.
@@ -189,10 +211,7 @@ impl<'a, F: FnMut(Progress) + Send> Driver<'a, F> {
             Command::Close(connection) => {
                 self.connection.take_if(|own| own.id() == connection);
             }
-            // The keys of files answer at once.
-            Command::Sign { signature, .. } => {
-                self.answers.push_back(Answer::Signed(signature, Err(CryptoError::SigningFailed)));
-            }
+            Command::Sign { signature, identity, scheme, message } => self.sign(signature, identity, scheme, message),
             Command::MakeKey => {
                 let key = self.make_key();
                 self.answers.push_back(Answer::Key(key));
@@ -205,9 +224,25 @@ impl<'a, F: FnMut(Progress) + Send> Driver<'a, F> {
         }
     }
 
+    /// Asks for a signature that comes later. There is one at a time: the machine wants no earlier one any more.
+    fn sign(&mut self, id: SignatureId, identity: Identity, scheme: SignatureScheme, message: Vec<u8>) {
+        let signer = self.device.signer().filter(|_| identity == Identity::Idevid);
+        match signer {
+            Some(signer) => {
+                let request = SignatureRequest::new(self.device.idevid().clone(), scheme, message);
+                self.signing = Some((id, signer.ask(request)));
+            }
+            // The keys of LDevIDs are here, and answer at once.
+            None => self.answers.push_back(Answer::Signed(id, Err(CryptoError::SigningFailed))),
+        }
+    }
+
     fn connect(&mut self, id: ConnectionId, to: Target, identity: Identity) {
         let place = match to {
-            Target::Proxy(proxy) => self.places.of(proxy).cloned(),
+            Target::Proxy(proxy) => {
+                self.proxy = Some(proxy);
+                self.places.of(proxy).cloned()
+            }
             Target::Origin(origin) => {
                 let host = origin.host().trim_start_matches('[').trim_end_matches(']');
                 Some(Place::new(host, origin.port()))
@@ -222,7 +257,12 @@ impl<'a, F: FnMut(Progress) + Send> Driver<'a, F> {
         match (place, config) {
             (Some(place), Some(config)) => {
                 self.place = Some(place.clone());
-                self.connection = Some(Connection::begin(id, place, config, self.clock, self.reports.0.clone()));
+                let mut connector = connection::connector(config, self.clock);
+                if let Some(signer) = self.device.signer() {
+                    signer.forget_failure();
+                    connector = connector.with_signer(signer.function());
+                }
+                self.connection = Some(Connection::begin(id, place, connector, self.reports.0.clone()));
             }
             // Discovery has forgotten the place meanwhile, or the credential is none for TLS.
             _ => self.answers.push_back(Answer::Report(id, Report::Lost)),
@@ -250,8 +290,9 @@ impl<'a, F: FnMut(Progress) + Send> Driver<'a, F> {
     /// Takes what the machine tells. Returns how the onboarding ends, if it does.
     fn inform(&mut self, event: Event) -> Option<End> {
         let place = || self.place.clone().unwrap_or_else(|| Place::new("", 0)); // every event follows a connection
+        let event = self.with_cause(event);
         let failed = match event {
-            Event::Failed(_, why) => Some((place(), why)),
+            Event::Failed(proxy, why) => Some((proxy, place(), why)),
             _ => None,
         };
         if let Some(progress) = Progress::of(event, place) {
@@ -260,13 +301,35 @@ impl<'a, F: FnMut(Progress) + Send> Driver<'a, F> {
         match event {
             Event::Imprinted(assertion) => self.assertion = Some(assertion),
             Event::Enrolled { is_reported } => return Some(End::Enrolled { is_reported }),
+            Event::Waiting => self.waiting(),
             _ => {}
         }
-        let (place, why) = failed?;
+        let (proxy, place, why) = failed?;
+        self.failed = self.places.of(proxy).cloned();
+        let news = self.places.failed(proxy, self.clock.now().monotonic);
+        self.tell(news);
         (self.enrollment, self.assertion) = (None, None);
         self.failures = self.failures.saturating_add(1);
         let is_last = self.settings.max_failures.is_some_and(|max| self.failures >= max.get());
         is_last.then_some(End::GaveUp(GaveUp::Failed(place, why)))
+    }
+
+    /// Returns the event with what the machine cannot know: a connection that was lost because the key did not sign.
+    fn with_cause(&self, event: Event) -> Event {
+        let signing_failed = self.device.signer().and_then(LateSigner::failure);
+        match (event, signing_failed) {
+            (Event::Failed(proxy, AttemptFailed::ConnectionLost), Some(error)) => {
+                Event::Failed(proxy, AttemptFailed::Crypto(error))
+            }
+            (event, _) => event,
+        }
+    }
+
+    /// Notes that the registrar of the attempt under way is waited for.
+    fn waiting(&mut self) {
+        let Some(proxy) = self.proxy else { return };
+        let news = self.places.waits(proxy, self.clock.now().monotonic);
+        self.tell(news);
     }
 
     fn onboarded(self, is_reported: bool) -> Result<Onboarded, GaveUp> {
@@ -304,6 +367,14 @@ impl Answer {
             }
         }
     }
+}
+
+/// Waits for the signature that is under way, or for ever if there is none.
+async fn answer_of(signing: &mut Option<(SignatureId, Signed)>) -> (SignatureId, Result<Vec<u8>, CryptoError>) {
+    let Some((id, signed)) = signing else { return core::future::pending().await };
+    let answer = (*id, signed.await);
+    *signing = None;
+    answer
 }
 
 /// Waits for a time, or for ever.
