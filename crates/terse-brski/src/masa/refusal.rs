@@ -7,6 +7,7 @@ use core::fmt;
 
 use terse_tls::CertificateError;
 
+use crate::devices::IdevidRefused;
 use crate::{Malformed, SignatureRefused};
 
 /// Why a request to a MASA is refused.
@@ -200,6 +201,15 @@ impl fmt::Display for Refusal {
 }
 
 impl core::error::Error for Refusal {}
+
+impl From<IdevidRefused> for Refusal {
+    fn from(refused: IdevidRefused) -> Self {
+        match refused {
+            IdevidRefused::Path(error) => Self::PledgeCertificate(error),
+            IdevidRefused::Field(malformed) => Self::Idevid(malformed),
+        }
+    }
+}
 
 #[cfg(test)]
 mod tests;

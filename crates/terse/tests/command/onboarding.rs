@@ -17,9 +17,15 @@ struct Plant {
 
 impl Plant {
     fn start() -> Self {
+        Self::with_algorithm("p256")
+    }
+
+    /// Starts a plant whose manufacturer has keys of this algorithm.
+    fn with_algorithm(algorithm: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name).display().to_string();
-        ok(&["masa", "init", "--out", &at("maker"), "--name", "localhost", "--listen", "127.0.0.1:0"]);
+        let init = ["masa", "init", "--name", "localhost", "--listen", "127.0.0.1:0", "--algorithm", algorithm];
+        ok(&[&init[..], &["--out", &at("maker")]].concat());
         let maker = at("maker/masa.toml");
         ok(&["masa", "make-idevid", SERIAL, "--config", &maker, "--out", &at("device")]);
         let masa = start(&["masa", "--config", &maker]);
@@ -115,6 +121,24 @@ fn a_device_is_onboarded_uses_its_credential_and_renews_it() {
         let (code, _) = plant.proxy.terminate();
         assert_eq!(code, Some(0));
     }
+}
+
+#[test]
+fn a_device_of_a_manufacturer_with_ed25519_is_onboarded() {
+    let plant = Plant::with_algorithm("ed25519");
+    let options = ["--registrar", &plant.proxy.address, "--once", "--algorithm", "ed25519", "--json"];
+    let report = plant.pledge(&options).object();
+    assert_eq!((&report["enrolled"], &report["reported"]), (&true.into(), &true.into()), "{report}");
+}
+
+#[test]
+fn a_join_proxy_uses_the_next_registrar_when_one_cannot_be_reached() {
+    let plant = Plant::start();
+    let dead = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
+    let (first, second) = (["--registrar", &dead], ["--registrar", &plant.registrar.address]);
+    let proxy = start(&[&["join-proxy", "--listen", "127.0.0.1:0"], &first[..], &second[..]].concat());
+    let report = plant.pledge(&["--registrar", &proxy.address, "--once", "--json"]).object();
+    assert_eq!(report["enrolled"], true, "{report}");
 }
 
 /// Issues the certificate of a server of the domain.
