@@ -7,11 +7,7 @@ use alloc::collections::VecDeque;
 use alloc::sync::Arc;
 use core::time::Duration;
 
-use pki_types::CertificateDer;
-use terse_brski::pledge::{
-    AttemptFailed, Command, ConnectionId, Enrollment, Event, Identity, Input, Phase, Pledge, Proxy, Response,
-    SignatureId, Target,
-};
+use terse_brski::pledge::{Command, ConnectionId, Enrollment, Identity, Phase, Pledge, Proxy, SignatureId, Target};
 use terse_brski::voucher::Assertion;
 use terse_net::{Clock, OsRng};
 use terse_tls::crypto::{CryptoError, SigningKey};
@@ -20,11 +16,16 @@ use tokio::sync::mpsc;
 use zeroize::Zeroizing;
 
 use super::connection::{self, Connection, Report};
-use super::places::{News, Places};
-use super::signer::{LateSigner, Signed};
+use super::places::Places;
+use super::signer::Signed;
 use super::timings::{Stage, Timings};
 use super::{CredentialDirectory, Device, GaveUp, Onboarded, Progress, Settings};
-use crate::discovery::{Change, Discovery, Place};
+use crate::discovery::{Discovery, Place};
+
+mod answer;
+mod news;
+
+use answer::Answer;
 
 /// One onboarding.
 pub(super) struct Driver<'a, F> {
@@ -53,17 +54,6 @@ pub(super) struct Driver<'a, F> {
     assertion: Option<Assertion>,
     phase: Phase,
     timings: Timings,
-}
-
-/// An input that owns its parts.
-enum Answer {
-    Found(Proxy),
-    Gone(Proxy),
-    Report(ConnectionId, Report),
-    Signed(SignatureId, Result<Vec<u8>, CryptoError>),
-    Key(Result<Arc<dyn SigningKey>, CryptoError>),
-    Stored(bool),
-    Timer,
 }
 
 /// How an onboarding ends.
@@ -141,27 +131,6 @@ impl<'a, F: FnMut(Progress) + Send> Driver<'a, F> {
     fn until_timeout(&self) -> Option<Duration> {
         let timeout = self.pledge.poll_timeout()?;
         Some(Duration::from_millis(timeout.0.saturating_sub(self.clock.now().monotonic.0)))
-    }
-
-    fn changed(&mut self, change: Change) {
-        match change {
-            Change::Found(place) => {
-                (self.observe)(Progress::Found(place.clone()));
-                let news = self.places.add(place, self.clock.now().monotonic);
-                self.tell(news);
-            }
-            Change::Gone(place) => {
-                let Some(news) = self.places.remove(&place) else { return };
-                (self.observe)(Progress::Gone(place));
-                self.tell(news);
-            }
-        }
-    }
-
-    /// Tells the machine which places are gone and found, before anything else.
-    fn tell(&mut self, News { gone, found }: News) {
-        self.answers.extend(gone.map(Answer::Gone));
-        self.answers.extend(found.map(Answer::Found));
     }
 
     /// Gives an input to the machine, and executes what it wants.
@@ -287,51 +256,6 @@ impl<'a, F: FnMut(Progress) + Send> Driver<'a, F> {
         self.enrollment.is_some()
     }
 
-    /// Takes what the machine tells. Returns how the onboarding ends, if it does.
-    fn inform(&mut self, event: Event) -> Option<End> {
-        let place = || self.place.clone().unwrap_or_else(|| Place::new("", 0)); // every event follows a connection
-        let event = self.with_cause(event);
-        let failed = match event {
-            Event::Failed(proxy, why) => Some((proxy, place(), why)),
-            _ => None,
-        };
-        if let Some(progress) = Progress::of(event, place) {
-            (self.observe)(progress);
-        }
-        match event {
-            Event::Imprinted(assertion) => self.assertion = Some(assertion),
-            Event::Enrolled { is_reported } => return Some(End::Enrolled { is_reported }),
-            Event::Waiting => self.waiting(),
-            _ => {}
-        }
-        let (proxy, place, why) = failed?;
-        self.failed = self.places.of(proxy).cloned();
-        let news = self.places.failed(proxy, self.clock.now().monotonic);
-        self.tell(news);
-        (self.enrollment, self.assertion) = (None, None);
-        self.failures = self.failures.saturating_add(1);
-        let is_last = self.settings.max_failures.is_some_and(|max| self.failures >= max.get());
-        is_last.then_some(End::GaveUp(GaveUp::Failed(place, why)))
-    }
-
-    /// Returns the event with what the machine cannot know: a connection that was lost because the key did not sign.
-    fn with_cause(&self, event: Event) -> Event {
-        let signing_failed = self.device.signer().and_then(LateSigner::failure);
-        match (event, signing_failed) {
-            (Event::Failed(proxy, AttemptFailed::ConnectionLost), Some(error)) => {
-                Event::Failed(proxy, AttemptFailed::Crypto(error))
-            }
-            (event, _) => event,
-        }
-    }
-
-    /// Notes that the registrar of the attempt under way is waited for.
-    fn waiting(&mut self) {
-        let Some(proxy) = self.proxy else { return };
-        let news = self.places.waits(proxy, self.clock.now().monotonic);
-        self.tell(news);
-    }
-
     fn onboarded(self, is_reported: bool) -> Result<Onboarded, GaveUp> {
         let Self { enrollment: Some(enrollment), assertion: Some(assertion), place: Some(proxy), timings, .. } = self
         else {
@@ -339,33 +263,6 @@ impl<'a, F: FnMut(Progress) + Send> Driver<'a, F> {
         };
         let Enrollment { credential, anchors, .. } = enrollment;
         Ok(Onboarded { credential, anchors, proxy, assertion, is_reported, timings })
-    }
-}
-
-impl Answer {
-    /// Gives this as an input.
-    fn give<T>(self, handle: impl FnOnce(Input<'_>) -> T) -> T {
-        match self {
-            Self::Found(proxy) => handle(Input::Found(&[proxy])),
-            Self::Gone(proxy) => handle(Input::Gone(proxy)),
-            Self::Signed(signature, signed) => handle(Input::Signed(signature, signed)),
-            Self::Key(key) => handle(Input::Key(key)),
-            Self::Stored(is_stored) => handle(Input::Stored(is_stored)),
-            Self::Timer => handle(Input::Timer),
-            Self::Report(connection, Report::Lost) => handle(Input::Lost(connection)),
-            Self::Report(connection, Report::Connected(chain)) => {
-                let chain: &[CertificateDer<'_>] = &chain;
-                handle(Input::Connected { connection, chain })
-            }
-            Self::Report(connection, Report::Response(incoming)) => {
-                let retry_after = incoming.retry_after.map(|seconds| seconds.to_string());
-                let mut response = Response::new(incoming.status, &incoming.body);
-                response.content_type = incoming.content_type.as_deref().map(str::as_bytes);
-                response.retry_after = retry_after.as_deref().map(str::as_bytes);
-                response.location = incoming.location.as_deref().map(str::as_bytes);
-                handle(Input::Response { connection, response })
-            }
-        }
     }
 }
 
