@@ -250,6 +250,20 @@ async fn the_registrars_are_those_that_are_announced_in_their_order_until_they_a
     following.await.unwrap();
 }
 
+#[tokio::test]
+async fn announcements_of_one_host_do_not_take_all_places_of_registrars() {
+    let (tell, told) = tokio::sync::mpsc::channel(8);
+    let (sender, mut registrars) = watch::channel(Vec::new());
+    tokio::spawn(follow(Told(told), sender));
+    for port in 1..100 {
+        tell.send(Change::Found(Place::new("flood.example", port))).await.unwrap();
+    }
+    let other = Place::new("registrar.example", 8443);
+    tell.send(Change::Found(other.clone())).await.unwrap();
+    let known = registrars.wait_for(|places| places.contains(&other)).await.unwrap().clone();
+    assert!(known.len() < MAX_REGISTRARS, "{known:?}");
+}
+
 /// Starts a join proxy for these registrars, and returns its address with what keeps it alive.
 async fn start_for(registrars: Vec<Place>, limits: Limits) -> (SocketAddr, watch::Sender<Vec<Place>>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
