@@ -109,7 +109,7 @@ fn nobody_takes_the_domain_id_of_another() {
     assert_eq!((refusal, refusal.status()), (Refusal::DomainIdTaken, 403));
     // Nor does it open the log: the key counts.
     let read = masa.read_audit_log_request(&posted(&claim), now()).unwrap();
-    assert_eq!(masa.audit_log(&read, &[issuance.entry.clone()]).unwrap_err(), Refusal::NeverOwner);
+    assert_eq!(masa.audit_log(&read, std::slice::from_ref(&issuance.entry)).unwrap_err(), Refusal::NeverOwner);
     decide(&masa, &victim.good_request(), &context).unwrap();
 }
 

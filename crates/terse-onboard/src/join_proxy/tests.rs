@@ -243,7 +243,7 @@ async fn the_registrars_are_those_that_are_announced_in_their_order_until_they_a
     }
     assert_eq!(*registrars.wait_for(|places| places.len() == 2).await.unwrap(), [a.clone(), b.clone()]);
     tell.send(Change::Gone(a)).await.unwrap();
-    assert_eq!(*registrars.wait_for(|places| places.len() == 1).await.unwrap(), [b.clone()]);
+    assert_eq!(*registrars.wait_for(|places| places.len() == 1).await.unwrap(), std::slice::from_ref(&b));
     tell.send(Change::Gone(b)).await.unwrap();
     registrars.wait_for(Vec::is_empty).await.unwrap();
     drop(registrars);
