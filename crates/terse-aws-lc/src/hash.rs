@@ -1,4 +1,5 @@
-//! SHA-256 and SHA-384 (FIPS 180-4), with HMAC (RFC 2104) and HKDF (RFC 5869); and SHA-1, for names in OCSP responses.
+//! SHA-256 and SHA-384 (FIPS 180-4), with HMAC (RFC 2104) and HKDF (RFC 5869); and SHA-1, for names in OCSP responses, and
+//! SHA-512, for signatures in CMS.
 
 use aws_lc_rs::{digest, hkdf, hmac};
 use terse_tls::crypto::{CryptoError, Digest, Hash, HashContext, Secret};
@@ -13,6 +14,13 @@ pub static SHA384: &dyn Hash = &Sha2 { digest: &digest::SHA384, hmac: hmac::HMAC
 pub fn sha1(data: &[u8]) -> [u8; 20] {
     let mut hash = [0; 20];
     hash.copy_from_slice(digest::digest(&digest::SHA1_FOR_LEGACY_USE_ONLY, data).as_ref()); // it has 20 bytes
+    hash
+}
+
+/// SHA-512, for CMS with Ed25519: see [`terse_tls::crypto::CryptoProvider::sha512`].
+pub fn sha512(data: &[u8]) -> [u8; 64] {
+    let mut hash = [0; 64];
+    hash.copy_from_slice(digest::digest(&digest::SHA512, data).as_ref()); // it has 64 bytes
     hash
 }
 

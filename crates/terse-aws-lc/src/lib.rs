@@ -38,6 +38,7 @@ const fn provider() -> CryptoProvider {
         .tls12_suites(suites::ALL_TLS12)
         .groups(group::ALL)
         .sha1(Some(hash::sha1))
+        .sha512(Some(hash::sha512))
 }
 
 /// The provider with ephemeral secrets that are made of the `rng` arguments, otherwise equal to [`PROVIDER`]: for

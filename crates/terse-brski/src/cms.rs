@@ -18,6 +18,8 @@ mod parse;
 mod sign;
 mod verify;
 
+#[cfg(feature = "services")]
+pub(crate) use algorithm::DigestAlgorithm;
 pub use sign::sign;
 
 /// Signed data before its signature is there, for a key that may answer later, such as that of a secure element.
@@ -51,7 +53,8 @@ impl Signed {
     /// `signers`.
     ///
     /// The content is of type id-ct-animaJSONVoucher, or of type id-data, as in PKCS #7 (RFC 8366, 5.4). Its digest is that
-    /// of SHA-256 or SHA-384, and the signature is ECDSA or RSA with PKCS #1 v1.5, as far as the provider verifies them.
+    /// of SHA-256 or SHA-384, and the signature is ECDSA or RSA with PKCS #1 v1.5; or the digest is that of SHA-512, and the
+    /// signature is Ed25519 (RFC 8419); as far as the provider has them.
     /// CRLs, attributes that have no meaning here, and unsigned attributes are ignored.
     pub fn verify(
         provider: &CryptoProvider,

@@ -17,7 +17,7 @@
 
 use alloc::vec::Vec;
 
-use pki_types::CertificateDer;
+use pki_types::{CertificateDer, UnixTime};
 use terse_tls::crypto::CryptoProvider;
 use terse_tls::{ApiMisuse, Trust};
 
@@ -73,6 +73,14 @@ impl Masa {
     #[must_use]
     pub fn serial_number_field(self, serial_number_field: SerialNumberField) -> Self {
         Self { serial_number_field, ..self }
+    }
+
+    /// Verifies an IDevID, as that of a pledge's request would be, and returns the record of its device. The leaf of `chain` is
+    /// the IDevID; the certificates above it may follow, in any order.
+    pub fn read_idevid(&self, chain: &[CertificateDer<'_>], time: UnixTime) -> Result<Device, Refusal> {
+        let verified = self.devices.verify(&self.provider, chain, |_| self.serial_number_field, time)?;
+        let issuer = verified.idevid.issuer.ok_or(Refusal::NoIdevidIssuer)?;
+        Ok(Device::new(verified.idevid.serial_number, issuer))
     }
 
     /// Knows the registrars whose certificates lead to one of these trust anchors (RFC 8995, 5.5.4).

@@ -107,6 +107,9 @@ pub enum Change {
 pub trait Discovery: Send {
     /// Waits for the next change. If the future is dropped, no change is lost.
     fn next(&mut self) -> impl Future<Output = Change> + Send;
+
+    /// Takes the news that an attempt at a place has failed, so that others can have its turn.
+    fn failed(&mut self, _place: &Place) {}
 }
 
 /// Places that are known without a search.

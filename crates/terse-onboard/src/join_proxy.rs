@@ -3,6 +3,9 @@
 //! A pledge has no address yet that the registrar could reach, and the proxy no opinion about what they say: it copies bytes
 //! both ways. It is open to anybody on its links, so that everything is limited.
 //!
+//! Of several registrars it uses the one that it reached last. When a connection there fails, or takes longer than
+//! [`Limits::connect_one`], it tries the next one; what a registrar answers it does not see.
+//!
 //! ```no_run
 //! use terse_onboard::join_proxy::{JoinProxy, Limits};
 //! use tokio::sync::watch;
@@ -19,11 +22,10 @@
 //!
 //! What must always hold: connections are bounded in number, in time and in bytes, and each address has a bounded share of
 //! them; a connection holds two sockets and two buffers of [`BUFFER_LEN`] bytes, and nothing else; bytes are passed on as they
-//! came, whatever version of TLS they are; all goes to the registrar, and to nobody else.
+//! came, whatever version of TLS they are; all goes to a registrar that it was told of, and to nobody else.
 
 use alloc::sync::Arc;
 use core::net::SocketAddr;
-use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use core::time::Duration;
 
 use tokio::net::{TcpListener, TcpStream};
@@ -34,9 +36,11 @@ use crate::discovery::Place;
 use crate::shares::Shares;
 
 mod follow;
+mod registrars;
 mod relay;
 
-pub use follow::follow;
+pub use follow::{MAX_REGISTRARS, follow};
+use registrars::{Registrars, Source};
 pub use relay::BUFFER_LEN;
 use relay::{Ended, relay};
 
@@ -47,8 +51,10 @@ pub struct Limits {
     pub connections: usize,
     /// The most connections of one address at a time. Further ones are closed at once.
     pub per_address: usize,
-    /// How long it may take to connect to the registrar.
+    /// How long it may take to connect to a registrar, all that are tried together.
     pub connect: Duration,
+    /// How long it may take to connect to one of several registrars, before the next one is tried.
+    pub connect_one: Duration,
     /// How long nothing may come on a connection. Pledges wait up to 60 s between two requests (RFC 8995, 5.6).
     pub idle: Duration,
     /// How long a connection may last.
@@ -64,6 +70,7 @@ impl Default for Limits {
             connections: 256,
             per_address: 4,
             connect: Duration::from_secs(10),
+            connect_one: Duration::from_secs(2),
             idle: Duration::from_secs(90),
             total: Duration::from_secs(15 * 60),
             bytes: 1 << 20,
@@ -74,7 +81,7 @@ impl Default for Limits {
 /// A join proxy.
 pub struct JoinProxy {
     listener: TcpListener,
-    registrar: watch::Receiver<Option<Place>>,
+    registrars: Source,
     limits: Limits,
 }
 
@@ -97,16 +104,21 @@ pub struct Counters {
 impl JoinProxy {
     /// Creates a join proxy that passes the connections of `listener` on to the registrar, wherever that is at the moment.
     pub fn new(listener: TcpListener, registrar: watch::Receiver<Option<Place>>, limits: Limits) -> Self {
-        Self { listener, registrar, limits }
+        Self { listener, registrars: Source::One(registrar), limits }
+    }
+
+    /// Creates a join proxy for several registrars, the preferred one first.
+    pub fn with_registrars(listener: TcpListener, registrars: watch::Receiver<Vec<Place>>, limits: Limits) -> Self {
+        Self { listener, registrars: Source::Several(registrars), limits }
     }
 
     /// Runs until `stop` becomes true. Connections end then, too: a pledge makes another one through another proxy.
     pub async fn run(self, mut stop: watch::Receiver<bool>) -> Counters {
-        let Self { listener, registrar, limits } = self;
+        let Self { listener, registrars, limits } = self;
         let shares = Arc::new(Shares::new(limits.connections, limits.per_address));
         let mut counters = Counters::default();
         let mut relays = JoinSet::new();
-        let state = Arc::new(State::default());
+        let registrars = Arc::new(Registrars::new(registrars));
         loop {
             let accepted = tokio::select! {
                 accepted = listener.accept() => accepted,
@@ -131,9 +143,9 @@ impl JoinProxy {
                 tracing::debug!(%address, "there are too many connections");
                 continue;
             };
-            let (place, state) = (registrar.borrow().clone(), state.clone());
+            let registrars = registrars.clone();
             relays.spawn(async move {
-                let ended = one(pledge, address, place, limits, &state).await;
+                let ended = one(pledge, address, &registrars, limits).await;
                 drop(share);
                 ended
             });
@@ -164,46 +176,9 @@ impl Counters {
     }
 }
 
-/// Whether the last connection found a registrar. A change of that is logged, and not each connection of a stranger.
-#[derive(Default)]
-struct State {
-    is_unreachable: AtomicBool,
-}
-
-impl State {
-    fn failed(&self, problem: &dyn core::fmt::Display) {
-        match self.is_unreachable.swap(true, Relaxed) {
-            true => tracing::debug!("{problem}"),
-            false => tracing::warn!("{problem}"),
-        }
-    }
-
-    fn reached(&self) {
-        if self.is_unreachable.swap(false, Relaxed) {
-            tracing::info!("the registrar can be reached again");
-        }
-    }
-}
-
 /// Passes one connection on.
-async fn one(pledge: TcpStream, address: SocketAddr, registrar: Option<Place>, limits: Limits, state: &State) -> Ended {
-    let Some(place) = registrar else {
-        state.failed(&"no registrar is known");
-        return Ended::Unreachable;
-    };
-    let connecting = TcpStream::connect((place.host(), place.port()));
-    let registrar = match tokio::time::timeout(limits.connect, connecting).await {
-        Ok(Ok(registrar)) => registrar,
-        Ok(Err(error)) => {
-            state.failed(&format_args!("the registrar {place} cannot be reached: {error}"));
-            return Ended::Unreachable;
-        }
-        Err(_) => {
-            state.failed(&format_args!("the registrar {place} does not answer"));
-            return Ended::Unreachable;
-        }
-    };
-    state.reached();
+async fn one(pledge: TcpStream, address: SocketAddr, registrars: &Registrars, limits: Limits) -> Ended {
+    let Some(registrar) = registrars.connect(limits).await else { return Ended::Unreachable };
     let ended = relay(pledge, registrar, limits).await;
     tracing::debug!(%address, ?ended, "a connection ended");
     ended

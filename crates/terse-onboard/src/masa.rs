@@ -26,6 +26,7 @@ mod issue;
 mod keys;
 mod operator;
 mod problem;
+mod register;
 mod revocation;
 mod routes;
 mod service;
@@ -38,6 +39,7 @@ pub use config::{
 pub use error::MasaError;
 pub use factory::{InitOptions, Written, init, make_idevid};
 pub use operator::{Change, DeviceLog, change_device, device_logs};
+pub use register::{NotRegistered, Registration, register_idevids};
 pub use service::{Checked, MasaService};
 pub use signer::VoucherSigner;
 pub use store::{MasaStore, Record};

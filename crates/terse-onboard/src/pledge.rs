@@ -35,6 +35,7 @@ mod device;
 mod driver;
 mod places;
 mod renewal;
+mod signer;
 mod timings;
 
 pub use credentials::{CredentialDirectory, CredentialError};

@@ -1,4 +1,5 @@
-//! SHA-256 and SHA-384 (FIPS 180-4), with HMAC (RFC 2104) and HKDF (RFC 5869); and SHA-1, for names in OCSP responses.
+//! SHA-256 and SHA-384 (FIPS 180-4), with HMAC (RFC 2104) and HKDF (RFC 5869); and SHA-1, for names in OCSP responses, and
+//! SHA-512, for signatures in CMS.
 
 use alloc::boxed::Box;
 use core::marker::PhantomData;
@@ -18,6 +19,11 @@ pub static SHA384: &dyn Hash = &Sha2::<sha2::Sha384>(PhantomData);
 /// SHA-1, which no signature and no secret depends on here: see [`terse_tls::crypto::CryptoProvider::sha1`].
 pub fn sha1(data: &[u8]) -> [u8; 20] {
     <sha1::Sha1 as hmac::digest::Digest>::digest(data).into()
+}
+
+/// SHA-512, for CMS with Ed25519: see [`terse_tls::crypto::CryptoProvider::sha512`].
+pub fn sha512(data: &[u8]) -> [u8; 64] {
+    <sha2::Sha512 as hmac::digest::Digest>::digest(data).into()
 }
 
 struct Sha2<D>(PhantomData<fn() -> D>);

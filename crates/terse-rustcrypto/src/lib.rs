@@ -55,4 +55,5 @@ pub static PROVIDER: CryptoProvider = CryptoProvider::new("rustcrypto", verify::
     .tls13_suites(suites::ALL_TLS13)
     .tls12_suites(suites::ALL_TLS12)
     .groups(group::ALL)
-    .sha1(Some(hash::sha1));
+    .sha1(Some(hash::sha1))
+    .sha512(Some(hash::sha512));

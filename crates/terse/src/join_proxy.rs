@@ -6,7 +6,7 @@ use clap::Args;
 use serde_json::json;
 use terse_onboard::discovery::mdns::{Announcement, Browser};
 use terse_onboard::discovery::{Place, Service};
-use terse_onboard::join_proxy::{Counters, JoinProxy, Limits, follow};
+use terse_onboard::join_proxy::{Counters, JoinProxy, Limits, MAX_REGISTRARS, follow};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 
@@ -19,7 +19,9 @@ const EXAMPLE: &str = "Example:
   terse join-proxy --listen [::]:8443 --registrar registrar.plant.example:8443 --announce
 With
   --listen [fe80::1%eth0]:0                         for the devices of one link, at a port that the system picks
-Without --registrar it uses the one that multicast DNS finds.";
+  --registrar one.example:8443 --registrar two.example:8443
+                                                    the second one when the first one cannot be reached
+Without --registrar it uses those that multicast DNS finds.";
 
 /// A proxy for devices that have no way to the registrar yet (RFC 8995, 4).
 #[derive(Args, Debug)]
@@ -28,9 +30,10 @@ pub(crate) struct JoinProxyArgs {
     /// Where to listen; port 0 picks one
     #[arg(long, value_name = "HOST:PORT")]
     listen: HostPort,
-    /// Where the registrar is [default: what multicast DNS finds]
-    #[arg(long, value_name = "HOST:PORT")]
-    registrar: Option<Place>,
+    /// Where a registrar is; of several, the next one is used when one cannot be reached (repeatable, at most 16) [default:
+    /// what multicast DNS finds]
+    #[arg(long = "registrar", value_name = "HOST:PORT")]
+    registrars: Vec<Place>,
     /// Announce the proxy by multicast DNS
     #[arg(long)]
     announce: bool,
@@ -75,15 +78,19 @@ impl JoinProxyArgs {
             bytes: self.bytes,
             ..Limits::default()
         };
-        let (registrar, known) = watch::channel(self.registrar.clone());
-        if self.registrar.is_none() {
-            tokio::spawn(follow(Browser::new(Service::Registrar).map_err(failed)?, registrar));
+        if self.registrars.len() > MAX_REGISTRARS {
+            return Err(Failure::Usage(format!("give --registrar {MAX_REGISTRARS} times at most")));
+        }
+        let is_told = !self.registrars.is_empty();
+        let (registrars, known) = watch::channel(self.registrars);
+        if !is_told {
+            tokio::spawn(follow(Browser::new(Service::Registrar).map_err(failed)?, registrars.clone()));
         }
         let announcement = self.announce.then(|| Announcement::new(Service::Proxy, "join proxy", address.port()));
         let announcement = announcement.transpose().map_err(failed)?;
         let stop = services::stop()?;
         output::line(format_args!("listening {address}"))?;
-        let counters = JoinProxy::new(listener, known, limits).run(stop).await;
+        let counters = JoinProxy::with_registrars(listener, known, limits).run(stop).await;
         drop(announcement); // devices do not come any more
         report(counters, json)
     }

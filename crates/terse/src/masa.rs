@@ -18,6 +18,10 @@ use crate::output::{self, printable};
 use crate::pki::{failure, now};
 use crate::services::{self, misconfigured};
 
+mod register;
+
+use register::Register;
+
 #[derive(Debug, Args)]
 #[command(
     args_conflicts_with_subcommands = true,
@@ -47,6 +51,11 @@ enum MasaCommand {
     #[command(after_help = "Example: terse masa make-idevid WI-3005 --config maker/masa.toml --out WI-3005\n\
         writes WI-3005/WI-3005.pem, .key, and WI-3005-anchors.pem, by which the device verifies its vouchers.")]
     MakeIdevid(MakeIdevid),
+    /// Register devices that another factory has made, by their IDevIDs
+    #[command(after_help = "Example: terse masa register WI-3005.pem --config maker/masa.toml\n\
+        registers the device whose certificate leads to one of the anchors in [manufacturer].\n\
+        terse masa register devices/*.pem --sold-to plant --config maker/masa.toml    many, with a line for each")]
+    Register(Register),
     /// Read the configuration, the keys and the database, and say what is wrong
     #[command(after_help = "Example: terse masa check --config maker/masa.toml")]
     Check(Config),
@@ -90,7 +99,7 @@ struct Init {
     /// Where to listen [default: port 9443, at 127.0.0.1, or with --name at all addresses]
     #[arg(long, value_name = "ADDR:PORT")]
     listen: Option<SocketAddr>,
-    /// Key algorithm: p256 or p384
+    /// Key algorithm: p256, p384 or ed25519
     #[arg(long, default_value_t = KeyAlgorithm::P256)]
     algorithm: KeyAlgorithm,
     /// Certificates from an IDevID to the root, both counted: 2 to 8
@@ -123,6 +132,7 @@ pub(crate) fn run(args: MasaArgs, json: bool) -> Result<(), Failure> {
         None => services::run(serve(args.config, args.verbose)),
         Some(MasaCommand::Init(init)) => init.run(json),
         Some(MasaCommand::MakeIdevid(make)) => make.run(json),
+        Some(MasaCommand::Register(register)) => register.run(json),
         Some(MasaCommand::Check(config)) => check(&config, json),
         Some(MasaCommand::Audit(device)) => audit(&device, json),
         Some(MasaCommand::Release(device)) => change(&device, Change::Release, json),
@@ -151,6 +161,18 @@ impl Config {
     fn read(&self) -> Result<MasaConfig, Failure> {
         MasaConfig::read(&self.config).map_err(misconfigured)
     }
+
+    /// Checks that the configuration has these customers.
+    fn check_customers(&self, config: &MasaConfig, names: &[String]) -> Result<(), Failure> {
+        let known = |name: &String| config.customers.iter().any(|customer| customer.name == *name);
+        match names.iter().find(|name| !known(name)) {
+            None => Ok(()),
+            Some(unknown) => Err(Failure::Usage(format!(
+                "{}: there is no customer {unknown:?}; add it, or correct --sold-to",
+                self.config.display()
+            ))),
+        }
+    }
 }
 
 impl Init {
@@ -173,13 +195,7 @@ impl Init {
 impl MakeIdevid {
     fn run(self, json: bool) -> Result<(), Failure> {
         let config = self.config.read()?;
-        let known = |name: &String| config.customers.iter().any(|customer| customer.name == *name);
-        if let Some(unknown) = self.sold_to.iter().find(|name| !known(name)) {
-            let file = self.config.config.display();
-            return Err(Failure::Usage(format!(
-                "{file}: there is no customer {unknown:?}; add it, or correct --sold-to"
-            )));
-        }
+        self.config.check_customers(&config, &self.sold_to)?;
         let now = now()?;
         let made = services::run(async {
             make_idevid(&config, &self.serial, &self.sold_to, &self.out, now).await.map_err(failed)

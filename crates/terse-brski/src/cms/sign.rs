@@ -37,9 +37,9 @@ pub fn sign(
 }
 
 impl Unsigned {
-    /// Prepares the signature of `content` by the key of `chain`'s leaf, under `scheme`: ECDSA on P-256 or P-384, or RSA
-    /// with PKCS #1 v1.5. Not Ed25519, whose digest is that of SHA-512 (RFC 8419, 3.1), which providers do not have. All of
-    /// `chain` goes into the structure, at most 16 certificates. Without a clock there is no signingTime.
+    /// Prepares the signature of `content` by the key of `chain`'s leaf, under `scheme`: ECDSA on P-256 or P-384, RSA
+    /// with PKCS #1 v1.5, or Ed25519 (RFC 8419). All of `chain` goes into the structure, at most 16 certificates. Without a
+    /// clock there is no signingTime.
     ///
     /// The eContentType is id-ct-animaJSONVoucher (RFC 8366, 5.4).
     pub fn new(
@@ -140,9 +140,8 @@ impl<'a> Parts<'a> {
         if chain.len() > MAX_CERTIFICATES {
             return Err(Malformed::TooMany("certificates").into());
         }
-        let mut hash = algorithm.digest.hash(provider)?.start();
-        hash.update(content);
-        let message = signed_attrs(hash.finish().as_ref(), time)?;
+        let digest = algorithm.digest.digest(provider, content)?;
+        let message = signed_attrs(digest.as_ref(), time)?;
         let mut certificates: Vec<&[u8]> = chain.iter().map(AsRef::as_ref).collect();
         certificates.sort_unstable();
         Ok(Self { content, certificates, sid: [leaf.issuer.encoded, leaf.serial_number.encoded], message, algorithm })

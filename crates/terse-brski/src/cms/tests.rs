@@ -53,6 +53,8 @@ static P256: LazyLock<Signer> = LazyLock::new(|| Signer::new("p256x3", Signature
 static P384: LazyLock<Signer> = LazyLock::new(|| Signer::new("p384x3", SignatureScheme::ECDSA_SECP384R1_SHA384));
 static RSA: LazyLock<Signer> = LazyLock::new(|| Signer::new("rsa2048x3", SignatureScheme::RSA_PKCS1_SHA256));
 
+static ED25519_SIGNER: LazyLock<Signer> = LazyLock::new(|| Signer::new("ed25519x3", SignatureScheme::ED25519));
+
 fn time(seconds: u64) -> UnixTime {
     UnixTime::since_unix_epoch(core::time::Duration::from_secs(seconds))
 }

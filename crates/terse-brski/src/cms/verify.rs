@@ -37,9 +37,7 @@ impl Signed {
             return Err(SignatureRefused::SignedAttributes("contentType"));
         }
         let digest_algorithm = DigestAlgorithm::read(signer.digest_algorithm)?;
-        let mut hash = digest_algorithm.hash(provider)?.start();
-        hash.update(&content);
-        if hash.finish().as_ref() != attributes.message_digest {
+        if digest_algorithm.digest(provider, &content)?.as_ref() != attributes.message_digest {
             return Err(SignatureRefused::Digest);
         }
 

@@ -19,7 +19,8 @@ impl Masa {
 }
 
 /// Returns a log of at most `max_events`, the newest first. A longer one loses the earlier events of each domain first, with
-/// and without a nonce apart; then the oldest.
+/// and without a nonce apart; then the oldest. A domain is a key: an event under a domainID never stands for one of another
+/// key under the same domainID, so that a registrar sees what an impostor has had in its name.
 fn abridged(log: &[LogEntry], max_events: usize) -> AuditLog {
     let mut newest_first: Vec<&LogEntry> = log.iter().collect();
     newest_first.sort_by_key(|entry| core::cmp::Reverse(entry.date));
@@ -28,12 +29,15 @@ fn abridged(log: &[LogEntry], max_events: usize) -> AuditLog {
         abridged.events = newest_first.into_iter().map(LogEntry::to_event).collect();
         return abridged;
     }
+    let mut kept: Vec<(&LogEntry, Event)> = Vec::new();
     for entry in newest_first {
-        let is_later =
-            |event: &&mut Event| event.domain_id == entry.domain_id && event.nonce.is_some() == entry.nonce.is_some();
-        let is_full = abridged.events.len() >= max_events;
-        match abridged.events.iter_mut().find(is_later) {
-            Some(event) => {
+        let is_later = |(later, _): &&mut (&LogEntry, Event)| {
+            (&later.domain_id, &later.key, later.nonce.is_some())
+                == (&entry.domain_id, &entry.key, entry.nonce.is_some())
+        };
+        let is_full = kept.len() >= max_events;
+        match kept.iter_mut().find(is_later) {
+            Some((_, event)) => {
                 count(&mut event.truncated);
                 count(match entry.nonce {
                     Some(_) => &mut abridged.nonced_duplicates,
@@ -41,9 +45,10 @@ fn abridged(log: &[LogEntry], max_events: usize) -> AuditLog {
                 });
             }
             None if is_full => count(&mut abridged.arbitrary),
-            None => abridged.events.push(entry.to_event()),
+            None => kept.push((entry, entry.to_event())),
         }
     }
+    abridged.events = kept.into_iter().map(|(_, event)| event).collect();
     abridged
 }
 

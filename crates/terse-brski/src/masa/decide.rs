@@ -3,7 +3,7 @@
 //!
 //! What must always hold: a voucher has a nonce or it expires, and never after the certificates that it relies on; each
 //! comes with the entry for the audit log that must be stored before it leaves; none leaves, not even again, for a blocked
-//! device or to a registrar that is known to be revoked.
+//! device or to a registrar whose revocation is not settled.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -17,7 +17,7 @@ use super::request::Saw;
 use super::{Claims, Masa, Nonceless, PinChoice, Proximity, Refusal, RegistrarRequest};
 use crate::Malformed;
 use crate::audit_log::MAX_DOMAIN_ID_LEN;
-use crate::certificate::{domain_id, is_same_issuer};
+use crate::certificate::{domain_id, is_domain_id_derived, is_same_issuer};
 use crate::digest::Sha256;
 use crate::stored::after;
 use crate::voucher::{Assertion, Pin, Voucher};
@@ -81,18 +81,15 @@ impl Masa {
         context: &Context<'a>,
         time: UnixTime,
     ) -> Result<Decision<'a>, Refusal> {
-        // A voucher that was issued before is not repeated either.
-        if context.revocation == RevocationStatus::Revoked {
-            return Err(Refusal::Revoked);
-        }
         let device = record(request, context);
         if device.is_some_and(|device| device.is_blocked) {
             return Err(Refusal::BlockedDevice);
         }
+        // RFC 8995, 5.5.3: revocation is part of the verification of each request, also of one that is repeated.
+        self.check_revocation(request, context, time)?;
         if let Some(voucher) = repeated(request, context, time) {
             return Ok(Decision::Repeat(voucher));
         }
-        self.check_revocation(request, context, time)?;
         self.check_age(request, time)?;
         self.check_known(request, device)?;
         self.check_pledge_request(request)?;
@@ -130,7 +127,10 @@ impl Masa {
             return Err(Refusal::NotRegistrar); // a path has a registrar
         };
         let domain_id = self.domain_id(certificate)?;
-        if log.iter().any(|entry| entry.domain_id == domain_id && entry.key != *key) {
+        // Whoever took a domainID that is made of another's key does not keep that one out: its registrar sees in the audit
+        // log that it did not request the impostor's voucher (RFC 8995, 5.8.3).
+        let is_taken = log.iter().any(|entry| entry.domain_id == domain_id && entry.key != *key);
+        if is_taken && !is_domain_id_derived(&self.provider, certificate).map_err(Refusal::DomainId)? {
             return Err(Refusal::DomainIdTaken);
         }
         voucher.pins.push(Pin::Certificate(certificate.clone()));

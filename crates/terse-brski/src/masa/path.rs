@@ -4,29 +4,30 @@
 //! is consistent. Which of its certificates is pinned is decided elsewhere.
 //!
 //! What must always hold: each certificate of a path has signed the one below it; the first has the extended key usage
-//! cmcRA; none is outside of its validity; every one above the first is that of a CA.
+//! cmcRA; none is outside of its validity; every one above the first is that of a CA; no name is on a path twice. Strangers
+//! choose the certificates, so that the signatures which are verified are counted, and are at most [`MAX_VERIFICATIONS`].
 
 use alloc::string::String;
 use alloc::vec::Vec;
 
 use der::Decode;
-use der::asn1::ObjectIdentifier;
 use der::oid::AssociatedOid as _;
 use pki_types::{CertificateDer, CertificateRevocationListDer, UnixTime};
 use terse_tls::crypto::CryptoProvider;
 use terse_tls::{CertificateError, Expect, KeyPurposeId, Trust};
-use x509_cert::Certificate;
 use x509_cert::certificate::Rfc5280;
 use x509_cert::crl::{CertificateList, TbsCertList};
-use x509_cert::ext::pkix::name::{DistributionPointName, GeneralName};
-use x509_cert::ext::pkix::{
-    AuthorityInfoAccessSyntax, BasicConstraints, CrlDistributionPoints, ExtendedKeyUsage, IssuingDistributionPoint,
-    KeyUsage,
-};
-use x509_cert::name::Name;
+use x509_cert::ext::pkix::IssuingDistributionPoint;
 
 use super::{Refusal, RevocationStatus};
+use crate::certificate::{public_key, verify_issued};
 use crate::digest::{Sha256, public_key_sha256};
+
+mod budget;
+mod fields;
+
+use budget::Budget;
+use fields::Fields;
 
 /// The certificates of a registrar's domain that came with a request: the registrar's first, then that of each issuer.
 #[derive(Clone, Debug)]
@@ -62,20 +63,31 @@ impl RegistrarPath {
         let mut path = Self { levels: Vec::from([registrar]) };
         // A certificate that does not parse is not on the path.
         let others: Vec<_> = others.iter().filter_map(|other| Level::new(provider, other).ok()).collect();
+        let mut budget = Budget::new(MAX_VERIFICATIONS);
         while path.levels.len() < MAX_CERTIFICATES && !path.is_complete() {
-            let Some(issuer) = path.issuer(provider, &others, time)? else { break };
+            let Some(issuer) = path.issuer(provider, &others, time, &mut budget)? else { break };
             path.levels.push(issuer);
         }
         Ok(path)
     }
 
     /// Returns the certificate among `others` that has issued the top of the path, or `None` if it did not come along.
-    fn issuer(&self, provider: &CryptoProvider, others: &[Level], time: UnixTime) -> Result<Option<Level>, Refusal> {
+    fn issuer(
+        &self,
+        provider: &CryptoProvider,
+        others: &[Level],
+        time: UnixTime,
+        budget: &mut Budget,
+    ) -> Result<Option<Level>, Refusal> {
         let Some(top) = self.levels.last() else { return Ok(None) };
+        let is_on_path = |other: &Level| self.levels.iter().any(|level| level.fields.subject == other.fields.subject);
+        let candidates = others.iter().filter(|other| other.fields.subject == top.fields.issuer && !is_on_path(other));
+        let has_namesakes = candidates.clone().count() > 1;
         let mut refusal = None;
-        for candidate in others.iter().filter(|other| other.fields.subject == top.fields.issuer) {
-            match self.check_issuer(provider, candidate, time) {
+        for candidate in candidates {
+            match self.check_issuer(provider, candidate, has_namesakes, time, budget) {
                 Ok(()) => return Ok(Some(candidate.clone())),
+                Err(Refusal::TooManyCertificates) => return Err(Refusal::TooManyCertificates),
                 // Several CAs can have the same name, and only one has signed.
                 Err(error) => refusal = refusal.or(Some(error)),
             }
@@ -83,12 +95,33 @@ impl RegistrarPath {
         refusal.map_or(Ok(None), Err)
     }
 
-    fn check_issuer(&self, provider: &CryptoProvider, candidate: &Level, time: UnixTime) -> Result<(), Refusal> {
+    fn check_issuer(
+        &self,
+        provider: &CryptoProvider,
+        candidate: &Level,
+        has_namesakes: bool,
+        time: UnixTime,
+        budget: &mut Budget,
+    ) -> Result<(), Refusal> {
         if !candidate.fields.is_ca {
             return Err(Refusal::IssuerIsNoCa);
         }
         candidate.fields.check_validity(self.levels.len(), time)?;
+        // Of several with the name, one signature tells which of them the whole path is worth verifying under.
+        if has_namesakes {
+            budget.spend(1)?;
+            self.check_top(provider, candidate)?;
+        }
+        // No name is there twice, so that each certificate has one possible issuer.
+        budget.spend(self.levels.len())?;
         self.check(provider, &candidate.certificate, Some(time))
+    }
+
+    /// Verifies the signature of the top of the path alone, by the key of `issuer`.
+    fn check_top(&self, provider: &CryptoProvider, issuer: &Level) -> Result<(), Refusal> {
+        let top = self.levels.last().ok_or(Refusal::Registrar(CertificateError::Malformed))?; // there is one
+        let key = public_key(&issuer.certificate).map_err(|_| Refusal::Registrar(CertificateError::Malformed))?;
+        verify_issued(provider, &top.certificate, key).map_err(|_| Refusal::Registrar(CertificateError::BadSignature))
     }
 
     /// Verifies the path under a temporary trust anchor.
@@ -233,78 +266,8 @@ impl Level {
     }
 }
 
-/// What a path needs of a certificate.
-#[derive(Clone, Debug)]
-struct Fields {
-    subject: Name,
-    issuer: Name,
-    not_before: u64,
-    not_after: u64,
-    is_ca: bool,
-    /// Whether it has the extended key usage cmcRA.
-    is_registrar: bool,
-    /// Whether it has a key usage without digitalSignature (RFC 5280, 4.2.1.3).
-    is_signature_denied: bool,
-    /// Whether it has a CRL distribution point or an OCSP responder, of whatever form of name.
-    states_revocation: bool,
-    revocation_urls: Vec<String>,
-}
-
-impl Fields {
-    fn read(certificate: &[u8]) -> Result<Self, der::Error> {
-        let certificate = Certificate::from_der(certificate)?;
-        let fields = certificate.tbs_certificate();
-        let seconds = |time: x509_cert::time::Time| time.to_unix_duration().as_secs();
-        let usage = fields.get_extension::<KeyUsage>()?.map(|(_, usage)| usage);
-        let purposes = fields.get_extension::<ExtendedKeyUsage>()?.map(|(_, purposes)| purposes.0).unwrap_or_default();
-        let constraints = fields.get_extension::<BasicConstraints>()?;
-        let is_cmc_ra = |purpose: &ObjectIdentifier| purpose.as_bytes() == KeyPurposeId::CMC_RA.der_contents();
-        let points = fields.get_extension::<CrlDistributionPoints>()?;
-        let has_points = points.is_some();
-        let points = points.map(|(_, points)| points.0).unwrap_or_default();
-        let crls = points.iter().filter_map(|point| match &point.distribution_point {
-            Some(DistributionPointName::FullName(names)) => Some(names),
-            _ => None,
-        });
-        let access = fields.get_extension::<AuthorityInfoAccessSyntax>()?;
-        let access = access.map(|(_, access)| access.0).unwrap_or_default();
-        let mut responders = access.iter().filter(|access| access.access_method == ID_AD_OCSP).peekable();
-        let states_revocation = has_points || responders.peek().is_some();
-        let names = crls.flatten().chain(responders.map(|access| &access.access_location));
-        let urls = names.filter_map(|name| match name {
-            GeneralName::UniformResourceIdentifier(url) => Some(String::from(url.as_str())),
-            _ => None,
-        });
-        Ok(Self {
-            subject: fields.subject().clone(),
-            issuer: fields.issuer().clone(),
-            not_before: seconds(fields.validity().not_before),
-            not_after: seconds(fields.validity().not_after),
-            is_ca: constraints.is_some_and(|(_, constraints)| constraints.ca)
-                && usage.is_none_or(|usage| usage.key_cert_sign()),
-            is_registrar: purposes.iter().any(is_cmc_ra),
-            is_signature_denied: usage.is_some_and(|usage| !usage.digital_signature()),
-            states_revocation,
-            revocation_urls: urls.take(MAX_URLS).collect(),
-        })
-    }
-
-    fn check_validity(&self, depth: usize, time: UnixTime) -> Result<(), Refusal> {
-        let at = |seconds| UnixTime::since_unix_epoch(core::time::Duration::from_secs(seconds));
-        let error = match time.as_secs() {
-            now if now < self.not_before => CertificateError::NotYetValid { depth, not_before: at(self.not_before) },
-            now if now > self.not_after => CertificateError::Expired { depth, not_after: at(self.not_after) },
-            _ => return Ok(()),
-        };
-        Err(Refusal::Registrar(error))
-    }
-}
-
 /// The most certificates of a path. Each level is verified from the bottom, so that the work grows with the square.
 const MAX_CERTIFICATES: usize = 7;
 
-/// The most URLs of a certificate that are looked at.
-const MAX_URLS: usize = 8;
-
-/// id-ad-ocsp (RFC 5280, 4.2.2.1).
-const ID_AD_OCSP: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.3.6.1.5.5.7.48.1");
+/// The most signatures of certificates that are verified to find the path of a request. The longest path takes 21.
+const MAX_VERIFICATIONS: usize = 32;

@@ -7,6 +7,7 @@ use core::fmt;
 
 use terse_tls::CertificateError;
 
+use crate::devices::IdevidRefused;
 use crate::{Malformed, SignatureRefused};
 
 /// Why a request to a MASA is refused.
@@ -29,6 +30,8 @@ pub enum Refusal {
     NotRegistrar,
     /// The certificate above another one is not that of a CA.
     IssuerIsNoCa,
+    /// Too many signatures would have to be verified to find which of the certificates have issued one another.
+    TooManyCertificates,
     /// A certificate of the registrar is revoked.
     Revoked,
     /// Whether a certificate of the registrar is revoked could not be learned.
@@ -75,7 +78,7 @@ pub enum Refusal {
     RegistrarUnknown,
     /// The certificate that would be pinned has a malformed subject key identifier, or too long a one.
     DomainId(Malformed),
-    /// Another key has had a voucher for the device under this domainID.
+    /// Another key has had a voucher for the device under this domainID, which is not a hash of the key that would be pinned.
     DomainIdTaken,
     /// The requester never had a voucher for the device (RFC 8995, 5.8).
     NeverOwner,
@@ -92,6 +95,7 @@ impl Refusal {
             | Self::Registrar(_)
             | Self::NotRegistrar
             | Self::IssuerIsNoCa
+            | Self::TooManyCertificates
             | Self::Revoked
             | Self::RevocationUnknown
             | Self::Undated
@@ -151,6 +155,10 @@ impl fmt::Display for Refusal {
                 "a certificate of the registrar was issued by one that is not a CA; issue the registrar's certificate by \
                  the CA of its domain"
             }
+            Self::TooManyCertificates => {
+                "too many certificates came with the request to find the path among them; send the registrar's certificate \
+                 and those of its CAs, and no others"
+            }
             Self::Revoked => "a certificate of the registrar is revoked; give the registrar another one",
             Self::RevocationUnknown => {
                 "whether the registrar's certificates are revoked cannot be learned; make the CRL or OCSP responder that \
@@ -184,8 +192,8 @@ impl fmt::Display for Refusal {
                  certificate or a password"
             }
             Self::DomainIdTaken => {
-                "the domainID belongs to a domain with another key; give the registrar's CA a subject key identifier of its \
-                 own"
+                "the domainID belongs to a domain with another key; give the registrar's CA a subject key identifier that is \
+                 made of its own key (RFC 5280, 4.2.1.2)"
             }
             Self::NeverOwner => "there is no audit log for this device and this domain",
         })
@@ -193,6 +201,15 @@ impl fmt::Display for Refusal {
 }
 
 impl core::error::Error for Refusal {}
+
+impl From<IdevidRefused> for Refusal {
+    fn from(refused: IdevidRefused) -> Self {
+        match refused {
+            IdevidRefused::Path(error) => Self::PledgeCertificate(error),
+            IdevidRefused::Field(malformed) => Self::Idevid(malformed),
+        }
+    }
+}
 
 #[cfg(test)]
 mod tests;

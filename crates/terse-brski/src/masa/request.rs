@@ -13,7 +13,6 @@ use pki_types::UnixTime;
 use super::{Masa, Refusal, RegistrarPath};
 use crate::certificate::is_same_issuer;
 use crate::cms::Signed;
-use crate::devices::IdevidRefused;
 use crate::digest::{Sha256, public_key_sha256, sha256};
 use crate::http::{Acceptance, JSON, Posted, VOUCHER_CMS_JSON, acceptance, is};
 use crate::voucher::{Assertion, Nonce, Pin, VoucherRequest};
@@ -56,11 +55,7 @@ impl Masa {
     fn read_pledge_request(&self, prior: &[u8], path: &RegistrarPath, time: UnixTime) -> Result<Pledge, Refusal> {
         let signed = Signed::verify_ber(&self.provider, prior, &[]).map_err(Refusal::PledgeSignature)?;
         let field = |_| self.serial_number_field;
-        let verified =
-            self.devices.verify(&self.provider, &signed.chain, field, time).map_err(|refused| match refused {
-                IdevidRefused::Path(error) => Refusal::PledgeCertificate(error),
-                IdevidRefused::Field(malformed) => Refusal::Idevid(malformed),
-            })?;
+        let verified = self.devices.verify(&self.provider, &signed.chain, field, time)?;
         let request = VoucherRequest::from_json(&signed.content).map_err(Refusal::PledgeRequest)?;
         // RFC 8995, 5.5.5.
         if request.serial_number != verified.idevid.serial_number {

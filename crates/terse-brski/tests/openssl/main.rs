@@ -30,6 +30,9 @@ const KINDS: [(&str, SignatureScheme); 3] = [
     ("rsa2048x3", SignatureScheme::RSA_PKCS1_SHA256),
 ];
 
+/// OpenSSL 3.0 has no CMS with Ed25519, but it has the structure and the signature.
+const ED25519: (&str, SignatureScheme) = ("ed25519x3", SignatureScheme::ED25519);
+
 fn signer(chain: &str) -> (Authority, Credential) {
     let options = AuthorityOptions::new(chain.parse().unwrap(), VALIDITY);
     let authority = Authority::new(&AuthorityOptions { key_identifiers: true, ..options }).unwrap();
@@ -82,7 +85,7 @@ fn openssl_verifies_what_is_signed_here() {
 /// OpenSSL reads the structure and writes it as DER: it was DER already.
 #[test]
 fn openssl_encodes_the_same_der() {
-    for (chain, scheme) in KINDS {
+    for (chain, scheme) in KINDS.into_iter().chain([ED25519]) {
         let Some((openssl, credential)) = openssl_with(chain) else { return };
         for len in [0, 1, 100, 127, 128, 255, 256, 5000] {
             let signed = sign(&credential, scheme, &vec![b' '; len]);
@@ -94,6 +97,35 @@ fn openssl_encodes_the_same_der() {
         for part in ["version: 3", "1.2.840.113549.1.9.16.1.40", "object: contentType", "object: signingTime"] {
             assert!(text.contains(part), "{part}: {text}");
         }
+    }
+}
+
+/// RFC 8419, 3.1 and 4: the key signs the attributes, not their hash, and among them is the SHA-512 of the content.
+#[test]
+fn openssl_and_this_agree_about_ed25519() {
+    let (chain, scheme) = ED25519;
+    let Some((openssl, credential)) = openssl_with(chain) else { return };
+    let unsigned = Unsigned::new(&PROVIDER, VOUCHER, credential.chain(), scheme, None).unwrap();
+    openssl.write("attributes", unsigned.message());
+    openssl.run("dgst -sha512 -binary -out digest voucher");
+    let digest = openssl.read("digest");
+    assert!(unsigned.message().windows(64).any(|window| window == digest));
+    // OpenSSL signs, and it is verified here.
+    openssl.run("pkeyutl -sign -rawin -inkey leaf.key -in attributes -out signature");
+    let signature = openssl.read("signature");
+    let signed = unsigned.signed(&signature);
+    for provider in [&PROVIDER, &terse_aws_lc::PROVIDER] {
+        assert_eq!(Signed::verify(provider, &signed, &[]).unwrap().content, VOUCHER);
+        // What is signed here, which has no randomness, OpenSSL would have signed.
+        let key = provider.load_key(credential.key()).unwrap();
+        let unsigned = Unsigned::new(provider, VOUCHER, credential.chain(), scheme, None).unwrap();
+        assert_eq!(unsigned.sign(&*key, &mut SeededRng::new(1)).unwrap(), signed);
+    }
+    openssl.run("pkeyutl -verify -rawin -inkey leaf.key -in attributes -sigfile signature");
+    openssl.write("signed", &signed);
+    let text = openssl.run("cms -cmsout -inform DER -in signed -print -noout");
+    for part in ["algorithm: sha512 (2.16.840.1.101.3.4.2.3)", "algorithm: ED25519 (1.3.101.112)"] {
+        assert!(text.contains(part), "{part}: {text}");
     }
 }
 

@@ -10,6 +10,7 @@ use terse_brski::voucher::{Assertion, Pin};
 use terse_pki::Credential;
 use terse_rustcrypto::PROVIDER;
 
+use crate::impostor::Impostor;
 use crate::scene::{Scene, at, authority, decide, issue, now, posted, registrar_credential, sign};
 
 /// A request of another registrar for the device of `scene`, which the pledge has seen.
@@ -98,20 +99,53 @@ fn the_owners_certificates_help_nobody_else() {
 
 #[test]
 fn nobody_takes_the_domain_id_of_another() {
-    // A certificate has the key identifier that its issuer likes.
-    let scene = Scene::new();
-    let masa = scene.masa(claims(Claims::Always));
-    let request = scene.good_request();
-    let issuance = decide(&masa, &request, &scene.context()).unwrap();
-    let forged = LogEntry { key: [9; 32], ..issuance.entry.clone() };
-    let context = Context { log: std::slice::from_ref(&forged), ..scene.context() };
-    let refusal = decide(&masa, &request, &context).unwrap_err();
+    // A certificate has the key identifier that its issuer likes: here that of the victim's CA.
+    let victim = Scene::new();
+    let masa = victim.masa(claims(Claims::Always));
+    let issuance = decide(&masa, &victim.good_request(), &victim.context()).unwrap();
+    let claim = Impostor::of(&victim).request(&victim);
+    let context = Context { log: std::slice::from_ref(&issuance.entry), ..victim.context() };
+    let refusal = decide(&masa, &claim, &context).unwrap_err();
     assert_eq!((refusal, refusal.status()), (Refusal::DomainIdTaken, 403));
     // Nor does it open the log: the key counts.
-    let read = masa.read_audit_log_request(&posted(&request), now()).unwrap();
-    assert_eq!(masa.audit_log(&read, &[forged]).unwrap_err(), Refusal::NeverOwner);
-    let context = Context { log: std::slice::from_ref(&issuance.entry), ..scene.context() };
-    decide(&masa, &request, &context).unwrap();
+    let read = masa.read_audit_log_request(&posted(&claim), now()).unwrap();
+    assert_eq!(masa.audit_log(&read, std::slice::from_ref(&issuance.entry)).unwrap_err(), Refusal::NeverOwner);
+    decide(&masa, &victim.good_request(), &context).unwrap();
+}
+
+#[test]
+fn an_impostor_who_was_first_does_not_lock_a_domain_out() {
+    let victim = Scene::new();
+    let claim = Impostor::of(&victim).request(&victim);
+    for policy in [claims(Claims::Always), Policy::default()] {
+        let is_first_come = policy.claims == Claims::FirstCome;
+        let masa = victim.masa(policy);
+        let stolen = decide(&masa, &claim, &victim.context()).unwrap();
+        // Who owns the device is told by the key, whatever domainID it has.
+        let owned = owned_by(&victim, &stolen);
+        let context = Context { device: Some(&owned), log: std::slice::from_ref(&stolen.entry), ..Context::default() };
+        let claimed = decide(&masa, &victim.good_request(), &context).map(|_| ());
+        assert_eq!(claimed, if is_first_come { Err(Refusal::Claimed) } else { Ok(()) });
+        // Released, it is for the one whose key the domainID is made of.
+        let context = Context { device: Some(&victim.device), ..context };
+        let issuance = decide(&masa, &victim.good_request(), &context).unwrap();
+        assert_eq!(issuance.entry.domain_id, stolen.entry.domain_id);
+        assert_ne!(issuance.entry.key, stolen.entry.key);
+    }
+}
+
+#[test]
+fn a_domain_without_a_record_is_told_by_its_key_too() {
+    // The device has no record, and the last entry of its log says who has it.
+    let victim = Scene::new();
+    let mut policy = Policy::default();
+    policy.devices_without_record = true;
+    let masa = victim.masa(policy);
+    let first = decide(&masa, &victim.good_request(), &Context::default()).unwrap();
+    let context = Context { log: std::slice::from_ref(&first.entry), ..Context::default() };
+    let claim = Impostor::of(&victim).request(&victim);
+    assert_eq!(decide(&masa, &claim, &context).unwrap_err(), Refusal::Claimed);
+    decide(&masa, &victim.good_request(), &context).unwrap();
 }
 
 fn read_log_request(masa: &Masa, request: &[u8], accept: Option<&str>) -> Result<RegistrarRequest, Refusal> {

@@ -2,7 +2,9 @@
 //! against each other (RFC 8995, 5.3 to 5.9).
 
 mod domains;
+mod ed25519;
 mod garbage;
+mod impostor;
 mod masa;
 mod paths;
 mod pledge;
@@ -11,3 +13,4 @@ mod roles;
 
 mod scene;
 mod vectors;
+mod work;

@@ -28,7 +28,7 @@ use terse_tls::{CertificateError, Expect, Trust};
 use crate::scene::{NOW, SERIAL, Scene, at, idevid, nonce, now, posted, sign};
 
 /// A MASA with what it remembers.
-struct MasaService {
+pub(crate) struct MasaService {
     masa: Masa,
     signer: Credential,
     device: RefCell<Device>,
@@ -37,7 +37,7 @@ struct MasaService {
 }
 
 impl MasaService {
-    fn new(scene: &Scene, policy: Policy) -> Self {
+    pub(crate) fn new(scene: &Scene, policy: Policy) -> Self {
         let options = VoucherSignerOptions::new("Maker MASA", Validity::days(NOW - 1, 9));
         Self {
             masa: scene.masa(policy),
@@ -48,7 +48,7 @@ impl MasaService {
         }
     }
 
-    fn voucher(&self, request: &[u8], time: UnixTime) -> Result<Vec<u8>, terse_brski::masa::Refusal> {
+    pub(crate) fn voucher(&self, request: &[u8], time: UnixTime) -> Result<Vec<u8>, terse_brski::masa::Refusal> {
         let request = self.masa.read_voucher_request(&posted(request), time)?;
         let (device, issued) = (self.device.borrow().clone(), self.issued.borrow().clone());
         let log = self.log.borrow().clone();
@@ -74,14 +74,14 @@ impl MasaService {
         Ok(voucher)
     }
 
-    fn audit_log(&self, request: &[u8]) -> Vec<u8> {
+    pub(crate) fn audit_log(&self, request: &[u8]) -> Vec<u8> {
         let request = self.masa.read_audit_log_request(&posted(request), now()).unwrap();
         self.masa.audit_log(&request, &self.log.borrow()).unwrap().to_json()
     }
 }
 
 /// Asks the registrar's question, and returns the registrar's request and the voucher.
-fn forward(scene: &Scene, registrar: &Registrar, masa: &MasaService) -> (Vec<u8>, Vec<u8>) {
+pub(crate) fn forward(scene: &Scene, registrar: &Registrar, masa: &MasaService) -> (Vec<u8>, Vec<u8>) {
     let request = scene.read_by(registrar);
     let Decision::Forward(forward) = registrar.decide(&request, None, now()).unwrap() else { panic!() };
     let registrar_request = scene.registrar_request(&forward.request);

@@ -1,9 +1,8 @@
 //! Announcements by DNS-SD over multicast DNS (RFC 6762, RFC 6763; RFC 8995, Appendix B).
 //!
-//! What must always hold: of all that is announced, at most [`MAX_KNOWN`] places are known at a time; each has the port that
-//! was announced with it, and an address.
+//! What must always hold: of all that is announced, at most [`MAX_KNOWN`] places are found at a time, and as many announcements
+//! wait; each has the port that was announced with it, and an address; no announcement is kept out for ever by others.
 
-use alloc::collections::VecDeque;
 use core::fmt;
 use core::net::IpAddr;
 
@@ -11,8 +10,10 @@ use mdns_sd::{Receiver, ResolvedService, ScopedIp, ServiceDaemon, ServiceEvent, 
 
 use super::{Change, Discovery, Place, Service};
 
-/// The most places that a [`Browser`] knows at a time. What is announced beyond that is ignored.
-pub const MAX_KNOWN: usize = 64;
+mod known;
+
+use known::Known;
+pub use known::{MAX_KNOWN, MAX_OF_HOST};
 
 /// Why multicast DNS cannot be used.
 #[derive(Debug)]
@@ -101,41 +102,15 @@ impl Discovery for Browser {
             }
         }
     }
+
+    fn failed(&mut self, place: &Place) {
+        self.known.failed(place);
+    }
 }
 
 impl Drop for Browser {
     fn drop(&mut self) {
         let _ = self.daemon.shutdown(); // one that is gone needs no end
-    }
-}
-
-/// The announcements that are valid, by their names.
-#[derive(Default)]
-struct Known {
-    places: Vec<(String, Place)>,
-    changes: VecDeque<Change>,
-}
-
-impl Known {
-    /// Notes an announcement, which may have moved since.
-    fn resolved(&mut self, name: &str, place: Option<Place>) {
-        let Some(place) = place else { return };
-        if self.places.iter().any(|(known, at)| known == name && *at == place) {
-            return;
-        }
-        self.removed(name);
-        if self.places.len() < MAX_KNOWN {
-            self.places.push((name.to_owned(), place.clone()));
-            self.changes.push_back(Change::Found(place));
-        }
-    }
-
-    fn removed(&mut self, name: &str) {
-        let Some(index) = self.places.iter().position(|(known, _)| known == name) else { return };
-        let (_, place) = self.places.swap_remove(index);
-        if !self.places.iter().any(|(_, other)| *other == place) {
-            self.changes.push_back(Change::Gone(place));
-        }
     }
 }
 

@@ -1,31 +1,37 @@
-//! The registrar of a join proxy, as discovery finds it (RFC 8995, 4.3).
-
-use core::mem;
+//! The registrars of a join proxy, as discovery finds them (RFC 8995, 4.3).
 
 use tokio::sync::watch;
 
 use crate::discovery::{Change, Discovery, Place};
 
-/// Tells `registrar` which of the registrars that discovery finds the join proxy uses: the first one, until it is gone. Does not
-/// end before `registrar` has no receivers any more.
-pub async fn follow(mut discovery: impl Discovery, registrar: watch::Sender<Option<Place>>) {
-    let mut known: Vec<Place> = Vec::new();
+/// Tells `registrars` which registrars discovery finds, in the order in which they were found, until they are gone. Does not
+/// end before `registrars` has no receivers any more.
+pub async fn follow(mut discovery: impl Discovery, registrars: watch::Sender<Vec<Place>>) {
     loop {
         let change = tokio::select! {
             change = discovery.next() => change,
-            () = registrar.closed() => return,
+            () = registrars.closed() => return,
         };
-        match change {
-            Change::Found(place) if known.contains(&place) || known.len() >= MAX_REGISTRARS => {}
-            Change::Found(place) => known.push(place),
-            Change::Gone(place) => known.retain(|known| *known != place),
-        }
-        registrar.send_if_modified(|used| {
-            let first = known.first().cloned();
-            first != mem::replace(used, first.clone())
+        registrars.send_if_modified(|known| {
+            let before = known.len();
+            match change {
+                Change::Found(place) if known.contains(&place) || before >= MAX_REGISTRARS => {}
+                Change::Found(place) if has_its_share(known, &place) => {}
+                Change::Found(place) => known.push(place),
+                Change::Gone(place) => known.retain(|known| *known != place),
+            }
+            known.len() != before
         });
     }
 }
 
-/// The most registrars that are known. A domain has a few.
-const MAX_REGISTRARS: usize = 16;
+/// Whether the host of a place has as many places as one may have: a stranger has a link's addresses, and not its hosts.
+fn has_its_share(known: &[Place], place: &Place) -> bool {
+    known.iter().filter(|known| known.host() == place.host()).count() >= MAX_OF_HOST
+}
+
+/// The most registrars of one host.
+const MAX_OF_HOST: usize = 4;
+
+/// The most registrars that a join proxy knows and tries. A domain has a few.
+pub const MAX_REGISTRARS: usize = 16;

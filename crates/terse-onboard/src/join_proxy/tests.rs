@@ -1,4 +1,5 @@
 use core::net::IpAddr;
+use core::sync::atomic::Ordering::Relaxed;
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::task::JoinHandle;
@@ -232,19 +233,101 @@ impl Discovery for Told {
 }
 
 #[tokio::test]
-async fn the_registrar_is_the_first_that_is_announced_and_the_next_when_it_is_gone() {
+async fn the_registrars_are_those_that_are_announced_in_their_order_until_they_are_gone() {
     let (tell, told) = tokio::sync::mpsc::channel(8);
-    let (sender, mut registrar) = watch::channel(None);
+    let (sender, mut registrars) = watch::channel(Vec::new());
     let following = tokio::spawn(follow(Told(told), sender));
     let [a, b] = ["a.example", "b.example"].map(|host| Place::new(host, 8443));
     for change in [Change::Found(a.clone()), Change::Found(b.clone()), Change::Found(a.clone())] {
         tell.send(change).await.unwrap();
     }
-    assert_eq!(*registrar.wait_for(|place| place.is_some()).await.unwrap(), Some(a.clone()));
-    tell.send(Change::Gone(a.clone())).await.unwrap();
-    assert_eq!(*registrar.wait_for(|place| *place != Some(a.clone())).await.unwrap(), Some(b.clone()));
+    assert_eq!(*registrars.wait_for(|places| places.len() == 2).await.unwrap(), [a.clone(), b.clone()]);
+    tell.send(Change::Gone(a)).await.unwrap();
+    assert_eq!(*registrars.wait_for(|places| places.len() == 1).await.unwrap(), std::slice::from_ref(&b));
     tell.send(Change::Gone(b)).await.unwrap();
-    assert_eq!(*registrar.wait_for(Option::is_none).await.unwrap(), None);
-    drop(registrar);
+    registrars.wait_for(Vec::is_empty).await.unwrap();
+    drop(registrars);
     following.await.unwrap();
+}
+
+#[tokio::test]
+async fn announcements_of_one_host_do_not_take_all_places_of_registrars() {
+    let (tell, told) = tokio::sync::mpsc::channel(8);
+    let (sender, mut registrars) = watch::channel(Vec::new());
+    tokio::spawn(follow(Told(told), sender));
+    for port in 1..100 {
+        tell.send(Change::Found(Place::new("flood.example", port))).await.unwrap();
+    }
+    let other = Place::new("registrar.example", 8443);
+    tell.send(Change::Found(other.clone())).await.unwrap();
+    let known = registrars.wait_for(|places| places.contains(&other)).await.unwrap().clone();
+    assert!(known.len() < MAX_REGISTRARS, "{known:?}");
+}
+
+/// Starts a join proxy for these registrars, and returns its address with what keeps it alive.
+async fn start_for(registrars: Vec<Place>, limits: Limits) -> (SocketAddr, watch::Sender<Vec<Place>>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let (sender, places) = watch::channel(registrars);
+    let (stop, stopped) = watch::channel(false);
+    tokio::spawn(async move {
+        JoinProxy::with_registrars(listener, places, limits).run(stopped).await;
+        drop(stop);
+    });
+    (address, sender)
+}
+
+/// Waits until a registrar has accepted the connection of a pledge that comes now.
+async fn arrives(proxy: SocketAddr, registrar: &TcpListener) {
+    let pledge = TcpStream::connect(proxy).await.unwrap();
+    registrar.accept().await.unwrap();
+    drop(pledge);
+}
+
+#[tokio::test]
+async fn the_next_registrar_has_its_turn_when_one_cannot_be_reached_and_keeps_it() {
+    let (gone, dead) = registrar().await;
+    drop(gone);
+    let (second, second_place) = registrar().await;
+    let (third, third_place) = registrar().await;
+    let (proxy, _places) = start_for(vec![dead, second_place, third_place], Limits::default()).await;
+    for _ in 0..3 {
+        arrives(proxy, &second).await;
+    }
+    // When that one fails, too, the one after it is next, and stays.
+    drop(second);
+    for _ in 0..3 {
+        arrives(proxy, &third).await;
+    }
+}
+
+/// A registrar whose queue of connections is full does not answer. Nothing else in a test can be silent like that.
+#[tokio::test]
+async fn a_registrar_that_does_not_answer_costs_a_bounded_time() {
+    let silent = tokio::net::TcpSocket::new_v4().unwrap();
+    silent.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    let address = silent.local_addr().unwrap();
+    let silent = silent.listen(1).unwrap();
+    let mut waiting = Vec::new();
+    while let Ok(Ok(stream)) = tokio::time::timeout(Duration::from_millis(200), TcpStream::connect(address)).await {
+        waiting.push(stream);
+        assert!(waiting.len() < 64, "the queue has no end");
+    }
+    let (answering, place) = registrar().await;
+    let limits = Limits { connect_one: Duration::from_millis(50), ..Limits::default() };
+    let silent_place = Place::new(address.ip().to_string(), address.port());
+    let (proxy, _places) = start_for(vec![silent_place, place], limits).await;
+    arrives(proxy, &answering).await;
+    drop((silent, waiting));
+}
+
+#[tokio::test]
+async fn registrars_that_are_announced_later_are_tried_too() {
+    let (gone, dead) = registrar().await;
+    drop(gone);
+    let (proxy, places) = start_for(vec![dead.clone()], Limits::default()).await;
+    assert!(is_closed(&mut TcpStream::connect(proxy).await.unwrap()).await);
+    let (answering, place) = registrar().await;
+    places.send_replace(vec![dead, place]);
+    arrives(proxy, &answering).await;
 }

@@ -33,7 +33,10 @@ impl fmt::Display for MasaError {
             }
             // A serial number from the command line can have any characters.
             Self::UnknownDevice(serial_number) => {
-                write!(f, "no device {serial_number:?} is known; `terse masa make-idevid` makes one")
+                write!(
+                    f,
+                    "no device {serial_number:?} is known; `terse masa make-idevid` makes one, `terse masa register` takes one"
+                )
             }
         }
     }

@@ -124,7 +124,8 @@ impl Shared {
                 let text = "there were too many vouchers for this device today; try again tomorrow";
                 return Err(Problem::later(StatusCode::TOO_MANY_REQUESTS, text, HOUR));
             }
-            if matches!(decision, Decision::Issue(_)) && request.path().states_revocation() {
+            // Nor is a voucher repeated for a registrar that was revoked meanwhile.
+            if request.path().states_revocation() {
                 let learned = self.revocations.look_up(&self.provider, request.path(), time).await;
                 (context.revocation, context.revocation_next_update) = (learned.status, learned.next_update);
                 decision = self.masa.decide(request, &context, time)?;

@@ -28,9 +28,8 @@ impl Keys {
     pub(super) fn read(provider: &CryptoProvider, config: &MasaConfig, time: UnixTime) -> Result<Self, ConfigError> {
         let customers = Customers::read(provider, &config.customers)?;
         let anchors_path = &config.manufacturer.anchors;
-        let anchors = read_certificates(anchors_path)?;
         let unusable = |error| ConfigError::new(anchors_path, error);
-        let masa = Masa::new(provider, &anchors, config.policy.clone()).map_err(unusable)?;
+        let (masa, anchors) = masa(provider, config)?;
         let masa = match &customers.anchors()[..] {
             [] => masa,
             anchors => masa.customers(anchors).map_err(unusable)?,
@@ -42,6 +41,17 @@ impl Keys {
             customers,
         })
     }
+}
+
+/// Returns the MASA without customers, and the anchors of its devices.
+pub(super) fn masa(
+    provider: &CryptoProvider,
+    config: &MasaConfig,
+) -> Result<(Masa, Vec<CertificateDer<'static>>), ConfigError> {
+    let anchors_path = &config.manufacturer.anchors;
+    let anchors = read_certificates(anchors_path)?;
+    let masa = Masa::new(provider, &anchors, config.policy.clone());
+    Ok((masa.map_err(|error| ConfigError::new(anchors_path, error))?, anchors))
 }
 
 /// Returns the configuration of the HTTPS server. Registrars have private CAs, so that their certificates are looked at

@@ -44,12 +44,11 @@ impl Connection {
     pub(super) fn begin(
         id: ConnectionId,
         place: Place,
-        (config, clock): (Arc<ClientConfig>, Clock),
+        connector: Connector,
         counters: Counters,
         reports: Reports,
     ) -> Self {
         let (requests, receiver) = mpsc::channel(1); // the machine waits for a response before its next request
-        let connector = Connector::new(config, clock).with_handshake_limit(HANDSHAKE_LIMIT);
         let task = tokio::spawn(async move {
             if let Err(error) = converse(id, (&place, &connector, counters), receiver, &reports).await {
                 tracing::debug!(%place, %error, "the connection of the pledge ended");
@@ -81,6 +80,11 @@ pub(super) fn config(credential: Credential) -> Result<Arc<ClientConfig>, ApiMis
     let mut config = ClientConfig::builder(&terse_aws_lc::PROVIDER);
     config.trust(Trust::unverified(&[CertificateType::X509])?).credentials(vec![credential]).send_server_name(false);
     Ok(Arc::new(config.build()?))
+}
+
+/// Returns what makes connections with a configuration.
+pub(super) fn connector(config: Arc<ClientConfig>, clock: Clock) -> Connector {
+    Connector::new(config, clock).with_handshake_limit(HANDSHAKE_LIMIT)
 }
 
 async fn converse(

@@ -1,14 +1,18 @@
-//! What a device is born with, from files: the IDevID with its key, and the trust anchors of its manufacturer.
+//! What a device is born with: the IDevID with its key, in files or elsewhere, and the trust anchors of its manufacturer.
 
 use alloc::sync::Arc;
 use core::fmt;
 use std::path::{Path, PathBuf};
 
+use pki_types::CertificateDer;
 use serde::Deserialize;
+use terse_brski::certificate::public_key;
 use terse_brski::pledge::PledgeConfig;
 use terse_net::files;
+use terse_net::tokio::AsyncSigner;
 use terse_tls::Credential;
 
+use super::signer::{KeyElsewhere, LateSigner};
 use crate::config::{self, ConfigError};
 use crate::discovery::Place;
 
@@ -17,6 +21,8 @@ use crate::discovery::Place;
 pub struct Device {
     idevid: Credential,
     config: Arc<PledgeConfig>,
+    /// Asks for the signatures of the IDevID's key, if it is elsewhere.
+    signer: Option<LateSigner>,
 }
 
 /// The configuration file of a pledge. Its paths are relative to its own folder.
@@ -55,7 +61,47 @@ pub struct DeviceError(String);
 impl Device {
     /// Creates a device.
     pub fn new(idevid: Credential, config: PledgeConfig) -> Self {
-        Self { idevid, config: Arc::new(config) }
+        Self { idevid, config: Arc::new(config), signer: None }
+    }
+
+    /// Creates a device whose key is elsewhere, such as in a secure element, and signs later: `signer` is asked for the
+    /// signatures of handshakes and of voucher requests. `idevid` is the chain of its certificates, leaf first; `anchors` are
+    /// the certificates under which the manufacturer signs vouchers.
+    ///
+    /// A [`SignatureRequest`](terse_tls::SignatureRequest) has the message, not its hash, and the scheme. The key is on P-256 or
+    /// P-384, or for Ed25519 or RSA; an RSA key signs handshakes with PSS, and voucher requests with PKCS #1 v1.5. A signer
+    /// that has not answered after a minute has failed; its future is dropped then.
+    ///
+    /// ```no_run
+    /// use terse_onboard::pledge::Device;
+    /// use terse_tls::crypto::CryptoError;
+    /// # async fn secure_element(_: u16, _: Vec<u8>) -> Option<Vec<u8>> { None }
+    /// # fn device(chain: Vec<pki_types::CertificateDer<'static>>, anchors: Vec<pki_types::CertificateDer<'static>>)
+    /// # -> Result<(), terse_onboard::pledge::DeviceError> {
+    ///
+    /// let device = Device::with_signer(chain, anchors, std::sync::Arc::new(|request| {
+    ///     let (scheme, message) = (request.scheme().0, request.message().to_vec());
+    ///     Box::pin(async move { secure_element(scheme, message).await.ok_or(CryptoError::SigningFailed) })
+    /// }))?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn with_signer(
+        idevid: Vec<CertificateDer<'static>>,
+        anchors: Vec<CertificateDer<'static>>,
+        signer: AsyncSigner,
+    ) -> Result<Self, DeviceError> {
+        let unusable = |error: &dyn fmt::Display| DeviceError(error.to_string());
+        let leaf = idevid.first().ok_or_else(|| unusable(&"the IDevID has no certificate"))?;
+        let public_key =
+            public_key(leaf).map_err(|error| unusable(&format_args!("the IDevID cannot be used: {error}")))?;
+        let key = KeyElsewhere::new(public_key).ok_or_else(|| {
+            unusable(&"the IDevID cannot be used: its key must be on P-256 or P-384, or for Ed25519 or RSA")
+        })?;
+        let credential = Credential::new(idevid, Arc::new(key)).map_err(|error| unusable(&error))?;
+        let config = PledgeConfig::new(&terse_aws_lc::PROVIDER, credential.clone(), anchors);
+        let config = Arc::new(config.map_err(|error| unusable(&error))?);
+        Ok(Self { idevid: credential, config, signer: Some(LateSigner::new(signer)) })
     }
 
     /// Reads the IDevID with the certificates above it, its key, and the certificates that the manufacturer signs vouchers
@@ -84,6 +130,10 @@ impl Device {
 
     pub(super) const fn idevid(&self) -> &Credential {
         &self.idevid
+    }
+
+    pub(super) const fn signer(&self) -> Option<&LateSigner> {
+        self.signer.as_ref()
     }
 
     pub(super) const fn config(&self) -> &Arc<PledgeConfig> {

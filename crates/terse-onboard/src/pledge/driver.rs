@@ -7,21 +7,25 @@ use alloc::collections::VecDeque;
 use alloc::sync::Arc;
 use core::time::Duration;
 
-use pki_types::CertificateDer;
-use terse_brski::pledge::{
-    Command, ConnectionId, Enrollment, Event, Identity, Input, Phase, Pledge, Proxy, Response, SignatureId, Target,
-};
+use terse_brski::pledge::{Command, ConnectionId, Enrollment, Identity, Phase, Pledge, Proxy, SignatureId, Target};
 use terse_brski::voucher::Assertion;
 use terse_net::{Clock, OsRng};
 use terse_tls::crypto::{CryptoError, SigningKey};
+use terse_tls::{SignatureRequest, SignatureScheme};
 use tokio::sync::mpsc;
 use zeroize::Zeroizing;
 
 use super::connection::{self, Connection, Report};
 use super::places::Places;
+use super::signer::Signed;
 use super::timings::{Stage, Timings};
 use super::{CredentialDirectory, Device, GaveUp, Onboarded, Progress, Settings};
-use crate::discovery::{Change, Discovery, Place};
+use crate::discovery::{Discovery, Place};
+
+mod answer;
+mod news;
+
+use answer::Answer;
 
 /// One onboarding.
 pub(super) struct Driver<'a, F> {
@@ -38,23 +42,18 @@ pub(super) struct Driver<'a, F> {
     answers: VecDeque<Answer>,
     /// Where the last connection goes, for reports.
     place: Option<Place>,
+    /// The proxy of the last attempt.
+    proxy: Option<Proxy>,
+    /// The place of an attempt that has just failed.
+    failed: Option<Place>,
+    /// The signature that is waited for.
+    signing: Option<(SignatureId, Signed)>,
     failures: u32,
     key: Option<Zeroizing<pki_types::PrivateKeyDer<'static>>>,
     enrollment: Option<Enrollment>,
     assertion: Option<Assertion>,
     phase: Phase,
     timings: Timings,
-}
-
-/// An input that owns its parts.
-enum Answer {
-    Found(Proxy),
-    Gone(Proxy),
-    Report(ConnectionId, Report),
-    Signed(SignatureId, Result<Vec<u8>, CryptoError>),
-    Key(Result<Arc<dyn SigningKey>, CryptoError>),
-    Stored(bool),
-    Timer,
 }
 
 /// How an onboarding ends.
@@ -84,6 +83,9 @@ impl<'a, F: FnMut(Progress) + Send> Driver<'a, F> {
             reports: mpsc::channel(4), // one connection at a time, whose reports wait for requests
             answers: VecDeque::new(),
             place: None,
+            proxy: None,
+            failed: None,
+            signing: None,
             failures: 0,
             key: None,
             enrollment: None,
@@ -103,16 +105,21 @@ impl<'a, F: FnMut(Progress) + Send> Driver<'a, F> {
                     let timeout = self.until_timeout();
                     tokio::select! {
                         Some((connection, report)) = self.reports.1.recv() => Answer::Report(connection, report),
-                        change = discovery.next() => match self.changed(change) {
-                            Some(answer) => answer,
-                            None => continue,
-                        },
+                        change = discovery.next() => {
+                            self.changed(change);
+                            continue;
+                        }
+                        (signature, signed) = answer_of(&mut self.signing) => Answer::Signed(signature, signed),
                         () = sleep(timeout) => Answer::Timer,
                         () = tokio::time::sleep_until(limit), if can_give_up => return Err(GaveUp::NoProxy),
                     }
                 }
             };
-            match self.handle(answer).await {
+            let end = self.handle(answer).await;
+            if let Some(place) = self.failed.take() {
+                discovery.failed(&place);
+            }
+            match end {
                 Some(End::Enrolled { is_reported }) => return self.onboarded(is_reported),
                 Some(End::GaveUp(why)) => return Err(why),
                 None => {}
@@ -124,22 +131,6 @@ impl<'a, F: FnMut(Progress) + Send> Driver<'a, F> {
     fn until_timeout(&self) -> Option<Duration> {
         let timeout = self.pledge.poll_timeout()?;
         Some(Duration::from_millis(timeout.0.saturating_sub(self.clock.now().monotonic.0)))
-    }
-
-    fn changed(&mut self, change: Change) -> Option<Answer> {
-        match change {
-            Change::Found(place) => {
-                (self.observe)(Progress::Found(place.clone()));
-                let (proxy, forgotten) = self.places.add(place);
-                self.answers.extend(forgotten.map(Answer::Gone));
-                Some(Answer::Found(proxy))
-            }
-            Change::Gone(place) => {
-                let proxy = self.places.remove(&place)?;
-                (self.observe)(Progress::Gone(place));
-                Some(Answer::Gone(proxy))
-            }
-        }
     }
 
     /// Gives an input to the machine, and executes what it wants.
@@ -189,10 +180,7 @@ impl<'a, F: FnMut(Progress) + Send> Driver<'a, F> {
             Command::Close(connection) => {
                 self.connection.take_if(|own| own.id() == connection);
             }
-            // The keys of files answer at once.
-            Command::Sign { signature, .. } => {
-                self.answers.push_back(Answer::Signed(signature, Err(CryptoError::SigningFailed)));
-            }
+            Command::Sign { signature, identity, scheme, message } => self.sign(signature, identity, scheme, message),
             Command::MakeKey => {
                 let key = self.make_key();
                 self.answers.push_back(Answer::Key(key));
@@ -205,9 +193,25 @@ impl<'a, F: FnMut(Progress) + Send> Driver<'a, F> {
         }
     }
 
+    /// Asks for a signature that comes later. There is one at a time: the machine wants no earlier one any more.
+    fn sign(&mut self, id: SignatureId, identity: Identity, scheme: SignatureScheme, message: Vec<u8>) {
+        let signer = self.device.signer().filter(|_| identity == Identity::Idevid);
+        match signer {
+            Some(signer) => {
+                let request = SignatureRequest::new(self.device.idevid().clone(), scheme, message);
+                self.signing = Some((id, signer.ask(request)));
+            }
+            // The keys of LDevIDs are here, and answer at once.
+            None => self.answers.push_back(Answer::Signed(id, Err(CryptoError::SigningFailed))),
+        }
+    }
+
     fn connect(&mut self, id: ConnectionId, to: Target, identity: Identity) {
         let place = match to {
-            Target::Proxy(proxy) => self.places.of(proxy).cloned(),
+            Target::Proxy(proxy) => {
+                self.proxy = Some(proxy);
+                self.places.of(proxy).cloned()
+            }
             Target::Origin(origin) => {
                 let host = origin.host().trim_start_matches('[').trim_end_matches(']');
                 Some(Place::new(host, origin.port()))
@@ -222,13 +226,13 @@ impl<'a, F: FnMut(Progress) + Send> Driver<'a, F> {
         match (place, config) {
             (Some(place), Some(config)) => {
                 self.place = Some(place.clone());
-                self.connection = Some(Connection::begin(
-                    id,
-                    place,
-                    (config, self.clock),
-                    self.timings.counters().clone(),
-                    self.reports.0.clone(),
-                ));
+                let mut connector = connection::connector(config, self.clock);
+                if let Some(signer) = self.device.signer() {
+                    signer.forget_failure();
+                    connector = connector.with_signer(signer.function());
+                }
+                let (counters, reports) = (self.timings.counters().clone(), self.reports.0.clone());
+                self.connection = Some(Connection::begin(id, place, connector, counters, reports));
             }
             // Discovery has forgotten the place meanwhile, or the credential is none for TLS.
             _ => self.answers.push_back(Answer::Report(id, Report::Lost)),
@@ -253,28 +257,6 @@ impl<'a, F: FnMut(Progress) + Send> Driver<'a, F> {
         self.enrollment.is_some()
     }
 
-    /// Takes what the machine tells. Returns how the onboarding ends, if it does.
-    fn inform(&mut self, event: Event) -> Option<End> {
-        let place = || self.place.clone().unwrap_or_else(|| Place::new("", 0)); // every event follows a connection
-        let failed = match event {
-            Event::Failed(_, why) => Some((place(), why)),
-            _ => None,
-        };
-        if let Some(progress) = Progress::of(event, place) {
-            (self.observe)(progress);
-        }
-        match event {
-            Event::Imprinted(assertion) => self.assertion = Some(assertion),
-            Event::Enrolled { is_reported } => return Some(End::Enrolled { is_reported }),
-            _ => {}
-        }
-        let (place, why) = failed?;
-        (self.enrollment, self.assertion) = (None, None);
-        self.failures = self.failures.saturating_add(1);
-        let is_last = self.settings.max_failures.is_some_and(|max| self.failures >= max.get());
-        is_last.then_some(End::GaveUp(GaveUp::Failed(place, why)))
-    }
-
     fn onboarded(self, is_reported: bool) -> Result<Onboarded, GaveUp> {
         let Self { enrollment: Some(enrollment), assertion: Some(assertion), place: Some(proxy), timings, .. } = self
         else {
@@ -285,31 +267,12 @@ impl<'a, F: FnMut(Progress) + Send> Driver<'a, F> {
     }
 }
 
-impl Answer {
-    /// Gives this as an input.
-    fn give<T>(self, handle: impl FnOnce(Input<'_>) -> T) -> T {
-        match self {
-            Self::Found(proxy) => handle(Input::Found(&[proxy])),
-            Self::Gone(proxy) => handle(Input::Gone(proxy)),
-            Self::Signed(signature, signed) => handle(Input::Signed(signature, signed)),
-            Self::Key(key) => handle(Input::Key(key)),
-            Self::Stored(is_stored) => handle(Input::Stored(is_stored)),
-            Self::Timer => handle(Input::Timer),
-            Self::Report(connection, Report::Lost) => handle(Input::Lost(connection)),
-            Self::Report(connection, Report::Connected(chain)) => {
-                let chain: &[CertificateDer<'_>] = &chain;
-                handle(Input::Connected { connection, chain })
-            }
-            Self::Report(connection, Report::Response(incoming)) => {
-                let retry_after = incoming.retry_after.map(|seconds| seconds.to_string());
-                let mut response = Response::new(incoming.status, &incoming.body);
-                response.content_type = incoming.content_type.as_deref().map(str::as_bytes);
-                response.retry_after = retry_after.as_deref().map(str::as_bytes);
-                response.location = incoming.location.as_deref().map(str::as_bytes);
-                handle(Input::Response { connection, response })
-            }
-        }
-    }
+/// Waits for the signature that is under way, or for ever if there is none.
+async fn answer_of(signing: &mut Option<(SignatureId, Signed)>) -> (SignatureId, Result<Vec<u8>, CryptoError>) {
+    let Some((id, signed)) = signing else { return core::future::pending().await };
+    let answer = (*id, signed.await);
+    *signing = None;
+    answer
 }
 
 /// Waits for a time, or for ever.

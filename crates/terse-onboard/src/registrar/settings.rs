@@ -58,7 +58,7 @@ impl Settings {
         let (chain, key) = credential_files(&chain_file, &beside(path, &config.key))?;
         let credential = credential(&chain_file, &chain, &key)?;
         let can_sign = |scheme: &SignatureScheme| Unsigned::new(PROVIDER, b"", &chain, *scheme, None).is_ok();
-        let problem = "its key signs no voucher requests; use P-256, P-384 or RSA";
+        let problem = "its key signs no voucher requests; use P-256, P-384, Ed25519 or RSA";
         let scheme = key.schemes().iter().copied().find(can_sign);
         let scheme = scheme.ok_or_else(|| ConfigError::new(&chain_file, problem))?;
 

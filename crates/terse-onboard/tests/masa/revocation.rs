@@ -1,7 +1,7 @@
 //! CRLs that registrars' certificates name are fetched, kept, and only asked for when it matters.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 use axum::Router;
 use axum::extract::Request;
@@ -17,12 +17,17 @@ use crate::scene::{Domain, Party, Scene, now, refused};
 
 /// A web server with one body, which counts its requests.
 async fn web(body: Vec<u8>) -> (u16, Arc<AtomicUsize>) {
+    web_of(Arc::new(Mutex::new(body))).await
+}
+
+/// A web server whose body a test changes.
+async fn web_of(body: Arc<Mutex<Vec<u8>>>) -> (u16, Arc<AtomicUsize>) {
     let requests = Arc::new(AtomicUsize::new(0));
     let count = requests.clone();
     let routes = Router::new().fallback(async move |request: Request| {
         assert_eq!(request.uri().path(), "/plant.crl");
         count.fetch_add(1, Ordering::SeqCst);
-        body.clone()
+        body.lock().unwrap().clone()
     });
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -112,6 +117,37 @@ async fn a_registrar_that_is_revoked_gets_none() {
     let answer = scene.ask(masa.address, &scene.request_of(&ca.domain(port), "a nonce")).await;
     refused(&answer, 403, "a certificate of the registrar is revoked");
     assert_eq!(scene.log().await, []);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_registrar_that_was_revoked_since_gets_no_repeat() {
+    let (scene, ca) = (scene().await, Ca::new());
+    let body = Arc::new(Mutex::new(ca.crl(&[])));
+    let (port, requests) = web_of(body.clone()).await;
+    let request = scene.request_of(&ca.domain(port), "a nonce");
+    let masa = scene.start().await;
+    let first = scene.ask(masa.address, &request).await;
+    assert_eq!(first.status, 200);
+    // The CRL that was fetched is good for an hour.
+    *body.lock().unwrap() = ca.crl(&[REGISTRAR]);
+    assert_eq!(scene.ask(masa.address, &request).await, first);
+    assert_eq!(requests.load(Ordering::SeqCst), 1);
+    masa.stop().await;
+
+    let masa = scene.start().await;
+    refused(&scene.ask(masa.address, &request).await, 403, "a certificate of the registrar is revoked");
+    assert_eq!(requests.load(Ordering::SeqCst), 2);
+    masa.stop().await;
+    // As for the first voucher, a CRL that cannot be had decides nothing in the registrar's favour, and is not fetched again
+    // and again.
+    *body.lock().unwrap() = b"<html>".to_vec();
+    let masa = scene.start().await;
+    for _ in 0..2 {
+        let answer = scene.ask(masa.address, &request).await;
+        refused(&answer, 403, "make the CRL or OCSP responder that they name reachable");
+    }
+    assert_eq!(requests.load(Ordering::SeqCst), 3);
+    assert_eq!(scene.log().await.len(), 1);
 }
 
 #[tokio::test(flavor = "multi_thread")]

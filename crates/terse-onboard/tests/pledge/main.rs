@@ -13,11 +13,12 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 
 mod registrar;
+mod signer;
 
 use registrar::{Answer, PKI, Registrar, SERIAL};
 
 /// Settings of a pledge that tries once.
-fn once() -> Settings {
+pub(crate) fn once() -> Settings {
     Settings { max_failures: NonZeroU32::new(1), ..Settings::default() }
 }
 

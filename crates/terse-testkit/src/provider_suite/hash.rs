@@ -1,4 +1,4 @@
-//! SHA-1, SHA-256 and SHA-384 (FIPS 180-4), HMAC (RFC 4231) and HKDF (RFC 5869) are tested.
+//! SHA-1, SHA-256, SHA-384 and SHA-512 (FIPS 180-4), HMAC (RFC 4231) and HKDF (RFC 5869) are tested.
 
 use terse_tls::crypto::{CryptoError, CryptoProvider, Hash};
 
@@ -9,6 +9,17 @@ pub fn sha1(provider: &CryptoProvider) {
     let sha1 = provider.sha1.expect("for OCSP responses");
     assert_eq!(sha1(b"abc")[..], hex("a9993e364706816aba3e25717850c26c9cd0d89d"));
     assert_eq!(sha1(b"")[..], hex("da39a3ee5e6b4b0d3255bfef95601890afd80709"));
+}
+
+/// The digests are that of FIPS 180-4's first example, and that of the empty string.
+pub fn sha512(provider: &CryptoProvider) {
+    let sha512 = provider.sha512.expect("for signatures in CMS");
+    let abc = "ddaf35a193617abacc417349ae20413112e6fa4e89a97ea20a9eeee64b55d39a
+               2192992a274fc1a836ba3c23a3feebbd454d4423643ce80e2a9ac94fa54ca49f";
+    let empty = "cf83e1357eefb8bdf1542850d66d8007d620e4050b5715dc83f4a921d36ce9ce
+                 47d0d13c5d85f2b0ff8318d2877eec2f63b931bd47417a81a538327af927da3e";
+    assert_eq!(sha512(b"abc")[..], hex(abc));
+    assert_eq!(sha512(b"")[..], hex(empty));
 }
 
 /// The digests are those of FIPS 180-4's examples.

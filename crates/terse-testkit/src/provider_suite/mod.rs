@@ -51,7 +51,7 @@ macro_rules! checks {
 
 checks! {
     offers { everything, consistent_suites, consistent_tls12_suites, }
-    hash { sha1, sha2, hmac, hmac_by_definition, hkdf_vectors, hkdf_by_definition, hkdf_wrong_lengths, pieces_and_forks, }
+    hash { sha1, sha2, sha512, hmac, hmac_by_definition, hkdf_vectors, hkdf_by_definition, hkdf_wrong_lengths, pieces_and_forks, }
     aead { known_answers, round_trips, tampering, wrong_lengths, }
     record_numbers { known_answers, wrong_lengths, }
     groups {

@@ -40,6 +40,9 @@ pub struct CryptoProvider {
     /// SHA-1, which is only used to identify certificates in OCSP responses (RFC 6960, 4.1.1). With `None`, only
     /// responses that use SHA-256 are accepted.
     pub sha1: Option<Sha1>,
+    /// SHA-512, which no handshake needs: it digests what an Ed25519 key signs in CMS (RFC 8419, 3.1). With `None`, there are
+    /// no such signatures.
+    pub sha512: Option<Sha512>,
     load_key: LoadKey,
 }
 
@@ -49,15 +52,28 @@ pub type LoadKey = fn(&PrivateKeyDer<'_>) -> Result<Arc<dyn SigningKey>, KeyErro
 /// A function that returns the SHA-1 hash of some bytes.
 pub type Sha1 = fn(&[u8]) -> [u8; 20];
 
+/// A function that returns the SHA-512 hash of some bytes.
+pub type Sha512 = fn(&[u8]) -> [u8; 64];
+
 impl CryptoProvider {
-    /// Returns a provider without suites and groups, and without SHA-1.
+    /// Returns a provider without suites and groups, and without SHA-1 and SHA-512.
     pub const fn new(
         name: &'static str,
         signatures: SignatureAlgorithms,
         sha256: &'static dyn Hash,
         load_key: LoadKey,
     ) -> Self {
-        Self { name, tls13_suites: &[], tls12_suites: &[], groups: &[], signatures, sha256, sha1: None, load_key }
+        Self {
+            name,
+            tls13_suites: &[],
+            tls12_suites: &[],
+            groups: &[],
+            signatures,
+            sha256,
+            sha1: None,
+            sha512: None,
+            load_key,
+        }
     }
 
     /// Returns the provider with another [`name`](field@Self::name).
@@ -100,6 +116,12 @@ impl CryptoProvider {
     #[must_use]
     pub const fn sha1(self, sha1: Option<Sha1>) -> Self {
         Self { sha1, ..self }
+    }
+
+    /// Returns the provider with this implementation of SHA-512, or without one.
+    #[must_use]
+    pub const fn sha512(self, sha512: Option<Sha512>) -> Self {
+        Self { sha512, ..self }
     }
 
     /// Returns the provider with another function that loads private keys.

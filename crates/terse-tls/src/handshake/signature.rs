@@ -27,7 +27,9 @@ pub struct SignatureRequest {
 }
 
 impl SignatureRequest {
-    pub(crate) const fn new(credential: Credential, scheme: SignatureScheme, message: Vec<u8>) -> Self {
+    /// Returns the request for a signature of `message`, not its hash, by the key of `credential`. Connections make their own;
+    /// this is for programs that ask the same signer for other signatures, too.
+    pub const fn new(credential: Credential, scheme: SignatureScheme, message: Vec<u8>) -> Self {
         Self { credential, scheme, message }
     }
 

@@ -16,6 +16,7 @@ mod handshake;
 mod identity;
 mod identity_early_data;
 mod masa;
+mod masa_register;
 mod masa_vouchers;
 mod onboarding;
 mod pki;

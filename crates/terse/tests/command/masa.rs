@@ -52,7 +52,7 @@ impl Place {
 
     /// Replaces text in the configuration.
     #[track_caller]
-    fn configure(&self, from: &str, to: &str) {
+    pub(crate) fn configure(&self, from: &str, to: &str) {
         let path = self.path("maker/masa.toml");
         let text = fs::read_to_string(&path).unwrap();
         assert!(text.contains(from), "{text}");
@@ -94,7 +94,7 @@ fn wrong_options_of_init_write_nothing() {
         ("init", 2, "--out"),
         ("init --out maker --name not/a/name", 2, "not/a/name"),
         ("init --out maker --listen nowhere", 2, "nowhere"),
-        ("init --out maker --algorithm ed25519", 1, "use P-256"),
+        ("init --out maker --algorithm dsa", 2, "p256, p384, ed25519"),
     ];
     for (words, code, part) in cases {
         let place = Place::empty();

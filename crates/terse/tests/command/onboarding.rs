@@ -17,15 +17,15 @@ struct Plant {
 
 impl Plant {
     fn start() -> Self {
-        Self::with_chain("2")
+        Self::with("p256", "2")
     }
 
-    /// Starts with so many certificates from an IDevID to the manufacturer's root.
-    fn with_chain(chain: &str) -> Self {
+    /// Starts a plant whose manufacturer has keys of this algorithm, and so many certificates from an IDevID to the root.
+    fn with(algorithm: &str, chain: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name).display().to_string();
-        let init = ["masa", "init", "--chain", chain, "--out", &at("maker"), "--name", "localhost"];
-        ok(&[&init[..], &["--listen", "127.0.0.1:0"]].concat());
+        let init = ["masa", "init", "--algorithm", algorithm, "--chain", chain, "--out", &at("maker")];
+        ok(&[&init[..], &["--name", "localhost", "--listen", "127.0.0.1:0"]].concat());
         let maker = at("maker/masa.toml");
         ok(&["masa", "make-idevid", SERIAL, "--config", &maker, "--out", &at("device")]);
         let masa = start(&["masa", "--config", &maker]);
@@ -134,11 +134,29 @@ fn a_device_is_onboarded_uses_its_credential_and_renews_it() {
 /// The chains of the IDevID, of the MASA and of the voucher are as long as those of `--chain`.
 #[test]
 fn a_device_with_the_longest_chain_is_onboarded() {
-    let plant = Plant::with_chain("8");
+    let plant = Plant::with("p256", "8");
     let report = plant.pledge(&["--registrar", &plant.proxy.address, "--once", "--json"]).object();
     assert_eq!((&report["enrolled"], &report["reported"]), (&true.into(), &true.into()), "{report}");
     let idevid = fs::read_to_string(plant.path(&format!("device/{SERIAL}.pem"))).unwrap();
     assert_eq!(idevid.matches("BEGIN CERTIFICATE").count(), 7, "the root is not among them");
+}
+
+#[test]
+fn a_device_of_a_manufacturer_with_ed25519_is_onboarded() {
+    let plant = Plant::with("ed25519", "2");
+    let options = ["--registrar", &plant.proxy.address, "--once", "--algorithm", "ed25519", "--json"];
+    let report = plant.pledge(&options).object();
+    assert_eq!((&report["enrolled"], &report["reported"]), (&true.into(), &true.into()), "{report}");
+}
+
+#[test]
+fn a_join_proxy_uses_the_next_registrar_when_one_cannot_be_reached() {
+    let plant = Plant::start();
+    let dead = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
+    let (first, second) = (["--registrar", &dead], ["--registrar", &plant.registrar.address]);
+    let proxy = start(&[&["join-proxy", "--listen", "127.0.0.1:0"], &first[..], &second[..]].concat());
+    let report = plant.pledge(&["--registrar", &proxy.address, "--once", "--json"]).object();
+    assert_eq!(report["enrolled"], true, "{report}");
 }
 
 /// Issues the certificate of a server of the domain.

@@ -18,7 +18,7 @@ const ONLY_RSA: &[&dyn SignatureVerificationAlgorithm] = &[terse_rustcrypto::ver
 
 #[test]
 fn each_algorithm_verifies_with_each_provider() {
-    for signer in [&P256, &P384, &RSA] {
+    for signer in [&P256, &P384, &RSA, &ED25519_SIGNER] {
         let encoded = signer.sign(CONTENT);
         for provider in [&PROVIDER, &terse_aws_lc::PROVIDER] {
             let signed = Signed::verify(provider, &encoded, &[]).unwrap();
@@ -39,21 +39,43 @@ fn hash_and_signature_go_together() {
         (SHA256, ECDSA_WITH_SHA384),
         (SHA512, ECDSA_WITH_SHA256),
         (SHA256, ED25519),
+        (SHA384, ED25519),
+        (SHA512, ED25519),        // the key is on P-256
         (SHA256, RSA_ENCRYPTION), // the key is on P-256
         (SHA256, SHA256_WITH_RSA),
     ] {
-        let digest_of_content = if digest == SHA384 {
-            let hash = algorithm::DigestAlgorithm::Sha384.hash(&PROVIDER).unwrap().hash(&[CONTENT]);
-            encode(OCTET_STRING, &[hash.as_ref()])
-        } else {
-            encode(OCTET_STRING, &[PROVIDER.sha256.hash(&[CONTENT]).as_ref()])
+        let algorithm = match digest {
+            SHA384 => algorithm::DigestAlgorithm::Sha384,
+            SHA512 => algorithm::DigestAlgorithm::Sha512,
+            _ => algorithm::DigestAlgorithm::Sha256,
         };
+        let digest_of_content = encode(OCTET_STRING, &[algorithm.digest(&PROVIDER, CONTENT).unwrap().as_ref()]);
         let forgery = Forgery::with_signer(|signer| {
             signer.digest_algorithm = digest.to_vec();
             signer.signed_attrs[1] = attribute(oid::MESSAGE_DIGEST, &[digest_of_content]);
             signer.signature_algorithm = encode(SEQUENCE, &[signature]);
         });
         assert_eq!(refusal(&forgery), SignatureRefused::Algorithm);
+    }
+}
+
+/// RFC 8419, 3.1: the digest is that of SHA-512, and no other's, however well it fits the content.
+#[test]
+fn ed25519_goes_with_sha_512_alone() {
+    let encoded = ED25519_SIGNER.sign(CONTENT);
+    let whole = algorithm::DigestAlgorithm::Sha512.digest(&PROVIDER, CONTENT).unwrap();
+    assert!(encoded.windows(64).any(|window| window == whole.as_ref()));
+    for other in [SHA256, SHA384] {
+        let mut forged = encoded.clone();
+        let places: std::vec::Vec<_> = forged
+            .windows(SHA512.len())
+            .enumerate()
+            .filter(|(_, window)| *window == SHA512)
+            .map(|(at, _)| at)
+            .collect();
+        assert_eq!(places.len(), 2, "in the SignedData and in the SignerInfo");
+        places.iter().for_each(|at| forged[*at..*at + other.len()].copy_from_slice(other));
+        assert_eq!(refusal(&forged), SignatureRefused::Digest);
     }
 }
 
@@ -100,5 +122,11 @@ fn a_provider_verifies_what_it_has() {
     assert_eq!(Signed::verify(&without_suites, &P384.sign(CONTENT), &[]).unwrap_err(), SignatureRefused::Algorithm);
     assert_eq!(Signed::verify(&without_suites, &P256.sign(CONTENT), &[]).unwrap().content, CONTENT);
     let unsigned = Unsigned::new(&without_suites, CONTENT, &P384.chain, P384.scheme, None);
+    assert_eq!(unsigned.err(), Some(SignatureRefused::Algorithm));
+    // Ed25519 goes with SHA-512.
+    let without_sha512 = PROVIDER.sha512(None);
+    let encoded = ED25519_SIGNER.sign(CONTENT);
+    assert_eq!(Signed::verify(&without_sha512, &encoded, &[]).unwrap_err(), SignatureRefused::Algorithm);
+    let unsigned = Unsigned::new(&without_sha512, CONTENT, &ED25519_SIGNER.chain, SignatureScheme::ED25519, None);
     assert_eq!(unsigned.err(), Some(SignatureRefused::Algorithm));
 }

@@ -33,7 +33,7 @@ fn signature(signer: &Signer, message: &[u8]) -> std::vec::Vec<u8> {
 
 #[test]
 fn a_signature_can_come_later() {
-    for signer in [&P256, &P384, &RSA] {
+    for signer in [&P256, &P384, &RSA, &ED25519_SIGNER] {
         let unsigned = signer.unsigned(CONTENT, None).unwrap();
         assert_eq!(unsigned.scheme(), signer.scheme);
         let signature = signature(signer, unsigned.message());
@@ -103,7 +103,7 @@ fn sets_are_in_order() {
         let elements: std::vec::Vec<_> = set.elements("").unwrap().map(|element| element.unwrap().encoded).collect();
         assert!(elements.len() >= 2 && elements.is_sorted(), "{elements:x?}");
     };
-    for signer in [&P256, &P384] {
+    for signer in [&P256, &P384, &ED25519_SIGNER] {
         for time in [None, Some(time(NOW)), Some(time(4_000_000_000))] {
             let unsigned = signer.unsigned(CONTENT, time).unwrap();
             let message = unsigned.message().to_vec();

@@ -59,6 +59,16 @@ fn a_log_of_many_domains_loses_the_oldest_and_counts_them() {
 }
 
 #[test]
+fn an_event_of_another_key_under_the_same_domain_id_is_not_left_out() {
+    let impostor = LogEntry { key: [9; 32], ..entry(1, 1, true) };
+    let log = [impostor.clone(), entry(2, 1, true), entry(3, 1, true), entry(4, 1, true)];
+    let log = abridged(&log, 3);
+    let kept: Vec<_> = log.events.iter().map(|event| (event.date.as_secs(), event.truncated)).collect();
+    assert_eq!(kept, [(4, 2), (1, 0)]);
+    assert_eq!(log.events[1].nonce, impostor.nonce);
+}
+
+#[test]
 fn counts_end_at_1024() {
     let log: Vec<_> = (0..3_000).map(|date| entry(date, 1, true)).collect();
     let log = abridged(&log, 2);

@@ -49,7 +49,9 @@ fn keys_that_cannot_sign_voucher_requests_are_refused() {
     };
     let new = |idevid| PledgeConfig::new(&PROVIDER, idevid, vec![PKI.maker.root().clone()]);
     assert_eq!(new(idevid("p384")).unwrap().scheme, SignatureScheme::ECDSA_SECP384R1_SHA384);
-    let error = new(idevid("ed25519")).unwrap_err();
+    assert_eq!(new(idevid("ed25519")).unwrap().scheme, SignatureScheme::ED25519);
+    let without_sha512 = PROVIDER.sha512(None);
+    let error = PledgeConfig::new(&without_sha512, idevid("ed25519"), vec![PKI.maker.root().clone()]).unwrap_err();
     assert_eq!(error, ConfigError::Key(SignatureRefused::Algorithm));
     assert!(error.to_string().contains("not supported"), "{error}");
 }

@@ -39,21 +39,80 @@ fn a_place_under_two_names_is_gone_with_the_second() {
     assert_eq!(changes(&mut known), [Change::Gone(at("a.example").unwrap())]);
 }
 
+/// An announcement of a host of its own.
+fn announce(known: &mut Known, number: usize) {
+    known.resolved(&format!("{number}"), at(&format!("{number}.example")));
+}
+
 #[test]
-fn a_flood_of_announcements_fills_a_bounded_table() {
+fn a_flood_of_announcements_fills_bounded_tables() {
     let mut known = Known::default();
     for number in 0..10 * MAX_KNOWN {
-        known.resolved(&format!("{number}"), at(&format!("{number}.example")));
+        announce(&mut known, number);
         known.resolved(&format!("without address {number}"), None);
     }
-    assert_eq!(known.places.len(), MAX_KNOWN);
+    assert_eq!((known.places.len(), known.waiting.len()), (MAX_KNOWN, MAX_KNOWN));
     assert_eq!(changes(&mut known).len(), MAX_KNOWN);
+    // Who waits has the place of one that is gone.
+    let next = known.waiting[0].place.clone();
     known.removed("0");
-    known.resolved("new", at("new.example"));
-    assert_eq!(
-        changes(&mut known),
-        [Change::Gone(at("0.example").unwrap()), Change::Found(at("new.example").unwrap())]
-    );
+    assert_eq!(changes(&mut known), [Change::Gone(at("0.example").unwrap()), Change::Found(next)]);
+}
+
+#[test]
+fn places_that_failed_give_way_to_those_that_wait_and_have_their_turn_again() {
+    let mut known = Known::default();
+    (0..MAX_KNOWN).for_each(|number| announce(&mut known, number));
+    changes(&mut known);
+    known.resolved("true one", at("proxy.example"));
+    assert_eq!(changes(&mut known), [], "there is no place, and none has failed");
+    known.failed(&at("7.example").unwrap());
+    let (seventh, real) = (at("7.example").unwrap(), at("proxy.example").unwrap());
+    assert_eq!(changes(&mut known), [Change::Gone(seventh.clone()), Change::Found(real.clone())]);
+    // One that has failed is found again when another one fails, or is gone.
+    known.failed(&real);
+    assert_eq!(changes(&mut known), [Change::Gone(real), Change::Found(seventh)]);
+    // Without anybody who waits, a failure changes nothing.
+    known.removed("true one");
+    known.failed(&at("9.example").unwrap());
+    assert_eq!(changes(&mut known), []);
+}
+
+#[test]
+fn a_host_has_its_share_of_the_places_whatever_it_announces() {
+    let mut known = Known::default();
+    for number in 0..1_000 {
+        known.resolved(&format!("{number}"), Some(Place::new("flood.example", 1_000 + number)));
+    }
+    assert_eq!((known.places.len(), known.waiting.len()), (MAX_OF_HOST, MAX_OF_HOST));
+    announce(&mut known, 1);
+    assert_eq!(known.places.len(), MAX_OF_HOST + 1, "others have room");
+    // Who announces other ports in the name of a host does not keep the right one out: each that fails gives way.
+    known.resolved("right", Some(Place::new("flood.example", 8443)));
+    let right = Change::Found(Place::new("flood.example", 8443));
+    changes(&mut known);
+    let is_found = (0..10 * MAX_OF_HOST).any(|_| {
+        let first = known.places.iter().find(|known| known.place.host() == "flood.example").unwrap().place.clone();
+        known.failed(&first);
+        changes(&mut known).contains(&right)
+    });
+    assert!(is_found);
+}
+
+#[test]
+fn a_stranger_who_was_first_with_all_places_keeps_nobody_out() {
+    let mut known = Known::default();
+    (0..10 * MAX_KNOWN).for_each(|number| announce(&mut known, number));
+    known.resolved("true one", at("proxy.example"));
+    changes(&mut known);
+    // Every place is false, and fails in its turn.
+    let turns = (0..2 * MAX_KNOWN).position(|turn| {
+        let first = known.places[0].place.clone();
+        assert!(turn == 0 || first.host() != "proxy.example");
+        known.failed(&first);
+        changes(&mut known).contains(&Change::Found(at("proxy.example").unwrap()))
+    });
+    assert!(turns.is_some_and(|turns| turns < MAX_KNOWN + 1), "{turns:?}");
 }
 
 #[test]

@@ -1,0 +1,134 @@
+//! The announcements that are valid, and which of them are found.
+//!
+//! Whoever is on the link can announce what he likes, as often as he likes, from any address. What must always hold: the tables
+//! are bounded, and so is the share of each host in them; what is announced while they are full waits; a place that has failed
+//! gives way to one that waits; of those that wait, chance decides which is pushed out, so that no stranger keeps a certain one
+//! out.
+
+use alloc::collections::VecDeque;
+
+use terse_net::OsRng;
+use terse_tls::crypto::Rng as _;
+
+use crate::discovery::{Change, Place};
+
+/// The most places that a [`Browser`](super::Browser) finds at a time. As many announcements wait beside them.
+pub const MAX_KNOWN: usize = 64;
+
+/// The most places of one host, by its name or address, that are found at a time, and the most that wait.
+pub const MAX_OF_HOST: usize = 8;
+
+/// The announcements, by their names.
+#[derive(Default)]
+pub(super) struct Known {
+    pub(super) places: Vec<Announced>,
+    pub(super) waiting: VecDeque<Announced>,
+    pub(super) changes: VecDeque<Change>,
+    failures: u64,
+}
+
+/// An announcement.
+pub(super) struct Announced {
+    name: String,
+    pub(super) place: Place,
+    /// The number of the failure of its place, if there was one since it was found.
+    failed: Option<u64>,
+}
+
+impl Known {
+    /// Notes an announcement, which may have moved since.
+    pub(super) fn resolved(&mut self, name: &str, place: Option<Place>) {
+        let Some(place) = place else { return };
+        let mut all = self.places.iter().chain(&self.waiting);
+        if all.any(|known| known.name == name && known.place == place) {
+            return;
+        }
+        self.removed(name);
+        self.wait(Announced { name: name.to_owned(), place, failed: None });
+        self.fill();
+    }
+
+    pub(super) fn removed(&mut self, name: &str) {
+        self.waiting.retain(|known| known.name != name);
+        let Some(index) = self.places.iter().position(|known| known.name == name) else { return };
+        self.withdraw(index);
+        self.fill();
+    }
+
+    /// Notes that an attempt at a place has failed.
+    pub(super) fn failed(&mut self, place: &Place) {
+        self.failures += 1;
+        for known in self.places.iter_mut().filter(|known| known.place == *place) {
+            known.failed = Some(self.failures);
+        }
+        self.fill();
+    }
+
+    /// Gives what waits the places that are free, and those that have failed. Each change takes one off the list of those that
+    /// have failed, or of the free places, so that it ends.
+    fn fill(&mut self) {
+        loop {
+            let is_full = self.places.len() >= MAX_KNOWN;
+            let failed = self.places.iter().enumerate().filter(|(_, known)| known.failed.is_some());
+            let failed = failed.min_by_key(|(_, known)| known.failed).map(|(index, _)| index);
+            let has_room =
+                |host: &str| self.places.iter().filter(|known| known.place.host() == host).count() < MAX_OF_HOST;
+            if let Some(next) = self.waiting.iter().position(|known| !is_full && has_room(known.place.host())) {
+                self.find(next);
+                continue;
+            }
+            let Some(failed) = failed else { return };
+            let of_host = self.places[failed].place.host();
+            let fits = |known: &Announced| known.place.host() == of_host || (is_full && has_room(known.place.host()));
+            let Some(next) = self.waiting.iter().position(fits) else { return };
+            let gone = self.withdraw(failed);
+            self.find(next);
+            self.wait(Announced { failed: None, ..gone }); // it has another turn after all that wait
+        }
+    }
+
+    /// Makes an announcement found that waits.
+    fn find(&mut self, waiting: usize) {
+        let Some(next) = self.waiting.remove(waiting) else { return };
+        if !self.places.iter().any(|known| known.place == next.place) {
+            self.changes.push_back(Change::Found(next.place.clone()));
+        }
+        self.places.push(next);
+    }
+
+    /// Takes an announcement from those that are found.
+    fn withdraw(&mut self, index: usize) -> Announced {
+        let gone = self.places.remove(index);
+        if !self.places.iter().any(|other| other.place == gone.place) {
+            self.changes.push_back(Change::Gone(gone.place.clone()));
+        }
+        gone
+    }
+
+    /// Lets an announcement wait. If there are too many, of its host or in all, another one is pushed out: one of the host with
+    /// the most, by chance.
+    fn wait(&mut self, announced: Announced) {
+        let of = |host: &str| self.waiting.iter().filter(|known| known.place.host() == host).count();
+        let is_share_taken = of(announced.place.host()) >= MAX_OF_HOST;
+        if is_share_taken || self.waiting.len() >= MAX_KNOWN {
+            let most = self.waiting.iter().map(|known| of(known.place.host())).max().unwrap_or(0);
+            let is_candidate = |known: &Announced| match is_share_taken {
+                true => known.place.host() == announced.place.host(),
+                false => of(known.place.host()) == most,
+            };
+            let candidates = self.waiting.iter().enumerate().filter(|(_, known)| is_candidate(known));
+            let candidates: Vec<usize> = candidates.map(|(index, _)| index).collect();
+            if let Some(index) = candidates.get(random_below(candidates.len())) {
+                self.waiting.remove(*index);
+            }
+        }
+        self.waiting.push_back(announced);
+    }
+}
+
+/// Returns a random number below `end`, or 0 if there is no randomness.
+fn random_below(end: usize) -> usize {
+    let mut random = [0; 8];
+    let _ = OsRng.fill(&mut random); // without randomness the first one is as good
+    usize::try_from(u64::from_be_bytes(random) % (end.max(1) as u64)).unwrap_or(0)
+}

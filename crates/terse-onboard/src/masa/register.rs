@@ -1,0 +1,114 @@
+//! Devices are registered that another factory has made: their IDevIDs come from a PKI of its own (RFC 8995, 2.3).
+//!
+//! What must always hold: a device is registered only by an IDevID that leads to an anchor of the manufacturer, verified as the
+//! MASA verifies that of a pledge; its serial number and issuer are those of that certificate.
+
+use core::fmt;
+use core::time::Duration;
+use std::path::{Path, PathBuf};
+
+use pki_types::UnixTime;
+use terse_aws_lc::PROVIDER;
+use terse_brski::masa::{Buyer, Device, Masa, Refusal};
+use terse_net::files::{FileError, read_certificates};
+
+use super::config::MasaConfig;
+use super::error::MasaError;
+use super::keys;
+use super::service::open_store;
+use super::store::MasaStore;
+
+/// What became of a file with an IDevID.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Registration {
+    /// The device with this serial number is registered.
+    New(String),
+    /// The device with this serial number was registered before, and nothing was changed.
+    Known(String),
+    /// No device was registered.
+    Refused(NotRegistered),
+}
+
+/// Why a file registers no device. It displays as one line.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum NotRegistered {
+    /// The file cannot be read, or holds no certificate.
+    File(FileError),
+    /// The certificate in this file is no IDevID of this manufacturer.
+    Idevid(PathBuf, Refusal),
+    /// The device with this serial number was registered before, and to whom it was sold is not changed.
+    Sold(String),
+}
+
+/// Registers the devices whose IDevIDs are in these files: each file has the certificate of one device first, and then those
+/// above it that are no anchors. `sold_to` are the customers to whom they were sold. `observe` is told what became of each file,
+/// in their order, when that is done; what is wrong with one does not keep the others from being registered.
+pub async fn register_idevids(
+    config: &MasaConfig,
+    files: &[PathBuf],
+    sold_to: &[String],
+    now: u64,
+    mut observe: impl FnMut(&Path, &Registration),
+) -> Result<(), MasaError> {
+    let (masa, _) = keys::masa(&PROVIDER, config)?;
+    let time = UnixTime::since_unix_epoch(Duration::from_secs(now));
+    let store = open_store(config).await?;
+    let mut done = Ok(());
+    for file in files {
+        let registration = match read(&masa, file, time) {
+            Ok(device) => register(&store, device, sold_to).await,
+            Err(refused) => Ok(Registration::Refused(refused)),
+        };
+        match registration {
+            Ok(registration) => observe(file, &registration),
+            Err(error) => {
+                done = Err(error);
+                break;
+            }
+        }
+    }
+    store.close().await;
+    done
+}
+
+fn read(masa: &Masa, file: &Path, time: UnixTime) -> Result<Device, NotRegistered> {
+    let chain = read_certificates(file).map_err(NotRegistered::File)?;
+    masa.read_idevid(&chain, time).map_err(|refusal| NotRegistered::Idevid(file.into(), refusal))
+}
+
+async fn register(store: &MasaStore, mut device: Device, sold_to: &[String]) -> Result<Registration, MasaError> {
+    device.sold_to = sold_to.iter().cloned().map(Buyer::Customer).collect();
+    match store.register(&device).await? {
+        Some(transaction) => {
+            transaction.commit().await?;
+            Ok(Registration::New(device.serial_number))
+        }
+        None if sold_to.is_empty() => Ok(Registration::Known(device.serial_number)),
+        None => Ok(Registration::Refused(NotRegistered::Sold(device.serial_number))),
+    }
+}
+
+impl fmt::Display for NotRegistered {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::File(error) => error.fmt(f),
+            Self::Idevid(file, refusal) => {
+                let advice = match refusal {
+                    Refusal::PledgeCertificate(_) => {
+                        "; give its certificate first, then those up to an anchor of `anchors` in [manufacturer]"
+                    }
+                    _ => "",
+                };
+                write!(f, "{}: {refusal}{advice}", file.display())
+            }
+            Self::Sold(serial_number) => write!(
+                f,
+                "the device {serial_number} is registered already, and to whom it was sold is not changed; leave out --sold-to"
+            ),
+        }
+    }
+}
+
+impl core::error::Error for NotRegistered {}
