@@ -24,6 +24,8 @@ mod text;
 
 use fields::key_of;
 pub(crate) use fields::{Fields, algorithm_and_key_of};
+#[cfg(feature = "services")]
+pub use masa_url::est_base_url;
 pub use masa_url::masa_base_url;
 #[cfg(feature = "services")]
 pub(crate) use text::is_unprintable;
