@@ -60,6 +60,11 @@ impl DomainTrust {
         current.trust.clone()
     }
 
+    /// Returns the trust without CRLs: for certificates that are new.
+    pub(super) fn anchors(&self) -> Trust {
+        self.lock().anchors.clone()
+    }
+
     /// Trusts other anchors from now on. Returns whether they can be.
     pub(super) fn replace_anchors(&self, anchors: &[CertificateDer<'_>]) -> bool {
         let Ok(anchors) = Trust::new(anchors) else { return false };

@@ -45,9 +45,9 @@ impl ExternalCa {
         Self { server, trust, known, asking: Arc::new(Semaphore::new(1)), asked }
     }
 
-    /// Returns the trust in what the CA has issued.
-    pub(super) fn trust(&self) -> Trust {
-        self.trust.get()
+    /// Returns the trust in what the CA issues now. CRLs do not count: those that are late would keep all devices out.
+    pub(super) fn anchors(&self) -> Trust {
+        self.trust.anchors()
     }
 
     fn lock(&self) -> MutexGuard<'_, Known> {
@@ -102,7 +102,7 @@ impl Service {
             Issuer::Own(ca) => Ok(ca.trust.get()),
             Issuer::External(ca) => {
                 self.ca_certificates(ca, until).await?;
-                Ok(ca.trust())
+                Ok(ca.trust.get())
             }
         }
     }
@@ -159,7 +159,7 @@ impl Service {
         }
         // Devices that have enrolled know no other CA.
         let own =
-            ca.trust().check(PROVIDER, &self.inner.settings.chain, Expect::Usage(KeyPurposeId::CMC_RA), Some(now));
+            ca.anchors().check(PROVIDER, &self.inner.settings.chain, Expect::Usage(KeyPurposeId::CMC_RA), Some(now));
         if let Err(error) = own {
             let error = error.of(&"the registrar").to_string();
             tracing::warn!(

@@ -131,7 +131,7 @@ impl Service {
         // The clock of the CA may be ahead.
         let latest = UnixTime::since_unix_epoch(Duration::from_secs(self.now().as_secs().saturating_add(CLOCK_SKEW)));
         let time = self.now().max(not_before.min(latest));
-        let checked = ca.trust().check(PROVIDER, std::slice::from_ref(certificate), Expect::Client, Some(time));
+        let checked = ca.anchors().check(PROVIDER, std::slice::from_ref(certificate), Expect::Client, Some(time));
         checked.map(|_| ()).map_err(EstError::Path)
     }
 

@@ -172,9 +172,14 @@ impl ScriptedEst {
 
 /// Writes the CRLs of a CA in which these certificates are revoked.
 pub(crate) fn write_crl(ca: &Authority, revoked: &[CertificateDer<'static>], file: &Path) {
+    write_crl_of(validity(), ca, revoked, file);
+}
+
+/// Writes such CRLs, from thisUpdate to nextUpdate.
+pub(crate) fn write_crl_of(validity: Validity, ca: &Authority, revoked: &[CertificateDer<'static>], file: &Path) {
     let folder = tempfile::tempdir().unwrap();
     ca.save(folder.path(), false).unwrap();
-    ca.revoke(folder.path(), revoked, validity()).unwrap();
+    ca.revoke(folder.path(), revoked, validity).unwrap();
     std::fs::copy(folder.path().join("crl.pem"), file).unwrap();
 }
 
