@@ -1,16 +1,17 @@
 //! The CA behind an EST server: its certificates (RFC 7030, 4.1), and the trust in what it has issued.
 //!
 //! What must always hold: the certificates came from the EST server over a connection on which that was verified, and were
-//! those of CAs; they are stored, and the last ones count until others come, however long the server is away; at most one
-//! task of a process asks for them, and nobody waits for it who has some.
+//! those of CAs; they are stored, and the last ones count until others come, however long the server is away; one task of a
+//! process asks for them at a time, and nobody waits for it who has some.
 
 use alloc::sync::Arc;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use pki_types::CertificateDer;
 use terse_tls::{Expect, KeyPurposeId, Trust};
-use tokio::sync::{Semaphore, watch};
-use tokio::time::Instant;
+use tokio::sync::OwnedMutexGuard;
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, timeout_at};
 
 use super::Service;
 use super::crl::DomainTrust;
@@ -24,10 +25,17 @@ pub(super) struct ExternalCa {
     pub(super) server: EstServer,
     trust: DomainTrust,
     known: Mutex<Known>,
-    /// The place of the task that asks for the certificates.
-    asking: Arc<Semaphore>,
-    /// How often such a task has ended.
-    asked: watch::Sender<u64>,
+    /// The turn of the task that asks for the certificates.
+    turn: Arc<tokio::sync::Mutex<()>>,
+}
+
+/// Why the certificates are asked for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Need {
+    /// There are none yet.
+    Missing,
+    /// Those that are there do not do: an answer must have been asked for after now.
+    Newer,
 }
 
 /// What is known of the certificates. Times are in seconds since 1970.
@@ -37,12 +45,13 @@ struct Known {
     fetched: u64,
     /// When they were asked for last.
     tried: u64,
+    /// How often they were asked for.
+    times: u64,
 }
 
 impl ExternalCa {
     pub(super) fn new(server: EstServer, trust: DomainTrust) -> Self {
-        let (known, asked) = (Mutex::default(), watch::Sender::new(0));
-        Self { server, trust, known, asking: Arc::new(Semaphore::new(1)), asked }
+        Self { server, trust, known: Mutex::default(), turn: Arc::default() }
     }
 
     /// Returns the trust in what the CA issues now. CRLs do not count: those that are late would keep all devices out.
@@ -57,6 +66,14 @@ impl ExternalCa {
 
     fn certificates(&self) -> Option<Arc<[CertificateDer<'static>]>> {
         self.lock().certificates.clone()
+    }
+
+    /// Whether there is still a need that arose when the certificates had been asked for so often.
+    fn needs(&self, need: Need, times: u64) -> bool {
+        let known = self.lock();
+        let is_met = need == Need::Missing && known.certificates.is_some();
+        // Another task may have asked meanwhile, from beginning to end.
+        !is_met && known.times == times
     }
 
     /// Takes certificates. Returns whether they are others than before, if some were here.
@@ -90,7 +107,7 @@ impl Service {
                 Ok(certificates)
             }
             None => {
-                self.ask_for_ca_certificates(ca, until).await;
+                let _ = timeout_at(until, self.ask_for_ca_certificates(ca, Need::Missing)).await; // what has come by then counts
                 ca.certificates().ok_or_else(|| Reply::text(503, NONE).retry_after(RETRY_SECONDS))
             }
         }
@@ -118,14 +135,18 @@ impl Service {
         self.refresh(ca);
     }
 
-    /// Asks for the CA certificates now, and waits until this time at most.
-    pub(super) async fn ask_for_ca_certificates(&self, ca: &Arc<ExternalCa>, until: Instant) {
-        let mut asked = ca.asked.subscribe();
-        self.spawn_asking(ca);
-        let _ = tokio::time::timeout_at(until, asked.changed()).await; // what has come meanwhile is there
+    /// Asks for the CA certificates, unless another task meets the need before this one has its turn. If the future is
+    /// dropped, a request under way goes on.
+    pub(super) async fn ask_for_ca_certificates(&self, ca: &Arc<ExternalCa>, need: Need) {
+        let times = ca.lock().times;
+        let turn = ca.turn.clone().lock_owned().await;
+        if ca.needs(need, times) {
+            let _ = self.spawn_asking(ca, turn).await; // what has come is there
+        }
     }
 
     fn refresh(&self, ca: &Arc<ExternalCa>) {
+        let Ok(turn) = ca.turn.clone().try_lock_owned() else { return };
         let now = self.now().as_secs();
         let is_due = {
             let known = ca.lock();
@@ -133,22 +154,24 @@ impl Service {
             now.abs_diff(known.fetched) >= HOUR && now.abs_diff(known.tried) >= MINUTE
         };
         if is_due {
-            self.spawn_asking(ca);
+            self.spawn_asking(ca, turn);
         }
     }
 
-    fn spawn_asking(&self, ca: &Arc<ExternalCa>) {
-        let Ok(place) = ca.asking.clone().try_acquire_owned() else { return };
-        ca.lock().tried = self.now().as_secs();
+    fn spawn_asking(&self, ca: &Arc<ExternalCa>, turn: OwnedMutexGuard<()>) -> JoinHandle<()> {
+        {
+            let mut known = ca.lock();
+            known.tried = self.now().as_secs();
+            known.times = known.times.wrapping_add(1);
+        }
         let (service, ca) = (self.clone(), ca.clone());
         tokio::spawn(async move {
             if let Err(error) = service.fetch(&ca).await {
                 let url = ca.server.base();
                 tracing::error!(url, %error, "the EST server gives no CA certificates; the last ones stay in force");
             }
-            drop(place); // before those who wait go on, and perhaps ask again
-            ca.asked.send_modify(|times| *times = times.wrapping_add(1));
-        });
+            drop(turn);
+        })
     }
 
     async fn fetch(&self, ca: &ExternalCa) -> Result<(), EstError> {

@@ -18,7 +18,7 @@ use tokio::time::Instant;
 use super::Service;
 use super::est::{issued, too_many};
 use super::est_server::EstError;
-use super::external_ca::ExternalCa;
+use super::external_ca::{ExternalCa, Need};
 use super::reply::Reply;
 use super::settings::PROVIDER;
 use super::store::{Claim, Issued, Passed, PassedOn, RequestKey};
@@ -115,7 +115,8 @@ impl Service {
         let (not_before, not_after) = validity(&certificate)?;
         if self.check_path(ca, &certificate, not_before).is_err() {
             // The CA may have a new certificate.
-            self.ask_for_ca_certificates(ca, Instant::now() + ca.server.time()).await;
+            let asked = tokio::time::timeout(ca.server.time(), self.ask_for_ca_certificates(ca, Need::Newer));
+            let _ = asked.await; // what has come by then counts
             self.check_path(ca, &certificate, not_before)?;
         }
         Ok((certificate, not_after.as_secs()))

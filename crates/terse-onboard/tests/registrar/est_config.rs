@@ -71,6 +71,36 @@ async fn a_new_ca_is_known_at_once_when_it_issues() {
 }
 
 #[tokio::test]
+async fn a_new_ca_is_known_also_if_its_certificates_were_asked_for_just_before() {
+    let (world, est) = with_est("").await;
+    let registrar = world.start().await;
+    let device = world.device(SERIAL);
+    device.enrol(&registrar).await;
+    registrar.stop().await;
+    est.script_ca_certificates(EstScript::Slow);
+    let registrar = world.start_at(ahead(7_200)).await;
+    let mut pledge = device.connect(&registrar).await;
+    while est.ca_requests().len() < 2 {
+        tokio::task::yield_now().await;
+    }
+    est.replace_ca(authority("Plant 2"));
+    let released = async {
+        while est.issued() < 2 {
+            tokio::task::yield_now().await;
+        }
+        for _ in 0..1_000 {
+            tokio::task::yield_now().await; // so that the registrar looks at the certificate before
+        }
+        est.release(2);
+    };
+    let request = device.certification_request(&CsrAttributes::default());
+    let (answer, ()) = tokio::join!(pledge.enroll("simpleenroll", &request), released);
+    certificate(&answer);
+    assert_eq!(est.ca_requests().len(), 3);
+    registrar.stop().await;
+}
+
+#[tokio::test]
 async fn an_est_server_under_another_name_or_ca_gets_no_request() {
     let world = World::new().await;
     let est = ScriptedEst::start("est.plant.example").await;
