@@ -32,6 +32,8 @@ pub(crate) use fields::{Fields, algorithm_and_key_of};
 pub(crate) use issued::verify_issued;
 #[cfg(feature = "services")]
 pub(crate) use key_identifier::is_domain_id_derived;
+#[cfg(feature = "services")]
+pub use masa_url::est_base_url;
 pub use masa_url::masa_base_url;
 #[cfg(feature = "services")]
 pub(crate) use text::is_unprintable;

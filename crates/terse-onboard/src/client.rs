@@ -162,6 +162,10 @@ impl HttpsConnection {
                 builder = builder.header(name, value);
             }
         }
+        if request.content_type == Some(PKCS10) {
+            // RFC 8951, 3 ignores it, and RFC 7030 wants it.
+            builder = builder.header("content-transfer-encoding", "base64");
+        }
         let body = Full::new(Bytes::from(request.body.unwrap_or_default()));
         let request = builder.body(body).map_err(|_| ClientError::Request)?;
         match tokio::time::timeout(limits.time, self.exchange(request, limits.body)).await {
@@ -188,6 +192,9 @@ impl HttpsConnection {
         })
     }
 }
+
+/// The type of certification requests, which are in base64 in EST (RFC 7030, 4.2.1).
+const PKCS10: &str = "application/pkcs10";
 
 /// Reads at most `max` bytes of a body.
 async fn beginning(mut body: hyper::body::Incoming, max: usize) -> Result<Vec<u8>, ClientError> {

@@ -8,7 +8,8 @@
 //!
 //! Who a client is follows from the certificate that it has presented, which the TLS server takes unverified:
 //! [`terse_brski::registrar`] verifies an IDevID, and an LDevID must lead to the domain's CA. The MASA is asked in a task of its
-//! own (`masa`, `forward`), and the audit log in another one (`audit`).
+//! own (`masa`, `forward`), and the audit log in another one (`audit`). The domain's CA is the registrar's own, or behind an EST
+//! server (`est_server`, `external_ca`), which is asked in a task of its own as well (`pass_on`).
 //!
 //! What must always hold: what is sent to a MASA or answered to a pledge, and may have to be repeated, is in the database
 //! first, so that a restart or another process on the same database goes on with it; what a stranger sends is never
@@ -41,13 +42,18 @@ mod audit;
 mod brski;
 mod check;
 pub mod config;
+mod crl;
 mod domain;
 mod est;
+mod est_server;
+mod external_ca;
 mod forward;
+mod https;
 mod init;
 mod masa;
 mod names;
 mod operator;
+mod pass_on;
 mod rate;
 mod reply;
 mod settings;
@@ -164,7 +170,7 @@ impl Listening {
 }
 
 impl Service {
-    /// Asks for audit logs that did not come, and removes old requests, until `stop` becomes true.
+    /// Asks for audit logs that did not come and for the certificates of an external CA, and removes old requests, until `stop` becomes true.
     async fn do_chores(self, mut stop: watch::Receiver<bool>) {
         let mut interval = tokio::time::interval(CHORES);
         loop {
@@ -172,9 +178,13 @@ impl Service {
                 _ = interval.tick() => {}
                 _ = stop.wait_for(|is_stopped| *is_stopped) => return,
             }
+            self.refresh_ca_certificates().await;
             self.ask_for_late_audit_logs().await;
-            if let Err(error) = self.inner.store.prune(self.now()).await {
-                tracing::error!(%error, "the database does not answer");
+            for pruned in [self.inner.store.prune(self.now()).await, self.inner.store.prune_passed_on(self.now()).await]
+            {
+                if let Err(error) = pruned {
+                    tracing::error!(%error, "the database does not answer");
+                }
             }
         }
     }

@@ -12,6 +12,10 @@ use crate::authority::{Template, params, parse};
 use crate::leaf::{address, general_name};
 use crate::{Authority, CertificationRequest, Error, KeyAlgorithm, RequestError, Subject, Validity};
 
+mod check;
+
+pub use check::NotAsRequested;
+
 /// Where the subject of an LDevID comes from.
 #[derive(Clone, Debug)]
 pub enum SubjectPolicy {
@@ -130,15 +134,18 @@ impl LdevidPolicy {
         }
     }
 
-    /// Returns what a certificate for `request` has if it ends at `ca_end` at the latest.
-    fn template(&self, request: &CertificationRequest, ca_end: u64) -> Result<Template, Error> {
+    /// Returns the subject and the names of a certificate for `request`.
+    fn certified(&self, request: &CertificationRequest) -> Result<(Subject, Vec<String>), RequestError> {
         if !self.algorithms.contains(&request.algorithm()) {
-            return Err(RequestError::KeyNotAllowed(request.algorithm()).into());
+            return Err(RequestError::KeyNotAllowed(request.algorithm()));
         }
         let (subject, names) = (self.subject(request)?, self.names(request)?);
-        if subject.is_empty() && names.is_empty() {
-            return Err(RequestError::NoName.into());
-        }
+        if subject.is_empty() && names.is_empty() { Err(RequestError::NoName) } else { Ok((subject, names)) }
+    }
+
+    /// Returns what a certificate for `request` has if it ends at `ca_end` at the latest.
+    fn template(&self, request: &CertificationRequest, ca_end: u64) -> Result<Template, Error> {
+        let (subject, names) = self.certified(request)?;
         let validity = Validity { not_after: self.validity.not_after.min(ca_end), ..self.validity };
         if self.validity.not_before >= ca_end {
             return Err(Error::Ended);
@@ -201,4 +208,4 @@ fn names(certificate: &CertificateDer<'_>) -> Result<Vec<String>, Error> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

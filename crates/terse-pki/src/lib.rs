@@ -99,7 +99,7 @@ pub use crl::Revocation;
 pub use directory::write_file;
 pub use error::Error;
 pub use idevid::IdevidOptions;
-pub use ldevid::{ExtensionPolicy, LdevidPolicy, NamePolicy, SubjectPolicy};
+pub use ldevid::{ExtensionPolicy, LdevidPolicy, NamePolicy, NotAsRequested, SubjectPolicy};
 pub use leaf::{LeafOptions, Usage};
 pub use masa::VoucherSignerOptions;
 pub use masa_url::MasaUrl;

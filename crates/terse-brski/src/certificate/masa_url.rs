@@ -16,7 +16,19 @@ use crate::Malformed;
 /// A MASA URL without `/` is an authority. A URL with a path is taken as it is, but for a `/` at its end. One without a path,
 /// or with `/` alone, gets the path of BRSKI as an authority does: BRSKI has nothing at the root of a server.
 pub fn masa_base_url(masa_url: &str) -> Result<String, Malformed> {
-    let text = visible(masa_url.as_bytes())?;
+    base_url(masa_url, BRSKI)
+}
+
+/// Returns the base URL of an EST server, always https, as [`masa_base_url`] does that of a MASA. An authority, or a URL
+/// without a path, gets the path of EST (RFC 7030, 3.2.2). A CA label stands at the end of a whole path:
+/// `https://est.example/.well-known/est/plant`.
+#[cfg(feature = "services")]
+pub fn est_base_url(url: &str) -> Result<String, Malformed> {
+    base_url(url, EST).map_err(|_| Malformed::Invalid("EST URL"))
+}
+
+fn base_url(url: &str, well_known: &str) -> Result<String, Malformed> {
+    let text = visible(url.as_bytes())?;
     let (authority, path) = match text.contains('/') {
         true => {
             let rest = without_scheme(text)?;
@@ -28,7 +40,7 @@ pub fn masa_base_url(masa_url: &str) -> Result<String, Malformed> {
     if !is_authority(authority) || !is_path(path) {
         return Err(INVALID);
     }
-    let path = if path.is_empty() { BRSKI } else { path };
+    let path = if path.is_empty() { well_known } else { path };
     Ok([SCHEME, authority, "/", path].concat())
 }
 
@@ -79,6 +91,10 @@ const SCHEME: &str = "https://";
 
 /// The path of BRSKI's requests, without the `/` before it (RFC 8995, 2.3.2).
 const BRSKI: &str = ".well-known/brski";
+
+/// The path of EST's requests (RFC 7030, 3.2.2).
+#[cfg(feature = "services")]
+const EST: &str = ".well-known/est";
 
 /// The most bytes of a MASA URL.
 const MAX_URL_LEN: usize = 512;

@@ -46,7 +46,9 @@ pub async fn check(path: &Path, clock: Clock) -> Result<Vec<String>, ConfigError
 fn secrets(path: &Path, config: &Config) -> Vec<std::path::PathBuf> {
     let of_manufacturers =
         config.manufacturers.iter().flat_map(|one| one.masa_key.iter().chain(&one.masa_password_file));
-    core::iter::once(&config.key).chain(of_manufacturers).map(|file| beside(path, file)).collect()
+    let est_server = config.enrolment.as_ref().and_then(|enrolment| enrolment.est_server.as_ref());
+    let of_est_server = est_server.into_iter().flat_map(|one| one.key.iter().chain(&one.password_file));
+    core::iter::once(&config.key).chain(of_manufacturers).chain(of_est_server).map(|file| beside(path, file)).collect()
 }
 
 #[cfg(unix)]

@@ -35,20 +35,44 @@ pub struct Config {
     pub limits: LimitsConfig,
 }
 
-/// The domain's CA, and what it certifies.
+/// Who issues the LDevIDs, and what they have: either `ca` or `est_server` is given.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Enrolment {
-    /// The directory of the CA, as `terse pki init` makes it. Its `crl.pem` counts for re-enrolments, if it is there.
-    pub ca: PathBuf,
-    /// How many days an LDevID is valid: 365 unless it is given.
-    #[serde(default = "days")]
-    pub days: u32,
+    /// The directory of the registrar's own CA, as `terse pki init` makes it. Its `crl.pem` counts for re-enrolments, if it
+    /// is there.
+    pub ca: Option<PathBuf>,
+    /// The EST server to which certification requests are passed on.
+    pub est_server: Option<EstServerConfig>,
+    /// How many days an LDevID of the own CA is valid: 365 unless it is given.
+    pub days: Option<u32>,
     /// The DNS names that a device must ask for in its certification request, by the CSR attributes: none unless they are
     /// given. `{serial}` stands for its serial number, and `{manufacturer}` for the name of its manufacturer here.
     #[serde(default)]
     pub names: Vec<String>,
+}
+
+/// An EST server (RFC 7030) that issues the LDevIDs, with this registrar as its registration authority.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[non_exhaustive]
+pub struct EstServerConfig {
+    /// Its https URL: of the host alone, or with the path to which the names of EST's requests are added. A CA label is at
+    /// the end of that: `https://est.example/.well-known/est/plant`.
+    pub url: String,
+    /// The CAs to which the certificate of the server leads (RFC 7030, 3.6.1). Its name is that of the URL.
+    pub anchors: PathBuf,
+    /// The certificates by which the registrar authenticates itself to it: its own unless they are given.
+    pub chain: Option<PathBuf>,
+    /// The private key of `chain`.
+    pub key: Option<PathBuf>,
+    /// The user name for it (RFC 7617).
+    pub user: Option<String>,
+    /// The file whose first line is the password for it.
+    pub password_file: Option<PathBuf>,
+    /// The CRLs of the CA behind it, which count for re-enrolments. Without them revocation is not checked.
+    pub crl: Option<PathBuf>,
 }
 
 /// A manufacturer.
@@ -170,7 +194,11 @@ pub struct LimitsConfig {
     pub masa_connections: usize,
     /// How many seconds the MASA may take.
     pub masa_seconds: u32,
-    /// How many milliseconds a pledge is kept waiting for its voucher, before it is told to come again.
+    /// The most connections to the EST server at a time.
+    pub est_connections: usize,
+    /// How many seconds the EST server may take.
+    pub est_seconds: u32,
+    /// How many milliseconds a pledge is kept waiting for its voucher or certificate, before it is told to come again.
     pub hold_milliseconds: u32,
 }
 
@@ -182,11 +210,9 @@ impl Default for LimitsConfig {
             requests_at_once: 2_000,
             masa_connections: 32,
             masa_seconds: 30,
+            est_connections: 32,
+            est_seconds: 30,
             hold_milliseconds: 3_000,
         }
     }
-}
-
-const fn days() -> u32 {
-    365
 }

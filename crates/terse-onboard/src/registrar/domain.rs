@@ -1,80 +1,87 @@
-//! The domain's CA, and its CRLs, which are read again when their file changes.
-//!
-//! What must always hold: the CRLs in force were read from a whole file; a file that is damaged or gone leaves the last ones
-//! in force, until their nextUpdate.
+//! Who issues the LDevIDs of the domain: its own CA, or an EST server to which certification requests are passed on.
 
-use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
-use std::time::SystemTime;
+use alloc::sync::Arc;
+use std::path::Path;
 
-use terse_net::files;
 use terse_pki::Authority;
-use terse_tls::Trust;
 
-use super::config::{Config, Enrolment};
+use super::config::{Config, Enrolment, EstServerConfig};
+use super::crl::DomainTrust;
+use super::est_server::EstServer;
+use super::external_ca::ExternalCa;
 use crate::config::{ConfigError, beside};
 
-/// The domain's CA.
+/// The domain.
 pub(super) struct Domain {
-    pub(super) authority: Authority,
-    pub(super) days: u32,
     /// The names of devices, as they are configured.
     pub(super) names: Vec<String>,
-    anchors: Trust,
-    crl: PathBuf,
-    current: Mutex<Current>,
+    pub(super) issuer: Issuer,
 }
 
-/// The trust in the CA with the CRLs of a file.
-struct Current {
-    stamp: Option<Stamp>,
-    trust: Trust,
+/// Who issues the LDevIDs.
+pub(super) enum Issuer {
+    Own(Box<OwnCa>),
+    External(Arc<ExternalCa>),
 }
 
-/// What changes when a file is written: when that was, and its length.
-type Stamp = (SystemTime, u64);
+/// The domain's own CA.
+pub(super) struct OwnCa {
+    pub(super) authority: Authority,
+    pub(super) days: u32,
+    pub(super) trust: DomainTrust,
+}
 
 impl Domain {
-    /// Loads the CA that the configuration at `path` names, if it names one.
-    pub(super) fn load(path: &Path, config: &Config) -> Result<Option<Self>, ConfigError> {
-        let Some(enrolment) = &config.enrolment else { return Ok(None) };
-        check(path, config, enrolment)?;
-        let directory = beside(path, &enrolment.ca);
+    /// Loads what the configuration at `path` says of the enrolment. `est_server` makes the client of an EST server.
+    pub(super) fn load(
+        path: &Path,
+        config: &Config,
+        enrolment: &Enrolment,
+        est_server: impl FnOnce(&EstServerConfig) -> Result<EstServer, ConfigError>,
+    ) -> Result<Self, ConfigError> {
+        let wrong = |problem| ConfigError::new(path, problem);
+        check_names(path, config, enrolment)?;
+        let issuer = match (&enrolment.ca, &enrolment.est_server) {
+            (Some(ca), None) => Issuer::Own(Box::new(OwnCa::load(path, ca, enrolment.days.unwrap_or(DAYS))?)),
+            (None, Some(_)) if enrolment.days.is_some() => {
+                return Err(wrong("days is for a CA of the registrar; the EST server decides it: remove days"));
+            }
+            (None, Some(own)) => Issuer::External(Arc::new(external(path, own, est_server(own)?)?)),
+            (Some(_), Some(_)) => {
+                return Err(wrong("[enrolment] has ca and est_server; remove one: only one can issue certificates"));
+            }
+            (None, None) => {
+                return Err(wrong("[enrolment] needs ca, a directory of `terse pki init`, or the table est_server"));
+            }
+        };
+        Ok(Self { names: enrolment.names.clone(), issuer })
+    }
+}
+
+impl OwnCa {
+    fn load(path: &Path, directory: &Path, days: u32) -> Result<Self, ConfigError> {
+        if days == 0 {
+            return Err(ConfigError::new(path, "days is 0; give 1 or more"));
+        }
+        let directory = beside(path, directory);
         let authority = Authority::load(&directory).map_err(|error| ConfigError::new(path, error))?;
         // A leaf without its intermediates is known as well.
         let anchors: Vec<_> = authority.certificates().cloned().collect();
-        let anchors = Trust::new(&anchors).map_err(|error| ConfigError::new(&directory, error))?;
-        let crl = directory.join("crl.pem");
-        let stamp = stamp(&crl); // before the contents: what is written meanwhile has another one
-        let trust = match stamp {
-            Some(_) => with_crls(&anchors, &crl)?,
-            None => anchors.clone(),
-        };
-        let current = Mutex::new(Current { stamp, trust });
-        Ok(Some(Self { authority, days: enrolment.days, names: enrolment.names.clone(), anchors, crl, current }))
-    }
-
-    /// Returns the trust in LDevIDs, by the CRLs that are in the directory of the CA now.
-    pub(super) fn trust(&self) -> Trust {
-        // Nothing panics while this is locked.
-        let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
-        let stamp = stamp(&self.crl);
-        if stamp != current.stamp {
-            current.stamp = stamp;
-            match with_crls(&self.anchors, &self.crl) {
-                Ok(trust) => current.trust = trust,
-                Err(error) => tracing::error!(%error, "the CRLs cannot be read; the last ones stay in force"),
-            }
-        }
-        current.trust.clone()
+        let trust = DomainTrust::new(&anchors, Some(directory.join("crl.pem")))?;
+        Ok(Self { authority, days, trust })
     }
 }
 
-fn check(path: &Path, config: &Config, enrolment: &Enrolment) -> Result<(), ConfigError> {
-    let wrong = |problem: &dyn core::fmt::Display| ConfigError::new(path, problem);
-    if enrolment.days == 0 {
-        return Err(wrong(&"days is 0; give 1 or more"));
+fn external(path: &Path, own: &EstServerConfig, server: EstServer) -> Result<ExternalCa, ConfigError> {
+    let crl = own.crl.as_ref().map(|crl| beside(path, crl));
+    if let Some(missing) = crl.as_ref().filter(|crl| !crl.exists()) {
+        return Err(ConfigError::new(missing, "there are no CRLs; write them there, or remove crl from est_server"));
     }
+    Ok(ExternalCa::new(server, DomainTrust::new(&[], crl)?))
+}
+
+fn check_names(path: &Path, config: &Config, enrolment: &Enrolment) -> Result<(), ConfigError> {
+    let wrong = |problem: &dyn core::fmt::Display| ConfigError::new(path, problem);
     for name in &enrolment.names {
         // Serial numbers of two manufacturers may be the same, and their devices must not share a name.
         if !name.contains("{serial}") {
@@ -88,12 +95,5 @@ fn check(path: &Path, config: &Config, enrolment: &Enrolment) -> Result<(), Conf
     Ok(())
 }
 
-fn with_crls(anchors: &Trust, crl: &Path) -> Result<Trust, ConfigError> {
-    let crls = files::read_crls(crl).map_err(|error| ConfigError::new(crl, error))?;
-    anchors.clone().with_crls(&crls).map_err(|error| ConfigError::new(crl, error))
-}
-
-fn stamp(path: &Path) -> Option<Stamp> {
-    let metadata = std::fs::metadata(path).ok()?;
-    Some((metadata.modified().ok()?, metadata.len()))
-}
+/// How long an LDevID of the own CA is valid unless that is configured.
+const DAYS: u32 = 365;

@@ -1,8 +1,12 @@
 //! EST (RFC 7030; RFC 8995, 5.9): the domain's CA certificates, CSR attributes, enrolment and re-enrolment.
 //!
+//! The domain's own CA issues the certificates, or an EST server to which requests are passed on (`pass_on`).
+//!
 //! What must always hold: a device with an IDevID is let in when its voucher and its audit log are good, and its last LDevID
 //! is not revoked; one with an LDevID if this registrar has issued that and the domain's CA still stands for it; the same
 //! certification request of the same client has the same certificate.
+
+use core::time::Duration;
 
 use axum::extract::{Request, State};
 use pki_types::{CertificateDer, UnixTime};
@@ -12,11 +16,13 @@ use terse_brski::http::is;
 use terse_brski::registrar::{Gate, Refusal, check_certification_request, check_reenrolment};
 use terse_pki::{CertificationRequest, Error, LdevidPolicy, NamePolicy, Subject, SubjectPolicy, Validity};
 use terse_tls::{CertificateError, Expect};
+use tokio::time::Instant;
 
-use super::domain::Domain;
+use super::domain::{Domain, Issuer, OwnCa};
+use super::pass_on::Errand;
 use super::reply::{Received, Reply};
 use super::settings::PROVIDER;
-use super::store::{Issued, Known, StoredJoining};
+use super::store::{Issued, Known, RequestKey, StoredJoining};
 use super::{Service, names};
 
 /// A client that is let in.
@@ -41,9 +47,18 @@ enum Admission<'a> {
 
 pub(super) async fn ca_certificates(State(service): State<Service>, request: Request) -> Reply {
     let get = async {
-        let (_, domain) = service.admit(&Received::read(request, 0).await?).await?;
-        let certificates: Vec<_> = domain.authority.certificates().cloned().collect();
-        Ok(Reply::base64(CERTIFICATES, &encode_certs_only(&certificates)))
+        let received = Received::read(request, 0).await?;
+        let (_, domain) = service.admit(&received).await?;
+        Ok(match &domain.issuer {
+            Issuer::Own(ca) => {
+                let certificates: Vec<_> = ca.authority.certificates().cloned().collect();
+                Reply::base64(CERTIFICATES, &encode_certs_only(&certificates))
+            }
+            Issuer::External(ca) => {
+                let certificates = service.ca_certificates(ca, service.held_until(&received)).await?;
+                Reply::base64(CERTIFICATES, &encode_certs_only(&certificates))
+            }
+        })
     };
     get.await.unwrap_or_else(|reply| reply)
 }
@@ -87,7 +102,7 @@ impl Service {
             names: NamePolicy::Required(names),
             ..LdevidPolicy::new(subject, self.validity(domain))
         };
-        self.issue(domain, &admitted, &der, &policy).await
+        self.issue(domain, admitted, &der, policy, self.held_until(&received)).await
     }
 
     async fn reenroll(&self, request: Request) -> Result<Reply, Reply> {
@@ -100,9 +115,10 @@ impl Service {
         if let Some(certificate) = self.inner.store.issued(&request, &admitted.client, self.now()).await? {
             return Ok(issued(certificate));
         }
-        check_reenrolment(PROVIDER, &domain.trust(), &received.chain, &der, self.now())?;
+        let trust = self.trust(domain, self.held_until(&received)).await?;
+        check_reenrolment(PROVIDER, &trust, &received.chain, &der, self.now())?;
         let policy = LdevidPolicy::renewal(ldevid, self.validity(domain)).map_err(|error| refused(&error))?;
-        self.issue(domain, &admitted, &der, &policy).await
+        self.issue(domain, admitted, &der, policy, self.held_until(&received)).await
     }
 
     /// Lets a client in, or says why not. A device asks for the CA certificates right after it has said that its voucher is
@@ -132,7 +148,8 @@ impl Service {
         }
         let is_member = device.joining.idevid != client;
         if is_member {
-            let checked = domain.trust().check(PROVIDER, &received.chain, Expect::Client, Some(self.now()));
+            let trust = self.trust(domain, self.held_until(received)).await?;
+            let checked = trust.check(PROVIDER, &received.chain, Expect::Client, Some(self.now()));
             checked.map_err(Refusal::Ldevid)?;
             return Ok(Admission::Open(Admitted { device, client, is_member }, domain));
         }
@@ -141,7 +158,8 @@ impl Service {
         }
         if let Some((ldevid, issued)) = self.inner.store.last_ldevid(&client).await? {
             // As of its issue: a certificate that has expired meanwhile is revoked all the same.
-            let checked = domain.trust().check(PROVIDER, &[ldevid.into()], Expect::Client, Some(issued));
+            let trust = self.trust(domain, self.held_until(received)).await?;
+            let checked = trust.check(PROVIDER, &[ldevid.into()], Expect::Client, Some(issued));
             if checked.is_err_and(|error| error == CertificateError::Revoked) {
                 return Err(Reply::text(403, "the LDevID of the device is revoked; an operator can accept it again"));
             }
@@ -152,38 +170,51 @@ impl Service {
         })
     }
 
+    /// Issues the certificate for a request that was checked, or has it issued.
     async fn issue(
         &self,
         domain: &Domain,
-        admitted: &Admitted,
+        admitted: Admitted,
         der: &[u8],
-        policy: &LdevidPolicy,
+        policy: LdevidPolicy,
+        until: Instant,
     ) -> Result<Reply, Reply> {
-        let parsed = CertificationRequest::from_der(der).map_err(|error| refused(&Error::Request(error)))?;
-        let chain = domain.authority.issue_ldevid(&parsed, policy).map_err(|error| refused(&error))?;
+        let request = CertificationRequest::from_der(der).map_err(|error| refused(&Error::Request(error)))?;
+        let idevid = admitted.device.joining.idevid;
+        let key = RequestKey { request: sha256(PROVIDER, der), client: admitted.client, idevid };
+        let StoredJoining { serial_number, manufacturer, .. } = admitted.device;
+        let errand = Errand { key, request, policy, serial_number, manufacturer };
+        match &domain.issuer {
+            Issuer::Own(ca) => self.issue_here(ca, &errand).await,
+            Issuer::External(ca) => self.pass_on(ca, errand, until).await,
+        }
+    }
+
+    async fn issue_here(&self, ca: &OwnCa, errand: &Errand) -> Result<Reply, Reply> {
+        let Errand { key, request, policy, serial_number, manufacturer } = errand;
+        let chain = ca.authority.issue_ldevid(request, policy).map_err(|error| refused(&error))?;
         let Some(certificate) = chain.first() else { return Err(refused(&Error::Malformed("the certificate"))) };
-        let not_after = domain.authority.not_after().map_err(|error| refused(&error))?;
-        let record = Issued {
-            request: sha256(PROVIDER, der),
-            client: admitted.client,
-            idevid: admitted.device.joining.idevid,
-            sha256: sha256(PROVIDER, certificate),
-            certificate,
-            not_after: policy.validity.not_after.min(not_after),
-        };
-        let Some(certificate) = self.inner.store.issue(&record, self.now()).await? else {
-            return Err(
-                Reply::text(429, "the device has got too many certificates; it can go on tomorrow").retry_after(3_600)
-            );
-        };
-        let (serial_number, manufacturer) = (&admitted.device.serial_number, &admitted.device.manufacturer);
+        let not_after = ca.authority.not_after().map_err(|error| refused(&error))?;
+        let not_after = policy.validity.not_after.min(not_after);
+        let record = Issued { key: *key, sha256: sha256(PROVIDER, certificate), certificate, not_after };
+        let certificate = self.inner.store.issue(&record, self.now()).await?.ok_or_else(too_many)?;
         tracing::info!(serial_number, manufacturer, "a device gets a certificate");
         Ok(issued(certificate))
     }
 
+    /// Returns until when a client is kept waiting for its answer.
+    fn held_until(&self, received: &Received) -> Instant {
+        received.arrived + Duration::from_millis(self.inner.settings.config.limits.hold_milliseconds.into())
+    }
+
+    /// The validity of a certificate of the own CA. An EST server decides by itself.
     fn validity(&self, domain: &Domain) -> Validity {
         let now: UnixTime = self.now();
-        let validity = Validity::days(now.as_secs(), domain.days);
+        let days = match &domain.issuer {
+            Issuer::Own(ca) => ca.days,
+            Issuer::External(_) => 1,
+        };
+        let validity = Validity::days(now.as_secs(), days);
         Validity { not_before: validity.not_before.saturating_sub(SLOW_CLOCK), ..validity }
     }
 }
@@ -223,8 +254,12 @@ fn refused(error: &Error) -> Reply {
     }
 }
 
-fn issued(certificate: Vec<u8>) -> Reply {
+pub(super) fn issued(certificate: Vec<u8>) -> Reply {
     Reply::base64(CERTIFICATES_ONLY, &encode_certs_only(&[CertificateDer::from(certificate)]))
+}
+
+pub(super) fn too_many() -> Reply {
+    Reply::text(429, "the device has got too many certificates; it can go on tomorrow").retry_after(3_600)
 }
 
 const CERTIFICATES: &str = "application/pkcs7-mime";

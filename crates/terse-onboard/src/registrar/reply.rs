@@ -13,6 +13,7 @@ use pki_types::CertificateDer;
 use terse_brski::est::encode_body;
 use terse_brski::http::Posted;
 use terse_brski::registrar::Refusal;
+use tokio::time::Instant;
 
 use crate::serve::{Peer, UnreadBody, read_body};
 
@@ -22,6 +23,8 @@ pub(super) struct Received {
     content_type: Option<String>,
     accept: Option<String>,
     pub(super) body: Vec<u8>,
+    /// When its last byte came.
+    pub(super) arrived: Instant,
 }
 
 /// An answer.
@@ -56,7 +59,7 @@ impl Received {
             UnreadBody::TooLong => Reply::text(413, "the body is too long").closing(),
             UnreadBody::BrokeOff => Reply::text(400, "the body broke off").closing(),
         })?;
-        Ok(Self { chain, content_type, accept, body: body.into() })
+        Ok(Self { chain, content_type, accept, body: body.into(), arrived: Instant::now() })
     }
 
     pub(super) fn posted(&self) -> Posted<'_> {

@@ -9,17 +9,13 @@ use core::net::SocketAddr;
 use core::time::Duration;
 use std::path::Path;
 
-use base64ct::{Base64, Encoding};
 use pki_types::{CertificateDer, UnixTime};
 use terse_brski::certificate::{SerialNumberField, domain_id};
 use terse_brski::cms::Unsigned;
 use terse_brski::registrar::{AuditPolicy, Devices, Manufacturer, NoncelessEvents, Policy, Registrar};
 use terse_net::{Clock, files};
 use terse_tls::crypto::{CryptoProvider, SigningKey};
-use terse_tls::{
-    CertificateType, ClientAuthentication, ClientConfig, Credential, ServerConfig, SignatureScheme, Trust,
-};
-use zeroize::Zeroizing;
+use terse_tls::{CertificateType, ClientAuthentication, Credential, ServerConfig, SignatureScheme, Trust};
 
 use super::config::{AuditConfig, Config, ManufacturerConfig, SerialField, WhichDevices, WhoseVouchers};
 use super::domain::Domain;
@@ -27,6 +23,10 @@ use super::masa::MasaClient;
 use super::names;
 use crate::config::{ConfigError, beside};
 use crate::store::Database;
+
+mod clients;
+
+use clients::{est_server, masa_client};
 
 /// The cryptography of the registrar.
 pub(super) const PROVIDER: &CryptoProvider = &terse_aws_lc::PROVIDER;
@@ -79,11 +79,17 @@ impl Settings {
         policy.own_names.extend(listen.map(|address| address.ip().to_string()));
         let decisions = Registrar::new(PROVIDER, chain.clone(), policy).map_err(|error| wrong(&error))?;
 
+        let domain = match &config.enrolment {
+            Some(enrolment) => {
+                let est_server = |own: &_| est_server(path, &config, own, &credential, clock);
+                Some(Domain::load(path, &config, enrolment, est_server)?)
+            }
+            None => None,
+        };
         let unverified = Trust::unverified(&[CertificateType::X509]).map_err(|error| wrong(&error))?;
         let mut server = ServerConfig::builder(PROVIDER);
         server.credential(credential).client_authentication(ClientAuthentication::Required(unverified));
         let server = Arc::new(server.build().map_err(|error| wrong(&error))?);
-        let domain = Domain::load(path, &config)?;
         let domain_ids = chain.iter().map(|certificate| domain_id(PROVIDER, certificate));
         let domain_ids = domain_ids.collect::<Result<_, _>>().map_err(|error| ConfigError::new(&chain_file, error))?;
         let database = config.database.beside(path);
@@ -100,10 +106,14 @@ fn check_limits(path: &Path, config: &Config) -> Result<(), ConfigError> {
         ("requests_at_once", limits.requests_at_once as usize),
         ("masa_connections", limits.masa_connections),
         ("masa_seconds", limits.masa_seconds as usize),
+        ("est_connections", limits.est_connections),
+        ("est_seconds", limits.est_seconds as usize),
     ];
     // After a minute another task may send the same request.
-    if limits.masa_seconds > 60 {
-        return Err(ConfigError::new(path, "masa_seconds is more than 60; give less"));
+    for (name, seconds) in [("masa_seconds", limits.masa_seconds), ("est_seconds", limits.est_seconds)] {
+        if seconds > 60 {
+            return Err(ConfigError::new(path, format_args!("{name} is more than 60; give less")));
+        }
     }
     match at_least_one.into_iter().find(|(_, value)| *value == 0) {
         Some((name, _)) => Err(ConfigError::new(path, format_args!("{name} is 0; give 1 or more"))),
@@ -173,49 +183,4 @@ fn audit_policy(path: &Path, config: &AuditConfig) -> Result<AuditPolicy, Config
     policy.accepts_arbitrary_truncation = config.accept_truncation;
     policy.accepts_later_versions = config.accept_later_versions;
     Ok(policy)
-}
-
-/// Returns the client for the MASA of a manufacturer, which authenticates itself by the registrar's certificate unless
-/// another one is configured (RFC 8995, 5.4).
-fn masa_client(
-    path: &Path,
-    config: &Config,
-    own: &ManufacturerConfig,
-    manufacturer: &Manufacturer,
-    registrar: &Credential,
-    clock: Clock,
-) -> Result<MasaClient, ConfigError> {
-    let wrong = |problem: &dyn core::fmt::Display| {
-        ConfigError::new(path, format_args!("manufacturer {:?}: {problem}", own.name))
-    };
-    let anchors = match &own.masa_anchors {
-        Some(file) => certificates(path, file)?,
-        None => manufacturer.anchors.iter().map(|der| CertificateDer::from(der.clone())).collect(),
-    };
-    let credential = match (&own.masa_chain, &own.masa_key) {
-        (Some(chain), Some(key)) => {
-            let chain = beside(path, chain);
-            let (certificates, key) = credential_files(&chain, &beside(path, key))?;
-            credential(&chain, &certificates, &key)?
-        }
-        (None, None) => registrar.clone(),
-        _ => return Err(wrong(&"masa_chain and masa_key belong together; give both")),
-    };
-    let authorization = match (&own.masa_user, &own.masa_password_file) {
-        (Some(user), _) if user.contains(':') => {
-            return Err(wrong(&"masa_user has a colon, which HTTP does not allow"));
-        }
-        (Some(user), Some(file)) => {
-            let password = files::read_passphrase(beside(path, file)).map_err(|error| ConfigError::new(path, error))?;
-            let pair = Zeroizing::new([user.as_bytes(), b":", &password].concat());
-            Some(Zeroizing::new(format!("Basic {}", *Zeroizing::new(Base64::encode_string(&pair)))))
-        }
-        (None, None) => None,
-        _ => return Err(wrong(&"masa_user and masa_password_file belong together; give both")),
-    };
-    let trust = Trust::new(&anchors).map_err(|error| wrong(&error))?;
-    let mut client = ClientConfig::builder(PROVIDER);
-    client.trust(trust).credential(credential);
-    let client = Arc::new(client.build().map_err(|error| wrong(&error))?);
-    Ok(MasaClient::new(client, clock, authorization, &config.limits))
 }

@@ -19,10 +19,12 @@ use crate::store::{Database, Migrations, Pool, Transaction};
 mod enrolment;
 mod history;
 mod operator;
+mod passed_on;
 mod rows;
 
 pub(super) use enrolment::{Issued, Known};
 pub(super) use operator::Device;
+pub(super) use passed_on::{Claim, Passed, PassedOn, RequestKey};
 use rows::{audit_task, seconds, stored_request};
 
 pub use operator::{DeviceReport, Pending, PendingReason};

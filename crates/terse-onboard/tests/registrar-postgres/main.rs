@@ -4,6 +4,12 @@
 mod database;
 #[path = "../registrar/enrolment.rs"]
 mod enrolment;
+#[path = "../registrar/est_config.rs"]
+mod est_config;
+#[path = "../registrar/est_faults.rs"]
+mod est_faults;
+#[path = "../registrar/est_server.rs"]
+mod est_server;
 #[path = "../registrar/exchange.rs"]
 mod exchange;
 #[path = "../registrar/faults.rs"]
@@ -16,6 +22,8 @@ mod operator;
 mod repeats;
 #[path = "../registrar/replicas.rs"]
 mod replicas;
+#[path = "../registrar/scripted_est.rs"]
+mod scripted_est;
 #[path = "../registrar/scripted_masa.rs"]
 mod scripted_masa;
 #[path = "../registrar/world.rs"]

@@ -51,6 +51,8 @@ async fn a_device_joins_enrols_reports_and_enrols_again() {
     let checked = |certificate| anchors.check(&PROVIDER, &[certificate], Expect::Client, Some(now())).map(|_| ());
     checked(ldevid.clone()).unwrap();
     assert!(format!("{:?}", Subject::of(&ldevid).unwrap()).contains(SERIAL));
+    let (_, not_after) = terse_brski::certificate::validity(&ldevid).unwrap();
+    assert_eq!((not_after.as_secs() + 60 - now().as_secs()) / 86_400, 365, "the default of days");
     let name = b"wi-3005.devices.plant.example";
     assert!(ldevid.windows(name.len()).any(|window| window == name));
 

@@ -3,6 +3,9 @@
 #[path = "../databases/sqlite.rs"]
 mod database;
 mod enrolment;
+mod est_config;
+mod est_faults;
+mod est_server;
 mod exchange;
 mod faults;
 mod history;
@@ -11,5 +14,6 @@ mod masa;
 mod operator;
 mod repeats;
 mod replicas;
+mod scripted_est;
 mod scripted_masa;
 mod world;

@@ -92,7 +92,7 @@ fn the_readme_has_every_key() {
     let fields = fields.lines().filter_map(|line| line.trim().split_once(": ")).map(|(name, _)| name);
     for field in fields.filter(|field| field.bytes().all(|c| c.is_ascii_lowercase() || c == b'_')) {
         let is_named = |line: &str| line.starts_with(field) || line == format!("[{field}]");
-        let is_table = matches!(field, "manufacturers" | "audit" | "enrolment" | "limits");
+        let is_table = matches!(field, "manufacturers" | "audit" | "enrolment" | "est_server" | "limits");
         assert!(is_table || example.lines().any(is_named), "{field}");
     }
     // What the README calls a default is one.
@@ -100,7 +100,9 @@ fn the_readme_has_every_key() {
                  [[manufacturer]]\nname = \"maker\"\nanchors = \"a\"\n";
     let least: Config = terse_onboard::config::parse(path, least).unwrap();
     assert_eq!(format!("{:?}", least.limits), format!("{:?}", config.limits));
-    assert_eq!(least.enrolment.unwrap().days, config.enrolment.unwrap().days);
+    let enrolment = config.enrolment.unwrap();
+    assert!(enrolment.est_server.is_some());
+    assert_eq!(enrolment.days, Some(365)); // exchange.rs looks at a certificate
     let (least, all) = (&least.manufacturers[0], &config.manufacturers[0]);
     assert_eq!((least.devices, least.serial_field), (all.devices, all.serial_field));
     assert_eq!((least.ignore_not_after, least.opaque_vouchers), (all.ignore_not_after, all.opaque_vouchers));

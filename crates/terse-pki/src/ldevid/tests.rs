@@ -7,23 +7,23 @@ use crate::{AuthorityOptions, IdevidOptions, NameAttribute, NewRequest, RequestO
 
 const VALIDITY: Validity = Validity { not_before: NOW, not_after: NOW + 9 * 86_400 };
 
-fn authority() -> Authority {
+pub(crate) fn authority() -> Authority {
     Authority::new(&AuthorityOptions { key_identifiers: true, ..options("p256x3") }).unwrap()
 }
 
 /// Returns a subject as the domains of RFC 8995, appendix C, have it: with one type of attribute twice.
-fn subject() -> Subject {
+pub(crate) fn subject() -> Subject {
     let subject = Subject::empty().with(NameAttribute::DomainComponent, "ca").unwrap();
     let subject = subject.with(NameAttribute::DomainComponent, "plant").unwrap();
     subject.with(NameAttribute::SerialNumber, "WI-3005").unwrap()
 }
 
-fn request(subject: Subject, names: &[&str]) -> NewRequest {
+pub(crate) fn request(subject: Subject, names: &[&str]) -> NewRequest {
     let names = names.iter().map(|name| (*name).into()).collect();
     NewRequest::new(&RequestOptions { names, ..RequestOptions::new(subject) }).unwrap()
 }
 
-fn policy() -> LdevidPolicy {
+pub(crate) fn policy() -> LdevidPolicy {
     LdevidPolicy::new(subject(), VALIDITY)
 }
 

@@ -88,6 +88,14 @@ fn check_says_what_is_wrong() {
     let path = place.path("plant/registrar.toml");
     fs::write(&path, fs::read_to_string(&path).unwrap() + "colour = 1\n").unwrap();
     place.registrar("check").refused(1, &["registrar.toml: line", "colour"]);
+    // In place of the own CA, an EST server.
+    let est_server = "est_server = { url = \"http://est.example\", anchors = \"manufacturer-ca.pem\" }";
+    let config =
+        fs::read_to_string(&path).unwrap().replace("colour = 1\n", "").replace("ca = \"ca\"\ndays = 365", est_server);
+    fs::write(&path, &config).unwrap();
+    place.registrar("check").refused(1, &["http://est.example", "is no https URL"]);
+    fs::write(&path, config.replace("http:", "https:")).unwrap();
+    assert_eq!(place.registrar("check --json").object(), json!({ "ok": true, "warnings": [] }));
     place.run("registrar check --config none.toml").refused(1, &["none.toml"]);
 }
 

@@ -17,6 +17,21 @@ fn an_authority_gets_scheme_and_path() {
     }
 }
 
+#[cfg(feature = "services")]
+#[test]
+fn an_est_server_has_its_own_path() {
+    for (url, base) in [
+        ("est.example:8443", "https://est.example:8443/.well-known/est"),
+        ("https://est.example/", "https://est.example/.well-known/est"),
+        ("https://est.example/.well-known/est/plant", "https://est.example/.well-known/est/plant"),
+    ] {
+        assert_eq!(est_base_url(url).unwrap(), base);
+    }
+    for url in ["http://est.example", "https://a@est.example", "https://est.example/?a", ""] {
+        assert_eq!(est_base_url(url), Err(Malformed::Invalid("EST URL")), "{url}");
+    }
+}
+
 #[test]
 fn a_url_keeps_its_path() {
     for (masa_url, base) in [

@@ -6,7 +6,7 @@ use terse_brski::digest::Sha256;
 use terse_brski::registrar::{Sender, Telemetry, Topic};
 
 use super::rows::{digest, seconds, stored_joining, time};
-use super::{DAY, Store, StoredJoining};
+use super::{DAY, RequestKey, Store, StoredJoining};
 
 /// A client that is known by its certificate.
 pub(in super::super) enum Known {
@@ -18,11 +18,7 @@ pub(in super::super) enum Known {
 
 /// A certificate that was issued.
 pub(in super::super) struct Issued<'a> {
-    /// The SHA-256 of the certification request.
-    pub(in super::super) request: Sha256,
-    /// The SHA-256 of the certificate that the client has presented.
-    pub(in super::super) client: Sha256,
-    pub(in super::super) idevid: Sha256,
+    pub(in super::super) key: RequestKey,
     pub(in super::super) sha256: Sha256,
     pub(in super::super) certificate: &'a [u8],
     pub(in super::super) not_after: u64,
@@ -136,7 +132,7 @@ impl Store {
     ) -> Result<Option<Vec<u8>>, sqlx::Error> {
         let mut transaction = self.begin().await?;
         let count: i64 = sqlx::query("SELECT COUNT(*) FROM certificates WHERE idevid = $1 AND issued > $2")
-            .bind(&issued.idevid[..])
+            .bind(&issued.key.idevid[..])
             .bind(seconds(time).saturating_sub(DAY))
             .fetch_one(&mut *transaction)
             .await?
@@ -146,8 +142,8 @@ impl Store {
         }
         // What has expired makes room.
         sqlx::query("DELETE FROM certificates WHERE request = $1 AND client = $2 AND not_after <= $3")
-            .bind(&issued.request[..])
-            .bind(&issued.client[..])
+            .bind(&issued.key.request[..])
+            .bind(&issued.key.client[..])
             .bind(seconds(time))
             .execute(&mut *transaction)
             .await?;
@@ -155,9 +151,9 @@ impl Store {
             "INSERT INTO certificates (request, client, idevid, certificate_sha256, certificate, issued, not_after) \
              VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (request, client) DO NOTHING",
         )
-        .bind(&issued.request[..])
-        .bind(&issued.client[..])
-        .bind(&issued.idevid[..])
+        .bind(&issued.key.request[..])
+        .bind(&issued.key.client[..])
+        .bind(&issued.key.idevid[..])
         .bind(&issued.sha256[..])
         .bind(issued.certificate)
         .bind(seconds(time))
@@ -166,13 +162,13 @@ impl Store {
         .await?;
         let row =
             sqlx::query("SELECT certificate, certificate_sha256 FROM certificates WHERE request = $1 AND client = $2")
-                .bind(&issued.request[..])
-                .bind(&issued.client[..])
+                .bind(&issued.key.request[..])
+                .bind(&issued.key.client[..])
                 .fetch_one(&mut *transaction)
                 .await?;
         let sha256 = digest(&row, "certificate_sha256")?;
         sqlx::query("UPDATE joinings SET ldevid = $2, enroll_status = NULL WHERE idevid = $1")
-            .bind(&issued.idevid[..])
+            .bind(&issued.key.idevid[..])
             .bind(&sha256[..])
             .execute(&mut *transaction)
             .await?;
@@ -200,4 +196,4 @@ const fn sender_name(sender: Sender) -> &'static str {
 const MAX_MESSAGES: i64 = 32;
 
 /// The most certificates for one device in a day.
-const MAX_CERTIFICATES_A_DAY: i64 = 32;
+pub(super) const MAX_CERTIFICATES_A_DAY: i64 = 32;

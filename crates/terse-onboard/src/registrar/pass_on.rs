@@ -1,0 +1,188 @@
+//! Certification requests are passed on to an EST server (RFC 7030, 4.2), in a task that goes on when the device has gone.
+//!
+//! What must always hold: a request is checked before it leaves; that it leaves is stored first, so that of several tasks and
+//! processes one sends it; the certificate that comes is checked, and stored before the device gets it; how long an EST
+//! server takes holds up no device for longer than configured.
+
+use alloc::sync::Arc;
+use core::time::Duration;
+
+use pki_types::{CertificateDer, UnixTime};
+use terse_brski::certificate::{public_key, validity};
+use terse_brski::digest::sha256;
+use terse_pki::{CertificationRequest, LdevidPolicy, NotAsRequested};
+use terse_tls::Expect;
+use tokio::sync::{OwnedSemaphorePermit, oneshot};
+use tokio::time::Instant;
+
+use super::Service;
+use super::est::{issued, too_many};
+use super::est_server::EstError;
+use super::external_ca::{ExternalCa, Need};
+use super::reply::Reply;
+use super::settings::PROVIDER;
+use super::store::{Claim, Issued, Passed, PassedOn, RequestKey};
+
+/// A request on its way.
+pub(super) struct Errand {
+    pub(super) key: RequestKey,
+    pub(super) request: CertificationRequest,
+    pub(super) policy: LdevidPolicy,
+    pub(super) serial_number: String,
+    pub(super) manufacturer: String,
+}
+
+impl Service {
+    /// Passes a request on, unless that was done already. Returns what became of it, if that is known until this
+    /// time; otherwise the device comes again.
+    pub(super) async fn pass_on(&self, ca: &Arc<ExternalCa>, errand: Errand, until: Instant) -> Result<Reply, Reply> {
+        errand.policy.check_request(&errand.request).map_err(|error| Reply::text(400, &error.to_string()))?;
+        // Without them the certificate that comes could not be checked.
+        self.ca_certificates(ca, until).await?;
+        // Another task can be faster, once for each state that a request goes through.
+        for _ in 0..3 {
+            let now = self.now();
+            let earlier = self.inner.store.passed_on(&errand.key).await?;
+            if let Some(reply) = earlier.as_ref().and_then(|earlier| reply_of(earlier, now)) {
+                return Ok(reply);
+            }
+            let Some(place) = ca.server.place() else { return Ok(Reply::later(SHORT_RETRY)) };
+            match self.inner.store.pass_on(&errand.key, earlier.as_ref(), now).await? {
+                Passed::Stored(claim) => return Ok(self.send(ca, errand, claim, place, until).await),
+                Passed::Lost => {}
+                Passed::Issued(certificate) => return Ok(issued(certificate)),
+                Passed::TooMany => return Err(too_many()),
+            }
+        }
+        Ok(Reply::later(SHORT_RETRY))
+    }
+
+    async fn send(
+        &self,
+        ca: &Arc<ExternalCa>,
+        errand: Errand,
+        claim: Claim,
+        place: OwnedSemaphorePermit,
+        until: Instant,
+    ) -> Reply {
+        let (sender, answer) = oneshot::channel();
+        let (service, ca) = (self.clone(), ca.clone());
+        tokio::spawn(async move {
+            let reply = service.run_errand(&ca, &errand, claim).await.unwrap_or_else(|reply| reply);
+            drop(place);
+            drop(sender.send(reply)); // the device may have gone
+        });
+        match tokio::time::timeout_at(until, answer).await {
+            Ok(Ok(reply)) => reply,
+            Ok(Err(_)) | Err(_) => Reply::later(SHORT_RETRY),
+        }
+    }
+
+    /// Sends a request to the EST server, and stores what comes of it.
+    async fn run_errand(&self, ca: &Arc<ExternalCa>, errand: &Errand, claim: Claim) -> Result<Reply, Reply> {
+        let (serial_number, manufacturer) = (&errand.serial_number, &errand.manufacturer);
+        let (certificate, not_after) = match self.certify(ca, errand).await {
+            Ok(certified) => certified,
+            Err(error) => return self.not_certified(ca, errand, claim, &error).await,
+        };
+        let (sha256, store) = (sha256(PROVIDER, &certificate), &self.inner.store);
+        if let Some(certificate) = store.issued(&errand.key.request, &errand.key.client, self.now()).await? {
+            return Ok(issued(certificate)); // another process was faster, and its certificate counts
+        }
+        if store.client(&sha256).await?.is_some() {
+            return self.not_certified(ca, errand, claim, &EstError::Known).await;
+        }
+        let record = Issued { key: errand.key, sha256, certificate: &certificate, not_after };
+        let stored = store.issue(&record, self.now()).await?;
+        let certificate = stored.ok_or_else(too_many)?;
+        store.forget_passed_on(&errand.key).await?;
+        tracing::info!(serial_number, manufacturer, "a device gets a certificate of the EST server");
+        Ok(issued(certificate))
+    }
+
+    /// Returns the certificate for a request, and the end of its validity.
+    async fn certify(
+        &self,
+        ca: &Arc<ExternalCa>,
+        Errand { request, policy, .. }: &Errand,
+    ) -> Result<(CertificateDer<'static>, u64), EstError> {
+        let certificates = ca.server.enroll(request.der()).await?;
+        // Some servers send those above it as well.
+        let key = request.subject_public_key_info();
+        let mut of_key = certificates.into_iter().filter(|one| public_key(one).is_ok_and(|own| own == key));
+        let certificate = of_key.next().ok_or(EstError::NotAsRequested(NotAsRequested::Key))?;
+        policy.check_certificate(request, &certificate).map_err(EstError::NotAsRequested)?;
+        let (not_before, not_after) = validity(&certificate)?;
+        if self.check_path(ca, &certificate, not_before).is_err() {
+            // The CA may have a new certificate.
+            let asked = tokio::time::timeout(ca.server.time(), self.ask_for_ca_certificates(ca, Need::Newer));
+            let _ = asked.await; // what has come by then counts
+            self.check_path(ca, &certificate, not_before)?;
+        }
+        Ok((certificate, not_after.as_secs()))
+    }
+
+    /// Checks that the CA certificates stand for a certificate by itself: devices present it so.
+    fn check_path(
+        &self,
+        ca: &ExternalCa,
+        certificate: &CertificateDer<'static>,
+        not_before: UnixTime,
+    ) -> Result<(), EstError> {
+        // The clock of the CA may be ahead.
+        let latest = UnixTime::since_unix_epoch(Duration::from_secs(self.now().as_secs().saturating_add(CLOCK_SKEW)));
+        let time = self.now().max(not_before.min(latest));
+        let checked = ca.anchors().check(PROVIDER, std::slice::from_ref(certificate), Expect::Client, Some(time));
+        checked.map(|_| ()).map_err(EstError::Path)
+    }
+
+    /// Notes why there is no certificate, so that the same request has the same answer until the server is asked again.
+    async fn not_certified(
+        &self,
+        ca: &ExternalCa,
+        errand: &Errand,
+        claim: Claim,
+        error: &EstError,
+    ) -> Result<Reply, Reply> {
+        let Errand { key, serial_number, manufacturer, .. } = errand;
+        let url = ca.server.base();
+        tracing::warn!(serial_number, manufacturer, url, %error, "the EST server gives no certificate");
+        let (status, text) = (error.status(), error.text());
+        let (seconds, reply) = match error.retry_after() {
+            Some(seconds) => {
+                let seconds = seconds.clamp(1, LONGEST_WAIT);
+                (seconds, waiting(seconds, &text))
+            }
+            None => (ANSWER_SECONDS, Reply::text(status, &text)),
+        };
+        let next = self.now().as_secs().saturating_add(seconds);
+        self.inner.store.not_certified(key, claim, next, status, &text).await?;
+        Ok(reply)
+    }
+}
+
+/// Returns the answer to a request that was passed on before; `None` if it is time to send it again.
+fn reply_of(earlier: &PassedOn, now: UnixTime) -> Option<Reply> {
+    let seconds = earlier.next.checked_sub(now.as_secs()).filter(|seconds| *seconds > 0)?;
+    Some(match &earlier.outcome {
+        None => Reply::later(SHORT_RETRY),
+        Some((202, text)) => waiting(seconds, text),
+        Some((status, text)) => Reply::text(*status, text),
+    })
+}
+
+fn waiting(seconds: u64, text: &str) -> Reply {
+    Reply::text(202, text).retry_after(u32::try_from(seconds).unwrap_or(u32::MAX))
+}
+
+/// Retry-After while the EST server takes its time.
+const SHORT_RETRY: u32 = 5;
+
+/// How long a refusal stands before the EST server is asked again.
+const ANSWER_SECONDS: u64 = 60;
+
+/// The longest wait that the EST server can ask for: pledges repeat a request for four days.
+const LONGEST_WAIT: u64 = 4 * 86_400;
+
+/// The seconds by which the clock of the CA may be ahead of this one.
+const CLOCK_SKEW: u64 = 60;

@@ -1,0 +1,246 @@
+//! An EST server that is down, slow, or answers what it should not; and what is wrong in its configuration.
+
+use std::sync::Arc;
+
+use terse_brski::est::{CsrAttributes, encode_body};
+use terse_pki::{LeafOptions, Subject};
+
+use crate::est_server::{stored, with_est};
+use crate::scripted_est::{EstScript, ScriptedEst};
+use crate::world::{Device, Pledge, SERIAL, ahead, authority, certificate, refused, text, validity};
+
+const CERTS_ONLY: &str = "application/pkcs7-mime; smime-type=certs-only";
+
+/// Sends a new certification request. It must be refused so, and the same again, without another request to the server.
+async fn refused_twice(est: &ScriptedEst, device: &Device, pledge: &mut Pledge, status: u16, part: &str) {
+    let request = device.certification_request(&CsrAttributes::default());
+    let before = est.requests().len();
+    let answer = pledge.enroll("simpleenroll", &request).await;
+    refused(&answer, status, part);
+    assert!(!answer.body.contains(&0x1b));
+    assert_eq!(pledge.enroll("simpleenroll", &request).await, answer);
+    assert_eq!(est.requests().len(), before + 1);
+}
+
+#[tokio::test]
+async fn what_an_est_server_answers_has_its_status() {
+    let (world, est) = with_est("").await;
+    let registrar = world.start().await;
+    let device = world.device(SERIAL);
+    let mut pledge = device.join(&registrar).await;
+    let answer = |body: &[u8]| EstScript::Answer(CERTS_ONLY, body.into());
+    let unusable = "sent nothing that can be used";
+    for (script, status, part) in [
+        (EstScript::Status(400, "no such key"), 400, "it says: no such key"),
+        (EstScript::Status(403, "not yours"), 403, "it says: not yours"),
+        // A pledge would take that for an attack.
+        (EstScript::Status(401, "who are you?"), 403, "it says: who are you?"),
+        (EstScript::Status(404, "nothing here"), 502, "it says: nothing here"),
+        (EstScript::Status(500, "broken"), 502, "it says: broken"),
+        (EstScript::Status(302, ""), 502, "status 302"),
+        (EstScript::Status(204, ""), 502, "status 204"),
+        (EstScript::Status(400, "\u{1b}[2J"), 400, "status 400"),
+        (EstScript::Answer("text/html", b"<html>".to_vec()), 502, unusable),
+        (answer(b""), 502, unusable),
+        (answer(b"!"), 502, unusable),
+        (answer(&encode_body(b"garbage")), 502, unusable),
+        (answer(&[b'A'; 40_000]), 502, unusable),
+        (EstScript::Certificates(est.certificates()), 502, unusable),
+    ] {
+        est.script(script);
+        refused_twice(&est, &device, &mut pledge, status, part).await;
+    }
+    assert_eq!(stored(&world).await, 0);
+    assert!(world.operator().await.devices().await.unwrap()[0].ldevid.is_none());
+    // After a while it is asked again.
+    let request = device.certification_request(&CsrAttributes::default());
+    est.script(EstScript::Status(403, "not yet"));
+    refused(&pledge.enroll("simpleenroll", &request).await, 403, "not yet");
+    registrar.stop().await;
+    est.script(EstScript::Honest);
+    let registrar = world.start_at(ahead(61)).await;
+    certificate(&device.connect(&registrar).await.enroll("simpleenroll", &request).await);
+    registrar.stop().await;
+}
+
+#[tokio::test]
+async fn a_certificate_that_was_not_requested_is_refused() {
+    let (world, est) = with_est("").await;
+    let registrar = world.start().await;
+    let device = world.device(SERIAL);
+    let mut pledge = device.join(&registrar).await;
+    let other_key = est.ca().issue(&LeafOptions::new("WI-3005", validity())).unwrap().leaf().clone();
+    let admin = Some(Subject::common_name("admin").unwrap());
+    for script in [
+        EstScript::Certificates(vec![other_key]),
+        EstScript::Issue(admin, vec![], None),
+        EstScript::Issue(None, vec!["broker.plant.example".into()], None),
+        EstScript::Issue(None, vec![], Some(Arc::new(authority("Another")))),
+        // One with the same name, and another key.
+        EstScript::Issue(None, vec![], Some(Arc::new(authority("Plant")))),
+    ] {
+        est.script(script);
+        refused_twice(&est, &device, &mut pledge, 502, "sent nothing that can be used").await;
+    }
+    assert_eq!(stored(&world).await, 0);
+    registrar.stop().await;
+}
+
+#[tokio::test]
+async fn a_certificate_that_the_device_has_is_no_renewal() {
+    let (world, est) = with_est("").await;
+    let registrar = world.start().await;
+    let device = world.device(SERIAL);
+    let ldevid = device.enrol(&registrar).await;
+    est.script(EstScript::Certificates(vec![ldevid.clone()]));
+    let mut member = device.connect_with(&registrar, &ldevid).await;
+    let request = device.certification_request(&CsrAttributes::default());
+    refused(&member.enroll("simplereenroll", &request).await, 502, "sent nothing that can be used");
+    assert_eq!(stored(&world).await, 1);
+    registrar.stop().await;
+}
+
+#[tokio::test]
+async fn an_est_server_that_cannot_answer_now_is_asked_the_same_again() {
+    for (script, seconds) in [
+        (EstScript::Later(503, "40"), 40),
+        (EstScript::Later(429, "40"), 40),
+        (EstScript::Status(504, ""), 30),
+        (EstScript::Status(202, ""), 30),
+        (EstScript::Later(202, "Fri, 31 Dec 2027 23:59:59 GMT"), 30),
+        (EstScript::Later(202, "0"), 1),
+        (EstScript::Later(202, "18446744073709551615"), 345_600),
+    ] {
+        let (world, est) = with_est("").await;
+        let registrar = world.start().await;
+        let device = world.device(SERIAL);
+        let mut pledge = device.join(&registrar).await;
+        let request = device.certification_request(&CsrAttributes::default());
+        est.script(script.clone());
+        let answer = pledge.enroll("simpleenroll", &request).await;
+        assert_eq!((answer.status, answer.retry_after), (202, Some(seconds)), "{script:?}");
+        registrar.stop().await;
+        est.script(EstScript::Honest);
+        let registrar = world.start_at(ahead(seconds + 1)).await;
+        let mut pledge = device.connect(&registrar).await;
+        // The certificates of the test are valid for a day.
+        match seconds < 86_400 {
+            true => drop(certificate(&pledge.enroll("simpleenroll", &request).await)),
+            false => assert_ne!(pledge.enroll("simpleenroll", &request).await.status, 202),
+        }
+        let requests = est.requests();
+        assert_eq!(requests.len(), 2, "{script:?}");
+        assert_eq!(requests[0].body, requests[1].body);
+        registrar.stop().await;
+    }
+}
+
+#[tokio::test]
+async fn an_est_server_that_takes_too_long_is_asked_again() {
+    let (world, est) = with_est("").await;
+    world.change("masa_seconds = 60", "masa_seconds = 60\nest_seconds = 1");
+    let registrar = world.start().await;
+    let device = world.device(SERIAL);
+    let mut pledge = device.join(&registrar).await;
+    est.script(EstScript::Slow);
+    let request = device.certification_request(&CsrAttributes::default());
+    let answer = pledge.enroll("simpleenroll", &request).await;
+    assert_eq!((answer.status, answer.retry_after), (202, Some(30)));
+    assert!(text(&answer).contains("does not answer"), "{}", text(&answer));
+    registrar.stop().await;
+    est.script(EstScript::Honest);
+    let registrar = world.start_at(ahead(31)).await;
+    certificate(&device.connect(&registrar).await.enroll("simpleenroll", &request).await);
+    registrar.stop().await;
+}
+
+/// Returns an address at which nobody listens.
+fn gone() -> String {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.local_addr().unwrap().to_string()
+}
+
+#[tokio::test]
+async fn an_est_server_that_is_down_keeps_devices_waiting() {
+    let (world, est) = with_est("").await;
+    let gone = gone();
+    world.change(&est.address.to_string(), &gone);
+    let registrar = world.start().await;
+    let device = world.device(SERIAL);
+    let mut pledge = device.connect(&registrar).await;
+    let voucher = device.voucher_request(&pledge);
+    assert_eq!(pledge.request_voucher(&voucher).await.status, 200);
+    assert_eq!(pledge.voucher_status(true).await.status, 200);
+    let answer = pledge.until_decided("/.well-known/est/cacerts").await;
+    refused(&answer, 503, "has given no CA certificates yet");
+    assert_eq!(answer.retry_after, Some(30));
+    let request = device.certification_request(&CsrAttributes::default());
+    refused(&pledge.enroll("simpleenroll", &request).await, 503, "has given no CA certificates yet");
+    registrar.stop().await;
+    // It is there.
+    world.change(&gone, &est.address.to_string());
+    let registrar = world.start().await;
+    let mut pledge = device.connect(&registrar).await;
+    assert_eq!(pledge.get("/.well-known/est/cacerts").await.status, 200);
+    certificate(&pledge.enroll("simpleenroll", &request).await);
+    registrar.stop().await;
+}
+
+#[tokio::test]
+async fn a_certificate_of_a_ca_whose_clock_is_ahead_is_taken() {
+    let (world, est) = with_est("").await;
+    let registrar = world.start().await;
+    let device = world.device(SERIAL);
+    let mut pledge = device.join(&registrar).await;
+    for (seconds, status) in [(40, 200), (1_000, 502)] {
+        est.script(EstScript::Begins(seconds));
+        let request = device.certification_request(&CsrAttributes::default());
+        let answer = pledge.enroll("simpleenroll", &request).await;
+        assert_eq!(answer.status, status, "{}", text(&answer));
+    }
+    assert_eq!(stored(&world).await, 1);
+    registrar.stop().await;
+}
+
+#[tokio::test]
+async fn a_device_passes_so_many_requests_on_in_a_day() {
+    let (world, est) = with_est("").await;
+    let registrar = world.start().await;
+    let device = world.device(SERIAL);
+    let mut pledge = device.join(&registrar).await;
+    for number in 0..32 {
+        let (script, status) = match number % 2 {
+            0 => (EstScript::Honest, 200),
+            _ => (EstScript::Status(403, "no"), 403),
+        };
+        est.script(script);
+        let request = device.certification_request(&CsrAttributes::default());
+        assert_eq!(pledge.enroll("simpleenroll", &request).await.status, status, "{number}");
+    }
+    let one_more = device.certification_request(&CsrAttributes::default());
+    refused(&pledge.enroll("simpleenroll", &one_more).await, 429, "tomorrow");
+    assert_eq!(est.requests().len(), 32);
+    registrar.stop().await;
+}
+
+#[tokio::test]
+async fn requests_that_came_to_nothing_are_forgotten() {
+    let (world, est) = with_est("").await;
+    let registrar = world.start().await;
+    let device = world.device(SERIAL);
+    let mut pledge = device.join(&registrar).await;
+    for script in [EstScript::Honest, EstScript::Status(403, "no"), EstScript::Later(202, "5")] {
+        est.script(script);
+        pledge.enroll("simpleenroll", &device.certification_request(&CsrAttributes::default())).await;
+    }
+    registrar.stop().await;
+    let database = world.database().await;
+    let count =
+        async || -> i64 { sqlx::query_scalar("SELECT COUNT(*) FROM passed_on").fetch_one(&database).await.unwrap() };
+    assert_eq!(count().await, 2, "the third has its certificate");
+    let registrar = world.start_at(ahead(6 * 86_400)).await;
+    while count().await > 0 {
+        tokio::task::yield_now().await;
+    }
+    registrar.stop().await;
+}

@@ -1,0 +1,326 @@
+//! Certification requests are passed on to an EST server (RFC 7030), with which all goes well.
+
+use terse_brski::est::{CsrAttributes, decode_body, decode_certs_only};
+use terse_onboard::discovery::{Fixed, Place};
+use terse_onboard::pledge::{CredentialDirectory, Device as PledgeDevice, Settings, onboard, renew};
+use terse_pki::{IdevidOptions, KeyAlgorithm, Subject};
+use terse_tls::{Expect, Trust};
+use tokio::task::JoinSet;
+
+use crate::scripted_est::{EstScript, ScriptedEst, openssl, write_crl, write_crl_of};
+use crate::world::{Device, PROVIDER, Running, SERIAL, World, ahead, certificate, now, refused, text};
+
+/// A world whose registrar passes requests on, with these further keys of `est_server`.
+pub(crate) async fn with_est(further: &str) -> (World, ScriptedEst) {
+    let (world, est) = (World::new().await, ScriptedEst::start("127.0.0.1").await);
+    est.configure(&world, further);
+    (world, est)
+}
+
+/// How many certificates the registrar has stored.
+pub(crate) async fn stored(world: &World) -> i64 {
+    let database = world.database().await;
+    sqlx::query_scalar("SELECT COUNT(*) FROM certificates").fetch_one(&database).await.unwrap()
+}
+
+#[tokio::test]
+async fn a_device_enrols_reports_and_enrols_again_with_the_ca_behind_an_est_server() {
+    let (world, est) = with_est("").await;
+    world.change("[limits]", "names = [\"{serial}.devices.plant.example\"]\n[limits]");
+    let registrar = world.start().await;
+    let device = world.device(SERIAL);
+    let mut pledge = device.join(&registrar).await;
+    let cacerts = pledge.get("/.well-known/est/cacerts").await;
+    let cacerts = decode_certs_only(&decode_body(&cacerts.body, "cacerts").unwrap()).unwrap();
+    assert_eq!(cacerts, est.certificates());
+    let csrattrs = pledge.get("/.well-known/est/csrattrs").await;
+    let attributes = CsrAttributes::from_der(&decode_body(&csrattrs.body, "csrattrs").unwrap()).unwrap();
+    let request = device.certification_request(&attributes);
+    let ldevid = certificate(&pledge.enroll("simpleenroll", &request).await);
+    let trust = Trust::new(&cacerts).unwrap();
+    trust.check(&PROVIDER, std::slice::from_ref(&ldevid), Expect::Client, Some(now())).unwrap();
+    let name = b"wi-3005.devices.plant.example";
+    assert!(ldevid.windows(name.len()).any(|window| window == name));
+    // The same request has the same certificate, also after a restart, and the EST server is left alone.
+    assert_eq!(certificate(&pledge.enroll("simpleenroll", &request).await), ldevid);
+    registrar.stop().await;
+    let registrar = world.start().await;
+    let mut pledge = device.connect(&registrar).await;
+    assert_eq!(certificate(&pledge.enroll("simpleenroll", &request).await), ldevid);
+
+    let mut member = device.connect_with(&registrar, &ldevid).await;
+    assert_eq!(member.enroll_status(true).await.status, 200);
+    assert_eq!(world.operator().await.devices().await.unwrap()[0].enroll_status, Some(true));
+    let next = certificate(&member.enroll("simplereenroll", &request).await);
+    assert_ne!(next, ldevid);
+    let mut member = device.connect_with(&registrar, &next).await;
+    assert_eq!(member.enroll_status(true).await.status, 200);
+    assert_eq!(member.get("/.well-known/est/cacerts").await.status, 200);
+
+    // RFC 7030, 4.2.2: a simplereenroll would be about the certificate of the registrar.
+    let requests = est.requests();
+    assert_eq!((requests.len(), est.issued()), (2, 2));
+    assert!(requests.iter().all(|one| one.path == "/.well-known/est/simpleenroll" && one.is_ra), "{requests:?}");
+    assert!(requests.iter().all(|one| decode_body(&one.body, "request").unwrap() == request));
+    registrar.stop().await;
+}
+
+#[tokio::test]
+async fn a_pledge_comes_from_the_factory_gets_a_credential_of_the_external_ca_and_renews_it() {
+    let (world, est) = with_est("").await;
+    // The EST server needs its time, and the registrar does not keep the pledge.
+    est.script(EstScript::Later(202, "1"));
+    let registrar = world.start().await;
+    let idevid = world.maker.issue_idevid(&IdevidOptions::new(SERIAL, now().as_secs() - 3_600)).unwrap();
+    let file = |name: &str| world.folder.path().join(name);
+    std::fs::write(file("idevid.pem"), idevid.chain_pem()).unwrap();
+    std::fs::write(file("idevid.key"), idevid.key_pem().as_bytes()).unwrap();
+    std::fs::write(file("anchors.pem"), world.maker.root_pem()).unwrap();
+    let device = PledgeDevice::read(&file("idevid.pem"), &file("idevid.key"), &file("anchors.pem")).unwrap();
+    let place = Place::new("127.0.0.1", registrar.address.port());
+    let credentials = CredentialDirectory::new(file("credential"));
+    let settings = Settings { max_failures: core::num::NonZeroU32::new(1), ..Settings::default() };
+    let places = Fixed::new([place.clone()]);
+    let onboarding = onboard(&device, places, &credentials, &settings, |_| {});
+    let decided = async {
+        while est.requests().is_empty() {
+            tokio::task::yield_now().await;
+        }
+        est.script(EstScript::WholeChain);
+    };
+    let (onboarded, ()) = tokio::join!(onboarding, decided);
+    let onboarded = onboarded.unwrap_or_else(|why| panic!("{why}"));
+    assert!(onboarded.is_reported, "over a connection with the LDevID");
+    assert_eq!(onboarded.anchors, [est.ca().root().clone()]);
+    let subject = Subject::of(&onboarded.credential.chain()[0]).unwrap();
+    assert!(subject.to_string().contains(SERIAL), "{subject}");
+
+    let renewed = renew(&credentials, &place, KeyAlgorithm::P256).await.unwrap_or_else(|why| panic!("{why}"));
+    assert_ne!(renewed.chain()[0], onboarded.credential.chain()[0]);
+    assert_eq!(Subject::of(&renewed.chain()[0]).unwrap(), subject);
+    assert_eq!(est.issued(), 2);
+    registrar.stop().await;
+}
+
+#[tokio::test]
+async fn a_ca_of_openssl_is_one_as_well() {
+    let (world, est) = with_est("").await;
+    world.change("[limits]", "names = [\"{serial}.plant.example\", \"{serial}.devices.example\"]\n[limits]");
+    let folder = world.folder.path();
+    let ca = "req -x509 -newkey rsa:2048 -nodes -keyout ca.key -out ca.pem -days 2 -subj /O=Plant/CN=Root";
+    if !openssl(folder, ca) {
+        return;
+    }
+    let root = terse_net::files::read_certificates(folder.join("ca.pem")).unwrap();
+    est.script_ca_certificates(EstScript::Certificates(root));
+    est.script(EstScript::OpenSsl(folder.into()));
+    let registrar = world.start().await;
+    let device = world.device(SERIAL);
+    let mut pledge = device.join(&registrar).await;
+    let csrattrs = pledge.get("/.well-known/est/csrattrs").await;
+    let attributes = CsrAttributes::from_der(&decode_body(&csrattrs.body, "csrattrs").unwrap()).unwrap();
+    let request = device.certification_request(&attributes);
+    let ldevid = certificate(&pledge.enroll("simpleenroll", &request).await);
+    let mut member = device.connect_with(&registrar, &ldevid).await;
+    assert_ne!(certificate(&member.enroll("simplereenroll", &request).await), ldevid);
+    registrar.stop().await;
+}
+
+#[tokio::test]
+async fn only_requests_that_were_checked_are_passed_on() {
+    let (world, est) = with_est("").await;
+    let registrar = world.start().await;
+    let device = world.device(SERIAL);
+    let request = device.certification_request(&CsrAttributes::default());
+    let mut pledge = device.connect(&registrar).await;
+    refused(&pledge.enroll("simpleenroll", &request).await, 401, "");
+    let mut pledge = device.join(&registrar).await;
+    let mut attributes = CsrAttributes::default();
+    attributes.subject = Some(Subject::common_name("admin").unwrap().der().to_vec());
+    refused(&pledge.enroll("simpleenroll", &device.certification_request(&attributes)).await, 400, "subject");
+    let mut damaged = request.clone();
+    *damaged.last_mut().unwrap() ^= 1;
+    refused(&pledge.enroll("simpleenroll", &damaged).await, 400, "");
+    refused(&pledge.enroll("simplereenroll", &request).await, 403, "no LDevID yet");
+    world.operator().await.reject(SERIAL, None).await.unwrap();
+    refused(&pledge.enroll("simpleenroll", &request).await, 406, "rejected");
+    assert!(est.requests().is_empty());
+    registrar.stop().await;
+}
+
+#[tokio::test]
+async fn requests_at_once_are_one_request_and_have_one_certificate() {
+    let (world, est) = with_est("").await;
+    let registrars = [world.start().await, world.start().await];
+    let device = world.device(SERIAL);
+    device.join(&registrars[0]).await;
+    est.script(EstScript::Slow);
+    let request = device.certification_request(&CsrAttributes::default());
+    let mut tasks = JoinSet::new();
+    for registrar in registrars.iter().cycle().take(8) {
+        let (mut pledge, request) = (device.connect(registrar).await, request.clone());
+        tasks.spawn(async move {
+            loop {
+                let answer = pledge.enroll("simpleenroll", &request).await;
+                if answer.status != 202 {
+                    return certificate(&answer);
+                }
+                assert_eq!(answer.retry_after, Some(5));
+                tokio::task::yield_now().await;
+            }
+        });
+    }
+    while est.requests().is_empty() {
+        tokio::task::yield_now().await;
+    }
+    est.release(8);
+    let certificates = tasks.join_all().await;
+    assert!(certificates.iter().all(|one| *one == certificates[0]));
+    assert_eq!((est.requests().len(), est.issued(), stored(&world).await), (1, 1, 1));
+    registrars.map(Running::stop).into_iter().collect::<JoinSet<_>>().join_all().await;
+}
+
+#[tokio::test]
+async fn a_restart_between_202_and_the_answer_loses_nothing() {
+    let (world, est) = with_est("").await;
+    let registrar = world.start().await;
+    let device = world.device(SERIAL);
+    let mut pledge = device.join(&registrar).await;
+    est.script(EstScript::Later(202, "100"));
+    let request = device.certification_request(&CsrAttributes::default());
+    let answer = pledge.enroll("simpleenroll", &request).await;
+    assert_eq!((answer.status, answer.retry_after), (202, Some(100)));
+    assert!(text(&answer).contains("has not decided yet"), "{}", text(&answer));
+    registrar.stop().await;
+    est.script(EstScript::Honest);
+    // RFC 7030, 4.2.3: not before that time.
+    let registrar = world.start_at(ahead(50)).await;
+    let mut pledge = device.connect(&registrar).await;
+    let answer = pledge.enroll("simpleenroll", &request).await;
+    assert_eq!(answer.status, 202);
+    assert!(answer.retry_after.is_some_and(|seconds| (40..=50).contains(&seconds)), "{answer:?}");
+    assert_eq!(est.requests().len(), 1);
+    registrar.stop().await;
+    let registrar = world.start_at(ahead(110)).await;
+    let mut pledge = device.connect(&registrar).await;
+    certificate(&pledge.enroll("simpleenroll", &request).await);
+    let requests = est.requests();
+    assert_eq!((requests.len(), est.issued()), (2, 1));
+    assert_eq!(requests[0].body, requests[1].body);
+    registrar.stop().await;
+}
+
+#[tokio::test]
+async fn an_end_while_a_request_is_under_way_loses_nothing() {
+    let (world, est) = with_est("").await;
+    let registrar = world.start().await;
+    let device = world.device(SERIAL);
+    device.join(&registrar).await;
+    registrar.stop().await;
+    world.change("hold_milliseconds = 30000", "hold_milliseconds = 1");
+    est.script(EstScript::Slow);
+    let registrar = world.start().await;
+    let mut pledge = device.connect(&registrar).await;
+    let request = device.certification_request(&CsrAttributes::default());
+    assert_eq!(pledge.enroll("simpleenroll", &request).await.status, 202);
+    while est.requests().is_empty() {
+        tokio::task::yield_now().await;
+    }
+    registrar.stop().await;
+    est.script(EstScript::Honest);
+    world.change("hold_milliseconds = 1", "hold_milliseconds = 30000");
+    let registrar = world.start().await;
+    let mut pledge = device.connect(&registrar).await;
+    assert_eq!(pledge.enroll("simpleenroll", &request).await.status, 202, "it may still be under way");
+    registrar.stop().await;
+    let registrar = world.start_at(ahead(126)).await;
+    let mut pledge = device.connect(&registrar).await;
+    certificate(&pledge.enroll("simpleenroll", &request).await);
+    assert_eq!(est.requests().len(), 2);
+    registrar.stop().await;
+}
+
+#[tokio::test]
+async fn a_slow_est_server_holds_up_nobody() {
+    let (world, est) = with_est("").await;
+    world.change("hold_milliseconds = 30000", "hold_milliseconds = 1\nest_connections = 1");
+    let registrar = world.start().await;
+    let (device, other) = (world.device(SERIAL), world.device("WI-3006"));
+    let (mut pledge, mut other_pledge) = (join(&device, &registrar).await, join(&other, &registrar).await);
+    est.script(EstScript::Slow);
+    let request = device.certification_request(&CsrAttributes::default());
+    let other_request = other.certification_request(&CsrAttributes::default());
+    let answer = pledge.enroll("simpleenroll", &request).await;
+    assert_eq!((answer.status, answer.retry_after), (202, Some(5)));
+    // The one connection is in use; everything else goes on.
+    let answer = other_pledge.enroll("simpleenroll", &other_request).await;
+    assert_eq!((answer.status, answer.retry_after), (202, Some(5)));
+    for path in ["/.well-known/est/cacerts", "/health"] {
+        assert_eq!(other_pledge.get(path).await.status, 200, "{path}");
+    }
+    est.release(2);
+    for (pledge, request) in [(&mut pledge, &request), (&mut other_pledge, &other_request)] {
+        while pledge.enroll("simpleenroll", request).await.status != 200 {
+            tokio::task::yield_now().await;
+        }
+    }
+    assert_eq!((est.requests().len(), stored(&world).await), (2, 2));
+    registrar.stop().await;
+}
+
+/// Joins at a registrar that keeps nobody waiting.
+async fn join(device: &Device, registrar: &Running) -> crate::world::Pledge {
+    let mut pledge = device.connect(registrar).await;
+    let request = device.voucher_request(&pledge);
+    while pledge.request_voucher(&request).await.status != 200 {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(pledge.voucher_status(true).await.status, 200);
+    while pledge.get("/.well-known/est/cacerts").await.status != 200 {
+        tokio::task::yield_now().await;
+    }
+    pledge
+}
+
+#[tokio::test]
+async fn a_revoked_certificate_of_the_external_ca_is_not_renewed() {
+    let (world, est) = with_est(", crl = \"est-crl.pem\"").await;
+    let crl = world.folder.path().join("registrar/est-crl.pem");
+    let other = authority_of(&est, "WI-3006");
+    write_crl(&est.ca(), &[other], &crl);
+    let registrar = world.start().await;
+    let device = world.device(SERIAL);
+    let ldevid = device.enrol(&registrar).await;
+    let mut member = device.connect_with(&registrar, &ldevid).await;
+    let request = device.certification_request(&CsrAttributes::default());
+    certificate(&member.enroll("simplereenroll", &request).await);
+    write_crl(&est.ca(), std::slice::from_ref(&ldevid), &crl);
+    refused(&member.enroll("simplereenroll", &request).await, 403, "revoked");
+    std::fs::write(&crl, "damaged").unwrap();
+    refused(&member.enroll("simplereenroll", &request).await, 403, "revoked");
+    registrar.stop().await;
+}
+
+#[tokio::test]
+async fn crls_that_are_late_stop_renewals_alone() {
+    let (world, est) = with_est(", crl = \"est-crl.pem\"").await;
+    let crl = world.folder.path().join("registrar/est-crl.pem");
+    let (begin, end) = (now().as_secs() - 86_400, now().as_secs() - 3_600);
+    let past = terse_pki::Validity { not_before: begin, not_after: end };
+    write_crl_of(past, &est.ca(), &[authority_of(&est, "WI-3006")], &crl);
+    let registrar = world.start().await;
+    let device = world.device(SERIAL);
+    let ldevid = device.enrol(&registrar).await;
+    let mut member = device.connect_with(&registrar, &ldevid).await;
+    let request = device.certification_request(&CsrAttributes::default());
+    refused(&member.enroll("simplereenroll", &request).await, 403, "re-enrolment needs an LDevID");
+    write_crl(&est.ca(), &[authority_of(&est, "WI-3006")], &crl);
+    certificate(&member.enroll("simplereenroll", &request).await);
+    registrar.stop().await;
+}
+
+/// A certificate of the CA that is of no importance.
+fn authority_of(est: &ScriptedEst, name: &str) -> pki_types::CertificateDer<'static> {
+    let options = terse_pki::LeafOptions::new(name, crate::world::validity());
+    est.ca().issue(&options).unwrap().leaf().clone()
+}
