@@ -71,7 +71,7 @@ fn many_devices_are_registered_at_once_and_what_is_wrong_keeps_out_no_other() {
     let parts = [
         "foreign.pem: this is no device of this manufacturer",
         "server.pem: the certificate of the pledge is no IDevID",
-        "empty.pem: holds no certificate",
+        "empty.pem: is empty",
         "ca.pem: ",
         "nowhere.pem: cannot be read",
     ];
