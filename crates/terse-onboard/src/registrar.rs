@@ -35,6 +35,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Notify, watch};
 
 use crate::config::ConfigError;
+use crate::rate::RateLimit;
 use crate::serve::{self, Limits, Peer};
 
 mod audit;
@@ -48,7 +49,6 @@ mod init;
 mod masa;
 mod names;
 mod operator;
-mod rate;
 mod reply;
 mod settings;
 mod store;
@@ -58,7 +58,6 @@ pub use init::{InitError, InitOptions, init};
 pub use operator::{Operator, OperatorError};
 pub use store::{DeviceReport, Pending, PendingReason};
 
-use rate::Rate;
 use reply::Reply;
 use settings::Settings;
 use store::Store;
@@ -73,7 +72,7 @@ struct Inner {
     settings: Settings,
     store: Store,
     clock: Clock,
-    rate: Rate,
+    rate: RateLimit,
     /// The devices whose audit log is being asked for.
     audits: Mutex<BTreeSet<Sha256>>,
     /// Notified when one of them is done.
@@ -106,7 +105,7 @@ impl Service {
         let store = Store::open(&settings.database).await;
         let store = store.map_err(|error| StartError::Database(ConfigError::new(&settings.database, error)))?;
         let limits = &settings.config.limits;
-        let rate = Rate::new(limits.requests_per_second, limits.requests_at_once);
+        let rate = RateLimit::per_second(limits.requests_per_second, limits.requests_at_once);
         Ok(Self {
             inner: Arc::new(Inner { settings, store, clock, rate, audits: Mutex::default(), audited: Notify::new() }),
         })
@@ -182,13 +181,10 @@ impl Service {
 
 async fn limit_rate(State(service): State<Service>, request: Request, next: Next) -> Response {
     let address = request.extensions().get::<Peer>().map(|peer| peer.address.ip());
-    let is_allowed = address.is_none_or(|address| {
-        let now = service.inner.clock.now().monotonic.0;
-        service.inner.rate.take(address, now)
-    });
-    match is_allowed {
-        true => next.run(request).await,
-        false => Reply::text(429, "there are too many requests of this address; wait")
+    let now = Duration::from_millis(service.inner.clock.now().monotonic.0);
+    match address.map_or(Ok(()), |address| service.inner.rate.admit(address, now)) {
+        Ok(()) => next.run(request).await,
+        Err(_) => Reply::text(429, "there are too many requests of this address; wait")
             .retry_after(10)
             .closing()
             .into_response(),
