@@ -18,6 +18,7 @@ use alloc::collections::BTreeSet;
 use alloc::sync::Arc;
 use core::fmt;
 use core::net::SocketAddr;
+use core::pin::Pin;
 use core::time::Duration;
 use std::path::Path;
 use std::sync::Mutex;
@@ -35,6 +36,8 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Notify, watch};
 
 use crate::config::ConfigError;
+use crate::discovery::mdns::{Announcement, MdnsError};
+use crate::health::Health;
 use crate::rate::RateLimit;
 use crate::serve::{self, Limits, Peer};
 
@@ -84,6 +87,8 @@ pub struct Listening {
     service: Service,
     acceptor: Acceptor<TcpStream>,
     address: SocketAddr,
+    health: Option<Health>,
+    announcement: Option<Announcement>,
 }
 
 /// Why a registrar cannot start. It displays as one line.
@@ -94,8 +99,10 @@ pub enum StartError {
     Config(ConfigError),
     /// The database.
     Database(ConfigError),
-    /// The address.
+    /// An address: that for pledges, or that for health checks.
     Listen(ConfigError),
+    /// Multicast DNS, by which the registrar is to be announced.
+    Announce(MdnsError),
 }
 
 impl Service {
@@ -111,16 +118,25 @@ impl Service {
         })
     }
 
-    /// Listens at the configured address. Pledges are answered by [`Listening::run`].
+    /// Listens at the configured addresses, and is announced if that is configured. Pledges are answered by
+    /// [`Listening::run`].
     pub async fn listen(&self) -> Result<Listening, StartError> {
-        let listen = &self.inner.settings.config.listen;
-        let wrong = |error: std::io::Error| StartError::Listen(ConfigError::new(Path::new(listen), error));
-        let listener = TcpListener::bind(listen.as_str()).await.map_err(wrong)?;
-        let address = listener.local_addr().map_err(wrong)?;
+        let config = &self.inner.settings.config;
+        let wrong =
+            |address: &str, error: std::io::Error| StartError::Listen(ConfigError::new(Path::new(address), error));
+        let listener = TcpListener::bind(&config.listen).await.map_err(|error| wrong(&config.listen, error))?;
+        let address = listener.local_addr().map_err(|error| wrong(&config.listen, error))?;
+        let health = match &config.health {
+            Some(health) => Some(Health::bind(health).await.map_err(|error| wrong(health, error))?),
+            None => None,
+        };
+        let announcement =
+            config.announce.then(|| Announcement::at(crate::discovery::Service::Registrar, "registrar", address));
+        let announcement = announcement.transpose().map_err(StartError::Announce)?;
         let observer = Arc::new(|event: &AcceptorEvent<'_>| tracing::debug!("{event}"));
         let acceptor = Acceptor::builder(self.inner.settings.server.clone(), self.inner.clock);
         let acceptor = acceptor.with_observer(observer).start(listener);
-        Ok(Listening { service: self.clone(), acceptor, address })
+        Ok(Listening { service: self.clone(), acceptor, address, health, announcement })
     }
 
     fn routes(&self) -> Router {
@@ -139,6 +155,15 @@ impl Service {
             .with_state(self.clone())
     }
 
+    /// Returns the look at the database for health checks.
+    fn is_well(&self) -> impl Fn() -> Pin<Box<dyn Future<Output = bool> + Send>> + Clone + Send + Sync + 'static {
+        let store = self.inner.store.clone();
+        move || {
+            let store = store.clone();
+            Box::pin(async move { store.check().await.is_ok() })
+        }
+    }
+
     fn now(&self) -> UnixTime {
         // Before 1970 the clock was never set, and no certificate is valid.
         self.inner.clock.now().unix.unwrap_or(UnixTime::since_unix_epoch(Duration::ZERO))
@@ -151,13 +176,27 @@ impl Listening {
         self.address
     }
 
-    /// Answers pledges until `stop` becomes true; requests under way may finish.
+    /// Returns the address for health checks, if there is one.
+    pub fn health_address(&self) -> Option<SocketAddr> {
+        self.health.as_ref().map(Health::address)
+    }
+
+    /// Answers pledges until `stop` becomes true; requests under way may finish. The announcement is withdrawn before that.
     pub async fn run(self, stop: watch::Receiver<bool>) {
-        let Self { service, acceptor, .. } = self;
+        let Self { service, acceptor, health, announcement, .. } = self;
         let limits = Limits { connections: service.inner.settings.config.limits.connections, ..Limits::default() };
         let chores = tokio::spawn(service.clone().do_chores(stop.clone()));
-        serve::serve(acceptor, service.routes(), limits, stop).await;
-        chores.abort();
+        let health = health.map(|health| tokio::spawn(health.serve(service.is_well(), stop.clone())));
+        let withdraw = async {
+            if let Some(announcement) = announcement {
+                stopped(&mut stop.clone()).await;
+                announcement.withdraw().await;
+            }
+        };
+        tokio::join!(serve::serve(acceptor, service.routes(), limits, stop.clone()), withdraw);
+        for task in core::iter::once(chores).chain(health) {
+            task.abort();
+        }
         service.inner.store.close().await;
     }
 }
@@ -177,6 +216,11 @@ impl Service {
             }
         }
     }
+}
+
+/// Waits until `stop` becomes true, or nobody can make it so any more.
+async fn stopped(stop: &mut watch::Receiver<bool>) {
+    let _ = stop.wait_for(|is_stopped| *is_stopped).await;
 }
 
 async fn limit_rate(State(service): State<Service>, request: Request, next: Next) -> Response {
@@ -204,6 +248,7 @@ impl fmt::Display for StartError {
             Self::Config(error) => error.fmt(f),
             Self::Database(error) => write!(f, "the database cannot be used; check the file and its folder: {error}"),
             Self::Listen(error) => write!(f, "pledges cannot arrive; choose another address: {error}"),
+            Self::Announce(error) => write!(f, "{error}; or set announce = false"),
         }
     }
 }

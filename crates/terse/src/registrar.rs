@@ -114,6 +114,9 @@ async fn serve(config: Config, verbose: bool) -> Result<(), Failure> {
     let listening = service.listen().await.map_err(failed)?;
     let stop = services::stop()?;
     output::line(format_args!("listening {}", listening.address()))?;
+    if let Some(address) = listening.health_address() {
+        output::line(format_args!("health {address}"))?;
+    }
     listening.run(stop).await;
     Ok(())
 }

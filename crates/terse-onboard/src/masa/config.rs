@@ -49,6 +49,9 @@ use crate::config::{self, ConfigError, beside};
 pub struct MasaConfig {
     /// Where to listen; port 0 picks one.
     pub listen: SocketAddr,
+    /// Where a plain HTTP listener answers GET /health, for load balancers. Without it there is none; the other listener
+    /// answers it as well.
+    pub health: Option<SocketAddr>,
     /// The SQLite file.
     pub database: PathBuf,
     /// Whether registrars must authenticate themselves. The default is [`Authentication::Optional`].

@@ -59,6 +59,8 @@ pub(crate) struct World {
 /// A registrar that runs.
 pub(crate) struct Running {
     pub(crate) address: SocketAddr,
+    /// Where health is asked for, if that is configured.
+    pub(crate) health: Option<SocketAddr>,
     stop: watch::Sender<bool>,
     task: JoinHandle<()>,
 }
@@ -123,9 +125,9 @@ impl World {
     pub(crate) async fn start_at(&self, clock: Clock) -> Running {
         let service = Service::open(&self.config(), clock).await.unwrap_or_else(|error| panic!("{error}"));
         let listening = service.listen().await.unwrap_or_else(|error| panic!("{error}"));
-        let address = listening.address();
+        let (address, health) = (listening.address(), listening.health_address());
         let (stop, stopped) = watch::channel(false);
-        Running { address, stop, task: tokio::spawn(listening.run(stopped)) }
+        Running { address, health, stop, task: tokio::spawn(listening.run(stopped)) }
     }
 
     /// Opens the database beside the registrar.
