@@ -47,20 +47,24 @@ mod check;
 pub mod config;
 mod domain;
 mod est;
+mod fetch;
 mod forward;
 mod init;
 mod masa;
 mod names;
 mod operator;
+mod outage;
 mod reply;
 mod settings;
 mod store;
 
 pub use check::check;
+pub use fetch::{FetchError, FetchOptions, Fetched, fetch};
 pub use init::{InitError, InitOptions, init};
 pub use operator::{Operator, OperatorError};
-pub use store::{DeviceReport, Pending, PendingReason};
+pub use store::{DeviceReport, FetchedVoucher, Pending, PendingReason};
 
+use outage::Outages;
 use reply::Reply;
 use settings::Settings;
 use store::Store;
@@ -76,6 +80,8 @@ struct Inner {
     store: Store,
     clock: Clock,
     rate: RateLimit,
+    /// The MASAs that cannot be reached.
+    outages: Arc<Outages>,
     /// The devices whose audit log is being asked for.
     audits: Mutex<BTreeSet<Sha256>>,
     /// Notified when one of them is done.
@@ -113,9 +119,8 @@ impl Service {
         let store = store.map_err(|error| StartError::Database(ConfigError::new(&settings.database, error)))?;
         let limits = &settings.config.limits;
         let rate = RateLimit::per_second(limits.requests_per_second, limits.requests_at_once);
-        Ok(Self {
-            inner: Arc::new(Inner { settings, store, clock, rate, audits: Mutex::default(), audited: Notify::new() }),
-        })
+        let (outages, audits, audited) = (Arc::default(), Mutex::default(), Notify::new());
+        Ok(Self { inner: Arc::new(Inner { settings, store, clock, rate, outages, audits, audited }) })
     }
 
     /// Listens at the configured addresses, and is announced if that is configured. Pledges are answered by
@@ -205,14 +210,28 @@ impl Service {
     /// Asks for audit logs that did not come, and removes old requests, until `stop` becomes true.
     async fn do_chores(self, mut stop: watch::Receiver<bool>) {
         let mut interval = tokio::time::interval(CHORES);
+        let (mut last, mut has_begun) = (None, false);
         loop {
+            let outage = async {
+                match has_begun {
+                    true => tokio::time::sleep(NEXT_LOGS).await, // there may be more
+                    false => last = self.inner.outages.until_due(last).await,
+                }
+            };
             tokio::select! {
+                () = outage => {
+                    has_begun = self.ask_for_unsent_audit_logs().await;
+                    continue;
+                }
                 _ = interval.tick() => {}
-                _ = stop.wait_for(|is_stopped| *is_stopped) => return,
+                () = stopped(&mut stop) => return,
             }
             self.ask_for_late_audit_logs().await;
-            if let Err(error) = self.inner.store.prune(self.now()).await {
-                tracing::error!(%error, "the database does not answer");
+            let now = self.now();
+            for pruned in [self.inner.store.prune(now).await, self.inner.store.prune_fetched(now).await] {
+                if let Err(error) = pruned {
+                    tracing::error!(%error, "the database does not answer");
+                }
             }
         }
     }
@@ -228,8 +247,8 @@ async fn limit_rate(State(service): State<Service>, request: Request, next: Next
     let now = Duration::from_millis(service.inner.clock.now().monotonic.0);
     match address.map_or(Ok(()), |address| service.inner.rate.admit(address, now)) {
         Ok(()) => next.run(request).await,
-        Err(_) => Reply::text(429, "there are too many requests of this address; wait")
-            .retry_after(10)
+        Err(wait) => Reply::text(429, "there are too many requests of this address; wait")
+            .retry_after(outage::retry_after(wait))
             .closing()
             .into_response(),
     }
@@ -257,3 +276,6 @@ impl core::error::Error for StartError {}
 
 /// How often audit logs that did not come are asked for again.
 const CHORES: Duration = Duration::from_secs(60);
+
+/// How long it takes until the next logs are asked for, of those for which the MASA could not be reached.
+const NEXT_LOGS: Duration = Duration::from_secs(1);

@@ -2,6 +2,7 @@
 //! against each other (RFC 8995, 5.3 to 5.9).
 
 mod domains;
+mod fetched;
 mod garbage;
 mod masa;
 mod paths;

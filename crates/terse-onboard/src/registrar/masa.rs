@@ -182,6 +182,18 @@ fn on_same_server<'a>(base: &str, location: &'a str) -> Option<&'a str> {
     (own.port == other.port && own.host.eq_ignore_ascii_case(other.host)).then_some(other.path)
 }
 
+impl MasaError {
+    /// Whether the MASA could not be reached, or went away: then it is asked again soon. Otherwise it has answered, and what
+    /// it says cannot be used.
+    pub(super) const fn is_outage(&self) -> bool {
+        match self {
+            Self::Unresolved | Self::NotPermitted | Self::Unreachable | Self::TimedOut => true,
+            Self::Client(error) => matches!(error, ClientError::Net(_) | ClientError::Http(_) | ClientError::TimedOut),
+            Self::Elsewhere => false,
+        }
+    }
+}
+
 impl fmt::Display for MasaError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

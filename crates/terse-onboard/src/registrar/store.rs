@@ -13,14 +13,19 @@ use terse_brski::digest::Sha256;
 use terse_brski::registrar::{Joining, PledgeRequest, ReceivedVoucher, RequestRecord, RequestState};
 use terse_brski::voucher::Nonce;
 
+use super::audit::KnownVouchers;
+
 mod enrolment;
+mod fetched;
 mod operator;
 mod rows;
+mod unsent;
 
 pub(super) use enrolment::{Issued, Known};
 pub(super) use operator::Device;
-use rows::{audit_task, seconds, stored_request};
+use rows::{audit_task, known_vouchers, seconds, stored_request};
 
+pub use fetched::FetchedVoucher;
 pub use operator::{DeviceReport, Pending, PendingReason};
 
 static MIGRATIONS: Migrator = sqlx::migrate!("migrations/registrar");
@@ -56,7 +61,8 @@ pub(super) struct AuditTask {
     pub(super) manufacturer: String,
     pub(super) masa_url: Option<String>,
     pub(super) request: Sha256,
-    pub(super) nonce: Nonce,
+    /// The nonce of the voucher, if it has one.
+    pub(super) nonce: Option<Nonce>,
     pub(super) registrar_request: Vec<u8>,
 }
 
@@ -216,19 +222,7 @@ impl Store {
         .execute(&mut *transaction)
         .await?;
         if done.rows_affected() == 1 {
-            sqlx::query(
-                "INSERT INTO joinings (idevid, serial_number, manufacturer, request, begun, audit, audit_tried) \
-                 VALUES ($1, $2, $3, $4, $5, 'requested', $5) ON CONFLICT (idevid) DO UPDATE SET \
-                 request = excluded.request, begun = excluded.begun, audit = excluded.audit, audit_reason = NULL, \
-                 audit_tried = excluded.audit_tried, voucher_status = NULL, ldevid = NULL, enroll_status = NULL",
-            )
-            .bind(&request.client()[..])
-            .bind(&request.idevid().serial_number)
-            .bind(manufacturer)
-            .bind(&request.sha256()[..])
-            .bind(seconds(time))
-            .execute(&mut *transaction)
-            .await?;
+            join(&mut transaction, request, manufacturer, ("requested", None), time).await?;
         }
         transaction.commit().await?;
         Ok(done.rows_affected() == 1)
@@ -238,7 +232,8 @@ impl Store {
     /// that have waited longest.
     pub(super) async fn audits_due(&self, before: UnixTime) -> Result<Vec<AuditTask>, sqlx::Error> {
         let rows = sqlx::query(
-            "SELECT j.idevid, j.serial_number, j.manufacturer, r.masa, r.request, r.nonce, r.registrar_request FROM joinings j \
+            "SELECT j.idevid, j.serial_number, j.manufacturer, r.masa, r.request, r.nonce, r.registrar_request, \
+             r.fetched FROM joinings j \
              JOIN requests r ON r.request = j.request WHERE j.audit = 'requested' AND j.audit_tried <= $1 \
              ORDER BY j.audit_tried LIMIT 16",
         )
@@ -251,7 +246,8 @@ impl Store {
     /// Returns what the audit log of a device is asked for with, if that is due.
     pub(super) async fn audit_due(&self, idevid: &Sha256) -> Result<Option<AuditTask>, sqlx::Error> {
         let row = sqlx::query(
-            "SELECT j.idevid, j.serial_number, j.manufacturer, r.masa, r.request, r.nonce, r.registrar_request FROM joinings j \
+            "SELECT j.idevid, j.serial_number, j.manufacturer, r.masa, r.request, r.nonce, r.registrar_request, \
+             r.fetched FROM joinings j \
              JOIN requests r ON r.request = j.request WHERE j.audit = 'requested' AND j.idevid = $1",
         )
         .bind(&idevid[..])
@@ -260,19 +256,14 @@ impl Store {
         row.as_ref().map(audit_task).transpose()
     }
 
-    /// Returns the domainIDs that vouchers for a device have pinned, and the nonces for which this domain has asked.
-    pub(super) async fn history(&self, idevid: &Sha256) -> Result<(Vec<Vec<u8>>, Vec<Nonce>), sqlx::Error> {
+    /// Returns what is known of the vouchers for which a device has asked.
+    pub(super) async fn history(&self, idevid: &Sha256) -> Result<KnownVouchers, sqlx::Error> {
         let rows =
             sqlx::query("SELECT nonce, domain_id FROM requests WHERE idevid = $1 AND registrar_request IS NOT NULL")
                 .bind(&idevid[..])
                 .fetch_all(&self.pool)
                 .await?;
-        let (mut domain_ids, mut nonces) = (Vec::new(), Vec::new());
-        for row in rows {
-            nonces.extend(Nonce::new(&row.try_get::<Vec<u8>, _>("nonce")?));
-            domain_ids.extend(row.try_get::<Option<Vec<u8>>, _>("domain_id")?);
-        }
-        Ok((domain_ids, nonces))
+        known_vouchers(&rows)
     }
 
     /// Notes why the audit log did not come.
@@ -283,7 +274,7 @@ impl Store {
         time: UnixTime,
     ) -> Result<(), sqlx::Error> {
         sqlx::query(
-            "UPDATE joinings SET audit_reason = $3, audit_tried = $4 \
+            "UPDATE joinings SET audit_reason = $3, audit_tried = $4, audit_unsent = 0 \
              WHERE idevid = $1 AND request = $2 AND audit = 'requested'",
         )
         .bind(&task.idevid[..])
@@ -299,7 +290,8 @@ impl Store {
     pub(super) async fn audited(&self, task: &AuditTask, problem: Option<&str>) -> Result<(), sqlx::Error> {
         let state = if problem.is_some() { "bad" } else { "good" };
         sqlx::query(
-            "UPDATE joinings SET audit = $3, audit_reason = $4 WHERE idevid = $1 AND request = $2 AND audit = 'requested'",
+            "UPDATE joinings SET audit = $3, audit_reason = $4, audit_unsent = 0 \
+             WHERE idevid = $1 AND request = $2 AND audit = 'requested'",
         )
         .bind(&task.idevid[..])
         .bind(&task.request[..])
@@ -346,6 +338,32 @@ async fn has_too_many(
         .await?
         .try_get(0)?;
     Ok(count >= MAX_REQUESTS_A_DAY)
+}
+
+/// Stores that a device joins with the voucher that it has just got, and what its audit log said.
+async fn join(
+    transaction: &mut Transaction<'static, Sqlite>,
+    request: &PledgeRequest,
+    manufacturer: &str,
+    (audit, reason): (&str, Option<&str>),
+    time: UnixTime,
+) -> Result<(), sqlx::Error> {
+    sqlx::query(
+        "INSERT INTO joinings (idevid, serial_number, manufacturer, request, begun, audit, audit_reason, audit_tried) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $5) ON CONFLICT (idevid) DO UPDATE SET \
+         request = excluded.request, begun = excluded.begun, audit = excluded.audit, audit_reason = excluded.audit_reason, \
+         audit_tried = excluded.audit_tried, audit_unsent = 0, voucher_status = NULL, ldevid = NULL, enroll_status = NULL",
+    )
+    .bind(&request.client()[..])
+    .bind(&request.idevid().serial_number)
+    .bind(manufacturer)
+    .bind(&request.sha256()[..])
+    .bind(seconds(time))
+    .bind(audit)
+    .bind(reason)
+    .execute(&mut **transaction)
+    .await?;
+    Ok(())
 }
 
 fn insert<'a>(

@@ -3,9 +3,11 @@
 mod enrolment;
 mod exchange;
 mod faults;
+mod fetched;
 mod manufacturers;
 mod masa;
 mod operator;
+mod outage;
 mod repeats;
 mod scripted_masa;
 mod world;

@@ -11,6 +11,7 @@ use terse_brski::digest::Sha256;
 use terse_brski::registrar::{AuditState, Joining, RequestRecord, RequestState};
 use terse_brski::voucher::Nonce;
 
+use super::super::audit::KnownVouchers;
 use super::{AuditTask, StoredJoining, StoredRequest};
 
 pub(super) fn stored_request(row: &SqliteRow) -> Result<StoredRequest, sqlx::Error> {
@@ -39,15 +40,27 @@ pub(super) fn stored_request(row: &SqliteRow) -> Result<StoredRequest, sqlx::Err
 }
 
 pub(super) fn audit_task(row: &SqliteRow) -> Result<AuditTask, sqlx::Error> {
+    let nonce = Nonce::new(row.try_get("nonce")?).map_err(|error| sqlx::Error::Decode(Box::new(error)))?;
+    // A voucher that was fetched in advance has none.
+    let nonce = row.try_get::<Option<&[u8]>, _>("fetched")?.is_none().then_some(nonce);
     Ok(AuditTask {
         idevid: digest(row, "idevid")?,
         serial_number: row.try_get("serial_number")?,
         manufacturer: row.try_get("manufacturer")?,
         masa_url: row.try_get("masa")?,
         request: digest(row, "request")?,
-        nonce: Nonce::new(row.try_get("nonce")?).map_err(|error| sqlx::Error::Decode(Box::new(error)))?,
+        nonce,
         registrar_request: row.try_get("registrar_request")?,
     })
+}
+
+pub(super) fn known_vouchers(rows: &[SqliteRow]) -> Result<KnownVouchers, sqlx::Error> {
+    let mut known = KnownVouchers::default();
+    for row in rows {
+        known.nonces.extend(Nonce::new(&row.try_get::<Vec<u8>, _>("nonce")?));
+        known.domain_ids.extend(row.try_get::<Option<Vec<u8>>, _>("domain_id")?);
+    }
+    Ok(known)
 }
 
 pub(super) fn stored_joining(row: &SqliteRow) -> Result<StoredJoining, sqlx::Error> {
@@ -91,5 +104,9 @@ pub(super) fn seconds(time: UnixTime) -> i64 {
 }
 
 pub(super) fn time(seconds: i64) -> UnixTime {
-    UnixTime::since_unix_epoch(Duration::from_secs(u64::try_from(seconds).unwrap_or(0)))
+    UnixTime::since_unix_epoch(Duration::from_secs(unsigned(seconds)))
+}
+
+pub(super) fn unsigned(seconds: i64) -> u64 {
+    u64::try_from(seconds).unwrap_or(0)
 }
