@@ -108,6 +108,12 @@ pub fn is_same_issuer(a: &[u8], b: &[u8]) -> bool {
     self::forms(a).into_iter().flatten().any(|form| !form.is_empty() && forms.contains(&Some(form)))
 }
 
+/// Returns the value for `idevid-issuer` of the certificates that a CA issues, in the form of [`Idevid::issuer`]: around the
+/// CA's subject key identifier (RFC 5280, 4.2.1.1), or `None` if it has none.
+pub fn issuer_of_ca(certificate: &[u8]) -> Result<Option<Vec<u8>>, Malformed> {
+    Ok(Fields::read(certificate)?.subject_key_identifier()?.map(issuer_of_key_identifier))
+}
+
 /// Returns the domainID of a pinned certificate (RFC 8995, 5.8.2): its subject key identifier, or else the SHA-256 of its
 /// SubjectPublicKeyInfo.
 pub fn domain_id(provider: &CryptoProvider, certificate: &[u8]) -> Result<Vec<u8>, Malformed> {

@@ -12,6 +12,9 @@
 //! 5. [`Joining::gate`] opens EST when both are good; [`check_certification_request`] and [`check_reenrolment`] look at what
 //!    comes then.
 //!
+//! For a device that will come when the MASA cannot be reached, [`Registrar::fetch`] asks in advance for a voucher without a
+//! nonce, which [`Registrar::use_fetched`] then takes out of the store.
+//!
 //! A [`Refusal`] is the answer to everything else, by its status and its text; after some the connection must be closed.
 //!
 //! What must always hold: a MASA URL of a certificate counts only if a trusted manufacturer has signed the certificate; a
@@ -31,6 +34,7 @@ mod audit;
 mod decide;
 mod destination;
 mod est;
+mod fetch;
 mod policy;
 mod record;
 mod refusal;
@@ -38,10 +42,11 @@ mod request;
 mod telemetry;
 
 pub use answer::{Answer, Findings, MasaResponse, ReceivedVoucher, text_for_people};
-pub use audit::{AuditRefused, History};
+pub use audit::{AuditRefused, History, NoncelessRequest};
 pub use decide::{Decision, Forward};
 pub use destination::{DestinationRefused, MasaUrl};
 pub use est::{Gate, check_certification_request, check_reenrolment};
+pub use fetch::ExpectedDevice;
 pub use policy::{AuditPolicy, Devices, Manufacturer, Misconfigured, NoncelessEvents, Policy};
 pub use record::{AuditState, Joining, RequestRecord, RequestState};
 pub use refusal::Refusal;
@@ -99,5 +104,9 @@ impl Registrar {
     /// Returns what counts for the manufacturer of a device.
     pub fn manufacturer(&self, request: &PledgeRequest) -> Option<&Manufacturer> {
         self.policy.manufacturers.get(request.manufacturer)
+    }
+
+    fn manufacturer_named(&self, name: &str) -> Result<&Manufacturer, Refusal> {
+        self.policy.manufacturers.iter().find(|one| one.name == name).ok_or(Refusal::UnknownManufacturer)
     }
 }

@@ -20,6 +20,7 @@ extern crate alloc;
 pub mod client;
 pub mod config;
 pub mod discovery;
+mod health;
 pub mod join_proxy;
 pub mod masa;
 mod network;

@@ -19,6 +19,7 @@ use alloc::collections::BTreeSet;
 use alloc::sync::Arc;
 use core::fmt;
 use core::net::SocketAddr;
+use core::pin::Pin;
 use core::time::Duration;
 use std::path::Path;
 use std::sync::Mutex;
@@ -36,6 +37,9 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Notify, watch};
 
 use crate::config::ConfigError;
+use crate::discovery::mdns::{Announcement, MdnsError};
+use crate::health::Health;
+use crate::rate::RateLimit;
 use crate::serve::{self, Limits, Peer};
 
 mod audit;
@@ -47,24 +51,26 @@ mod domain;
 mod est;
 mod est_server;
 mod external_ca;
+mod fetch;
 mod forward;
 mod https;
 mod init;
 mod masa;
 mod names;
 mod operator;
+mod outage;
 mod pass_on;
-mod rate;
 mod reply;
 mod settings;
 mod store;
 
 pub use check::check;
+pub use fetch::{FetchError, FetchOptions, Fetched, fetch};
 pub use init::{InitError, InitOptions, init};
 pub use operator::{Operator, OperatorError};
-pub use store::{DeviceReport, Pending, PendingReason};
+pub use store::{DeviceReport, FetchedVoucher, Pending, PendingReason};
 
-use rate::Rate;
+use outage::Outages;
 use reply::Reply;
 use settings::Settings;
 use store::Store;
@@ -79,7 +85,9 @@ struct Inner {
     settings: Settings,
     store: Store,
     clock: Clock,
-    rate: Rate,
+    rate: RateLimit,
+    /// The MASAs that cannot be reached.
+    outages: Arc<Outages>,
     /// The devices whose audit log is being asked for.
     audits: Mutex<BTreeSet<Sha256>>,
     /// Notified when one of them is done.
@@ -91,6 +99,8 @@ pub struct Listening {
     service: Service,
     acceptor: Acceptor<TcpStream>,
     address: SocketAddr,
+    health: Option<Health>,
+    announcement: Option<Announcement>,
 }
 
 /// Why a registrar cannot start. It displays as one line.
@@ -101,8 +111,10 @@ pub enum StartError {
     Config(ConfigError),
     /// The database.
     Database(ConfigError),
-    /// The address.
+    /// An address: that for pledges, or that for health checks.
     Listen(ConfigError),
+    /// Multicast DNS, by which the registrar is to be announced.
+    Announce(MdnsError),
 }
 
 impl Service {
@@ -112,22 +124,30 @@ impl Service {
         let store = Store::open(&settings.database).await;
         let store = store.map_err(|error| StartError::Database(settings.database.error(error)))?;
         let limits = &settings.config.limits;
-        let rate = Rate::new(limits.requests_per_second, limits.requests_at_once);
-        Ok(Self {
-            inner: Arc::new(Inner { settings, store, clock, rate, audits: Mutex::default(), audited: Notify::new() }),
-        })
+        let rate = RateLimit::per_second(limits.requests_per_second, limits.requests_at_once);
+        let (outages, audits, audited) = (Arc::default(), Mutex::default(), Notify::new());
+        Ok(Self { inner: Arc::new(Inner { settings, store, clock, rate, outages, audits, audited }) })
     }
 
-    /// Listens at the configured address. Pledges are answered by [`Listening::run`].
+    /// Listens at the configured addresses, and is announced if that is configured. Pledges are answered by
+    /// [`Listening::run`].
     pub async fn listen(&self) -> Result<Listening, StartError> {
-        let listen = &self.inner.settings.config.listen;
-        let wrong = |error: std::io::Error| StartError::Listen(ConfigError::new(Path::new(listen), error));
-        let listener = TcpListener::bind(listen.as_str()).await.map_err(wrong)?;
-        let address = listener.local_addr().map_err(wrong)?;
+        let config = &self.inner.settings.config;
+        let wrong =
+            |address: &str, error: std::io::Error| StartError::Listen(ConfigError::new(Path::new(address), error));
+        let listener = TcpListener::bind(&config.listen).await.map_err(|error| wrong(&config.listen, error))?;
+        let address = listener.local_addr().map_err(|error| wrong(&config.listen, error))?;
+        let health = match &config.health {
+            Some(health) => Some(Health::bind(health).await.map_err(|error| wrong(health, error))?),
+            None => None,
+        };
+        let announcement =
+            config.announce.then(|| Announcement::at(crate::discovery::Service::Registrar, "registrar", address));
+        let announcement = announcement.transpose().map_err(StartError::Announce)?;
         let observer = Arc::new(|event: &AcceptorEvent<'_>| tracing::debug!("{event}"));
         let acceptor = Acceptor::builder(self.inner.settings.server.clone(), self.inner.clock);
         let acceptor = acceptor.with_observer(observer).start(listener);
-        Ok(Listening { service: self.clone(), acceptor, address })
+        Ok(Listening { service: self.clone(), acceptor, address, health, announcement })
     }
 
     fn routes(&self) -> Router {
@@ -146,6 +166,15 @@ impl Service {
             .with_state(self.clone())
     }
 
+    /// Returns the look at the database for health checks.
+    fn is_well(&self) -> impl Fn() -> Pin<Box<dyn Future<Output = bool> + Send>> + Clone + Send + Sync + 'static {
+        let store = self.inner.store.clone();
+        move || {
+            let store = store.clone();
+            Box::pin(async move { store.check().await.is_ok() })
+        }
+    }
+
     fn now(&self) -> UnixTime {
         // Before 1970 the clock was never set, and no certificate is valid.
         self.inner.clock.now().unix.unwrap_or(UnixTime::since_unix_epoch(Duration::ZERO))
@@ -158,13 +187,27 @@ impl Listening {
         self.address
     }
 
-    /// Answers pledges until `stop` becomes true; requests under way may finish.
+    /// Returns the address for health checks, if there is one.
+    pub fn health_address(&self) -> Option<SocketAddr> {
+        self.health.as_ref().map(Health::address)
+    }
+
+    /// Answers pledges until `stop` becomes true; requests under way may finish. The announcement is withdrawn before that.
     pub async fn run(self, stop: watch::Receiver<bool>) {
-        let Self { service, acceptor, .. } = self;
+        let Self { service, acceptor, health, announcement, .. } = self;
         let limits = Limits { connections: service.inner.settings.config.limits.connections, ..Limits::default() };
         let chores = tokio::spawn(service.clone().do_chores(stop.clone()));
-        serve::serve(acceptor, service.routes(), limits, stop).await;
-        chores.abort();
+        let health = health.map(|health| tokio::spawn(health.serve(service.is_well(), stop.clone())));
+        let withdraw = async {
+            if let Some(announcement) = announcement {
+                stopped(&mut stop.clone()).await;
+                announcement.withdraw().await;
+            }
+        };
+        tokio::join!(serve::serve(acceptor, service.routes(), limits, stop.clone()), withdraw);
+        for task in core::iter::once(chores).chain(health) {
+            task.abort();
+        }
         service.inner.store.close().await;
     }
 }
@@ -173,15 +216,26 @@ impl Service {
     /// Asks for audit logs that did not come and for the certificates of an external CA, and removes old requests, until `stop` becomes true.
     async fn do_chores(self, mut stop: watch::Receiver<bool>) {
         let mut interval = tokio::time::interval(CHORES);
+        let (mut last, mut has_begun) = (None, false);
         loop {
+            let outage = async {
+                match has_begun {
+                    true => tokio::time::sleep(NEXT_LOGS).await, // there may be more
+                    false => last = self.inner.outages.until_due(last).await,
+                }
+            };
             tokio::select! {
+                () = outage => {
+                    has_begun = self.ask_for_unsent_audit_logs().await;
+                    continue;
+                }
                 _ = interval.tick() => {}
-                _ = stop.wait_for(|is_stopped| *is_stopped) => return,
+                () = stopped(&mut stop) => return,
             }
             self.refresh_ca_certificates().await;
             self.ask_for_late_audit_logs().await;
-            for pruned in [self.inner.store.prune(self.now()).await, self.inner.store.prune_passed_on(self.now()).await]
-            {
+            let (store, now) = (&self.inner.store, self.now());
+            for pruned in [store.prune(now).await, store.prune_passed_on(now).await, store.prune_fetched(now).await] {
                 if let Err(error) = pruned {
                     tracing::error!(%error, "the database does not answer");
                 }
@@ -190,16 +244,18 @@ impl Service {
     }
 }
 
+/// Waits until `stop` becomes true, or nobody can make it so any more.
+async fn stopped(stop: &mut watch::Receiver<bool>) {
+    let _ = stop.wait_for(|is_stopped| *is_stopped).await;
+}
+
 async fn limit_rate(State(service): State<Service>, request: Request, next: Next) -> Response {
     let address = request.extensions().get::<Peer>().map(|peer| peer.address.ip());
-    let is_allowed = address.is_none_or(|address| {
-        let now = service.inner.clock.now().monotonic.0;
-        service.inner.rate.take(address, now)
-    });
-    match is_allowed {
-        true => next.run(request).await,
-        false => Reply::text(429, "there are too many requests of this address; wait")
-            .retry_after(10)
+    let now = Duration::from_millis(service.inner.clock.now().monotonic.0);
+    match address.map_or(Ok(()), |address| service.inner.rate.admit(address, now)) {
+        Ok(()) => next.run(request).await,
+        Err(wait) => Reply::text(429, "there are too many requests of this address; wait")
+            .retry_after(outage::retry_after(wait))
             .closing()
             .into_response(),
     }
@@ -220,6 +276,7 @@ impl fmt::Display for StartError {
                 write!(f, "the database cannot be used; check the file and its folder, or the server: {error}")
             }
             Self::Listen(error) => write!(f, "pledges cannot arrive; choose another address: {error}"),
+            Self::Announce(error) => write!(f, "{error}; or set announce = false"),
         }
     }
 }
@@ -228,3 +285,6 @@ impl core::error::Error for StartError {}
 
 /// How often audit logs that did not come are asked for again.
 const CHORES: Duration = Duration::from_secs(60);
+
+/// How long it takes until the next logs are asked for, of those for which the MASA could not be reached.
+const NEXT_LOGS: Duration = Duration::from_secs(1);

@@ -8,11 +8,10 @@ use clap::{Args, Subcommand};
 use serde::Serialize;
 use terse_net::CacheFile;
 use terse_tls::cache::{ClientStore, Fingerprint, Lineage, PeerEntry, Save, Scope, ScopeRecord, ServerStore};
-use time::OffsetDateTime;
 
 use crate::credentials::CACHE_CAPACITY;
 use crate::failure::Failure;
-use crate::output;
+use crate::output::{self, date};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum CacheCommand {
@@ -303,13 +302,4 @@ fn hex(Fingerprint(bytes): Fingerprint) -> String {
 
 fn count(count: usize, what: &str) -> String {
     format!("{count} {what}{}", if count == 1 { "" } else { "s" })
-}
-
-/// Formats a date, such as `2026-11-21 17:05 UTC`.
-fn date(seconds: u64) -> String {
-    let time = i64::try_from(seconds).ok().and_then(|seconds| OffsetDateTime::from_unix_timestamp(seconds).ok());
-    time.map_or_else(
-        || "in a far future".to_owned(),
-        |time| format!("{} {:02}:{:02} UTC", time.date(), time.hour(), time.minute()),
-    )
 }

@@ -91,7 +91,9 @@ impl JoinProxyArgs {
         let stop = services::stop()?;
         output::line(format_args!("listening {address}"))?;
         let counters = JoinProxy::with_registrars(listener, known, limits).run(stop).await;
-        drop(announcement); // devices do not come any more
+        if let Some(announcement) = announcement {
+            announcement.withdraw().await; // devices do not come any more
+        }
         report(counters, json)
     }
 }

@@ -145,14 +145,18 @@ async fn serve(config: Config, verbose: bool) -> Result<(), Failure> {
     services::log(verbose);
     let path = config.config.clone();
     let config = config.read()?;
-    let service = MasaService::open(&config).await.map_err(misconfigured)?;
+    let mut service = MasaService::open(&config).await.map_err(misconfigured)?;
     let cannot_listen = |error: std::io::Error| {
         let problem = "choose another address in `listen`";
         Failure::Failed(format!("{}: cannot listen at {}: {error}; {problem}", path.display(), config.listen))
     };
     let listener = TcpListener::bind(config.listen).await.map_err(cannot_listen)?;
+    let health = service.listen_for_health(&config).await.map_err(misconfigured)?;
     let stop = services::stop()?;
     output::line(format_args!("listening {}", listener.local_addr().map_err(cannot_listen)?))?;
+    if let Some(address) = health {
+        output::line(format_args!("health {address}"))?;
+    }
     service.serve(listener, stop).await;
     Ok(())
 }

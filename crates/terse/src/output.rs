@@ -9,6 +9,7 @@ use std::io::{self, Write};
 use terse_net::Report;
 use terse_tls::Connection;
 use terse_tls::summary::{EarlyDataProtection, EarlyDataStatus, Summary, Traffic, Transport};
+use time::OffsetDateTime;
 
 use crate::failure::Failure;
 
@@ -44,6 +45,15 @@ fn cannot_print(error: &io::Error) -> Failure {
 /// Replaces the control characters in a text.
 pub(crate) fn printable(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c }).collect()
+}
+
+/// Formats a date, such as `2026-11-21 17:05 UTC`.
+pub(crate) fn date(seconds: u64) -> String {
+    let time = i64::try_from(seconds).ok().and_then(|seconds| OffsetDateTime::from_unix_timestamp(seconds).ok());
+    time.map_or_else(
+        || "in a far future".to_owned(),
+        |time| format!("{} {:02}:{:02} UTC", time.date(), time.hour(), time.minute()),
+    )
 }
 
 /// A connection that has ended, to be printed as JSON or as a table.

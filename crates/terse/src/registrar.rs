@@ -14,6 +14,10 @@ use crate::failure::Failure;
 use crate::output::{self, printable};
 use crate::services::{self, misconfigured};
 
+mod fetch;
+
+use fetch::Fetch;
+
 #[derive(Debug, Args)]
 #[command(
     args_conflicts_with_subcommands = true,
@@ -23,7 +27,9 @@ use crate::services::{self, misconfigured};
   terse registrar --config plant/registrar.toml     serve pledges
   terse registrar pending --config plant/registrar.toml
                                                     devices that wait for a decision
-  terse registrar accept WI-3005 --config plant/registrar.toml"
+  terse registrar accept WI-3005 --config plant/registrar.toml
+  terse registrar fetch WI-3005 --config plant/registrar.toml
+                                                    a voucher for a device that comes when the MASA cannot be reached"
 )]
 pub(crate) struct RegistrarArgs {
     #[command(subcommand)]
@@ -57,6 +63,15 @@ enum RegistrarCommand {
     /// List the devices that have had a voucher, the newest first
     #[command(after_help = "Example: terse registrar devices --config plant/registrar.toml")]
     Devices(Config),
+    /// Fetch a voucher without a nonce for a device that will come later, when the MASA cannot be reached. The MASA must know
+    /// this registrar as a customer, and its URL must be configured
+    #[command(after_help = "Example: terse registrar fetch WI-3005 --config plant/registrar.toml\n\
+        With\n\
+        \x20 --manufacturer maker --idevid-issuer maker-ca.pem    if there are several manufacturers, or several CAs")]
+    Fetch(Fetch),
+    /// List the vouchers that were fetched and have not expired, the newest first
+    #[command(after_help = "Example: terse registrar vouchers --config plant/registrar.toml")]
+    Vouchers(Config),
 }
 
 #[derive(Debug, Args)]
@@ -105,6 +120,8 @@ pub(crate) fn run(args: RegistrarArgs, json: bool) -> Result<(), Failure> {
         Some(RegistrarCommand::Accept(device)) => services::run(device.decide(true, json)),
         Some(RegistrarCommand::Reject(device)) => services::run(device.decide(false, json)),
         Some(RegistrarCommand::Devices(config)) => services::run(config.devices(json)),
+        Some(RegistrarCommand::Fetch(fetch)) => services::run(fetch.run(json)),
+        Some(RegistrarCommand::Vouchers(config)) => services::run(config.vouchers(json)),
     }
 }
 
@@ -114,6 +131,9 @@ async fn serve(config: Config, verbose: bool) -> Result<(), Failure> {
     let listening = service.listen().await.map_err(failed)?;
     let stop = services::stop()?;
     output::line(format_args!("listening {}", listening.address()))?;
+    if let Some(address) = listening.health_address() {
+        output::line(format_args!("health {address}"))?;
+    }
     listening.run(stop).await;
     Ok(())
 }

@@ -13,11 +13,11 @@ use pki_types::{CertificateDer, UnixTime};
 use terse_tls::{Expect, Trust};
 
 use super::{Manufacturer, PledgeRequest, Refusal, Registrar};
-use crate::certificate::{domain_id, is_device, is_unprintable, public_key};
+use crate::certificate::{domain_id, is_device, is_same_issuer, is_unprintable, public_key};
 use crate::cms::Signed;
 use crate::digest::sha256;
 use crate::http::{VOUCHER_CMS_JSON, is, is_named};
-use crate::voucher::{Assertion, MAX_LEN, Pin, Voucher};
+use crate::voucher::{Assertion, MAX_LEN, Nonce, Pin, Voucher};
 
 /// The response of a MASA to a voucher request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,16 +96,33 @@ impl Registrar {
                 false => Err(Refusal::VoucherType),
             };
         }
+        let serial_number = &request.idevid().serial_number;
+        let findings =
+            self.read_voucher(manufacturer, serial_number, None, Some(request.nonce()), response.body, time)?;
+        Ok(Answer::Voucher(ReceivedVoucher { content_type: VOUCHER_CMS_JSON.into(), findings: Some(findings) }))
+    }
+
+    /// Reads a voucher, which must be for this device: for this issuer if both name one, and for no other nonce.
+    pub(super) fn read_voucher(
+        &self,
+        manufacturer: &Manufacturer,
+        serial_number: &str,
+        idevid_issuer: Option<&[u8]>,
+        nonce: Option<&Nonce>,
+        body: &[u8],
+        time: UnixTime,
+    ) -> Result<Findings, Refusal> {
         let anchors: Vec<_> =
             manufacturer.voucher_anchors.iter().map(|der| CertificateDer::from(der.as_slice())).collect();
-        let signed = Signed::verify_ber(&self.provider, response.body, &anchors).map_err(Refusal::VoucherSignature)?;
+        let signed = Signed::verify_ber(&self.provider, body, &anchors).map_err(Refusal::VoucherSignature)?;
         let voucher = Voucher::from_json(&signed.content).map_err(Refusal::Voucher)?;
-        let is_for_nonce = voucher.nonce.as_ref().is_none_or(|nonce| nonce == request.nonce());
-        if voucher.serial_number != request.idevid().serial_number || !is_for_nonce {
+        let is_for_nonce = voucher.nonce.as_ref().is_none_or(|own| Some(own) == nonce);
+        let issuers = voucher.idevid_issuer.as_deref().zip(idevid_issuer);
+        let is_of_issuer = issuers.is_none_or(|(own, wanted)| is_same_issuer(own, wanted));
+        if voucher.serial_number != serial_number || !is_for_nonce || !is_of_issuer {
             return Err(Refusal::OtherVoucher);
         }
-        let findings = self.findings(&voucher, self.is_known_signer(manufacturer, &anchors, &signed, time));
-        Ok(Answer::Voucher(ReceivedVoucher { content_type: VOUCHER_CMS_JSON.into(), findings: Some(findings) }))
+        Ok(self.findings(&voucher, self.is_known_signer(manufacturer, &anchors, &signed, time)))
     }
 
     fn findings(&self, voucher: &Voucher, signer_is_known: Option<bool>) -> Findings {
@@ -159,7 +176,7 @@ pub fn text_for_people(body: &[u8]) -> Option<&str> {
 }
 
 /// How long a pledge waits for a MASA that cannot answer now.
-const RETRY_SECONDS: u32 = 30;
+pub(super) const RETRY_SECONDS: u32 = 30;
 
 /// The longest Content-Type that is passed on.
 const MAX_TYPE_LEN: usize = 128;

@@ -32,7 +32,7 @@ pub enum Decision<'a> {
     },
     /// The MASA is asked.
     Forward(Box<Forward>),
-    /// The MASA was asked and has not answered for a minute: the same is sent again, and the time of that is stored.
+    /// The MASA was asked and has not answered for a minute, or could not be reached: the same is sent again, and the time of that is stored.
     Resend {
         /// Where to.
         masa: MasaUrl,
@@ -123,9 +123,7 @@ impl Registrar {
     /// Returns where the MASA of a device is whose request was answered before: for its audit log. `masa_url` is what its
     /// IDevID says.
     pub fn masa_url(&self, manufacturer: &str, masa_url: Option<&str>) -> Result<MasaUrl, Refusal> {
-        let mut manufacturers = self.policy.manufacturers.iter();
-        let manufacturer = manufacturers.find(|one| one.name == manufacturer).ok_or(Refusal::UnknownManufacturer)?;
-        self.masa_of(manufacturer, masa_url)
+        self.masa_of(self.manufacturer_named(manufacturer)?, masa_url)
     }
 
     fn masa_of(&self, manufacturer: &Manufacturer, masa_url: Option<&str>) -> Result<MasaUrl, Refusal> {

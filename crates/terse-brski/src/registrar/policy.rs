@@ -114,7 +114,8 @@ pub struct AuditPolicy {
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum NoncelessEvents {
-    /// Those of the own domain, if it keeps no history of its nonces ([`History::nonces`](super::History::nonces)).
+    /// Those of the own domain. If it keeps a history, they are those that it has requested itself
+    /// ([`History::nonceless`](super::History::nonceless)), also with the other values.
     #[default]
     Own,
     /// Those of the own domain and of [`AuditPolicy::known_domains`].

@@ -40,7 +40,7 @@ pub enum RequestState {
         /// When the registrar's request was made: its created-on.
         #[serde(with = "stored::seconds")]
         created_on: UnixTime,
-        /// When it was last sent.
+        /// When it was last sent, or the start of 1970 if it could not be sent: then it may be sent again at once.
         #[serde(with = "stored::seconds")]
         sent: UnixTime,
         /// The registrar's voucher request, signed. It is stored before it is sent, so that another replica can send the

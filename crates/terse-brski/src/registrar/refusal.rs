@@ -65,6 +65,10 @@ pub enum Refusal {
     Voucher(Malformed),
     /// The voucher is for another serial number or nonce.
     OtherVoucher,
+    /// A voucher that was fetched has expired.
+    VoucherExpired,
+    /// A voucher that was fetched pins another domain.
+    OtherDomain,
     /// A status message has another type.
     StatusType,
     /// A status message is malformed.
@@ -115,7 +119,9 @@ impl Refusal {
             | Self::VoucherType
             | Self::VoucherSignature(_)
             | Self::Voucher(_)
-            | Self::OtherVoucher => 502,
+            | Self::OtherVoucher
+            | Self::VoucherExpired
+            | Self::OtherDomain => 502,
         }
     }
 
@@ -186,6 +192,8 @@ impl fmt::Display for Refusal {
             Self::OtherVoucher => {
                 "the MASA sent a voucher for another serial number or nonce; its operator must look into it"
             }
+            Self::VoucherExpired => "the MASA sent a voucher that has expired; its operator must look into it",
+            Self::OtherDomain => "the MASA sent a voucher for another domain; its operator must look into it",
             Self::StatusType => "the Content-Type is not understood; send application/json",
             Self::OtherClient => "the voucher was issued to another client; enrol with the IDevID that asked for it",
             Self::VoucherRejected => "the device has said that its voucher is not good; begin anew",

@@ -3,6 +3,7 @@
 
 mod domains;
 mod ed25519;
+mod fetched;
 mod garbage;
 mod impostor;
 mod masa;

@@ -99,7 +99,7 @@ impl Services {
         let log = self.masa.audit_log(&read, &self.log).unwrap().to_json();
         let log = AuditLog::from_json(&log, 16_384).unwrap();
         let own = received.findings.unwrap().domain_id.unwrap();
-        let history = History { domain_ids: &[&own], nonce: request.nonce(), nonces: None };
+        let history = History { domain_ids: &[&own], nonce: Some(request.nonce()), nonces: None, nonceless: &[] };
         let audit = match self.registrar.manufacturer(&request).unwrap().audit.check(&log, &history) {
             Ok(()) => AuditState::Good,
             Err(_) => AuditState::Bad,

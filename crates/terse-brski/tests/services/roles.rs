@@ -127,7 +127,7 @@ fn a_device_gets_a_voucher_and_enrols() {
     let log = AuditLog::from_json(&masa.audit_log(&registrar_request), 16_384).unwrap();
     let own = findings.domain_id.unwrap();
     let nonces = [request.nonce().clone()];
-    let history = History { domain_ids: &[&own], nonce: request.nonce(), nonces: Some(&nonces) };
+    let history = History { domain_ids: &[&own], nonce: Some(request.nonce()), nonces: Some(&nonces), nonceless: &[] };
     assert_eq!(registrar.manufacturer(&request).unwrap().audit.check(&log, &history), Ok(()));
     joining.audit = AuditState::Good;
     assert_eq!(joining.gate(&PROVIDER, scene.idevid.chain()), Ok(Gate::Open));
@@ -209,7 +209,7 @@ fn an_earlier_owner_is_found_in_the_log() {
     let log = AuditLog::from_json(&masa.audit_log(&registrar_request), 16_384).unwrap();
     let own = masa.log.borrow().last().unwrap().domain_id.clone();
     let request = scene.read_by(&registrar);
-    let history = History { domain_ids: &[&own], nonce: request.nonce(), nonces: None };
+    let history = History { domain_ids: &[&own], nonce: Some(request.nonce()), nonces: None, nonceless: &[] };
     let policy = &registrar.manufacturer(&request).unwrap().audit;
     assert_eq!(policy.check(&log, &history), Err(AuditRefused::UnknownDomain));
 }

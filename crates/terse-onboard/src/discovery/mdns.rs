@@ -4,7 +4,8 @@
 //! wait; each has the port that was announced with it, and an address; no announcement is kept out for ever by others.
 
 use core::fmt;
-use core::net::IpAddr;
+use core::net::{IpAddr, Ipv6Addr, SocketAddr};
+use core::time::Duration;
 
 use mdns_sd::{Receiver, ResolvedService, ScopedIp, ServiceDaemon, ServiceEvent, ServiceInfo};
 
@@ -37,8 +38,13 @@ impl Announcement {
     /// Announces that this host offers a service at this port, on all its links and with all its addresses there. `instance`
     /// is a name for people, of up to 63 bytes; a longer one is cut off.
     pub fn new(service: Service, instance: &str, port: u16) -> Result<Self, MdnsError> {
+        Self::at(service, instance, SocketAddr::new(Ipv6Addr::UNSPECIFIED.into(), port))
+    }
+
+    /// The same for a service that listens at this address: with that alone, unless it is every address.
+    pub fn at(service: Service, instance: &str, address: SocketAddr) -> Result<Self, MdnsError> {
         let daemon = ServiceDaemon::new().map_err(MdnsError)?;
-        let info = info(service, instance, port)?;
+        let info = info(service, instance, address)?;
         let name = info.get_fullname().to_owned();
         daemon.register(info).map_err(MdnsError)?;
         Ok(Self { daemon, name })
@@ -47,6 +53,14 @@ impl Announcement {
     /// Returns the full name of the announcement.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// Withdraws the announcement, and waits until that was said to the links: a process that ends at once may not say it.
+    pub async fn withdraw(self) {
+        // A daemon that is gone announces nothing any more.
+        if let Ok(ended) = self.daemon.shutdown() {
+            let _ = tokio::time::timeout(WITHDRAWAL, ended.recv_async()).await;
+        }
     }
 }
 
@@ -58,7 +72,8 @@ impl Drop for Announcement {
     }
 }
 
-fn info(service: Service, instance: &str, port: u16) -> Result<ServiceInfo, MdnsError> {
+fn info(service: Service, instance: &str, address: SocketAddr) -> Result<ServiceInfo, MdnsError> {
+    let port = address.port();
     // RFC 6763, 4.1.1: an instance name has at most 63 bytes of UTF-8.
     let instance: String = instance
         .chars()
@@ -68,8 +83,11 @@ fn info(service: Service, instance: &str, port: u16) -> Result<ServiceInfo, Mdns
         })
         .collect();
     let host = format!("terse-{port}-{}.local.", std::process::id());
-    let info = ServiceInfo::new(service.name(), &instance, &host, (), port, None);
-    Ok(info.map_err(MdnsError)?.enable_addr_auto())
+    let new = |addresses: &str| ServiceInfo::new(service.name(), &instance, &host, addresses, port, None);
+    match address.ip() {
+        ip if ip.is_unspecified() => Ok(new("").map_err(MdnsError)?.enable_addr_auto()),
+        ip => new(&ip.to_string()).map_err(MdnsError),
+    }
 }
 
 /// A search for announcements, which goes on until it is dropped.
@@ -128,6 +146,9 @@ fn rank(address: &ScopedIp) -> u8 {
         IpAddr::V4(_) => 2,
     }
 }
+
+/// How long a withdrawal may take.
+const WITHDRAWAL: Duration = Duration::from_secs(2);
 
 #[cfg(test)]
 mod tests;

@@ -50,6 +50,9 @@ use crate::store::Database;
 pub struct MasaConfig {
     /// Where to listen; port 0 picks one.
     pub listen: SocketAddr,
+    /// Where a plain HTTP listener answers GET /health, for load balancers. Without it there is none; the other listener
+    /// answers it as well.
+    pub health: Option<SocketAddr>,
     /// Devices, vouchers and audit logs: a file of SQLite, or a database of a PostgreSQL server.
     pub database: Database,
     /// Whether registrars must authenticate themselves. The default is [`Authentication::Optional`].

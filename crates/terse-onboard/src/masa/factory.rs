@@ -218,6 +218,8 @@ fn configuration(listen: &SocketAddr, masa_url: &MasaUrl) -> String {
     format!(
         r#"# A MASA: `terse masa --config masa.toml`. Paths are relative to this file.
 listen = "{listen}"
+# Plain HTTP for load balancers, which answers GET /health alone:
+# health = "127.0.0.1:9081"
 database = "{DATABASE}"
 # "required" answers customers only.
 authentication = "optional"

@@ -1,6 +1,7 @@
 //! A MASA that is configured, and serves registrars.
 
 use alloc::sync::Arc;
+use core::net::SocketAddr;
 use core::time::Duration;
 use std::time::Instant;
 
@@ -27,6 +28,7 @@ use super::routes::routes;
 use super::signer::{Signer, VoucherSigner};
 use super::store::MasaStore;
 use crate::config::ConfigError;
+use crate::health::Health;
 use crate::rate::RateLimit;
 use crate::serve::{Limits, serve};
 
@@ -34,6 +36,7 @@ use crate::serve::{Limits, serve};
 pub struct MasaService {
     shared: Shared,
     tls: ServerConfig,
+    health: Option<Health>,
 }
 
 /// What requests share.
@@ -90,7 +93,17 @@ impl MasaService {
             verifications: Semaphore::new(threads),
             clock,
         };
-        Ok(Self { shared, tls: keys.tls })
+        Ok(Self { shared, tls: keys.tls, health: None })
+    }
+
+    /// Listens for health checks, where the configuration says so. They are answered by [`Self::serve`]. Returns the address.
+    pub async fn listen_for_health(&mut self, config: &MasaConfig) -> Result<Option<SocketAddr>, ConfigError> {
+        let Some(address) = config.health else { return Ok(None) };
+        let problem = |error| {
+            ConfigError::new("health".as_ref(), format_args!("cannot listen at {address}: {error}; choose another one"))
+        };
+        let health = Health::bind(&address.to_string()).await.map_err(problem)?;
+        Ok(Some(self.health.insert(health).address()))
     }
 
     /// Asks `signer` for the signatures of vouchers, instead of the key that the configuration names. Its public key is the
@@ -123,8 +136,19 @@ impl MasaService {
         let acceptor =
             Acceptor::builder(Arc::new(self.tls), self.shared.clock).with_observer(Arc::new(observer)).start(listener);
         let store = self.shared.store.clone();
+        let health = self.health.map(|health| {
+            let store = store.clone();
+            let is_well = move || {
+                let store = store.clone();
+                async move { store.check().await.is_ok() }
+            };
+            tokio::spawn(health.serve(is_well, stop.clone()))
+        });
         let routes: Router = routes(Arc::new(self.shared));
         serve(acceptor, routes, limits, stop).await;
+        if let Some(health) = health {
+            health.abort();
+        }
         store.close().await;
     }
 }

@@ -1,6 +1,6 @@
 //! Tests of the limit, with times that are made up.
 
-use super::{Duration, GENERATION, IpAddr, RateLimit};
+use super::{Duration, IpAddr, MAX_ADDRESSES, RateLimit};
 
 fn at(milliseconds: u64) -> Duration {
     Duration::from_millis(milliseconds)
@@ -28,6 +28,19 @@ fn a_burst_is_admitted_and_then_the_rate() {
 }
 
 #[test]
+fn an_address_has_so_many_at_once_and_so_many_a_second() {
+    let limit = RateLimit::per_second(2, 3);
+    let taken = |now| (0..10).filter(|_| limit.admit(address("192.0.2.7"), at(now)).is_ok()).count();
+    assert_eq!(taken(0), 3);
+    assert_eq!(taken(499), 0);
+    assert_eq!(taken(1_000), 2);
+    assert_eq!(taken(3_600_000), 3);
+    let none = RateLimit::per_second(0, 0);
+    none.admit(address("192.0.2.7"), at(0)).unwrap();
+    assert_eq!(none.admit(address("192.0.2.7"), at(0)), Err(at(1_000)));
+}
+
+#[test]
 fn others_are_not_affected_but_a_subscriber_is_one() {
     let limit = RateLimit::per_minute(1);
     limit.admit(address("2001:db8::1"), at(0)).unwrap();
@@ -41,11 +54,14 @@ fn others_are_not_affected_but_a_subscriber_is_one() {
 }
 
 #[test]
-fn the_table_is_bounded() {
-    let limit = RateLimit::per_minute(1);
-    for number in 0..5 * GENERATION as u32 {
-        limit.admit(IpAddr::from(number.to_be_bytes()), at(0)).unwrap();
-    }
-    let addresses = limit.addresses.lock().unwrap();
-    assert!(addresses.young.len() <= GENERATION && addresses.old.len() <= GENERATION);
+fn a_flood_of_addresses_shares_one_limit_and_no_memory() {
+    let limit = RateLimit::per_second(1, 1);
+    let address = |number: usize| IpAddr::from((number as u32).to_be_bytes());
+    let passed = (0..3 * MAX_ADDRESSES).filter(|number| limit.admit(address(*number), at(0)).is_ok()).count();
+    assert_eq!(passed, MAX_ADDRESSES + 1);
+    assert_eq!(limit.table.lock().unwrap().due.len(), MAX_ADDRESSES);
+    limit.admit(address(0), at(0)).unwrap_err();
+    // Those who have all of their requests again make room.
+    limit.admit(address(4 * MAX_ADDRESSES), at(1_000)).unwrap();
+    assert_eq!(limit.table.lock().unwrap().due.len(), 1);
 }

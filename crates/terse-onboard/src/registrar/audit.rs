@@ -1,7 +1,8 @@
 //! The audit log of a device is fetched, and compared with the policy (RFC 8995, 5.8).
 //!
 //! What must always hold: EST stays closed until a log has come that is as the policy wants it; a log that does not come
-//! is asked for again, also after a restart, and also if the device never said what became of its voucher.
+//! is asked for again, also after a restart, and also if the device never said what became of its voucher; soon, if the MASA
+//! could not be reached (`outage`).
 
 use core::pin::pin;
 use core::time::Duration;
@@ -11,22 +12,29 @@ use pki_types::UnixTime;
 use terse_brski::audit_log::AuditLog;
 use terse_brski::digest::Sha256;
 use terse_brski::http::{JSON, is};
-use terse_brski::registrar::{AuditRefused, History};
-use tokio::sync::OwnedSemaphorePermit;
+use terse_brski::registrar::{AuditRefused, History, MasaUrl, NoncelessRequest, Refusal};
+use terse_brski::voucher::Nonce;
 
 use super::Service;
+use super::forward::Place;
 use super::masa::MAX_AUDIT_LOG_LEN;
+use super::outage::retry_after;
 use super::reply::Reply;
 use super::store::AuditTask;
+use crate::client::Incoming;
+
+/// Why a log did not come.
+struct NotCome {
+    problem: String,
+    /// Whether the MASA could not be reached.
+    is_unsent: bool,
+}
 
 impl Service {
     /// Asks for the audit log of a device, if it has not come yet and is not being asked for.
     pub(super) async fn ask_for_audit_log(&self, idevid: &Sha256) -> Result<(), Reply> {
         if let Some(task) = self.inner.store.audit_due(idevid).await? {
-            // Without a place the next request of the device asks again.
-            if let Some(place) = self.place(&task.manufacturer) {
-                self.spawn_audit(task, place);
-            }
+            self.start_audit(task); // without a place the next request of the device asks again
         }
         Ok(())
     }
@@ -47,17 +55,54 @@ impl Service {
 
     /// Asks for one of them, or puts it behind the others: it must not keep them from being asked for.
     async fn ask_for_late_audit_log(&self, task: AuditTask) {
-        let problem = match self.place(&task.manufacturer) {
-            Some(place) => return self.spawn_audit(task, place),
-            None if self.inner.settings.masas.contains_key(&task.manufacturer) => "the MASA is being asked too much",
-            None => NOT_CONFIGURED,
+        let Some(task) = self.start_audit(task) else { return };
+        let (store, settings, now) = (&self.inner.store, &self.inner.settings, self.now());
+        let stored = match settings.decisions.masa_url(&task.manufacturer, task.masa_url.as_deref()) {
+            Ok(_) => store.audit_unsent(&task, "the MASA cannot be asked now", now).await,
+            Err(Refusal::UnknownManufacturer) => store.audit_failed(&task, NOT_CONFIGURED, now).await,
+            Err(refusal) => store.audit_failed(&task, &refusal.to_string(), now).await,
         };
-        if let Err(error) = self.inner.store.audit_failed(&task, problem, self.now()).await {
+        if let Err(error) = stored {
             tracing::error!(%error, "the database does not answer");
         }
     }
 
-    fn spawn_audit(&self, task: AuditTask, place: OwnedSemaphorePermit) {
+    /// Asks for the logs for which a MASA could not be reached, some at a time. Returns whether it has begun with any.
+    pub(super) async fn ask_for_unsent_audit_logs(&self) -> bool {
+        let mut has_begun = false;
+        for manufacturer in self.inner.settings.masas.keys() {
+            match self.inner.store.audits_unsent(manufacturer).await {
+                Ok(tasks) => {
+                    for task in tasks {
+                        has_begun |= self.start_audit(task).is_none();
+                    }
+                }
+                Err(error) => tracing::error!(%error, "the database does not answer"),
+            }
+        }
+        has_begun
+    }
+
+    /// Returns after how many seconds the audit log of a device is asked for again, if the MASA cannot be reached.
+    pub(super) async fn audit_retry(&self, idevid: &Sha256) -> Result<Option<u32>, Reply> {
+        let Some(task) = self.inner.store.audit_due(idevid).await? else { return Ok(None) };
+        let masa = self.inner.settings.decisions.masa_url(&task.manufacturer, task.masa_url.as_deref());
+        let wait = masa.ok().and_then(|masa| self.inner.outages.wait(masa.base()));
+        Ok(wait.map(retry_after))
+    }
+
+    /// Asks for a log, unless that is being done. Returns the task if there is no place for it.
+    fn start_audit(&self, task: AuditTask) -> Option<AuditTask> {
+        let settings = &self.inner.settings;
+        let is_ignored = settings.audits.get(&task.manufacturer).is_some_and(|policy| policy.is_ignored);
+        let place = match settings.decisions.masa_url(&task.manufacturer, task.masa_url.as_deref()) {
+            Ok(masa) if !is_ignored => match self.free_place(&task.manufacturer, &masa) {
+                Some(place) => Some((masa, place)),
+                None => return Some(task),
+            },
+            Err(_) if !is_ignored => return Some(task),
+            _ => None,
+        };
         // Nothing panics while this is locked.
         let mut running = self.inner.audits.lock().unwrap_or_else(PoisonError::into_inner);
         if running.insert(task.idevid) {
@@ -69,11 +114,11 @@ impl Service {
                 service.inner.audited.notify_waiters();
             });
         }
+        None
     }
 
     /// Waits until the audit log of a device is not being asked for any more, for as long as a pledge is kept waiting.
     pub(super) async fn until_audited(&self, idevid: &Sha256) {
-        let hold = Duration::from_millis(self.inner.settings.config.limits.hold_milliseconds.into());
         let ended = async {
             loop {
                 let mut next = pin!(self.inner.audited.notified());
@@ -84,23 +129,31 @@ impl Service {
                 next.await;
             }
         };
-        let _ = tokio::time::timeout(hold, ended).await; // what has come meanwhile is in the database
+        let _ = tokio::time::timeout(self.hold(), ended).await; // what has come meanwhile is in the database
     }
 
-    async fn audit(&self, task: &AuditTask, _place: OwnedSemaphorePermit) {
+    async fn audit(&self, task: &AuditTask, place: Option<(MasaUrl, Place)>) {
         let (serial_number, manufacturer) = (&task.serial_number, &task.manufacturer);
-        let stored = match self.audit_outcome(task).await {
+        let outcome = match place {
+            Some((masa, place)) => self.audit_outcome(task, &masa, place).await,
+            None => Ok(None), // the policy ignores it
+        };
+        let store = &self.inner.store;
+        let stored = match outcome {
             Ok(None) => {
                 tracing::info!(serial_number, manufacturer, "the audit log is good");
-                self.inner.store.audited(task, None).await
+                store.audited(task, None).await
             }
             Ok(Some(problem)) => {
                 tracing::warn!(serial_number, manufacturer, problem, "the audit log is refused");
-                self.inner.store.audited(task, Some(&problem)).await
+                store.audited(task, Some(&problem)).await
             }
-            Err(problem) => {
+            Err(NotCome { problem, is_unsent }) => {
                 tracing::warn!(serial_number, manufacturer, problem, "the audit log did not come");
-                self.inner.store.audit_failed(task, &problem, self.now()).await
+                match is_unsent {
+                    true => store.audit_unsent(task, &problem, self.now()).await,
+                    false => store.audit_failed(task, &problem, self.now()).await,
+                }
             }
         };
         if let Err(error) = stored {
@@ -109,30 +162,80 @@ impl Service {
     }
 
     /// Returns what is wrong with the log of a device, or nothing if it is good. Fails if the log did not come.
-    async fn audit_outcome(&self, task: &AuditTask) -> Result<Option<String>, String> {
+    async fn audit_outcome(&self, task: &AuditTask, masa: &MasaUrl, place: Place) -> Result<Option<String>, NotCome> {
         let settings = &self.inner.settings;
-        let text = |error: &dyn core::fmt::Display| error.to_string();
-        let policy = settings.audits.get(&task.manufacturer).ok_or(NOT_CONFIGURED)?;
-        if policy.is_ignored {
-            return Ok(None);
-        }
         let client = settings.masas.get(&task.manufacturer).ok_or(NOT_CONFIGURED)?;
-        let url = settings.decisions.masa_url(&task.manufacturer, task.masa_url.as_deref());
-        let url = url.map_err(|error| text(&error))?;
-        let response = client.request_audit_log(&settings.decisions, &url, &task.registrar_request).await;
-        let response = response.map_err(|error| text(&error))?;
-        match response.status {
-            200 if is(response.content_type.as_deref(), JSON) => {}
-            200 => return Err("the MASA sent something of another type than application/json".into()),
-            // RFC 8995, 5.8: the MASA knows of no voucher for this domain.
-            404 => return Ok(Some(AuditRefused::NotNamed.to_string())),
-            status => return Err(format!("the MASA answers {status}")),
-        }
-        let log = AuditLog::from_json(&response.body, MAX_AUDIT_LOG_LEN).map_err(|error| text(&error))?;
-        let (pinned, nonces) = self.inner.store.history(&task.idevid).await.map_err(|error| text(&error))?;
-        let domain_ids: Vec<&[u8]> = settings.domain_ids.iter().chain(&pinned).map(Vec::as_slice).collect();
-        let history = History { domain_ids: &domain_ids, nonce: &task.nonce, nonces: Some(&nonces) };
-        Ok(policy.check(&log, &history).err().map(|refused| refused.to_string()))
+        let asked = client.request_audit_log(&settings.decisions, masa, &task.registrar_request).await;
+        let is_unsent = place.ended(&asked).is_some();
+        let response = asked.map_err(|error| NotCome { problem: error.to_string(), is_unsent })?;
+        let Some(log) = read_audit_log(&response)? else { return Ok(Some(AuditRefused::NotNamed.to_string())) };
+        let (store, manufacturer, serial_number) = (&self.inner.store, &task.manufacturer, &task.serial_number);
+        let known = async {
+            let known = store.history(&task.idevid).await?;
+            Ok::<_, sqlx::Error>(known.and(store.fetched_history(manufacturer, serial_number).await?))
+        };
+        let known = known.await.map_err(|error| error.to_string())?;
+        Ok(self.judge(manufacturer, &log, task.nonce.as_ref(), &known)?)
+    }
+
+    /// Compares a log with the policy for a manufacturer. `nonce` is that of the voucher that was had last. Returns what is
+    /// wrong, or nothing if it is good.
+    pub(super) fn judge(
+        &self,
+        manufacturer: &str,
+        log: &AuditLog,
+        nonce: Option<&Nonce>,
+        known: &KnownVouchers,
+    ) -> Result<Option<String>, String> {
+        let settings = &self.inner.settings;
+        let domain_ids: Vec<&[u8]> = settings.domain_ids.iter().chain(&known.domain_ids).map(Vec::as_slice).collect();
+        let requested = Some(&*known.nonces);
+        let history = History { domain_ids: &domain_ids, nonce, nonces: requested, nonceless: &known.nonceless };
+        let policy = settings.audits.get(manufacturer).ok_or(NOT_CONFIGURED)?;
+        Ok(policy.check(log, &history).err().map(|refused| refused.to_string()))
+    }
+}
+
+/// What this domain knows of the vouchers for a device.
+#[derive(Debug, Default)]
+pub(super) struct KnownVouchers {
+    /// The domainIDs that they have pinned.
+    pub(super) domain_ids: Vec<Vec<u8>>,
+    /// The nonces for which it has asked.
+    pub(super) nonces: Vec<Nonce>,
+    /// When it has asked for vouchers without a nonce.
+    pub(super) nonceless: Vec<NoncelessRequest>,
+}
+
+impl KnownVouchers {
+    pub(super) fn and(mut self, other: Self) -> Self {
+        self.domain_ids.extend(other.domain_ids);
+        self.nonces.extend(other.nonces);
+        self.nonceless.extend(other.nonceless);
+        self
+    }
+}
+
+/// Reads the answer of a MASA. Returns `None` if it knows of no voucher for this domain (RFC 8995, 5.8).
+pub(super) fn read_audit_log(response: &Incoming) -> Result<Option<AuditLog>, String> {
+    match response.status {
+        200 if is(response.content_type.as_deref(), JSON) => {}
+        200 => return Err("the MASA sent something of another type than application/json".into()),
+        404 => return Ok(None),
+        status => return Err(format!("the MASA answers {status}")),
+    }
+    AuditLog::from_json(&response.body, MAX_AUDIT_LOG_LEN).map(Some).map_err(|error| error.to_string())
+}
+
+impl From<String> for NotCome {
+    fn from(problem: String) -> Self {
+        Self { problem, is_unsent: false }
+    }
+}
+
+impl From<&str> for NotCome {
+    fn from(problem: &str) -> Self {
+        problem.to_owned().into()
     }
 }
 

@@ -61,10 +61,13 @@ impl Service {
                 Ok(Some(Reply::later(retry_after)))
             }
             Decision::Forward(forward) => {
-                let Some(place) = self.place(manufacturer) else { return Ok(Some(Reply::later(SHORT_RETRY))) };
-                let signed = self.sign(&forward.request)?;
+                let place = match self.place(manufacturer, &forward.masa).await {
+                    Ok(place) => place,
+                    Err(none) => return Ok(Some(self.without_masa(request, manufacturer, none).await?)),
+                };
+                let (signed, now) = (self.sign(&forward.request)?, self.now());
                 match inner.store.forward(request, manufacturer, &signed, now).await? {
-                    Forwarded::Stored => Ok(Some(self.ask_masa(request, &forward.masa, signed, place).await)),
+                    Forwarded::Stored => Ok(Some(self.ask_masa(request, &forward.masa, signed, now, place).await)),
                     Forwarded::Lost => Ok(None),
                     Forwarded::TooMany => Ok(Some(too_many())),
                 }
@@ -73,9 +76,13 @@ impl Service {
                 let Some(RequestState::Forwarded { sent, .. }) = record.map(|record| &record.state) else {
                     return Ok(None);
                 };
-                let Some(place) = self.place(manufacturer) else { return Ok(Some(Reply::later(SHORT_RETRY))) };
+                let place = match self.place(manufacturer, &masa).await {
+                    Ok(place) => place,
+                    Err(none) => return Ok(Some(self.without_masa(request, manufacturer, none).await?)),
+                };
+                let now = self.now();
                 match inner.store.resend(request.sha256(), *sent, now).await? {
-                    true => Ok(Some(self.ask_masa(request, &masa, registrar_request.into(), place).await)),
+                    true => Ok(Some(self.ask_masa(request, &masa, registrar_request.into(), now, place).await)),
                     false => Ok(None),
                 }
             }
@@ -124,7 +131,7 @@ pub(super) async fn enroll_status(State(service): State<Service>, request: Reque
     service.take_status(Topic::Enrolment, request).await.unwrap_or_else(|reply| reply)
 }
 
-fn too_many() -> Reply {
+pub(super) fn too_many() -> Reply {
     Reply::text(429, "the device has sent too many voucher requests; it can go on tomorrow").retry_after(3_600)
 }
 

@@ -1,5 +1,6 @@
 //! Whether a registrar could run: its configuration, certificates, keys and CA.
 
+use core::net::SocketAddr;
 use std::path::Path;
 
 use terse_net::Clock;
@@ -37,6 +38,10 @@ pub async fn check(path: &Path, clock: Clock) -> Result<Vec<String>, ConfigError
         }
     }
     warnings.extend(settings.database.check().await?);
+    let is_loopback = config.listen.parse::<SocketAddr>().is_ok_and(|address| address.ip().is_loopback());
+    if config.announce && is_loopback {
+        warnings.push("announce is true, but nobody else reaches a loopback address; change listen".into());
+    }
     if settings.domain.is_none() {
         warnings.push("there is no [enrolment]: devices get vouchers, and no certificates".into());
     }

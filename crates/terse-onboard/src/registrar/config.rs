@@ -16,6 +16,12 @@ use crate::store::Database;
 pub struct Config {
     /// The address where pledges arrive: `[::]:8443`. Port 0 picks one.
     pub listen: String,
+    /// The address of a plain HTTP listener that answers GET /health, for load balancers. Without it there is none; the
+    /// listener for pledges answers it as well, to those with a client certificate.
+    pub health: Option<String>,
+    /// Whether the registrar is announced by multicast DNS, for join proxies: `false` unless it is given.
+    #[serde(default)]
+    pub announce: bool,
     /// The DNS names and addresses of the registrar. No MASA URL of a certificate may lead to one of them.
     #[serde(default)]
     pub names: Vec<String>,

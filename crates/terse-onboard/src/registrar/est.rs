@@ -132,7 +132,9 @@ impl Service {
         self.until_audited(&client).await;
         match self.admission(received).await? {
             Admission::Open(admitted, domain) => Ok((admitted, domain)),
-            Admission::Wait { retry_after, .. } => Err(Reply::later(retry_after)),
+            Admission::Wait { retry_after, .. } => {
+                Err(Reply::later(self.audit_retry(&client).await?.unwrap_or(retry_after)))
+            }
         }
     }
 

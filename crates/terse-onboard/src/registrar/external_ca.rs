@@ -166,7 +166,7 @@ impl Service {
         }
         let (service, ca) = (self.clone(), ca.clone());
         tokio::spawn(async move {
-            if let Err(error) = service.fetch(&ca).await {
+            if let Err(error) = service.fetch_ca_certificates(&ca).await {
                 let url = ca.server.base();
                 tracing::error!(url, %error, "the EST server gives no CA certificates; the last ones stay in force");
             }
@@ -174,7 +174,7 @@ impl Service {
         })
     }
 
-    async fn fetch(&self, ca: &ExternalCa) -> Result<(), EstError> {
+    async fn fetch_ca_certificates(&self, ca: &ExternalCa) -> Result<(), EstError> {
         let certificates = ca.server.ca_certificates().await?;
         let (url, now) = (ca.server.base(), self.now());
         if ca.take(certificates.clone(), now.as_secs())? {

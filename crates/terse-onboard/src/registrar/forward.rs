@@ -1,25 +1,81 @@
 //! The MASA is asked for a voucher (RFC 8995, 5.5 and 5.6), in a task that goes on when the pledge has gone.
 //!
 //! What must always hold: the answer of the MASA is stored before the pledge gets it; how long a MASA takes is the time of
-//! this task, and holds up no pledge for longer than configured.
+//! this task, and holds up no pledge for longer than configured; a MASA that cannot be reached is asked again soon, and by
+//! few (`outage`).
 
 use core::time::Duration;
 
+use pki_types::UnixTime;
 use terse_brski::cms::Unsigned;
 use terse_brski::registrar::{Answer, MasaResponse, MasaUrl, PledgeRequest, ReceivedVoucher, Refusal, text_for_people};
 use terse_brski::voucher::VoucherRequest;
 use terse_net::OsRng;
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
+use tokio::time::Instant;
 
 use super::Service;
+use super::masa::MasaError;
+use super::outage::{Attempt, Outages, retry_after};
 use super::reply::Reply;
 use super::settings::PROVIDER;
 use crate::client::Incoming;
 
+/// A place for a connection to a MASA.
+pub(super) struct Place {
+    attempt: Attempt,
+    /// How long the pledge has waited for it.
+    waited: Duration,
+    _permit: OwnedSemaphorePermit,
+}
+
+/// Why there is no place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum NoPlace {
+    /// All are in use.
+    Busy,
+    /// The MASA could not be reached, and is asked again after this many seconds.
+    Unreachable(u32),
+}
+
+impl Place {
+    /// Notes how it went. Returns after how many seconds the MASA is asked again if it could not be reached.
+    pub(super) fn ended<T>(self, result: &Result<T, MasaError>) -> Option<u32> {
+        match result {
+            Err(error) if error.is_outage() => Some(retry_after(self.attempt.failed())),
+            Ok(_) | Err(_) => {
+                self.attempt.answered();
+                None
+            }
+        }
+    }
+}
+
 impl Service {
-    /// Takes a place for a connection to the MASA of a manufacturer, if one is free.
-    pub(super) fn place(&self, manufacturer: &str) -> Option<OwnedSemaphorePermit> {
+    /// Takes a place for a connection to the MASA of a manufacturer, if one is free. While somebody else finds out whether a
+    /// MASA can be reached again, this waits for it, for as long as a pledge is kept waiting.
+    pub(super) async fn place(&self, manufacturer: &str, masa: &MasaUrl) -> Result<Place, NoPlace> {
+        let _permit = self.permit(manufacturer).ok_or(NoPlace::Busy)?;
+        let begun = Instant::now();
+        let attempt = Outages::attempt(&self.inner.outages, masa.base(), self.hold()).await;
+        let attempt = attempt.map_err(|wait| NoPlace::Unreachable(retry_after(wait)))?;
+        Ok(Place { attempt, waited: begun.elapsed(), _permit })
+    }
+
+    /// The same without waiting.
+    pub(super) fn free_place(&self, manufacturer: &str, masa: &MasaUrl) -> Option<Place> {
+        let _permit = self.permit(manufacturer)?;
+        let attempt = Outages::try_attempt(&self.inner.outages, masa.base())?;
+        Some(Place { attempt, waited: Duration::ZERO, _permit })
+    }
+
+    fn permit(&self, manufacturer: &str) -> Option<OwnedSemaphorePermit> {
         self.inner.settings.masas.get(manufacturer)?.place()
+    }
+
+    /// How long a pledge is kept waiting.
+    pub(super) fn hold(&self) -> Duration {
+        Duration::from_millis(self.inner.settings.config.limits.hold_milliseconds.into())
     }
 
     /// Signs a registrar's voucher request, with the certificates that the MASA may pin.
@@ -33,22 +89,23 @@ impl Service {
         })
     }
 
-    /// Asks the MASA. Returns its answer if that comes soon; otherwise the pledge comes again.
+    /// Asks the MASA. `sent` is the time that is stored with the request. Returns the answer if that comes soon; otherwise the
+    /// pledge comes again.
     pub(super) async fn ask_masa(
         &self,
         request: &PledgeRequest,
         masa: &MasaUrl,
         registrar_request: Vec<u8>,
-        place: OwnedSemaphorePermit,
+        sent: UnixTime,
+        place: Place,
     ) -> Reply {
+        let hold = self.hold().saturating_sub(place.waited);
         let (sender, answer) = oneshot::channel();
         let (service, request, masa) = (self.clone(), request.clone(), masa.clone());
         tokio::spawn(async move {
-            let reply = service.exchange(&request, &masa, &registrar_request).await;
-            drop(place);
+            let reply = service.exchange(&request, &masa, &registrar_request, sent, place).await;
             drop(sender.send(reply)); // the pledge may have gone
         });
-        let hold = Duration::from_millis(self.inner.settings.config.limits.hold_milliseconds.into());
         match tokio::time::timeout(hold, answer).await {
             Ok(Ok(reply)) => reply,
             Ok(Err(_)) | Err(_) => Reply::later(SHORT_RETRY),
@@ -56,7 +113,14 @@ impl Service {
     }
 
     /// Sends a request to the MASA, and stores what comes of it.
-    async fn exchange(&self, request: &PledgeRequest, masa: &MasaUrl, registrar_request: &[u8]) -> Reply {
+    async fn exchange(
+        &self,
+        request: &PledgeRequest,
+        masa: &MasaUrl,
+        registrar_request: &[u8],
+        sent: UnixTime,
+        place: Place,
+    ) -> Reply {
         let settings = &self.inner.settings;
         let serial_number = &request.idevid().serial_number;
         let Some(manufacturer) = settings.decisions.manufacturer(request).map(|one| one.name.as_str()) else {
@@ -64,11 +128,15 @@ impl Service {
         };
         let Some(client) = settings.masas.get(manufacturer) else { return Refusal::UnknownManufacturer.into() };
         let asked = client.request_voucher(&settings.decisions, masa, registrar_request, request.accept()).await;
+        let unreachable = place.ended(&asked);
         let response = match asked {
             Ok(response) => response,
             Err(error) => {
                 tracing::warn!(serial_number, masa = masa.base(), %error, "the MASA cannot be asked");
-                return self.refused(request, Reply::later(LONG_RETRY), "").await;
+                return match unreachable {
+                    Some(retry_after) => self.unsent(request, manufacturer, sent, retry_after).await,
+                    None => self.refused(request, Reply::later(LONG_RETRY), "").await,
+                };
             }
         };
         let Incoming { status, content_type, body, .. } = &response;
@@ -114,6 +182,15 @@ impl Service {
         Reply::body(&voucher.content_type, body)
     }
 
+    /// Stores that a request could not be sent, so that it is sent again as soon as the MASA can be reached.
+    async fn unsent(&self, request: &PledgeRequest, manufacturer: &str, sent: UnixTime, retry_after: u32) -> Reply {
+        if let Err(error) = self.inner.store.unsent(request.sha256(), sent).await {
+            return Reply::database(&error);
+        }
+        let none = NoPlace::Unreachable(retry_after);
+        self.without_masa(request, manufacturer, none).await.unwrap_or_else(|reply| reply)
+    }
+
     /// Stores how a request failed, so that the same one has the same answer until the MASA is asked again.
     async fn refused(&self, request: &PledgeRequest, reply: Reply, text: &str) -> Reply {
         match self.inner.store.failed(request.sha256(), reply.status(), text).await {
@@ -126,5 +203,5 @@ impl Service {
 /// Retry-After while the MASA takes its time.
 const SHORT_RETRY: u32 = 5;
 
-/// Retry-After when the MASA cannot be reached.
+/// Retry-After when the answer of the MASA cannot be used.
 const LONG_RETRY: u32 = 30;

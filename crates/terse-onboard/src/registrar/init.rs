@@ -96,6 +96,10 @@ fn text(InitOptions { name, manufacturer, listen, .. }: &InitOptions) -> String 
     format!(
         r#"# The registrar of a domain (RFC 8995). Paths are relative to this file.
 listen = "{listen}"
+# Plain HTTP for load balancers, which answers GET /health alone:
+# health = "127.0.0.1:9080"
+# Join proxies find the registrar by multicast DNS:
+# announce = true
 names = ["{name}"]
 chain = "registrar.pem"
 key = "registrar.key"

@@ -117,6 +117,20 @@ impl From<ClientError> for MasaError {
     }
 }
 
+impl MasaError {
+    /// Whether the MASA could not be reached, or went away: then it is asked again soon. Otherwise it has answered, and what
+    /// it says cannot be used.
+    pub(super) const fn is_outage(&self) -> bool {
+        match self {
+            Self::Https(HttpsError::Client(error)) => {
+                matches!(error, ClientError::Net(_) | ClientError::Http(_) | ClientError::TimedOut)
+            }
+            Self::Https(_) => true,
+            Self::Elsewhere => false,
+        }
+    }
+}
+
 impl fmt::Display for MasaError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

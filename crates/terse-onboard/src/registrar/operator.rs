@@ -7,7 +7,7 @@ use pki_types::UnixTime;
 use terse_net::Clock;
 
 use super::config::Config;
-use super::store::{Device, DeviceReport, Pending, Store};
+use super::store::{Device, DeviceReport, FetchedVoucher, Pending, Store};
 use crate::config::ConfigError;
 
 /// The database of a registrar, for its operator.
@@ -54,6 +54,11 @@ impl Operator {
     /// Returns the devices that have had a voucher.
     pub async fn devices(&self) -> Result<Vec<DeviceReport>, OperatorError> {
         self.store.devices().await.map_err(database)
+    }
+
+    /// Returns the vouchers that were fetched in advance and have not expired.
+    pub async fn fetched_vouchers(&self) -> Result<Vec<FetchedVoucher>, OperatorError> {
+        self.store.fetched_vouchers(self.now).await.map_err(database)
     }
 
     /// Allows a device to join, also with the audit log that it has: the one with this serial number, of this manufacturer

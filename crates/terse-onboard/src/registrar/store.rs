@@ -17,16 +17,19 @@ use terse_brski::voucher::Nonce;
 use crate::store::{Database, Migrations, Pool, Transaction};
 
 mod enrolment;
+mod fetched;
 mod history;
 mod operator;
 mod passed_on;
 mod rows;
+mod unsent;
 
 pub(super) use enrolment::{Issued, Known};
 pub(super) use operator::Device;
 pub(super) use passed_on::{Claim, Passed, PassedOn, RequestKey};
 use rows::{audit_task, seconds, stored_request};
 
+pub use fetched::FetchedVoucher;
 pub use operator::{DeviceReport, Pending, PendingReason};
 
 static MIGRATIONS: LazyLock<Migrations> = LazyLock::new(|| Migrations {
@@ -65,7 +68,8 @@ pub(super) struct AuditTask {
     pub(super) manufacturer: String,
     pub(super) masa_url: Option<String>,
     pub(super) request: Sha256,
-    pub(super) nonce: Nonce,
+    /// The nonce of the voucher, if it has one.
+    pub(super) nonce: Option<Nonce>,
     pub(super) registrar_request: Vec<u8>,
 }
 
@@ -173,7 +177,7 @@ impl Store {
         .execute(&mut *transaction)
         .await?;
         if done.rows_affected() == 1 {
-            history::add(&mut transaction, request).await?;
+            history::add(&mut transaction, request, manufacturer).await?;
         }
         transaction.commit().await?;
         Ok(if done.rows_affected() == 1 { Forwarded::Stored } else { Forwarded::Lost })
@@ -227,21 +231,9 @@ impl Store {
         .execute(&mut *transaction)
         .await?;
         if done.rows_affected() == 1 {
-            sqlx::query(
-                "INSERT INTO joinings (idevid, serial_number, manufacturer, request, begun, audit, audit_tried) \
-                 VALUES ($1, $2, $3, $4, $5, 'requested', $5) ON CONFLICT (idevid) DO UPDATE SET \
-                 request = excluded.request, begun = excluded.begun, audit = excluded.audit, audit_reason = NULL, \
-                 audit_tried = excluded.audit_tried, voucher_status = NULL, ldevid = NULL, enroll_status = NULL",
-            )
-            .bind(&request.client()[..])
-            .bind(&request.idevid().serial_number)
-            .bind(manufacturer)
-            .bind(&request.sha256()[..])
-            .bind(seconds(time))
-            .execute(&mut *transaction)
-            .await?;
             let domain_id = pinned.and_then(|findings| findings.domain_id.as_deref());
             history::answered(&mut transaction, request, domain_id).await?;
+            join(&mut transaction, request, manufacturer, ("requested", None), time).await?;
         }
         transaction.commit().await?;
         Ok(done.rows_affected() == 1)
@@ -251,7 +243,8 @@ impl Store {
     /// that have waited longest.
     pub(super) async fn audits_due(&self, before: UnixTime) -> Result<Vec<AuditTask>, sqlx::Error> {
         let rows = sqlx::query(
-            "SELECT j.idevid, j.serial_number, j.manufacturer, r.masa, r.request, r.nonce, r.registrar_request FROM joinings j \
+            "SELECT j.idevid, j.serial_number, j.manufacturer, r.masa, r.request, r.nonce, r.registrar_request, \
+             r.fetched FROM joinings j \
              JOIN requests r ON r.request = j.request WHERE j.audit = 'requested' AND j.audit_tried <= $1 \
              ORDER BY j.audit_tried LIMIT 16",
         )
@@ -264,7 +257,8 @@ impl Store {
     /// Returns what the audit log of a device is asked for with, if that is due.
     pub(super) async fn audit_due(&self, idevid: &Sha256) -> Result<Option<AuditTask>, sqlx::Error> {
         let row = sqlx::query(
-            "SELECT j.idevid, j.serial_number, j.manufacturer, r.masa, r.request, r.nonce, r.registrar_request FROM joinings j \
+            "SELECT j.idevid, j.serial_number, j.manufacturer, r.masa, r.request, r.nonce, r.registrar_request, \
+             r.fetched FROM joinings j \
              JOIN requests r ON r.request = j.request WHERE j.audit = 'requested' AND j.idevid = $1",
         )
         .bind(&idevid[..])
@@ -281,7 +275,7 @@ impl Store {
         time: UnixTime,
     ) -> Result<(), sqlx::Error> {
         sqlx::query(
-            "UPDATE joinings SET audit_reason = $3, audit_tried = $4 \
+            "UPDATE joinings SET audit_reason = $3, audit_tried = $4, audit_unsent = 0 \
              WHERE idevid = $1 AND request = $2 AND audit = 'requested'",
         )
         .bind(&task.idevid[..])
@@ -297,7 +291,8 @@ impl Store {
     pub(super) async fn audited(&self, task: &AuditTask, problem: Option<&str>) -> Result<(), sqlx::Error> {
         let state = if problem.is_some() { "bad" } else { "good" };
         sqlx::query(
-            "UPDATE joinings SET audit = $3, audit_reason = $4 WHERE idevid = $1 AND request = $2 AND audit = 'requested'",
+            "UPDATE joinings SET audit = $3, audit_reason = $4, audit_unsent = 0 \
+             WHERE idevid = $1 AND request = $2 AND audit = 'requested'",
         )
         .bind(&task.idevid[..])
         .bind(&task.request[..])
@@ -332,6 +327,32 @@ async fn has_too_many(
         .await?
         .try_get(0)?;
     Ok(count >= MAX_REQUESTS_A_DAY)
+}
+
+/// Stores that a device joins with the voucher that it has just got, and what its audit log said.
+async fn join(
+    transaction: &mut Transaction,
+    request: &PledgeRequest,
+    manufacturer: &str,
+    (audit, reason): (&str, Option<&str>),
+    time: UnixTime,
+) -> Result<(), sqlx::Error> {
+    sqlx::query(
+        "INSERT INTO joinings (idevid, serial_number, manufacturer, request, begun, audit, audit_reason, audit_tried) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $5) ON CONFLICT (idevid) DO UPDATE SET \
+         request = excluded.request, begun = excluded.begun, audit = excluded.audit, audit_reason = excluded.audit_reason, \
+         audit_tried = excluded.audit_tried, audit_unsent = 0, voucher_status = NULL, ldevid = NULL, enroll_status = NULL",
+    )
+    .bind(&request.client()[..])
+    .bind(&request.idevid().serial_number)
+    .bind(manufacturer)
+    .bind(&request.sha256()[..])
+    .bind(seconds(time))
+    .bind(audit)
+    .bind(reason)
+    .execute(&mut **transaction)
+    .await?;
+    Ok(())
 }
 
 fn insert<'a>(

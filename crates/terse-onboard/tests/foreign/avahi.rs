@@ -3,12 +3,19 @@
 //! Each test runs again in namespaces of its own, as root: with two ends of a link, a message bus and avahi's daemon, which
 //! nobody else sees, and which end with it.
 
+use std::fs;
 use std::io::{BufRead as _, BufReader, Read};
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
 
+use terse_net::Clock;
 use terse_onboard::discovery::mdns::{Announcement, Browser};
 use terse_onboard::discovery::{Change, Discovery as _, Service};
+use terse_onboard::join_proxy::follow;
+use terse_onboard::registrar::{self, InitOptions, init};
+use terse_pki::{Authority, AuthorityOptions, Validity};
+use tokio::sync::watch;
 
 use crate::programs::{Folder, is_here, skipped};
 
@@ -30,6 +37,35 @@ fn avahi_finds_a_registrar_until_it_is_withdrawn() {
     }
     drop(announcement);
     said.until(|line| line.starts_with("-;link0;IPv4;plant;"));
+}
+
+/// The registrar says so in its configuration, and a join proxy that is not told where it is uses it.
+#[test]
+fn a_registrar_that_is_configured_to_be_announced_is_found_until_it_stops() {
+    let name = "avahi::a_registrar_that_is_configured_to_be_announced_is_found_until_it_stops";
+    let Some(link) = Link::enter(name) else { return };
+    let mut browsing = link.spawn("timeout", &format!("{SAFETY_LIMIT} avahi-browse -rp _brski-registrar._tcp"));
+    let mut said = Lines::of(browsing.0.stdout.take().unwrap());
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    let (port, mut known, stop, running) = runtime.block_on(async {
+        let service = registrar::Service::open(&link.registrar(), Clock::new()).await.unwrap();
+        let listening = service.listen().await.unwrap_or_else(|error| panic!("{error}"));
+        let port = listening.address().port();
+        let (stop, stopped) = watch::channel(false);
+        let (registrars, known) = watch::channel(Vec::new());
+        tokio::spawn(follow(Browser::new(Service::Registrar).unwrap(), registrars));
+        (port, known, stop, tokio::spawn(listening.run(stopped)))
+    });
+    let address = format!(";{ADDRESS};{port};");
+    said.until(|line| line.starts_with("=;link0;IPv4;registrar;") && line.contains(&address));
+    runtime.block_on(async {
+        let found = known.wait_for(|registrars| !registrars.is_empty()).await.unwrap().clone();
+        assert!(found.iter().all(|registrar| registrar.port() == port));
+        stop.send_replace(true);
+        running.await.unwrap();
+        known.wait_for(Vec::is_empty).await.unwrap();
+    });
+    said.until(|line| line.starts_with("-;link0;IPv4;registrar;"));
 }
 
 #[test]
@@ -124,6 +160,18 @@ impl Link {
         let mut daemon = spawn(files, "avahi-daemon", "--no-drop-root --no-chroot --no-rlimits --file=avahi.conf");
         Lines::of(daemon.0.stderr.take().unwrap()).until(|line| line.contains("Server startup complete"));
         Self { folder, _bus: bus, _daemon: daemon }
+    }
+
+    /// Makes a registrar that is to be announced, and returns its configuration.
+    fn registrar(&self) -> PathBuf {
+        let maker = AuthorityOptions::new("p256x2".parse().unwrap(), Validity::without_end(0));
+        let (maker_pem, out) = (self.folder.path().join("maker.pem"), self.folder.path().join("plant"));
+        fs::write(&maker_pem, Authority::new(&maker).unwrap().root_pem()).unwrap();
+        let options = InitOptions::new(out, "registrar.example".into(), maker_pem);
+        let config = init(&options, Clock::new()).unwrap().swap_remove(0); // it comes first
+        let text = fs::read_to_string(&config).unwrap();
+        fs::write(&config, text.replace("listen = \"[::]:8443\"", "announce = true\nlisten = \"[::]:0\"")).unwrap();
+        config
     }
 
     fn spawn(&self, program: &str, arguments: &str) -> Running {

@@ -105,3 +105,18 @@ fn curl_is_refused_without_a_certificate_and_with_a_long_body() {
     folder.curl(&world.as_device("/health")).is("text/plain; charset=utf-8");
     world.stop();
 }
+
+#[test]
+fn curl_asks_for_the_health_of_both_services_without_a_certificate() {
+    if !are_curl_and_openssl_here() {
+        return;
+    }
+    let world = World::start("");
+    for address in world.health {
+        let answer = world.folder().curl(&format!("http://{address}/health"));
+        assert_eq!((answer.status, answer.text().as_str()), (200, "ok\n"));
+        assert_eq!(world.folder().curl(&format!("--request POST http://{address}/health")).status, 405);
+        assert_eq!(world.folder().curl(&format!("http://{address}/")).status, 404);
+    }
+    world.stop();
+}

@@ -29,6 +29,8 @@ pub(crate) const REGISTRAR: &str = "registrar.example";
 pub(crate) struct World {
     pub(crate) masa: SocketAddr,
     pub(crate) registrar: SocketAddr,
+    /// Where the health of MASA and registrar is asked for.
+    pub(crate) health: [SocketAddr; 2],
     folder: tempfile::TempDir,
     stop: watch::Sender<bool>,
     services: Vec<JoinHandle<()>>,
@@ -46,7 +48,7 @@ impl World {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
         let folder = tempfile::tempdir().unwrap();
         let (stop, stopped) = watch::channel(false);
-        let (masa, registrar, services) = runtime.block_on(async {
+        let (masa, registrar, health, services) = runtime.block_on(async {
             let at = |name: &str| folder.path().join(name);
             let options = masa::InitOptions {
                 out: at("masa"),
@@ -58,25 +60,29 @@ impl World {
                 now: now(),
             };
             masa::init(&options).await.unwrap();
-            let config = MasaConfig::read(&at("masa/masa.toml")).unwrap();
+            let mut config = MasaConfig::read(&at("masa/masa.toml")).unwrap();
+            config.health = Some("127.0.0.1:0".parse().unwrap());
             make_idevid(&config, SERIAL, &[], &at("devices"), now()).await.unwrap();
             let listener = TcpListener::bind(config.listen).await.unwrap();
             let masa = listener.local_addr().unwrap();
-            let service = MasaService::open(&config).await.unwrap();
+            let mut service = MasaService::open(&config).await.unwrap();
+            let masa_health = service.listen_for_health(&config).await.unwrap().unwrap();
             let masa_service = tokio::spawn(service.serve(listener, stopped.clone()));
 
             let options = registrar::InitOptions::new(at("domain"), REGISTRAR.into(), at("masa/ca/ca.pem"));
             let config = registrar::init(&options, Clock::new()).unwrap().swap_remove(0); // it comes first
             let text = fs::read_to_string(&config).unwrap();
-            let text = text.replace("[::]:8443", "127.0.0.1:0").replace("devices = \"ask\"", "devices = \"all\"");
+            let text = text.replace("listen = \"[::]:8443\"", "listen = \"127.0.0.1:0\"\nhealth = \"127.0.0.1:0\"");
+            let text = text.replace("devices = \"ask\"", "devices = \"all\"");
             let text = text.replace("[enrolment]", &format!("[enrolment]\n{enrolment}"));
             fs::write(&config, format!("{text}masa_url = \"localhost:{}\"\n", masa.port())).unwrap();
             let service = Service::open(&config, Clock::new()).await.unwrap();
             let listening = service.listen().await.unwrap();
             let registrar = listening.address();
-            (masa, registrar, vec![masa_service, tokio::spawn(listening.run(stopped))])
+            let health = [masa_health, listening.health_address().unwrap()];
+            (masa, registrar, health, vec![masa_service, tokio::spawn(listening.run(stopped))])
         });
-        Self { masa, registrar, folder, stop, services, runtime }
+        Self { masa, registrar, health, folder, stop, services, runtime }
     }
 
     pub(crate) fn folder(&self) -> Folder<'_> {

@@ -14,10 +14,14 @@ mod est_server;
 mod exchange;
 #[path = "../registrar/faults.rs"]
 mod faults;
+#[path = "../registrar/fetched.rs"]
+mod fetched;
 #[path = "../registrar/history.rs"]
 mod history;
 #[path = "../registrar/operator.rs"]
 mod operator;
+#[path = "../registrar/outage.rs"]
+mod outage;
 #[path = "../registrar/repeats.rs"]
 mod repeats;
 #[path = "../registrar/replicas.rs"]

@@ -6,6 +6,7 @@ use sqlx::Row as _;
 use terse_brski::est::CsrAttributes;
 use terse_brski::http::{JSON, VOUCHER_CMS_JSON};
 use terse_onboard::client::Outgoing;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use crate::scripted_masa::Script;
 use crate::world::{LIMITS, SERIAL, World, ahead, certificate, refused};
@@ -62,6 +63,31 @@ async fn a_database_that_fails_is_said_and_nothing_is_answered_from_memory() {
     assert_eq!(pledge.get("/health").await.status, 200);
     assert_eq!(pledge.request_voucher(&request).await.status, 200);
     registrar.stop().await;
+}
+
+#[tokio::test]
+async fn a_load_balancer_asks_for_the_health_without_a_certificate() {
+    let world = World::new().await;
+    world.change("listen = ", "health = \"127.0.0.1:0\"\nlisten = ");
+    let registrar = world.start().await;
+    let health = async || {
+        let mut stream = tokio::net::TcpStream::connect(registrar.health.unwrap()).await.unwrap();
+        stream.write_all(b"GET /health HTTP/1.1\r\nHost: plant\r\n\r\n").await.unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).await.unwrap();
+        answer.split(' ').nth(1).unwrap().to_owned()
+    };
+    assert_eq!(health().await, "200");
+    let database = world.database().await;
+    sqlx::query("ALTER TABLE joinings RENAME TO gone").execute(&database).await.unwrap();
+    assert_eq!(health().await, "503");
+    sqlx::query("ALTER TABLE gone RENAME TO joinings").execute(&database).await.unwrap();
+    assert_eq!(health().await, "200");
+    registrar.stop().await;
+    world.change("health = \"127.0.0.1:0\"", "health = \"nowhere\"");
+    let service = terse_onboard::registrar::Service::open(&world.config(), terse_net::Clock::new()).await.unwrap();
+    let Err(error) = service.listen().await else { panic!("it listens nowhere") };
+    assert!(error.to_string().contains("nowhere"), "{error}");
 }
 
 #[tokio::test]

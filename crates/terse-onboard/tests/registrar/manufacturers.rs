@@ -80,6 +80,16 @@ async fn a_wrong_configuration_says_what_is_wrong() {
     assert!(error.contains("two manufacturers"), "{error}");
 }
 
+#[tokio::test]
+async fn an_announcement_that_leads_nowhere_is_warned_of() {
+    let world = World::new().await;
+    world.change("listen = ", "announce = true\nlisten = ");
+    let warnings = check(&world.config(), Clock::new()).unwrap();
+    assert!(warnings.len() == 1 && warnings[0].contains("loopback"), "{warnings:?}");
+    world.change("listen = \"127.0.0.1:0\"", "listen = \"[::]:0\"");
+    assert!(check(&world.config(), Clock::new()).unwrap().is_empty());
+}
+
 #[test]
 fn the_readme_has_every_key() {
     let readme = include_str!("../../README.md");

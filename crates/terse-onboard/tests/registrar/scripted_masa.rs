@@ -12,16 +12,20 @@ use pki_types::UnixTime;
 use terse_brski::cms::Unsigned;
 use terse_brski::digest::Sha256;
 use terse_brski::http::{JSON, Posted, VOUCHER_CMS_JSON};
-use terse_brski::masa::{Context, Decision, Device, IssuedVoucher, LogEntry, Masa, Policy};
+use terse_brski::masa::{Context, Decision, Device, IssuedVoucher, LogEntry, Masa, Nonceless, PinChoice, Policy};
 use terse_net::tokio::Acceptor;
 use terse_net::{Clock, OsRng};
 use terse_onboard::serve::{self, Limits};
 use terse_pki::{Authority, Credential, LeafOptions, Usage, VoucherSignerOptions};
 use terse_tls::{ClientAuthentication, ServerConfig, Trust};
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, watch};
+use tokio::task::JoinHandle;
 
 use crate::world::{PROVIDER, now, tls, validity};
+
+/// For how many seconds a voucher without a nonce is valid.
+pub(crate) const NONCELESS_LIFETIME: u64 = 30 * 86_400;
 
 /// What the MASA does with a request.
 #[derive(Clone, Debug, Default)]
@@ -42,7 +46,9 @@ pub(crate) enum Script {
 pub(crate) struct ScriptedMasa {
     pub(crate) address: SocketAddr,
     inner: Arc<Inner>,
-    _stop: watch::Sender<bool>,
+    server: Arc<ServerConfig>,
+    /// What stops it, while it is there.
+    running: Mutex<Option<(watch::Sender<bool>, JoinHandle<()>)>>,
 }
 
 struct Inner {
@@ -64,6 +70,8 @@ struct State_ {
     audit_requests: usize,
     issued: Vec<IssuedVoucher>,
     log: Vec<(String, LogEntry)>,
+    /// Whether the registrar is a customer.
+    is_customer: bool,
 }
 
 impl ScriptedMasa {
@@ -75,6 +83,7 @@ impl ScriptedMasa {
         let mut policy = Policy::default();
         policy.devices_without_record = true;
         policy.claims = terse_brski::masa::Claims::Always;
+        policy.nonceless = Some(Nonceless { lifetime: NONCELESS_LIFETIME, pin: PinChoice::Highest });
         let masa = Masa::new(&PROVIDER, &[maker.root().clone()], policy).unwrap();
         let state = Mutex::default();
         let inner = Arc::new(Inner { masa, signer, state, release: Semaphore::new(0) });
@@ -83,16 +92,49 @@ impl ScriptedMasa {
         let unverified = Trust::unverified(&[terse_tls::CertificateType::X509]).unwrap();
         config.credential(tls(&server)).client_authentication(ClientAuthentication::Optional(unverified));
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let acceptor = Acceptor::builder(Arc::new(config.build().unwrap()), Clock::new()).start(listener);
-        let address = acceptor.local_addr().unwrap();
+        let address = listener.local_addr().unwrap();
+        let server = Arc::new(config.build().unwrap());
+        let masa = Self { address, inner, server, running: Mutex::default() };
+        masa.run(listener);
+        masa
+    }
+
+    fn run(&self, listener: TcpListener) {
+        let acceptor = Acceptor::builder(self.server.clone(), Clock::new()).start(listener);
         let routes = Router::new()
             .route("/.well-known/brski/requestvoucher", post(request_voucher))
             .route("/.well-known/brski/requestauditlog", post(request_audit_log))
             .route("/log/{serial}", get(later_audit_log))
-            .with_state(inner.clone());
+            .with_state(self.inner.clone());
         let (stop, stopped) = watch::channel(false);
-        tokio::spawn(serve::serve(acceptor, routes, Limits::default(), stopped));
-        Self { address, inner, _stop: stop }
+        let task = tokio::spawn(serve::serve(acceptor, routes, Limits::default(), stopped));
+        *self.running.lock().unwrap() = Some((stop, task));
+    }
+
+    /// Goes away: connections are refused.
+    pub(crate) async fn go(&self) {
+        let (stop, task) = self.running.lock().unwrap().take().unwrap();
+        stop.send_replace(true);
+        task.await.unwrap();
+        while TcpStream::connect(self.address).await.is_ok() {
+            tokio::task::yield_now().await;
+        }
+    }
+
+    /// Comes back at the same address.
+    pub(crate) async fn come_back(&self) {
+        let listener = loop {
+            match TcpListener::bind(self.address).await {
+                Ok(listener) => break listener,
+                Err(_) => tokio::task::yield_now().await, // the old one is being closed
+            }
+        };
+        self.run(listener);
+    }
+
+    /// Knows the registrar, which may have vouchers without a nonce then.
+    pub(crate) fn know_customer(&self) {
+        self.inner.state.lock().unwrap().is_customer = true;
     }
 
     pub(crate) fn script(&self, vouchers: Script) {
@@ -154,14 +196,16 @@ impl Inner {
             Err(refusal) => return answer(refusal.status(), "text/plain", refusal.to_string()),
         };
         let mut state = self.state.lock().unwrap();
-        let State_ { issued, log, requests, accepts, .. } = &mut *state;
+        let State_ { issued, log, requests, accepts, is_customer, .. } = &mut *state;
         requests.push(*request.sha256());
         accepts.push(Self::posted(headers, body).accept.map(str::to_owned));
         let serial = request.serial_number().to_owned();
         let device = request.idevid_issuer().map(|issuer| Device::new(serial.clone(), issuer.into()));
         let own: Vec<LogEntry> = log.iter().filter(|(of, _)| *of == serial).map(|(_, entry)| entry.clone()).collect();
         let earlier = issued.iter().find(|one| one.request == *request.sha256()).cloned();
-        let context = Context { issued: earlier.as_ref(), device: device.as_ref(), log: &own, ..Context::default() };
+        let customer = is_customer.then_some("plant");
+        let context =
+            Context { issued: earlier.as_ref(), device: device.as_ref(), log: &own, customer, ..Context::default() };
         match self.masa.decide(&request, &context, time) {
             Ok(Decision::Repeat(voucher)) => answer(200, VOUCHER_CMS_JSON, voucher.to_vec()),
             Ok(Decision::Issue(issuance)) => {

@@ -61,6 +61,8 @@ pub(crate) struct World {
 /// A registrar that runs.
 pub(crate) struct Running {
     pub(crate) address: SocketAddr,
+    /// Where health is asked for, if that is configured.
+    pub(crate) health: Option<SocketAddr>,
     stop: watch::Sender<bool>,
     task: JoinHandle<()>,
     /// Its own, if it can be killed.
@@ -133,9 +135,9 @@ impl World {
     pub(crate) async fn start_at(&self, clock: Clock) -> Running {
         let service = Service::open(&self.config(), clock).await.unwrap_or_else(|error| panic!("{error}"));
         let listening = service.listen().await.unwrap_or_else(|error| panic!("{error}"));
-        let address = listening.address();
+        let (address, health) = (listening.address(), listening.health_address());
         let (stop, stopped) = watch::channel(false);
-        Running { address, stop, task: tokio::spawn(listening.run(stopped)), runtime: None }
+        Running { address, health, stop, task: tokio::spawn(listening.run(stopped)), runtime: None }
     }
 
     /// Starts a registrar that can be killed.
@@ -147,10 +149,10 @@ impl World {
             service.listen().await.unwrap_or_else(|error| panic!("{error}"))
         });
         let listening = opened.await.unwrap();
-        let address = listening.address();
+        let (address, health) = (listening.address(), listening.health_address());
         let (stop, stopped) = watch::channel(false);
         let task = runtime.spawn(listening.run(stopped));
-        Running { address, stop, task, runtime: Some(runtime) }
+        Running { address, health, stop, task, runtime: Some(runtime) }
     }
 
     /// Opens the database beside the registrar.

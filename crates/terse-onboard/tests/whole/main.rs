@@ -77,7 +77,7 @@ async fn a_hundred_devices_join_at_once_through_one_proxy() {
 /// is lost from the audit log.
 #[tokio::test(flavor = "multi_thread")]
 async fn devices_join_although_the_masa_is_killed_in_the_middle() {
-    let serial_numbers: Vec<_> = (0..20).map(|number| format!("WI-{number:04}")).collect();
+    let serial_numbers: Vec<_> = (0..100).map(|number| format!("WI-{number:04}")).collect();
     let serial_numbers: Vec<_> = serial_numbers.iter().map(String::as_str).collect();
     let world = World::start(&serial_numbers).await;
     let (imprinted, mut first) = tokio::sync::watch::channel(false);

@@ -1,6 +1,7 @@
 //! `terse registrar`: a registrar is set up, checked, served and operated, from the command line.
 
 use std::fs;
+use std::io::{Read as _, Write as _};
 use std::path::PathBuf;
 
 use serde_json::json;
@@ -128,6 +129,101 @@ fn check_warns_of_what_others_can_read() {
     let check = place.registrar("check --json").object();
     assert_eq!(check["warnings"].as_array().unwrap().len(), 1);
     assert!(check["warnings"][0].as_str().unwrap().contains("chmod 600"), "{check}");
+}
+
+impl Place {
+    /// Returns a directory with a manufacturer in `maker` as well, whose MASA gives vouchers without a nonce to this domain,
+    /// and with a device of it; and the MASA.
+    fn with_masa() -> (Self, Server) {
+        let place = Self(tempfile::tempdir().unwrap());
+        for words in [
+            "masa init --out maker --name localhost --listen 127.0.0.1:0",
+            "masa make-idevid WI-3005 --config maker/masa.toml --out device",
+            "masa make-idevid WI-3006 --config maker/masa.toml --out device",
+            &INIT.replace("maker/ca.pem", "maker/ca/ca.pem"),
+        ] {
+            let outcome = place.run(words);
+            assert_eq!(outcome.code, Some(0), "{words}: {outcome:#?}");
+        }
+        let customer = "\n[policy.nonceless]\nlifetime = 2592000\npin = \"highest\"\n\
+                        [[customer]]\nname = \"plant\"\nca = \"../plant/ca/ca.pem\"\n";
+        let path = place.path("maker/masa.toml");
+        fs::write(&path, fs::read_to_string(&path).unwrap() + customer).unwrap();
+        let mut command = terse();
+        command.args(["masa", "--config"]).arg(&path);
+        let masa = Server::start(command);
+        let path = place.path("plant/registrar.toml");
+        let text = fs::read_to_string(&path).unwrap().replace("devices = \"ask\"", "devices = \"all\"");
+        let port = masa.address.rsplit(':').next().unwrap();
+        fs::write(&path, format!("{text}masa_url = \"localhost:{port}\"\n")).unwrap();
+        (place, masa)
+    }
+
+    fn pledge(&self, serial: &str, registrar: &Server) -> Outcome {
+        self.run(&format!(
+            "pledge --idevid device/{serial}.pem --key device/{serial}.key --masa-ca device/{serial}-anchors.pem \
+             --registrar {} --out credential-{serial} --once --json",
+            registrar.address
+        ))
+    }
+}
+
+#[test]
+fn a_device_joins_without_the_masa_by_a_voucher_that_was_fetched() {
+    let (place, mut masa) = Place::with_masa();
+    let fetched = place.registrar("fetch WI-3005 --json").object();
+    assert_eq!((&fetched["serial"], &fetched["manufacturer"]), (&json!("WI-3005"), &json!("manufacturer")));
+    assert_eq!((&fetched["audit"], &fetched["audit_reason"]), (&json!("good"), &json!(null)));
+    let listed = place.registrar("vouchers --json").objects();
+    assert_eq!(listed.len(), 1);
+    assert_eq!((&listed[0]["serial_number"], &listed[0]["expires_on"]), (&json!("WI-3005"), &fetched["expires_on"]));
+    // In words, and with the issuer.
+    let again = place.registrar("fetch WI-3005 --manufacturer manufacturer --idevid-issuer maker/ca/ca.pem");
+    assert_eq!(again.code, Some(0), "{again:#?}");
+    assert!(again.stdout.contains("is stored, and ends 2") && again.stdout.contains("without the MASA"), "{again:#?}");
+    let table = place.registrar("vouchers").stdout;
+    assert_eq!(table.lines().count(), 2, "{table}");
+    assert!(table.contains("WI-3005") && table.contains("good"), "{table}");
+
+    masa.end();
+    let registrar = place.serve();
+    let joined = place.pledge("WI-3005", &registrar).object();
+    assert_eq!((&joined["enrolled"], &joined["reported"]), (&json!(true), &json!(true)), "{joined}");
+    assert!(place.path("credential-WI-3005/ldevid.pem").exists());
+}
+
+#[test]
+fn fetch_says_what_is_wrong() {
+    let (place, mut masa) = Place::with_masa();
+    place.registrar("fetch").refused(2, &["required arguments"]);
+    place.registrar("fetch WI-9999").refused(1, &["it says: "]);
+    place.registrar("fetch WI-3005 --manufacturer other").refused(1, &["--manufacturer with one of: manufacturer"]);
+    place.registrar("fetch WI-3005 --idevid-issuer none.pem").refused(1, &["none.pem"]);
+    place.registrar("fetch WI-3005 --idevid-issuer maker/masa.toml").refused(1, &["maker/masa.toml"]);
+    masa.end();
+    place.registrar("fetch WI-3005").refused(1, &["the MASA cannot be asked"]);
+    assert!(place.registrar("vouchers --json").objects().is_empty());
+}
+
+#[test]
+fn both_services_say_where_their_health_is() {
+    let (place, _masa) = Place::with_masa();
+    for file in ["plant/registrar.toml", "maker/masa.toml"] {
+        let path = place.path(file);
+        let text = fs::read_to_string(&path).unwrap();
+        fs::write(&path, format!("health = \"127.0.0.1:0\"\n{text}")).unwrap();
+    }
+    let mut command = terse();
+    command.args(["masa", "--config"]).arg(place.path("maker/masa.toml"));
+    for server in [place.serve(), Server::start(command)] {
+        let line = server.line();
+        let address = line.strip_prefix("health ").unwrap();
+        let mut stream = std::net::TcpStream::connect(address).unwrap();
+        stream.write_all(b"GET /health HTTP/1.1\r\nHost: here\r\n\r\n").unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        assert!(answer.starts_with("HTTP/1.1 200 OK\r\n"), "{answer}");
+    }
 }
 
 #[test]

@@ -5,7 +5,7 @@ use core::time::Duration;
 use pki_types::UnixTime;
 
 use super::AuditRefused::{LaterVersion, Nonceless, NotNamed, NotRequested, Truncated, UnknownDomain};
-use super::{AuditPolicy, AuditRefused, History, NoncelessEvents};
+use super::{AuditPolicy, AuditRefused, History, NoncelessEvents, NoncelessRequest};
 use crate::audit_log::{AuditLog, Event};
 use crate::voucher::{Assertion, Nonce};
 
@@ -31,7 +31,7 @@ fn log(others: &[Event]) -> AuditLog {
 }
 
 fn check(policy: &AuditPolicy, log: &AuditLog) -> Result<(), AuditRefused> {
-    policy.check(log, &History { domain_ids: &[OWN], nonce: &own_nonce(), nonces: None })
+    policy.check(log, &History { domain_ids: &[OWN], nonce: Some(&own_nonce()), nonces: None, nonceless: &[] })
 }
 
 #[test]
@@ -122,7 +122,7 @@ fn a_later_version_is_an_operators_matter() {
 #[test]
 fn a_stranger_cannot_hide_behind_the_own_domain_id() {
     let requested = [own_nonce()];
-    let history = History { domain_ids: &[OWN], nonce: &own_nonce(), nonces: Some(&requested) };
+    let history = History { domain_ids: &[OWN], nonce: Some(&own_nonce()), nonces: Some(&requested), nonceless: &[] };
     let policy = AuditPolicy::default();
     assert_eq!(policy.check(&log(&[]), &history), Ok(()));
     let forged = log(&[event(900, OWN, Some(b"nonce 2"))]);
@@ -136,8 +136,65 @@ fn a_stranger_cannot_hide_behind_the_own_domain_id() {
     assert_eq!(check(&policy, &nonceless), Ok(()), "without a history there is nothing to compare");
     assert_eq!(check(&policy, &forged), Ok(()), "without a history there is nothing to compare");
     // Each certificate of the domain that was ever pinned has a domainID.
-    let both = History { domain_ids: &[STRANGER, OWN], nonce: &own_nonce(), nonces: None };
+    let both = History { domain_ids: &[STRANGER, OWN], nonce: Some(&own_nonce()), nonces: None, nonceless: &[] };
     assert_eq!(policy.check(&log(&[event(900, STRANGER, Some(b"nonce 3"))]), &both), Ok(()));
+}
+
+/// Checks a log of the own domain, which has requested vouchers without a nonce at these times.
+fn check_nonceless(requests: &[(u64, u64)], events: &[Event], nonce: Option<&Nonce>) -> Result<(), AuditRefused> {
+    let at = |seconds| UnixTime::since_unix_epoch(Duration::from_secs(seconds));
+    let requests: Vec<_> = requests
+        .iter()
+        .map(|(first, last)| NoncelessRequest { first_sent: at(*first), last_sent: at(*last) })
+        .collect();
+    let history = History { domain_ids: &[OWN], nonce, nonces: Some(&[own_nonce()]), nonceless: &requests };
+    AuditPolicy::default().check(&log(events), &history)
+}
+
+#[test]
+fn own_vouchers_without_a_nonce_are_known_by_number_and_date() {
+    let nonceless = |date| event(date, OWN, None);
+    let nonce = own_nonce();
+    let check = |requests: &[(u64, u64)], events: &[Event]| check_nonceless(requests, events, Some(&nonce));
+    assert_eq!(check(&[(10_000, 10_000)], &[nonceless(10_001)]), Ok(()));
+    // One that did not reach the MASA has no event.
+    assert_eq!(check(&[(10_000, 10_000), (20_000, 20_000)], &[nonceless(20_001)]), Ok(()));
+    // Clocks may differ, and an answer may take its time.
+    for date in [9_700, 10_360] {
+        assert_eq!(check(&[(10_000, 10_000)], &[nonceless(date)]), Ok(()), "{date}");
+    }
+    for date in [9_699, 10_361] {
+        assert_eq!(check(&[(10_000, 10_000)], &[nonceless(date)]), Err(NotRequested), "{date}");
+    }
+    // The same request that was sent again has one event, at any time in between.
+    assert_eq!(check(&[(10_000, 20_000)], &[nonceless(15_000)]), Ok(()));
+    assert_eq!(check(&[(10_000, 20_000)], &[nonceless(15_000), nonceless(15_001)]), Err(NotRequested));
+    // Somebody else has had one as well: at another time, or at the same.
+    assert_eq!(check(&[(10_000, 10_000)], &[nonceless(10_001), nonceless(50_000)]), Err(NotRequested));
+    assert_eq!(check(&[(10_000, 10_000)], &[nonceless(10_001), nonceless(10_001)]), Err(NotRequested));
+    // Times that overlap: each event finds its own.
+    let overlapping = [(10_000, 20_000), (10_100, 10_100)];
+    assert_eq!(check(&overlapping, &[nonceless(10_150), nonceless(19_000)]), Ok(()));
+    assert_eq!(check(&overlapping, &[nonceless(18_000), nonceless(19_000)]), Err(NotRequested));
+}
+
+#[test]
+fn own_vouchers_without_a_nonce_that_were_removed_from_the_log_are_counted() {
+    let last = |truncated| Event { truncated, ..event(20_001, OWN, None) };
+    let nonce = own_nonce();
+    let requests = [(10_000, 10_000), (20_000, 20_000)];
+    assert_eq!(check_nonceless(&requests, &[last(1)], Some(&nonce)), Ok(()));
+    for truncated in [2, u64::MAX] {
+        assert_eq!(check_nonceless(&requests, &[last(truncated)], Some(&nonce)), Err(NotRequested));
+    }
+}
+
+#[test]
+fn a_log_names_the_voucher_without_a_nonce_that_was_just_had() {
+    let requests = [(10_000, 10_000)];
+    assert_eq!(check_nonceless(&requests, &[event(10_000, OWN, None)], None), Ok(()));
+    assert_eq!(check_nonceless(&requests, &[], None), Err(NotNamed));
+    assert_eq!(check_nonceless(&requests, &[event(10_000, STRANGER, None)], None), Err(NotNamed));
 }
 
 #[test]

@@ -41,6 +41,8 @@ fn every_refusal_has_a_text_of_its_own() {
         Refusal::VoucherSignature(SignatureRefused::Digest),
         Refusal::Voucher(malformed),
         Refusal::OtherVoucher,
+        Refusal::VoucherExpired,
+        Refusal::OtherDomain,
         Refusal::StatusType,
         Refusal::Status(malformed),
         Refusal::OtherClient,

@@ -125,8 +125,18 @@ fn a_link_local_address_is_preferred() {
 #[test]
 fn instance_names_are_cut_to_the_length_of_a_label() {
     let long = "ä".repeat(100);
-    let info = info(Service::Proxy, &long, 8443).unwrap();
+    let info = info(Service::Proxy, &long, "[::]:8443".parse().unwrap()).unwrap();
     assert_eq!(info.get_type(), "_brski-proxy._tcp.local.");
     assert_eq!(info.get_port(), 8443);
     assert_eq!(info.get_fullname(), format!("{}._brski-proxy._tcp.local.", "ä".repeat(31)));
+}
+
+#[test]
+fn who_listens_at_one_address_announces_that_alone() {
+    let info = |address: &str| info(Service::Registrar, "plant", address.parse().unwrap()).unwrap();
+    assert!(info("[::]:8443").is_addr_auto() && info("0.0.0.0:8443").is_addr_auto());
+    let one = info("192.0.2.1:8443");
+    assert!(!one.is_addr_auto());
+    assert_eq!((one.get_addresses().len(), one.get_port()), (1, 8443));
+    assert!(one.get_addresses().contains(&"192.0.2.1".parse().unwrap()));
 }

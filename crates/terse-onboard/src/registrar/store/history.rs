@@ -6,10 +6,12 @@
 
 use pki_types::UnixTime;
 use sqlx::Row;
+use sqlx::any::AnyRow;
 use terse_brski::digest::Sha256;
 use terse_brski::registrar::PledgeRequest;
 use terse_brski::voucher::Nonce;
 
+use super::super::audit::KnownVouchers;
 use super::rows::seconds;
 use super::{FORGOTTEN_AFTER, Store};
 use crate::store::Transaction;
@@ -18,20 +20,31 @@ impl Store {
     /// Returns the domainIDs that vouchers for a device have pinned, and the nonces for which this domain has asked: the
     /// newest ones. An event of this domain in an audit log that is older than those counts as one of somebody else, until
     /// an operator accepts the device.
-    pub(in super::super) async fn history(&self, idevid: &Sha256) -> Result<(Vec<Vec<u8>>, Vec<Nonce>), sqlx::Error> {
+    pub(in super::super) async fn history(&self, idevid: &Sha256) -> Result<KnownVouchers, sqlx::Error> {
         let rows = sqlx::query("SELECT nonce, domain_id FROM history WHERE idevid = $1 ORDER BY number DESC LIMIT $2")
             .bind(&idevid[..])
             .bind(MAX_REMEMBERED)
             .fetch_all(&self.pool)
             .await?;
-        let (mut domain_ids, mut nonces) = (Vec::new(), Vec::new());
-        for row in rows {
-            nonces.extend(Nonce::new(&row.try_get::<Vec<u8>, _>("nonce")?));
-            domain_ids.extend(row.try_get::<Option<Vec<u8>>, _>("domain_id")?);
-        }
-        domain_ids.sort();
-        domain_ids.dedup();
-        Ok((domain_ids, nonces))
+        known_vouchers(&rows)
+    }
+
+    /// Returns the same of all devices with this serial number.
+    pub(in super::super) async fn history_of_serial(
+        &self,
+        manufacturer: &str,
+        serial_number: &str,
+    ) -> Result<KnownVouchers, sqlx::Error> {
+        let rows = sqlx::query(
+            "SELECT nonce, domain_id FROM history WHERE serial_number = $1 AND manufacturer = $2 \
+             ORDER BY number DESC LIMIT $3",
+        )
+        .bind(serial_number)
+        .bind(manufacturer)
+        .bind(MAX_REMEMBERED)
+        .fetch_all(&self.pool)
+        .await?;
+        known_vouchers(&rows)
     }
 
     /// Removes requests that are older than a pledge repeats them, but for the newest one of each device that has a voucher.
@@ -50,15 +63,22 @@ impl Store {
 }
 
 /// Adds the nonce of a request that goes to the MASA, and drops the oldest ones of the device.
-pub(super) async fn add(transaction: &mut Transaction, request: &PledgeRequest) -> Result<(), sqlx::Error> {
+pub(super) async fn add(
+    transaction: &mut Transaction,
+    request: &PledgeRequest,
+    manufacturer: &str,
+) -> Result<(), sqlx::Error> {
     // If the MASA is asked anew, it is there already.
     sqlx::query(
-        "INSERT INTO history (request, idevid, number, nonce) \
-         SELECT $1, $2, COALESCE(MAX(number), 0) + 1, $3 FROM history WHERE idevid = $2 ON CONFLICT (request) DO NOTHING",
+        "INSERT INTO history (request, idevid, number, nonce, serial_number, manufacturer) \
+         SELECT $1, $2, COALESCE(MAX(number), 0) + 1, $3, $4, $5 FROM history WHERE idevid = $2 \
+         ON CONFLICT (request) DO NOTHING",
     )
     .bind(&request.sha256()[..])
     .bind(&request.client()[..])
     .bind(request.nonce().as_bytes())
+    .bind(&request.idevid().serial_number)
+    .bind(manufacturer)
     .execute(&mut **transaction)
     .await?;
     sqlx::query(
@@ -88,6 +108,17 @@ pub(super) async fn answered(
         .execute(&mut **transaction)
         .await?;
     Ok(())
+}
+
+fn known_vouchers(rows: &[AnyRow]) -> Result<KnownVouchers, sqlx::Error> {
+    let mut known = KnownVouchers::default();
+    for row in rows {
+        known.nonces.extend(Nonce::new(&row.try_get::<Vec<u8>, _>("nonce")?));
+        known.domain_ids.extend(row.try_get::<Option<Vec<u8>>, _>("domain_id")?);
+    }
+    known.domain_ids.sort();
+    known.domain_ids.dedup();
+    Ok(known)
 }
 
 /// The states are named so that the index by state is used: most requests were answered, and stay.

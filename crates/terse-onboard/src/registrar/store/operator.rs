@@ -8,7 +8,7 @@ use sqlx::Row;
 use sqlx::any::AnyRow;
 use terse_brski::digest::Sha256;
 
-use super::rows::{digest, seconds};
+use super::rows::{digest, seconds, unsigned};
 use super::{FORGOTTEN_AFTER, Store};
 
 /// A device that waits for an operator.
@@ -183,9 +183,5 @@ fn report(row: &AnyRow) -> Result<DeviceReport, sqlx::Error> {
     })
 }
 
-fn unsigned(seconds: i64) -> u64 {
-    u64::try_from(seconds).unwrap_or(0)
-}
-
 /// The most devices of one report.
-const MAX_REPORTED: i64 = 10_000;
+pub(super) const MAX_REPORTED: i64 = 10_000;

@@ -39,13 +39,16 @@ pub(super) fn stored_request(row: &AnyRow) -> Result<StoredRequest, sqlx::Error>
 }
 
 pub(super) fn audit_task(row: &AnyRow) -> Result<AuditTask, sqlx::Error> {
+    let nonce = Nonce::new(row.try_get("nonce")?).map_err(|error| sqlx::Error::Decode(Box::new(error)))?;
+    // A voucher that was fetched in advance has none.
+    let nonce = row.try_get::<Option<&[u8]>, _>("fetched")?.is_none().then_some(nonce);
     Ok(AuditTask {
         idevid: digest(row, "idevid")?,
         serial_number: row.try_get("serial_number")?,
         manufacturer: row.try_get("manufacturer")?,
         masa_url: row.try_get("masa")?,
         request: digest(row, "request")?,
-        nonce: Nonce::new(row.try_get("nonce")?).map_err(|error| sqlx::Error::Decode(Box::new(error)))?,
+        nonce,
         registrar_request: row.try_get("registrar_request")?,
     })
 }
@@ -91,5 +94,9 @@ pub(super) fn seconds(time: UnixTime) -> i64 {
 }
 
 pub(super) fn time(seconds: i64) -> UnixTime {
-    UnixTime::since_unix_epoch(Duration::from_secs(u64::try_from(seconds).unwrap_or(0)))
+    UnixTime::since_unix_epoch(Duration::from_secs(unsigned(seconds)))
+}
+
+pub(super) fn unsigned(seconds: i64) -> u64 {
+    u64::try_from(seconds).unwrap_or(0)
 }

@@ -2,6 +2,7 @@ use sqlx::Connection as _;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
 use terse_brski::digest::Sha256;
 
+use super::super::audit::KnownVouchers;
 use super::history::{MAX_PRUNED, PRUNE};
 use super::*;
 use crate::store::tests::new_databases;
@@ -57,7 +58,7 @@ async fn a_database_of_an_earlier_version_goes_on() {
     assert_eq!((reports.len(), &*reports[0].serial_number, &*reports[0].audit), (1, "WI-3005", "good"));
     assert_eq!(reports[0].enroll_status, Some(false));
     let device = store.devices_named("WI-3005").await.unwrap().remove(0);
-    let (domain_ids, nonces) = store.history(&device.idevid).await.unwrap();
+    let KnownVouchers { domain_ids, nonces, .. } = store.history(&device.idevid).await.unwrap();
     assert_eq!((domain_ids.len(), nonces.len()), (1, 2));
     assert!(store.last_ldevid(&device.idevid).await.unwrap().is_some());
     let rows = sqlx::query("SELECT state, request FROM requests ORDER BY state").fetch_all(&store.pool).await.unwrap();

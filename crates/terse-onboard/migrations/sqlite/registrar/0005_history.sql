@@ -1,15 +1,18 @@
 -- The nonces for which this domain has asked, and the domainIDs that vouchers have pinned, numbered for each device: with
 -- these its audit log is compared, and so they stay longer than the requests.
 CREATE TABLE history (
-    request BYTEA NOT NULL PRIMARY KEY,
-    idevid BYTEA NOT NULL,
+    request BLOB NOT NULL PRIMARY KEY,
+    idevid BLOB NOT NULL,
+    serial_number TEXT NOT NULL,
+    manufacturer TEXT NOT NULL,
     number BIGINT NOT NULL,
-    nonce BYTEA NOT NULL,
-    domain_id BYTEA,
+    nonce BLOB NOT NULL,
+    domain_id BLOB,
     UNIQUE (idevid, number)
 );
-INSERT INTO history (request, idevid, number, nonce, domain_id)
-    SELECT request, idevid, ROW_NUMBER() OVER (PARTITION BY idevid ORDER BY received, request), nonce, domain_id
+CREATE INDEX history_by_serial_number ON history (serial_number, manufacturer);
+INSERT INTO history (request, idevid, serial_number, manufacturer, number, nonce, domain_id)
+    SELECT request, idevid, serial_number, manufacturer, ROW_NUMBER() OVER (PARTITION BY idevid ORDER BY received, request), nonce, domain_id
     FROM requests WHERE registrar_request IS NOT NULL;
 ALTER TABLE requests DROP COLUMN domain_id;
 

@@ -1,0 +1,101 @@
+//! A plain HTTP listener for the health of a service, for load balancers that have no client certificate.
+//!
+//! What must always hold: it answers GET /health and nothing else, from no more than the database's state; a client has few
+//! connections, one request on each, and little time.
+
+use alloc::sync::Arc;
+use core::net::SocketAddr;
+use core::time::Duration;
+
+use axum::Router;
+use axum::http::StatusCode;
+use axum::response::IntoResponse;
+use axum::routing::get;
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+
+use crate::network::network;
+use crate::shares::Shares;
+
+/// A listener for health checks.
+#[derive(Debug)]
+pub(crate) struct Health {
+    listener: TcpListener,
+    address: SocketAddr,
+}
+
+impl Health {
+    /// Listens at an address.
+    pub(crate) async fn bind(address: &str) -> std::io::Result<Self> {
+        let listener = TcpListener::bind(address).await?;
+        let address = listener.local_addr()?;
+        Ok(Self { listener, address })
+    }
+
+    pub(crate) const fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Answers until `stop` becomes true: 200 if `is_well` says so, else 503.
+    pub(crate) async fn serve<F: Future<Output = bool> + Send + 'static>(
+        self,
+        is_well: impl Fn() -> F + Clone + Send + Sync + 'static,
+        mut stop: watch::Receiver<bool>,
+    ) {
+        let answer = async move || match is_well().await {
+            true => (StatusCode::OK, "ok\n").into_response(),
+            false => (StatusCode::SERVICE_UNAVAILABLE, "the database does not answer\n").into_response(),
+        };
+        let routes = Router::new().route("/health", get(answer));
+        let routes = routes.fallback(async || (StatusCode::NOT_FOUND, "there is nothing here but /health\n"));
+        let shares = Arc::new(Shares::new(CONNECTIONS, CONNECTIONS / 2));
+        let mut connections = JoinSet::new();
+        loop {
+            let accepted = tokio::select! {
+                accepted = self.listener.accept() => accepted,
+                Some(_) = connections.join_next() => continue,
+                _ = stop.wait_for(|is_stopped| *is_stopped) => return,
+            };
+            match accepted {
+                Ok((stream, address)) => {
+                    let Some(share) = Shares::take(&shares, network(address.ip())) else { continue };
+                    let routes = routes.clone();
+                    connections.spawn(async move {
+                        // What takes longer is cut off.
+                        let _ = tokio::time::timeout(TIME, serve_one(stream, routes)).await;
+                        drop(share);
+                    });
+                }
+                // Such as too many open files: others may close some.
+                Err(_) => tokio::time::sleep(AFTER_FAILURE).await,
+            }
+        }
+    }
+}
+
+async fn serve_one(stream: TcpStream, routes: Router) {
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(TIME)
+        .keep_alive(false)
+        .serve_connection(TokioIo::new(stream), TowerToHyperService::new(routes));
+    if let Err(error) = connection.await {
+        tracing::debug!(%error, "a health check failed");
+    }
+}
+
+/// The most connections at a time; an address has half of them.
+const CONNECTIONS: usize = 16;
+
+/// How long a connection may last.
+const TIME: Duration = Duration::from_secs(5);
+
+/// How long nothing is accepted after that has failed.
+const AFTER_FAILURE: Duration = Duration::from_millis(100);
+
+#[cfg(test)]
+mod tests;

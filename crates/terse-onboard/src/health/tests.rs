@@ -1,0 +1,67 @@
+//! Health checks over real sockets.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+
+use super::*;
+
+/// Sends a request, and returns what comes until the connection ends.
+async fn send(address: SocketAddr, request: &str) -> String {
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await.unwrap();
+    answer
+}
+
+#[tokio::test]
+async fn health_is_answered_and_nothing_else() {
+    let health = Health::bind("127.0.0.1:0").await.unwrap();
+    let address = health.address();
+    let well = Arc::new(AtomicBool::new(true));
+    let is_well = {
+        let well = well.clone();
+        move || core::future::ready(well.load(Ordering::Relaxed))
+    };
+    let (stop, stopped) = watch::channel(false);
+    let serving = tokio::spawn(health.serve(is_well, stopped));
+    let get = "GET /health HTTP/1.1\r\nHost: health\r\n\r\n";
+    let good = send(address, get).await;
+    assert!(good.starts_with("HTTP/1.1 200 OK\r\n") && good.ends_with("\r\n\r\nok\n"), "{good}");
+    for (request, status) in [
+        ("POST /health HTTP/1.1\r\nHost: health\r\nContent-Length: 0\r\n\r\n", "405"),
+        ("GET / HTTP/1.1\r\nHost: health\r\n\r\n", "404"),
+        ("GET /.well-known/brski/requestvoucher HTTP/1.1\r\nHost: health\r\n\r\n", "404"),
+        ("garbage\r\n\r\n", "400"),
+    ] {
+        let answer = send(address, request).await;
+        assert_eq!(answer.split(' ').nth(1), Some(status), "{request}: {answer}");
+    }
+    well.store(false, Ordering::Relaxed);
+    assert!(send(address, get).await.starts_with("HTTP/1.1 503 "));
+    stop.send_replace(true);
+    serving.await.unwrap();
+    assert!(TcpStream::connect(address).await.is_err());
+}
+
+#[tokio::test]
+async fn who_holds_connections_has_few_and_for_a_while() {
+    let health = Health::bind("127.0.0.1:0").await.unwrap();
+    let address = health.address();
+    let (_stop, stopped) = watch::channel(false);
+    tokio::spawn(health.serve(|| core::future::ready(true), stopped));
+    let mut held = Vec::new();
+    for _ in 0..CONNECTIONS / 2 {
+        held.push(TcpStream::connect(address).await.unwrap());
+    }
+    let mut refused = TcpStream::connect(address).await.unwrap();
+    // It is closed without an answer.
+    assert_eq!(refused.read(&mut [0; 1]).await.unwrap_or(0), 0);
+    // Those that say nothing end, too.
+    for mut stream in held {
+        let mut rest = Vec::new();
+        let _ = stream.read_to_end(&mut rest).await; // a reset is an end as well
+    }
+    assert!(send(address, "GET /health HTTP/1.1\r\nHost: health\r\n\r\n").await.starts_with("HTTP/1.1 200"));
+}

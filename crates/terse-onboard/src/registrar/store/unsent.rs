@@ -1,0 +1,59 @@
+//! What could not be sent because a MASA could not be reached.
+//!
+//! What must always hold: it is as if nothing had been sent, so that whichever process comes first sends it again; what was
+//! sent again meanwhile is not touched.
+
+use pki_types::UnixTime;
+use terse_brski::digest::Sha256;
+
+use super::rows::{audit_task, seconds};
+use super::{AuditTask, Store};
+
+impl Store {
+    /// Notes that the request that was sent at this time has not reached the MASA.
+    pub(in super::super) async fn unsent(&self, request: &Sha256, sent: UnixTime) -> Result<(), sqlx::Error> {
+        sqlx::query(
+            "UPDATE requests SET sent = 0, failure_status = 202, failure_text = '' \
+             WHERE request = $1 AND state = 'forwarded' AND sent = $2",
+        )
+        .bind(&request[..])
+        .bind(seconds(sent))
+        .execute(&self.pool)
+        .await?;
+        Ok(())
+    }
+
+    /// Notes that the MASA could not be reached for an audit log, and why.
+    pub(in super::super) async fn audit_unsent(
+        &self,
+        task: &AuditTask,
+        problem: &str,
+        time: UnixTime,
+    ) -> Result<(), sqlx::Error> {
+        sqlx::query(
+            "UPDATE joinings SET audit_reason = $3, audit_tried = $4, audit_unsent = 1 \
+             WHERE idevid = $1 AND request = $2 AND audit = 'requested'",
+        )
+        .bind(&task.idevid[..])
+        .bind(&task.request[..])
+        .bind(problem)
+        .bind(seconds(time))
+        .execute(&self.pool)
+        .await?;
+        Ok(())
+    }
+
+    /// Returns the devices of a manufacturer, at most a few, for whose audit logs the MASA could not be reached: those that
+    /// have waited longest.
+    pub(in super::super) async fn audits_unsent(&self, manufacturer: &str) -> Result<Vec<AuditTask>, sqlx::Error> {
+        let rows = sqlx::query(
+            "SELECT j.idevid, j.serial_number, j.manufacturer, r.masa, r.request, r.nonce, r.registrar_request, r.fetched \
+             FROM joinings j JOIN requests r ON r.request = j.request \
+             WHERE j.audit_unsent = 1 AND j.manufacturer = $1 AND j.audit = 'requested' ORDER BY j.audit_tried LIMIT 16",
+        )
+        .bind(manufacturer)
+        .fetch_all(&self.pool)
+        .await?;
+        rows.iter().map(audit_task).collect()
+    }
+}
