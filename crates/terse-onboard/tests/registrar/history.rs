@@ -64,7 +64,8 @@ async fn the_nonces_of_a_device_are_bounded_and_older_ones_are_nobodys() {
     let database = world.database().await;
     let mut transaction = database.begin().await.unwrap();
     for number in 2..1_100_i64 {
-        let one = "INSERT INTO history (request, idevid, number, nonce) SELECT $1, idevid, $2, $1 FROM joinings";
+        let one = "INSERT INTO history (request, idevid, serial_number, manufacturer, number, nonce) \
+                   SELECT $1, idevid, serial_number, manufacturer, $2, $1 FROM joinings";
         let mut nonce = [0; 32];
         nonce[..8].copy_from_slice(&number.to_be_bytes());
         sqlx::query(one).bind(&nonce[..]).bind(number).execute(&mut *transaction).await.unwrap();

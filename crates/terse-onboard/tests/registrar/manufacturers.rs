@@ -84,10 +84,10 @@ async fn a_wrong_configuration_says_what_is_wrong() {
 async fn an_announcement_that_leads_nowhere_is_warned_of() {
     let world = World::new().await;
     world.change("listen = ", "announce = true\nlisten = ");
-    let warnings = check(&world.config(), Clock::new()).unwrap();
+    let warnings = check(&world.config(), Clock::new()).await.unwrap();
     assert!(warnings.len() == 1 && warnings[0].contains("loopback"), "{warnings:?}");
     world.change("listen = \"127.0.0.1:0\"", "listen = \"[::]:0\"");
-    assert!(check(&world.config(), Clock::new()).unwrap().is_empty());
+    assert!(check(&world.config(), Clock::new()).await.unwrap().is_empty());
 }
 
 #[test]
