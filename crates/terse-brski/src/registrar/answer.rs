@@ -26,6 +26,8 @@ pub struct MasaResponse<'a> {
     pub status: u16,
     /// Content-Type.
     pub content_type: Option<&'a str>,
+    /// Retry-After, in seconds.
+    pub retry_after: Option<u64>,
     /// The body.
     pub body: &'a [u8],
 }
@@ -80,7 +82,7 @@ impl Registrar {
         match response.status {
             200 => {}
             // RFC 8995, 5.6: not done yet; and what passes by itself (RFC 9110, 15.5.9 and 15.6; RFC 6585, 4).
-            202 | 408 | 429 | 500..=599 => return Ok(Answer::Later { retry_after: RETRY_SECONDS }),
+            202 | 408 | 429 | 500..=599 => return Ok(response.later()),
             status => return Err(Refusal::Masa(status)),
         }
         if response.body.len() > MAX_LEN {
@@ -167,6 +169,16 @@ impl Registrar {
     }
 }
 
+impl MasaResponse<'_> {
+    /// The MASA cannot answer now: the pledge comes again when the MASA says, but waits no longer than pledges do.
+    pub(super) fn later(&self) -> Answer {
+        let retry_after = self
+            .retry_after
+            .map_or(RETRY_SECONDS, |seconds| u32::try_from(seconds).unwrap_or(u32::MAX).clamp(1, MAX_RETRY_SECONDS));
+        Answer::Later { retry_after }
+    }
+}
+
 /// Returns the text for people in the body of an error (RFC 8995, 5.6), or `None` if it is none: no UTF-8, too long to be
 /// read, or with line breaks, other control characters or marks of direction, which could deceive who reads a log.
 pub fn text_for_people(body: &[u8]) -> Option<&str> {
@@ -175,8 +187,11 @@ pub fn text_for_people(body: &[u8]) -> Option<&str> {
     (is_plain && !text.is_empty() && text.len() <= MAX_TEXT_LEN).then_some(text)
 }
 
-/// How long a pledge waits for a MASA that cannot answer now.
-pub(super) const RETRY_SECONDS: u32 = 30;
+/// How long a pledge waits for a MASA that cannot answer now, and does not say how long that takes.
+const RETRY_SECONDS: u32 = 30;
+
+/// The longest time that a pledge waits (RFC 8995, 5.6).
+const MAX_RETRY_SECONDS: u32 = 60;
 
 /// The longest Content-Type that is passed on.
 const MAX_TYPE_LEN: usize = 128;

@@ -65,7 +65,7 @@ impl Registrar {
     ) -> Result<Answer, Refusal> {
         match response.status {
             200 => {}
-            202 | 408 | 429 | 500..=599 => return Ok(Answer::Later { retry_after: super::answer::RETRY_SECONDS }),
+            202 | 408 | 429 | 500..=599 => return Ok(response.later()),
             status => return Err(Refusal::Masa(status)),
         }
         if !is(response.content_type, VOUCHER_CMS_JSON) {

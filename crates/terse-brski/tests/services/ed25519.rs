@@ -28,7 +28,12 @@ fn all_roles_sign_with_ed25519() {
     let (_, voucher) = forward(&scene, &registrar, &masa);
 
     let request = scene.read_by(&registrar);
-    let response = MasaResponse { status: 200, content_type: Some("application/voucher-cms+json"), body: &voucher };
+    let response = MasaResponse {
+        status: 200,
+        content_type: Some("application/voucher-cms+json"),
+        retry_after: None,
+        body: &voucher,
+    };
     let Answer::Voucher(received) = registrar.read_masa_response(&request, &response, now()).unwrap() else { panic!() };
     let findings = received.findings.unwrap();
     assert_eq!((findings.signer_is_known, findings.pins_own_chain), (Some(true), true));

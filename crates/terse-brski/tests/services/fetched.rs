@@ -38,7 +38,7 @@ fn signed(scene: &Scene, voucher: &Voucher) -> Vec<u8> {
 
 fn read(scene: &Scene, voucher: &Voucher) -> Result<Answer, Refusal> {
     let body = signed(scene, voucher);
-    let response = MasaResponse { status: 200, content_type: Some(VOUCHER_CMS_JSON), body: &body };
+    let response = MasaResponse { status: 200, content_type: Some(VOUCHER_CMS_JSON), retry_after: None, body: &body };
     registrar(scene).read_fetched(&expected(scene), &response, now())
 }
 
@@ -118,11 +118,11 @@ fn a_fetched_voucher_that_could_not_be_used_is_refused() {
     endless.expires_on = None;
     assert!(matches!(read(&scene, &endless), Ok(Answer::Voucher(_))));
     for (status, expected) in [(403, Refusal::Masa(403)), (404, Refusal::Masa(404))] {
-        let response = MasaResponse { status, content_type: None, body: b"" };
+        let response = MasaResponse { status, content_type: None, retry_after: None, body: b"" };
         let found = registrar(&scene).read_fetched(&self::expected(&scene), &response, now());
         assert_eq!(found, Err(expected));
     }
-    let response = MasaResponse { status: 503, content_type: None, body: b"" };
+    let response = MasaResponse { status: 503, content_type: None, retry_after: None, body: b"" };
     let found = registrar(&scene).read_fetched(&self::expected(&scene), &response, now());
     assert!(matches!(found, Ok(Answer::Later { .. })));
     let long = vec![0x30; terse_brski::voucher::MAX_LEN + 1];
@@ -131,7 +131,7 @@ fn a_fetched_voucher_that_could_not_be_used_is_refused() {
         (Some("text/html"), b"".as_slice(), Refusal::VoucherType),
         (None, b"", Refusal::VoucherType),
     ] {
-        let response = MasaResponse { status: 200, content_type, body };
+        let response = MasaResponse { status: 200, content_type, retry_after: None, body };
         assert_eq!(registrar(&scene).read_fetched(&self::expected(&scene), &response, now()), Err(expected));
     }
 }

@@ -86,7 +86,7 @@ proptest! {
             prop_assert!(scene.masa(Policy::default()).read_voucher_request(&posted, now()).is_err());
             let registrar = scene.registrar(|_| {});
             prop_assert!(registrar.read_voucher_request(scene.idevid.chain(), &posted, now()).is_err());
-            let response = MasaResponse { status: 200, content_type: Some(VOUCHER_CMS_JSON), body: &bytes };
+            let response = MasaResponse { status: 200, content_type: Some(VOUCHER_CMS_JSON), retry_after: None, body: &bytes };
             prop_assert!(registrar.read_masa_response(&scene.read_by(&registrar), &response, now()).is_err());
             let attributes = CsrAttributes::default();
             prop_assert!(check_certification_request(&bytes, &attributes, scene.idevid.leaf()).is_err());

@@ -133,6 +133,7 @@ fn the_registrar_of_the_victim_sees_that_it_did_not_request_the_impostors_vouche
     let own = domain_id(&PROVIDER, &scene.chain()[1]).unwrap();
     let nonces = [pledge_request.nonce().clone()];
     let policy = &registrar.manufacturer(&pledge_request).unwrap().audit;
-    let history = History { domain_ids: &[&own], nonce: pledge_request.nonce(), nonces: Some(&nonces) };
+    let nonce = Some(pledge_request.nonce());
+    let history = History { domain_ids: &[&own], nonce, nonces: Some(&nonces), nonceless: &[] };
     assert_eq!(policy.check(&log, &history), Err(AuditRefused::NotRequested));
 }

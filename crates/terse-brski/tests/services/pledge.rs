@@ -90,7 +90,8 @@ impl Services {
             Ok(voucher) => voucher,
             Err(refusal) => return (refusal.status(), "text/plain", refusal.to_string().into()),
         };
-        let response = MasaResponse { status: 200, content_type: Some(VOUCHER_CMS_JSON), body: &voucher };
+        let response =
+            MasaResponse { status: 200, content_type: Some(VOUCHER_CMS_JSON), retry_after: None, body: &voucher };
         let Ok(Answer::Voucher(received)) = self.registrar.read_masa_response(&request, &response, now()) else {
             panic!()
         };

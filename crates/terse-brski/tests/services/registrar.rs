@@ -375,7 +375,7 @@ fn answer(scene: &Scene, registrar: &Registrar, response: &MasaResponse<'_>) -> 
 }
 
 fn response(body: &[u8]) -> MasaResponse<'_> {
-    MasaResponse { status: 200, content_type: Some(VOUCHER_CMS_JSON), body }
+    MasaResponse { status: 200, content_type: Some(VOUCHER_CMS_JSON), retry_after: None, body }
 }
 
 #[test]
@@ -466,7 +466,8 @@ fn a_voucher_of_tomorrow_passes_where_the_pledge_asked_for_it() {
         let body = scene.pledge_request(&scene.pledge_fields());
         let posted = Posted { accept, ..posted(&body) };
         let request = registrar.read_voucher_request(scene.idevid.chain(), &posted, now()).unwrap();
-        let response = MasaResponse { status: 200, content_type: Some(content_type), body: b"opaque" };
+        let response =
+            MasaResponse { status: 200, content_type: Some(content_type), retry_after: None, body: b"opaque" };
         match registrar.read_masa_response(&request, &response, now())? {
             Answer::Voucher(voucher) => Ok((voucher.content_type, voucher.findings.is_none())),
             other => panic!("{other:?}"),
@@ -490,9 +491,14 @@ fn a_voucher_of_tomorrow_passes_where_the_pledge_asked_for_it() {
 fn the_status_of_a_masa_has_a_meaning_for_the_pledge() {
     let scene = Scene::new();
     let registrar = scene.registrar(|_| {});
-    let status = |status| answer(&scene, &registrar, &MasaResponse { status, content_type: None, body: b"" });
+    let status =
+        |status| answer(&scene, &registrar, &MasaResponse { status, content_type: None, retry_after: None, body: b"" });
     for later in [202, 408, 429, 500, 503] {
         assert_eq!(status(later), Ok(Answer::Later { retry_after: 30 }), "{later}");
+    }
+    for (said, expected) in [(0, 1), (10, 10), (60, 60), (3_600, 60), (u64::MAX, 60)] {
+        let response = MasaResponse { status: 503, content_type: None, retry_after: Some(said), body: b"" };
+        assert_eq!(answer(&scene, &registrar, &response), Ok(Answer::Later { retry_after: expected }));
     }
     for (theirs, ours) in
         [(403, 403), (404, 404), (406, 406), (415, 415), (401, 403), (400, 502), (302, 502), (204, 502), (100, 502)]

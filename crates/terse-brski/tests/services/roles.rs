@@ -100,7 +100,12 @@ fn a_device_gets_a_voucher_and_enrols() {
     let (registrar_request, voucher) = forward(&scene, &registrar, &masa);
 
     // The registrar passes it on.
-    let response = MasaResponse { status: 200, content_type: Some("application/voucher-cms+json"), body: &voucher };
+    let response = MasaResponse {
+        status: 200,
+        content_type: Some("application/voucher-cms+json"),
+        retry_after: None,
+        body: &voucher,
+    };
     let Answer::Voucher(received) = registrar.read_masa_response(&request, &response, now()).unwrap() else { panic!() };
     let findings = received.findings.unwrap();
     assert_eq!((findings.signer_is_known, findings.pins_own_chain), (Some(true), true));

@@ -155,8 +155,9 @@ impl Service {
         device: &ExpectedDevice,
         response: &Incoming,
     ) -> Result<Option<(terse_brski::registrar::ReceivedVoucher, Findings)>, Refusal> {
-        let Incoming { status, content_type, body, .. } = response;
-        let read = MasaResponse { status: *status, content_type: content_type.as_deref(), body };
+        let Incoming { status, content_type, retry_after, body, .. } = response;
+        let read =
+            MasaResponse { status: *status, content_type: content_type.as_deref(), retry_after: *retry_after, body };
         match self.inner.settings.decisions.read_fetched(device, &read, self.now())? {
             Answer::Voucher(received) => {
                 let findings = received.findings.clone().ok_or(Refusal::VoucherType)?;

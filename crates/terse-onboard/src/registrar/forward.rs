@@ -139,13 +139,17 @@ impl Service {
                 };
             }
         };
-        let Incoming { status, content_type, body, .. } = &response;
-        let read = MasaResponse { status: *status, content_type: content_type.as_deref(), body };
+        let Incoming { status, content_type, retry_after, body, .. } = &response;
+        let read =
+            MasaResponse { status: *status, content_type: content_type.as_deref(), retry_after: *retry_after, body };
         match settings.decisions.read_masa_response(request, &read, self.now()) {
             Ok(Answer::Voucher(voucher)) => self.issued(request, manufacturer, &voucher, response.body).await,
             Ok(Answer::Later { retry_after }) => {
                 tracing::warn!(serial_number, masa = masa.base(), status, "the MASA has no answer yet");
-                self.refused(request, Reply::later(retry_after), "").await
+                match self.inner.store.delayed(request.sha256(), sent, retry_after, self.now()).await {
+                    Ok(()) => Reply::later(retry_after),
+                    Err(error) => Reply::database(&error),
+                }
             }
             Err(refusal) => {
                 let said = matches!(refusal, Refusal::Masa(_)).then(|| text_for_people(body)).flatten();

@@ -197,7 +197,7 @@ impl Store {
         Ok(done.rows_affected() == 1)
     }
 
-    /// Notes how the MASA has refused a request, or that it will be asked again: with the status 202.
+    /// Notes how the MASA has refused a request, or with the status 202 that its answer could not be used.
     pub(super) async fn failed(&self, request: &Sha256, status: u16, text: &str) -> Result<(), sqlx::Error> {
         sqlx::query(
             "UPDATE requests SET failure_status = $2, failure_text = $3 WHERE request = $1 AND state = 'forwarded'",

@@ -67,6 +67,28 @@ async fn a_masa_that_cannot_answer_now_is_asked_the_same_again() {
 }
 
 #[tokio::test]
+async fn a_masa_that_is_busy_is_asked_the_same_again_when_it_says() {
+    let world = World::new().await;
+    let device = world.device(SERIAL);
+    let registrar = world.start().await;
+    let mut pledge = device.connect(&registrar).await;
+    let request = device.voucher_request(&pledge);
+    world.masa.script(Script::Busy(20));
+    let answer = pledge.request_voucher(&request).await;
+    assert_eq!((answer.status, answer.retry_after), (202, Some(20)));
+    registrar.stop().await;
+    world.masa.script(Script::Honest);
+    for (seconds, status, requests) in [(5, 202, 1), (30, 200, 2)] {
+        let registrar = world.start_at(ahead(seconds)).await;
+        let mut pledge = device.connect(&registrar).await;
+        assert_eq!(pledge.request_voucher(&request).await.status, status);
+        assert_eq!(world.masa.requests().len(), requests);
+        registrar.stop().await;
+    }
+    assert_eq!(world.masa.requests()[0], world.masa.requests()[1], "one request of the registrar");
+}
+
+#[tokio::test]
 async fn a_masa_that_has_refused_or_is_away_for_hours_is_asked_anew() {
     let world = World::new().await;
     let registrar = world.start().await;

@@ -37,6 +37,8 @@ pub(crate) enum Script {
     Slow,
     /// It answers this status and text.
     Status(u16, &'static str),
+    /// It answers 503, and wants the same again after so many seconds.
+    Busy(u32),
     /// It answers 200 with this type and body.
     Answer(&'static str, Vec<u8>),
     /// It leads elsewhere.
@@ -280,6 +282,11 @@ async fn later_audit_log(
 fn scripted(script: Script) -> Response<Body> {
     match script {
         Script::Status(status, text) => answer(status, "text/plain; charset=utf-8", text),
+        Script::Busy(seconds) => {
+            let mut response = answer(503, "text/plain", "not now");
+            response.headers_mut().insert(header::RETRY_AFTER, seconds.into());
+            response
+        }
         Script::Answer(content_type, body) => answer(200, content_type, body),
         Script::Redirect(location) => {
             // A log that is elsewhere is a 201, and everything else is moved.

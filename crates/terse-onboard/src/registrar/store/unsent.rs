@@ -1,15 +1,37 @@
-//! What could not be sent because a MASA could not be reached.
+//! What a MASA could not take: because it could not be reached, or because it asks to come again.
 //!
-//! What must always hold: it is as if nothing had been sent, so that whichever process comes first sends it again; what was
-//! sent again meanwhile is not touched.
+//! What must always hold: whichever process comes first sends it again, at once or when the MASA says; what was sent again
+//! meanwhile is not touched.
 
 use pki_types::UnixTime;
 use terse_brski::digest::Sha256;
 
 use super::rows::{audit_task, seconds};
-use super::{AuditTask, Store};
+use super::{ANSWER_SECONDS, AuditTask, Store};
 
 impl Store {
+    /// Notes that the MASA wants the request that was sent at this time again, after so many seconds.
+    pub(in super::super) async fn delayed(
+        &self,
+        request: &Sha256,
+        sent: UnixTime,
+        retry_after: u32,
+        time: UnixTime,
+    ) -> Result<(), sqlx::Error> {
+        // A request is sent again when it was sent so many seconds ago.
+        let as_if_sent = seconds(time).saturating_add(retry_after.into()).saturating_sub(ANSWER_SECONDS + 1);
+        sqlx::query(
+            "UPDATE requests SET sent = $3, failure_status = 202, failure_text = '' \
+             WHERE request = $1 AND state = 'forwarded' AND sent = $2",
+        )
+        .bind(&request[..])
+        .bind(seconds(sent))
+        .bind(as_if_sent)
+        .execute(&self.pool)
+        .await?;
+        Ok(())
+    }
+
     /// Notes that the request that was sent at this time has not reached the MASA.
     pub(in super::super) async fn unsent(&self, request: &Sha256, sent: UnixTime) -> Result<(), sqlx::Error> {
         sqlx::query(
