@@ -136,7 +136,7 @@ impl Shared {
             };
             let signed = self.signer.sign(&self.provider, &issuance.voucher, time).await.map_err(|error| {
                 tracing::error!(error, "a voucher was not signed");
-                Problem::later(StatusCode::SERVICE_UNAVAILABLE, "the voucher could not be signed; try again", 60)
+                Problem::later(StatusCode::SERVICE_UNAVAILABLE, "the voucher could not be signed; try again", 10)
             })?;
             if signed.len() > MAX_LEN {
                 let text =
