@@ -21,7 +21,7 @@ pub(crate) fn run<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T
 pub(crate) fn log(verbose: bool) {
     let level = if verbose { LevelFilter::DEBUG } else { LevelFilter::INFO };
     let targets = Targets::new().with_default(level).with_target("sqlx", LevelFilter::WARN);
-    // What is wrong with the log is told nobody: a line that cannot be written, because the disk is full, ends no service.
+    // Errors of the log itself are not reported: to print them panics where standard error cannot be written either.
     let lines = fmt::layer().with_writer(std::io::stderr).with_ansi(false).log_internal_errors(false);
     tracing_subscriber::registry().with(lines.with_filter(targets)).init();
 }

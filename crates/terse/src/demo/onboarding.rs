@@ -1,7 +1,8 @@
 //! How the sensor of `terse demo` earns its certificate (RFC 8995): the MASA of its maker, the registrar and a join proxy of the
 //! plant, and the sensor itself are four processes of this command, on loopback.
 //!
-//! What must always hold: at the end, however it comes about, none of the processes is left, nor their folder.
+//! What must always hold: at the end none of the processes is left, nor their folder; also if SIGTERM or
+//! Ctrl-C ends it.
 
 use core::net::SocketAddr;
 use core::time::Duration;

@@ -1,6 +1,6 @@
 //! A part in `terse demo` that is a process of its own: the command again, with another subcommand.
 //!
-//! What must always hold: no process outlives its [`Process`], and each is reaped; what it says on standard error goes to a file,
+//! What must always hold: no process outlives its [`Process`] value, and each is reaped; what it says on standard error goes to a file,
 //! so that it never waits for a reader; a failure has its own words.
 
 use core::time::Duration;

@@ -1,7 +1,7 @@
 //! Processes of MASA and registrar that are killed at each step, and whose disk is full: with another start or some room the
 //! device joins, nothing is lost, and nothing was issued without its entry.
 //!
-//! A step is a write to a file, its way to the disk, or bytes for a socket: `fault.c` counts them inside the process. A run kills
+//! A step is a write to a file, its way to the disk, or a send on a socket: `fault.c` counts them inside the process. A run kills
 //! the service at step 1, another one at step 2, and so on, until a device joins before the step is reached.
 
 #![cfg(target_os = "linux")]
@@ -22,7 +22,7 @@ use plant::{Factory, Plant};
 use service::{Fault, Role};
 
 /// How many runs there are at a time: a device that has lost its registrar waits for some seconds.
-const AT_ONCE: usize = 12;
+const AT_ONCE: usize = 32;
 
 /// The most runs of a test: a count that does not end is a mistake here.
 const MOST: usize = 1_000;

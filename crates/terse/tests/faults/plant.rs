@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::thread;
 
-use crate::common::{Outcome, run, terse};
+use crate::common::{Outcome, Server, run, terse};
 use crate::records;
 use crate::relay::Relay;
 use crate::service::{Ended, FULL, Fault, HIT, Role, Service};
@@ -26,6 +26,14 @@ impl Factory {
         ok(&["masa", "make-idevid", SERIAL, "--config", &at("maker/masa.toml"), "--out", &at("device")]);
         let ca = at("maker/ca/ca.pem");
         ok(&["registrar", "init", "--out", &at("plant"), "--name", "registrar.example", "--manufacturer-ca", &ca]);
+        let config = folder.path().join("plant/registrar.toml");
+        let text = fs::read_to_string(&config).unwrap();
+        let text = text.replace("[::]:8443", "127.0.0.1:0").replace("devices = \"ask\"", "devices = \"all\"");
+        fs::write(&config, text).unwrap();
+        // Its tables are made once, in one transaction.
+        let mut command = terse();
+        command.arg("registrar").arg("--config").arg(config);
+        assert_eq!(Server::start(command).terminate().0, Some(0));
         Self { folder }
     }
 
@@ -36,7 +44,6 @@ impl Factory {
         assert!(copied.unwrap().success());
         let config = folder.path().join("plant/registrar.toml");
         let text = fs::read_to_string(&config).unwrap();
-        let text = text.replace("[::]:8443", "127.0.0.1:0").replace("devices = \"ask\"", "devices = \"all\"");
         fs::write(config, format!("{text}masa_url = \"localhost:{masa_port}\"\n")).unwrap();
         folder
     }
@@ -83,9 +90,10 @@ impl Plant {
         if is_joined { Ok(()) } else { Err(outcome) }
     }
 
-    /// Onboards the device, with a full disk for a while. Returns whether that was noticed.
+    /// Onboards the device while the disk is full at first. Returns whether a write was refused because of that.
     pub(crate) fn join_while_the_disk_is_full(&self) -> Result<bool, Outcome> {
         while self.masa.is_closed() || self.registrar.is_closed() {
+            assert!(!self.services.iter().any(Service::has_ended), "a service has not started");
             thread::sleep(GLANCE);
         }
         let (full, hit) = (self.path(FULL), self.path(HIT));
