@@ -83,9 +83,7 @@ impl Scene {
         self.check(serial_number, &report, &out)?;
         let start = Phase { phase: START.into(), ms: enrolled_ms - report.ms, sent: 0, received: 0 };
         let phases: Vec<Phase> = core::iter::once(start).chain(report.phases).collect();
-        let voucher = phases.iter().position(|phase| phase.phase == "request_voucher");
-        let voucher = voucher.ok_or("the pledge reports no voucher")?;
-        let voucher_ms = phases.iter().take(voucher + 1).map(|phase| phase.ms).sum();
+        let voucher_ms = phases.iter().take_while(|phase| phase.phase != "voucher_status").map(|phase| phase.ms).sum();
         Ok(Device { voucher_ms, enrolled_ms, cpu_ms, services_cpu_ms, phases, masa: self.relay.take()? })
     }
 

@@ -27,7 +27,7 @@ const PHASES: [(&str, &str); 15] = [
 const PAPER: &str = "1,467 ± 22, 1,469 ± 32";
 
 /// What is aimed at for the median, in milliseconds.
-const AIM: &str = "aim: below 100";
+const AIM: &str = "below 100";
 
 pub(super) fn render(measured: &Measured) -> String {
     let Measured { file_system, devices, .. } = measured;
@@ -43,7 +43,7 @@ pub(super) fn render(measured: &Measured) -> String {
 
 fn times(measured: &Measured) -> String {
     let devices = &measured.devices;
-    let mut rows = vec![["milliseconds", "median", "mean", "deviation", "paper"].map(str::to_owned).to_vec()];
+    let mut rows = vec![["milliseconds", "median", "mean", "deviation", "paper, or aim"].map(str::to_owned).to_vec()];
     let mut row = |name: &str, values: Vec<f64>, paper: &str| rows.push(cells(name, values, paper));
     for phase in names(devices) {
         row(label(&phase), devices.iter().map(|device| sum(device, &phase, |one| one.ms)).collect(), "");
@@ -56,7 +56,11 @@ fn times(measured: &Measured) -> String {
         row(&format!("{name}, registrar to MASA"), devices.iter().filter_map(of).collect(), "");
     }
     row("CPU time, pledge", devices.iter().map(|device| device.cpu_ms).collect(), "");
-    row("CPU time, services", devices.iter().filter_map(|device| device.services_cpu_ms).collect(), "");
+    // The system counts it in steps of 10 ms: only the mean says something.
+    let mut services =
+        cells("CPU time, services", devices.iter().filter_map(|device| device.services_cpu_ms).collect(), "");
+    [services[1], services[3]] = [String::new(), String::new()];
+    rows.push(services);
     lay_out(&rows)
 }
 
@@ -76,7 +80,7 @@ fn bytes(devices: &[Device]) -> String {
         }
     }
     let [payload, ethernet] = totals.map(|rows| [0, 1].map(|way| rows.iter().map(|row| row[way]).sum::<f64>()));
-    rows.push(numbers("pledge, in all", payload, ethernet));
+    rows.push(numbers("pledge, sum of these", payload, ethernet));
     for (place, name) in legs(devices) {
         let way = |bytes: fn(&Leg) -> u64| {
             median(devices.iter().filter_map(|device| device.masa.get(place)).map(|leg| bytes(leg) as f64).collect())
@@ -130,11 +134,13 @@ fn label(phase: &str) -> &str {
     PHASES.iter().find(|(name, _)| *name == phase).map_or(phase, |(_, label)| label)
 }
 
-/// Returns the places of the connections to the MASA that all devices have, and what they are for.
+/// Returns the places of the connections to the MASA, and what they are for, if that is the same for all devices.
 fn legs(devices: &[Device]) -> Vec<(usize, &'static str)> {
-    match devices.iter().map(|device| device.masa.len()).min() {
+    let counts: Vec<_> = devices.iter().map(|device| device.masa.len()).collect();
+    match counts.first() {
+        Some(first) if counts.iter().any(|count| count != first) => Vec::new(),
         Some(1) => vec![(0, "voucher and audit log")],
-        Some(2..) => vec![(0, "voucher"), (1, "audit log")],
+        Some(2) => vec![(0, "voucher"), (1, "audit log")],
         _ => Vec::new(),
     }
 }
