@@ -60,3 +60,17 @@ pub fn parse<T: DeserializeOwned>(path: &Path, text: &str) -> Result<T, ConfigEr
 pub fn beside(config: &Path, path: &Path) -> PathBuf {
     config.parent().unwrap_or(Path::new("")).join(path)
 }
+
+/// Whether others than its owner can read a file, as nobody should a private key. Where files have no such modes: no.
+pub fn is_readable_by_others(path: &Path) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        std::fs::metadata(path).is_ok_and(|metadata| metadata.permissions().mode() & 0o077 != 0)
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = path;
+        false
+    }
+}

@@ -10,6 +10,8 @@ use core::fmt;
 use core::net::{IpAddr, Ipv6Addr};
 use core::str::FromStr;
 
+use serde::{Deserialize as _, Deserializer};
+
 pub mod mdns;
 
 /// A service of onboarding, as DNS-SD names it (RFC 8995, Appendix B).
@@ -130,6 +132,12 @@ impl Discovery for Fixed {
             None => core::future::pending().await,
         }
     }
+}
+
+/// Reads the places of a configuration.
+pub(crate) fn places<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Place>, D::Error> {
+    let texts = Vec::<String>::deserialize(deserializer)?;
+    texts.iter().map(|text| text.parse().map_err(serde::de::Error::custom)).collect()
 }
 
 #[cfg(test)]

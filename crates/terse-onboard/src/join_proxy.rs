@@ -35,10 +35,12 @@ use tokio::task::JoinSet;
 use crate::discovery::Place;
 use crate::shares::Shares;
 
+mod config;
 mod follow;
 mod registrars;
 mod relay;
 
+pub use config::{JoinProxyConfig, LimitsConfig};
 pub use follow::{MAX_REGISTRARS, follow};
 use registrars::{Registrars, Source};
 pub use relay::BUFFER_LEN;

@@ -1,19 +1,23 @@
 //! `terse join-proxy`: passes pledges on to the registrar. `terse-onboard` does the work; the arguments and the report are here.
 
 use core::time::Duration;
+use std::fs;
+use std::path::{Path, PathBuf};
 
-use clap::Args;
+use clap::{Args, Subcommand};
 use serde_json::json;
+use terse_onboard::config::ConfigError;
 use terse_onboard::discovery::mdns::{Announcement, Browser};
 use terse_onboard::discovery::{Place, Service};
-use terse_onboard::join_proxy::{Counters, JoinProxy, Limits, MAX_REGISTRARS, follow};
-use tokio::net::TcpListener;
+use terse_onboard::join_proxy::{Counters, JoinProxy, JoinProxyConfig, Limits, MAX_REGISTRARS, follow};
+use terse_pki::write_file;
+use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 
 use crate::failure::Failure;
 use crate::options::HostPort;
-use crate::output;
-use crate::services;
+use crate::output::{self, printable};
+use crate::services::{self, misconfigured};
 
 const EXAMPLE: &str = "Example:
   terse join-proxy --listen [::]:8443 --registrar registrar.plant.example:8443 --announce
@@ -21,15 +25,21 @@ With
   --listen [fe80::1%eth0]:0                         for the devices of one link, at a port that the system picks
   --registrar one.example:8443 --registrar two.example:8443
                                                     the second one when the first one cannot be reached
+  --config join-proxy.toml                          all of it from a file, which `terse join-proxy init` writes
 Without --registrar it uses those that multicast DNS finds.";
 
 /// A proxy for devices that have no way to the registrar yet (RFC 8995, 4).
 #[derive(Args, Debug)]
-#[command(after_help = EXAMPLE)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true, after_help = EXAMPLE)]
 pub(crate) struct JoinProxyArgs {
+    #[command(subcommand)]
+    command: Option<JoinProxyCommand>,
+    /// The configuration, in place of the options below
+    #[arg(long, value_name = "FILE", conflicts_with_all = OPTIONS)]
+    config: Option<PathBuf>,
     /// Where to listen; port 0 picks one
-    #[arg(long, value_name = "HOST:PORT")]
-    listen: HostPort,
+    #[arg(long, value_name = "HOST:PORT", required_unless_present = "config")]
+    listen: Option<HostPort>,
     /// Where a registrar is; of several, the next one is used when one cannot be reached (repeatable, at most 16) [default:
     /// what multicast DNS finds]
     #[arg(long = "registrar", value_name = "HOST:PORT")]
@@ -57,19 +67,137 @@ pub(crate) struct JoinProxyArgs {
     verbose: bool,
 }
 
+/// The options that stand in a configuration otherwise.
+const OPTIONS: [&str; 8] = ["listen", "registrars", "announce", "connections", "per_address", "idle", "total", "bytes"];
+
+#[derive(Debug, Subcommand)]
+enum JoinProxyCommand {
+    /// Write a configuration with every key
+    #[command(after_help = "Example: terse join-proxy init --out proxy --registrar registrar.plant.example:8443\n\
+        writes proxy/join-proxy.toml.")]
+    Init(Init),
+    /// Read the configuration, try where it listens and which registrars answer, and say what is wrong
+    #[command(after_help = "Example: terse join-proxy check --config proxy/join-proxy.toml")]
+    Check(Check),
+}
+
+#[derive(Args, Debug)]
+struct Init {
+    /// The directory to write
+    #[arg(long, value_name = "DIR")]
+    out: PathBuf,
+    /// Where a registrar is (repeatable, at most 16) [default: what multicast DNS finds]
+    #[arg(long = "registrar", value_name = "HOST:PORT")]
+    registrars: Vec<Place>,
+}
+
+#[derive(Args, Debug)]
+struct Check {
+    /// The configuration
+    #[arg(long, value_name = "FILE", default_value = "join-proxy.toml")]
+    config: PathBuf,
+}
+
 pub(crate) fn run(args: JoinProxyArgs, json: bool) -> Result<(), Failure> {
-    services::run(args.serve(json))
+    match args.command {
+        None => services::run(args.serve(json)),
+        Some(JoinProxyCommand::Init(init)) => init.run(json),
+        Some(JoinProxyCommand::Check(check)) => services::run(check.run(json)),
+    }
+}
+
+/// What a join proxy is told.
+struct Plan {
+    listen: HostPort,
+    registrars: Vec<Place>,
+    announce: bool,
+    limits: Limits,
+}
+
+impl Plan {
+    fn read(path: &Path) -> Result<Self, Failure> {
+        let config = JoinProxyConfig::read(path).map_err(misconfigured)?;
+        let listen = config.listen.parse();
+        let listen = listen.map_err(|wrong| misconfigured(ConfigError::new(path, format_args!("listen: {wrong}"))))?;
+        let JoinProxyConfig { registrars, announce, limits, .. } = config;
+        Ok(Self { listen, registrars, announce, limits: limits.into() })
+    }
+
+    async fn bind(&self) -> Result<TcpListener, Failure> {
+        let HostPort { host, port } = &self.listen;
+        TcpListener::bind((host.as_str(), *port)).await.map_err(|error| {
+            Failure::Failed(format!("{host}: devices cannot arrive: {error}; choose another address or port"))
+        })
+    }
+}
+
+impl Init {
+    fn run(self, json: bool) -> Result<(), Failure> {
+        if self.registrars.len() > MAX_REGISTRARS {
+            return Err(Failure::Usage(format!("give --registrar {MAX_REGISTRARS} times at most")));
+        }
+        let registrars: Vec<_> = self.registrars.iter().map(|place| format!("{:?}", place.to_string())).collect();
+        let path = self.out.join("join-proxy.toml");
+        let text = format!(
+            r#"# A join proxy: `terse join-proxy --config join-proxy.toml`.
+listen = "[::]:8443"
+# Where registrars are; without any, multicast DNS finds them, and nobody vouches for what it finds.
+registrars = [{}]
+# By multicast DNS, for devices.
+announce = true
+
+[limits]
+connections = 256
+per_address = 4
+idle_seconds = 90
+total_seconds = 900
+bytes = 1048576
+"#,
+            registrars.join(", ")
+        );
+        fs::create_dir_all(&self.out).map_err(|error| failed(format_args!("{}: {error}", self.out.display())))?;
+        write_file(&path, text.as_bytes(), false, false).map_err(failed)?;
+        let written = path.display().to_string();
+        match json {
+            true => output::json(&json!({ "written": [written] })),
+            false => output::line(written),
+        }
+    }
+}
+
+impl Check {
+    async fn run(self, json: bool) -> Result<(), Failure> {
+        let plan = Plan::read(&self.config)?;
+        let address = plan.bind().await?.local_addr().map_err(failed)?;
+        let mut warnings = Vec::new();
+        if plan.announce && address.ip().is_loopback() {
+            warnings.push("announce is true, but nobody else reaches a loopback address; change listen".to_owned());
+        }
+        for place in &plan.registrars {
+            let connecting = TcpStream::connect((place.host(), place.port()));
+            match tokio::time::timeout(plan.limits.connect_one, connecting).await {
+                Ok(Ok(_)) => {}
+                Ok(Err(error)) => warnings.push(format!("the registrar {place} cannot be reached: {error}")),
+                Err(_) => warnings.push(format!("the registrar {place} does not answer")),
+            }
+        }
+        if json {
+            return output::json(&json!({ "ok": true, "warnings": warnings }));
+        }
+        warnings.iter().try_for_each(|warning| output::line(printable(warning)))?;
+        output::line("the join proxy can run")
+    }
 }
 
 impl JoinProxyArgs {
-    async fn serve(self, json: bool) -> Result<(), Failure> {
-        services::log(self.verbose);
-        let HostPort { host, port } = &self.listen;
-        let listener = TcpListener::bind((host.as_str(), *port)).await;
-        let listener = listener.map_err(|error| {
-            Failure::Failed(format!("{host}: devices cannot arrive: {error}; choose another address or port"))
-        })?;
-        let address = listener.local_addr().map_err(failed)?;
+    fn plan(self) -> Result<Plan, Failure> {
+        if let Some(path) = &self.config {
+            return Plan::read(path);
+        }
+        if self.registrars.len() > MAX_REGISTRARS {
+            return Err(Failure::Usage(format!("give --registrar {MAX_REGISTRARS} times at most")));
+        }
+        let listen = self.listen.ok_or_else(|| Failure::Usage("give --listen, or --config".into()))?;
         let limits = Limits {
             connections: self.connections as usize,
             per_address: self.per_address as usize,
@@ -78,15 +206,21 @@ impl JoinProxyArgs {
             bytes: self.bytes,
             ..Limits::default()
         };
-        if self.registrars.len() > MAX_REGISTRARS {
-            return Err(Failure::Usage(format!("give --registrar {MAX_REGISTRARS} times at most")));
-        }
-        let is_told = !self.registrars.is_empty();
-        let (registrars, known) = watch::channel(self.registrars);
+        Ok(Plan { listen, registrars: self.registrars, announce: self.announce, limits })
+    }
+
+    async fn serve(self, json: bool) -> Result<(), Failure> {
+        services::log(self.verbose);
+        let plan = self.plan()?;
+        let listener = plan.bind().await?;
+        let address = listener.local_addr().map_err(failed)?;
+        let Plan { registrars, announce, limits, .. } = plan;
+        let is_told = !registrars.is_empty();
+        let (registrars, known) = watch::channel(registrars);
         if !is_told {
             tokio::spawn(follow(Browser::new(Service::Registrar).map_err(failed)?, registrars.clone()));
         }
-        let announcement = self.announce.then(|| Announcement::new(Service::Proxy, "join proxy", address.port()));
+        let announcement = announce.then(|| Announcement::at(Service::Proxy, "join proxy", address));
         let announcement = announcement.transpose().map_err(failed)?;
         let stop = services::stop()?;
         output::line(format_args!("listening {address}"))?;

@@ -49,7 +49,8 @@ enum MasaCommand {
     Init(Init),
     /// Make a device, as its factory: a key, its IDevID, and a record of it
     #[command(after_help = "Example: terse masa make-idevid WI-3005 --config maker/masa.toml --out WI-3005\n\
-        writes WI-3005/WI-3005.pem, .key, and WI-3005-anchors.pem, by which the device verifies its vouchers.")]
+        writes WI-3005/WI-3005.pem, .key, WI-3005-anchors.pem, by which the device verifies its vouchers, and WI-3005.toml,\n\
+        with which `terse pledge --config` runs.")]
     MakeIdevid(MakeIdevid),
     /// Register devices that another factory has made, by their IDevIDs
     #[command(after_help = "Example: terse masa register WI-3005.pem --config maker/masa.toml\n\

@@ -9,8 +9,9 @@ use core::time::Duration;
 use std::io::{self, IsTerminal as _};
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::{Args, Subcommand, ValueEnum};
 use serde_json::json;
+use terse_onboard::config::is_readable_by_others;
 use terse_onboard::discovery::mdns::Browser;
 use terse_onboard::discovery::{Fixed, Place, Service};
 use terse_onboard::pledge::{
@@ -36,8 +37,10 @@ It writes credential/ldevid.pem, the certificate with its key, and credential/do
 
 /// A device that is new in a network: it earns the credential of its domain (RFC 8995).
 #[derive(Args, Debug)]
-#[command(after_help = EXAMPLE)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true, after_help = EXAMPLE)]
 pub(crate) struct PledgeArgs {
+    #[command(subcommand)]
+    command: Option<PledgeCommand>,
     /// The configuration, in place of the files below
     #[arg(long, value_name = "FILE", conflicts_with_all = ["idevid", "key", "masa_ca"])]
     config: Option<PathBuf>,
@@ -73,6 +76,43 @@ pub(crate) struct PledgeArgs {
     verbose: bool,
 }
 
+#[derive(Debug, Subcommand)]
+enum PledgeCommand {
+    /// Read the configuration, the IDevID, its key and the directory of the credential, and say what is wrong
+    #[command(after_help = "Example: terse pledge check --config WI-3005/WI-3005.toml\n\
+        `terse masa make-idevid` writes such a file beside the IDevID.")]
+    Check(Check),
+}
+
+#[derive(Args, Debug)]
+struct Check {
+    /// The configuration
+    #[arg(long, value_name = "FILE", default_value = "pledge.toml")]
+    config: PathBuf,
+}
+
+impl Check {
+    fn run(self, json: bool) -> Result<(), Failure> {
+        let file = PledgeFile::read(&self.config).map_err(failed)?;
+        let device = file.device().map_err(failed)?;
+        let credentials = CredentialDirectory::new(&file.out);
+        let mut warnings = Vec::new();
+        match credentials.has_credential() {
+            true => warnings.push(format!("{}: the device has a credential already", credentials.ldevid().display())),
+            false => credentials.check().map_err(failed)?,
+        }
+        if is_readable_by_others(&file.key) {
+            warnings.push(format!("{}: others can read it; run chmod 600", file.key.display()));
+        }
+        if json {
+            let serial_number = device.serial_number();
+            return output::json(&json!({ "ok": true, "serial_number": serial_number, "warnings": warnings }));
+        }
+        warnings.iter().try_for_each(|warning| output::line(printable(warning)))?;
+        output::line(printable(&format!("the device {} can be onboarded", device.serial_number())))
+    }
+}
+
 /// The algorithms of keys that a domain certifies.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Algorithm {
@@ -92,9 +132,10 @@ impl From<Algorithm> for KeyAlgorithm {
 }
 
 pub(crate) fn run(args: PledgeArgs, json: bool) -> Result<(), Failure> {
-    match args.renew {
-        true => services::run(args.renew(json)),
-        false => services::run(args.onboard(json)),
+    match args.command {
+        Some(PledgeCommand::Check(check)) => check.run(json),
+        None if args.renew => services::run(args.renew(json)),
+        None => services::run(args.onboard(json)),
     }
 }
 

@@ -165,7 +165,9 @@ fn write_device(
         .map_err(|e| ConfigError::new(out, format_args!("cannot be made: {e}; choose another directory")))?;
     let name = file_name(serial_number);
     let anchors_path = out.join(format!("{name}-anchors.pem"));
-    for path in [out.join(format!("{name}.pem")), out.join(format!("{name}.key")), anchors_path.clone()] {
+    let config_path = out.join(format!("{name}.toml"));
+    let pair = ["pem", "key"].map(|ending| out.join(format!("{name}.{ending}")));
+    for path in pair.into_iter().chain([anchors_path.clone(), config_path.clone()]) {
         if path.exists() {
             return Err(Error::Exists(path).into());
         }
@@ -174,6 +176,14 @@ fn write_device(
     let anchors: String = anchors.iter().map(|anchor| to_pem("CERTIFICATE", anchor)).collect();
     write_file(&anchors_path, anchors.as_bytes(), false, false)?;
     written.push(Written { path: anchors_path, purpose: "the anchors of vouchers, for the device" });
+    // The name has no mark that means something in TOML.
+    let config = format!(
+        "# A device: `terse pledge --config {name}.toml`. Paths are relative to this file.\nidevid = \"{name}.pem\"\n\
+         key = \"{name}.key\"\nmasa_ca = \"{name}-anchors.pem\"\nout = \"credential\"\n\
+         # Join proxies or registrars; without any, multicast DNS finds them.\nregistrars = []\n"
+    );
+    write_file(&config_path, config.as_bytes(), false, false)?;
+    written.push(Written { path: config_path, purpose: "the configuration of the device" });
     Ok(written)
 }
 

@@ -14,7 +14,7 @@ use terse_tls::Credential;
 
 use super::signer::{KeyElsewhere, LateSigner};
 use crate::config::{self, ConfigError};
-use crate::discovery::Place;
+use crate::discovery::{self, Place};
 
 /// A device with its IDevID.
 #[derive(Clone, Debug)]
@@ -47,7 +47,7 @@ pub struct PledgeFile {
     /// Where the credential of the domain is stored.
     pub out: PathBuf,
     /// Join proxies or registrars to try, in the place of those that multicast DNS would find.
-    #[serde(default, deserialize_with = "places")]
+    #[serde(default, deserialize_with = "discovery::places")]
     pub registrars: Vec<Place>,
     /// Whether vouchers without a nonce are accepted: yes unless this says otherwise (RFC 8995, 7.2).
     #[serde(default = "yes")]
@@ -155,11 +155,6 @@ impl PledgeFile {
     pub fn device(&self) -> Result<Device, DeviceError> {
         Ok(Device::read(&self.idevid, &self.key, &self.masa_ca)?.accept_nonceless(self.accept_nonceless))
     }
-}
-
-fn places<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Vec<Place>, D::Error> {
-    let texts = Vec::<String>::deserialize(deserializer)?;
-    texts.iter().map(|text| text.parse().map_err(serde::de::Error::custom)).collect()
 }
 
 const fn yes() -> bool {

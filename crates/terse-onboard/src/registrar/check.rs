@@ -8,7 +8,7 @@ use terse_tls::{Expect, KeyPurposeId, Trust};
 
 use super::config::Config;
 use super::settings::{PROVIDER, Settings};
-use crate::config::{ConfigError, beside};
+use crate::config::{ConfigError, beside, is_readable_by_others};
 
 /// Reads the configuration at `path` and everything that it names but the database, which may be another process's: if that is
 /// on a server, it connects there. Returns what works, and should be different.
@@ -54,15 +54,4 @@ fn secrets(path: &Path, config: &Config) -> Vec<std::path::PathBuf> {
     let est_server = config.enrolment.as_ref().and_then(|enrolment| enrolment.est_server.as_ref());
     let of_est_server = est_server.into_iter().flat_map(|one| one.key.iter().chain(&one.password_file));
     core::iter::once(&config.key).chain(of_manufacturers).chain(of_est_server).map(|file| beside(path, file)).collect()
-}
-
-#[cfg(unix)]
-fn is_readable_by_others(path: &Path) -> bool {
-    use std::os::unix::fs::PermissionsExt as _;
-    std::fs::metadata(path).is_ok_and(|metadata| metadata.permissions().mode() & 0o077 != 0)
-}
-
-#[cfg(not(unix))]
-fn is_readable_by_others(_: &Path) -> bool {
-    false
 }

@@ -109,7 +109,7 @@ fn wrong_options_of_init_write_nothing() {
 fn a_device_is_made_and_registered() {
     let place = Place::new();
     let made = place.run("make-idevid WI-3005 --config maker/masa.toml --out device --json").object();
-    let files = ["device/WI-3005.pem", "device/WI-3005.key", "device/WI-3005-anchors.pem"];
+    let files = ["device/WI-3005.pem", "device/WI-3005.key", "device/WI-3005-anchors.pem", "device/WI-3005.toml"];
     assert_eq!(made, json!({ "written": files }));
     assert_eq!(mode(place.path("device/WI-3005.key")), 0o600);
     let idevid = CertificateDer::from_pem_file(place.path("device/WI-3005.pem")).unwrap();

@@ -221,3 +221,91 @@ fn a_pledge_that_fails_says_why_in_one_line() {
     pledge(&["--config", &at("pledge.toml")]).refused(1, &["WI-3005-nothing.pem"]);
     pledge(&["--renew", "--out", &at("credential"), "--registrar", "127.0.0.1:1"]).refused(1, &["ldevid.pem"]);
 }
+
+/// `make-idevid` and `join-proxy init` write configurations that work as they are, but for addresses of this machine.
+#[test]
+fn a_device_and_a_join_proxy_run_from_their_configurations() {
+    let plant = Plant::start();
+    let at = |name: &str| plant.path(name).display().to_string();
+    let init = ["join-proxy", "init", "--out", &at("proxy"), "--registrar", &plant.registrar.address];
+    ok(&init);
+    let config = at("proxy/join-proxy.toml");
+    let text = fs::read_to_string(&config).unwrap();
+    let text = text.replace("[::]:8443", "127.0.0.1:0").replace("announce = true", "announce = false");
+    fs::write(&config, &text).unwrap();
+    let check = |arguments: &[&str]| {
+        let mut command = terse();
+        command.args(arguments).arg("--json");
+        run(command)
+    };
+    assert_eq!(check(&["join-proxy", "check", "--config", &config]).object()["warnings"], serde_json::json!([]));
+    let proxy = start(&["join-proxy", "--config", &config]);
+
+    let device = at(&format!("device/{SERIAL}.toml"));
+    assert_eq!(check(&["pledge", "check", "--config", &device]).object()["serial_number"], SERIAL);
+    let report = check(&["pledge", "--config", &device, "--registrar", &proxy.address, "--once"]).object();
+    assert_eq!(report["enrolled"], true, "{report}");
+    assert!(plant.path("device/credential/ldevid.pem").exists());
+    let again = check(&["pledge", "check", "--config", &device]).object();
+    assert!(again["warnings"][0].as_str().unwrap().contains("has a credential already"), "{again}");
+}
+
+#[test]
+fn a_check_of_a_join_proxy_says_what_is_wrong() {
+    let folder = tempfile::tempdir().unwrap();
+    let config = folder.path().join("join-proxy.toml").display().to_string();
+    let check = |text: &str| {
+        fs::write(&config, text).unwrap();
+        let mut command = terse();
+        command.args(["join-proxy", "check", "--config", &config]);
+        run(command)
+    };
+    let listen = "listen = \"127.0.0.1:0\"\n";
+    check("listen = \"nowhere\"\n").refused(1, &["join-proxy.toml", "listen", "HOST:PORT"]);
+    check("listen = \"192.0.2.1:0\"\n").refused(1, &["192.0.2.1", "choose another address"]);
+    check(&format!("{listen}registrars = [\"x\"]\n")).refused(1, &["join-proxy.toml", "line 2", "HOST:PORT"]);
+    check(&format!("{listen}[limits]\nper_address = 0\n")).refused(1, &["join-proxy.toml", "give 1 or more"]);
+    check(&format!("{listen}[limits]\nconnections = 100000\n")).refused(1, &["65536", "give less"]);
+    let many = vec!["\"[::1]:1\""; 17].join(", ");
+    check(&format!("{listen}registrars = [{many}]\n")).refused(1, &["16 registrars"]);
+    // Nobody listens at port 1, and nobody else reaches a loopback address.
+    let warned = check(&format!("{listen}registrars = [\"127.0.0.1:1\"]\nannounce = true\n"));
+    assert_eq!(warned.code, Some(0), "{warned:?}");
+    for part in ["nobody else reaches a loopback address", "127.0.0.1:1 cannot be reached", "the join proxy can run"] {
+        assert!(warned.stdout.contains(part), "{part}: {warned:?}");
+    }
+    // Nothing is replaced, and options do not go with a file.
+    let mut init = terse();
+    init.args(["join-proxy", "init", "--out"]).arg(folder.path());
+    run(init).refused(1, &["join-proxy.toml"]);
+    let mut both = terse();
+    both.args(["join-proxy", "--config", &config, "--listen", "127.0.0.1:0"]);
+    run(both).refused(2, &["--config"]);
+}
+
+#[test]
+fn a_check_of_a_device_says_what_is_wrong() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name).display().to_string();
+    ok(&["masa", "init", "--out", &at("maker"), "--name", "localhost", "--listen", "127.0.0.1:0"]);
+    for serial in [SERIAL, "WI-3006"] {
+        ok(&["masa", "make-idevid", serial, "--config", &at("maker/masa.toml"), "--out", &at("device")]);
+    }
+    let check = || {
+        let mut command = terse();
+        command.args(["pledge", "check", "--config", &at(&format!("device/{SERIAL}.toml"))]);
+        run(command)
+    };
+    assert_eq!(check().code, Some(0));
+    let (key, other) = (at(&format!("device/{SERIAL}.key")), at("device/WI-3006.key"));
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        fs::set_permissions(&key, fs::Permissions::from_mode(0o644)).unwrap();
+        assert!(check().stdout.contains("chmod 600"));
+    }
+    fs::copy(other, &key).unwrap();
+    check().refused(1, &[SERIAL]);
+    fs::remove_file(&key).unwrap();
+    check().refused(1, &[&format!("{SERIAL}.key")]);
+}
