@@ -3,6 +3,7 @@
 //! What must always hold: the CRLs in force were read from a whole file; a file that is damaged or gone leaves the last ones
 //! in force, until their nextUpdate; so do new anchors.
 
+use alloc::sync::Arc;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
@@ -12,6 +13,10 @@ use terse_net::files;
 use terse_tls::Trust;
 
 use crate::config::ConfigError;
+
+mod revoked;
+
+use revoked::Revoked;
 
 /// The trust in LDevIDs.
 pub(super) struct DomainTrust {
@@ -25,6 +30,7 @@ struct Current {
     anchors: Trust,
     crls: Option<Vec<CertificateRevocationListDer<'static>>>,
     trust: Trust,
+    revoked: Option<Arc<Revoked>>,
 }
 
 /// What changes when a file is written: when that was, and its length.
@@ -39,7 +45,7 @@ impl DomainTrust {
             anchors => Trust::new(anchors).map_err(|error| ConfigError::new(&place, error)),
         }?;
         let stamp = crl.as_deref().and_then(stamp); // before the contents: what is written meanwhile has another one
-        let mut current = Current { stamp, trust: anchors.clone(), anchors, crls: None };
+        let mut current = Current { stamp, trust: anchors.clone(), anchors, crls: None, revoked: None };
         if let Some(crl) = crl.as_deref().filter(|_| stamp.is_some()) {
             current.read(crl)?;
         }
@@ -58,6 +64,14 @@ impl DomainTrust {
             }
         }
         current.trust.clone()
+    }
+
+    /// Returns the test whether the CRLs in the file name a certificate, whichever CA has issued it and however late the
+    /// CRLs are: such a device must not come back under another CA. `None` if there are no CRLs.
+    pub(super) fn revoked(&self) -> Option<impl Fn(&[u8]) -> bool + use<>> {
+        self.get();
+        let revoked = self.lock().revoked.clone()?;
+        Some(move |certificate: &[u8]| revoked.contains(certificate))
     }
 
     /// Returns the trust without CRLs: for certificates that are new.
@@ -87,8 +101,9 @@ impl DomainTrust {
 impl Current {
     fn read(&mut self, crl: &Path) -> Result<(), ConfigError> {
         let crls = files::read_crls(crl).map_err(|error| ConfigError::new(crl, error))?;
+        let revoked = Revoked::read(&crls).map_err(|error| ConfigError::new(crl, error))?;
         self.trust = self.anchors.clone().with_crls(&crls).map_err(|error| ConfigError::new(crl, error))?;
-        self.crls = Some(crls);
+        (self.crls, self.revoked) = (Some(crls), Some(Arc::new(revoked)));
         Ok(())
     }
 }

@@ -56,6 +56,14 @@ impl Domain {
         };
         Ok(Self { names: enrolment.names.clone(), issuer })
     }
+
+    /// Returns the trust in the LDevIDs of the domain.
+    pub(super) fn trust(&self) -> &DomainTrust {
+        match &self.issuer {
+            Issuer::Own(ca) => &ca.trust,
+            Issuer::External(ca) => &ca.trust,
+        }
+    }
 }
 
 impl OwnCa {

@@ -2,8 +2,8 @@
 //!
 //! The domain's own CA issues the certificates, or an EST server to which requests are passed on (`pass_on`).
 //!
-//! What must always hold: a device with an IDevID is let in when its voucher and its audit log are good, and its last LDevID
-//! is not revoked; one with an LDevID if this registrar has issued that and the domain's CA still stands for it; the same
+//! What must always hold: a device with an IDevID is let in when its voucher and its audit log are good, and none of its
+//! LDevIDs is revoked; one with an LDevID if this registrar has issued that and the domain's CA still stands for it; the same
 //! certification request of the same client has the same certificate.
 
 use core::time::Duration;
@@ -15,7 +15,7 @@ use terse_brski::est::{MAX_BODY_LEN, decode_body, encode_certs_only};
 use terse_brski::http::is;
 use terse_brski::registrar::{Gate, Refusal, check_certification_request, check_reenrolment};
 use terse_pki::{CertificationRequest, Error, LdevidPolicy, NamePolicy, Subject, SubjectPolicy, Validity};
-use terse_tls::{CertificateError, Expect};
+use terse_tls::Expect;
 use tokio::time::Instant;
 
 use super::domain::{Domain, Issuer, OwnCa};
@@ -158,12 +158,10 @@ impl Service {
         if !self.inner.settings.masas.contains_key(&device.manufacturer) {
             return Err(Refusal::UnknownManufacturer.into());
         }
-        if let Some((ldevid, issued)) = self.inner.store.last_ldevid(&client).await? {
-            // As of its issue: a certificate that has expired meanwhile is revoked all the same.
-            let trust = self.trust(domain, self.held_until(received)).await?;
-            let checked = trust.check(PROVIDER, &[ldevid.into()], Expect::Client, Some(issued));
-            if checked.is_err_and(|error| error == CertificateError::Revoked) {
-                return Err(Reply::text(403, "the LDevID of the device is revoked; an operator can accept it again"));
+        if let Some(is_revoked) = domain.trust().revoked() {
+            let ldevids = self.inner.store.standing_ldevids(&client, self.now()).await?;
+            if ldevids.iter().any(|ldevid| is_revoked(ldevid)) {
+                return Err(Reply::text(403, "an LDevID of the device is revoked; an operator can accept it again"));
             }
         }
         Ok(match device.joining.gate(PROVIDER, &received.chain)? {

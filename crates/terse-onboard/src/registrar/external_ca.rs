@@ -23,7 +23,7 @@ use super::settings::PROVIDER;
 /// The CA behind an EST server.
 pub(super) struct ExternalCa {
     pub(super) server: EstServer,
-    trust: DomainTrust,
+    pub(super) trust: DomainTrust,
     known: Mutex<Known>,
     /// The turn of the task that asks for the certificates.
     turn: Arc<tokio::sync::Mutex<()>>,

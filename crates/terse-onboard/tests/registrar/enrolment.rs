@@ -169,6 +169,27 @@ async fn a_device_whose_ldevid_is_revoked_does_not_come_back_with_its_idevid() {
 }
 
 #[tokio::test]
+async fn each_ldevid_of_one_second_keeps_the_device_out_once_it_is_revoked() {
+    let world = World::new().await;
+    let registrar = world.start().await;
+    let device = world.device(SERIAL);
+    let mut pledge = device.join(&registrar).await;
+    let request = || device.certification_request(&CsrAttributes::default());
+    let first = certificate(&pledge.enroll("simpleenroll", &request()).await);
+    let second = certificate(&pledge.enroll("simpleenroll", &request()).await);
+    let database = world.database().await;
+    let same = "UPDATE certificates SET issued = (SELECT MIN(issued) FROM certificates)";
+    sqlx::query(same).execute(&database).await.unwrap();
+    let ca = world.folder.path().join("registrar/ca");
+    for revoked in [first, second] {
+        let _ = std::fs::remove_file(ca.join("crl.pem")); // there is none at first
+        Authority::load(&ca).unwrap().revoke(&ca, &[revoked], crate::world::validity()).unwrap();
+        refused(&pledge.enroll("simpleenroll", &request()).await, 403, "revoked");
+    }
+    registrar.stop().await;
+}
+
+#[tokio::test]
 async fn a_device_whose_manufacturer_is_gone_does_not_enrol() {
     let world = World::new().await;
     let registrar = world.start().await;

@@ -8,7 +8,7 @@ use terse_tls::{Expect, Trust};
 use tokio::task::JoinSet;
 
 use crate::scripted_est::{EstScript, ScriptedEst, openssl, write_crl, write_crl_of};
-use crate::world::{Device, PROVIDER, Running, SERIAL, World, ahead, certificate, now, refused, text};
+use crate::world::{Device, PROVIDER, Running, SERIAL, World, ahead, authority, certificate, now, refused, text};
 
 /// A world whose registrar passes requests on, with these further keys of `est_server`.
 pub(crate) async fn with_est(further: &str) -> (World, ScriptedEst) {
@@ -316,6 +316,45 @@ async fn crls_that_are_late_stop_renewals_alone() {
     refused(&member.enroll("simplereenroll", &request).await, 403, "re-enrolment needs an LDevID");
     write_crl(&est.ca(), &[authority_of(&est, "WI-3006")], &crl);
     certificate(&member.enroll("simplereenroll", &request).await);
+    registrar.stop().await;
+}
+
+/// A device with its IDevID is refused, although its voucher and its audit log are good.
+async fn stays_out(device: &Device, registrar: &Running) {
+    let mut pledge = device.connect(registrar).await;
+    let request = device.certification_request(&CsrAttributes::default());
+    refused(&pledge.enroll("simpleenroll", &request).await, 403, "an LDevID of the device is revoked");
+}
+
+#[tokio::test]
+async fn a_revoked_device_stays_out_when_the_clock_of_the_ca_was_ahead() {
+    let (world, est) = with_est(", crl = \"est-crl.pem\"").await;
+    let crl = world.folder.path().join("registrar/est-crl.pem");
+    write_crl(&est.ca(), &[authority_of(&est, "WI-3006")], &crl);
+    est.script(EstScript::Begins(40));
+    let registrar = world.start().await;
+    let device = world.device(SERIAL);
+    let ldevid = device.enrol(&registrar).await;
+    write_crl(&est.ca(), &[ldevid], &crl);
+    stays_out(&device, &registrar).await;
+    registrar.stop().await;
+}
+
+#[tokio::test]
+async fn a_device_that_was_revoked_under_an_earlier_ca_stays_out() {
+    let (world, est) = with_est(", crl = \"est-crl.pem\"").await;
+    let crl = world.folder.path().join("registrar/est-crl.pem");
+    write_crl(&est.ca(), &[authority_of(&est, "WI-3006")], &crl);
+    let registrar = world.start().await;
+    let (device, other) = (world.device(SERIAL), world.device("WI-3006"));
+    let ldevid = device.enrol(&registrar).await;
+    write_crl(&est.ca(), &[ldevid], &crl);
+    est.replace_ca(authority("Plant 2"));
+    other.enrol(&registrar).await;
+    stays_out(&device, &registrar).await;
+    registrar.stop().await;
+    let registrar = world.start().await;
+    stays_out(&device, &registrar).await;
     registrar.stop().await;
 }
 

@@ -5,7 +5,7 @@ use sqlx::Row;
 use terse_brski::digest::Sha256;
 use terse_brski::registrar::{Sender, Telemetry, Topic};
 
-use super::rows::{digest, seconds, stored_joining, time};
+use super::rows::{digest, seconds, stored_joining};
 use super::{DAY, RequestKey, Store, StoredJoining};
 
 /// A client that is known by its certificate.
@@ -107,20 +107,25 @@ impl Store {
         row.map(|row| row.try_get("certificate")).transpose()
     }
 
-    /// Returns the last LDevID of a device, and when it was issued, unless an operator has accepted the device after that.
-    pub(in super::super) async fn last_ldevid(
+    /// Returns the LDevIDs of a device that have not expired and the last ones that have, the newest first and at most so
+    /// many; without those that were issued before an operator has accepted the device.
+    pub(in super::super) async fn standing_ldevids(
         &self,
         idevid: &Sha256,
-    ) -> Result<Option<(Vec<u8>, UnixTime)>, sqlx::Error> {
-        let row = sqlx::query(
-            "SELECT certificate, issued FROM certificates c WHERE idevid = $1 AND NOT EXISTS \
+        time: UnixTime,
+    ) -> Result<Vec<Vec<u8>>, sqlx::Error> {
+        let rows = sqlx::query(
+            "SELECT certificate FROM certificates c WHERE idevid = $1 AND (not_after > $2 OR issued = \
+             (SELECT MAX(newest.issued) FROM certificates newest WHERE newest.idevid = c.idevid)) AND NOT EXISTS \
              (SELECT 1 FROM decisions d WHERE d.idevid = c.idevid AND d.is_allowed = 1 AND d.decided > c.issued) \
-             ORDER BY issued DESC LIMIT 1",
+             ORDER BY issued DESC LIMIT $3",
         )
         .bind(&idevid[..])
-        .fetch_optional(&self.pool)
+        .bind(seconds(time))
+        .bind(MAX_STANDING)
+        .fetch_all(&self.pool)
         .await?;
-        row.map(|row| Ok((row.try_get("certificate")?, time(row.try_get("issued")?)))).transpose()
+        rows.iter().map(|row| row.try_get("certificate")).collect()
     }
 
     /// Stores a certificate as the newest of a device, and returns the one to send: another one, if another task has issued
@@ -194,6 +199,9 @@ const fn sender_name(sender: Sender) -> &'static str {
 
 /// The most status messages that are kept of one device.
 const MAX_MESSAGES: i64 = 32;
+
+/// The most LDevIDs of a device that are looked for in CRLs: those of some days at least.
+const MAX_STANDING: i64 = 4 * MAX_CERTIFICATES_A_DAY;
 
 /// The most certificates for one device in a day.
 pub(super) const MAX_CERTIFICATES_A_DAY: i64 = 32;
