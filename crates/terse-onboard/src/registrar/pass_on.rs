@@ -21,7 +21,7 @@ use super::est_server::EstError;
 use super::external_ca::{ExternalCa, Need};
 use super::reply::Reply;
 use super::settings::PROVIDER;
-use super::store::{Claim, Issued, Passed, PassedOn, RequestKey};
+use super::store::{Claim, Issued, Outcome, Passed, PassedOn, RequestKey};
 
 /// A request on its way.
 pub(super) struct Errand {
@@ -51,6 +51,7 @@ impl Service {
                 Passed::Stored(claim) => return Ok(self.send(ca, errand, claim, place, until).await),
                 Passed::Lost => {}
                 Passed::Issued(certificate) => return Ok(issued(certificate)),
+                Passed::Full => return Ok(Reply::later(LONG_RETRY)),
                 Passed::TooMany => return Err(too_many()),
             }
         }
@@ -94,7 +95,9 @@ impl Service {
         }
         let record = Issued { key: errand.key, sha256, certificate: &certificate, not_after };
         let stored = store.issue(&record, self.now()).await?;
-        let certificate = stored.ok_or_else(too_many)?;
+        let Some(certificate) = stored else {
+            return self.not_certified(ca, errand, claim, &EstError::TooMany).await;
+        };
         store.forget_passed_on(&errand.key).await?;
         tracing::info!(serial_number, manufacturer, "a device gets a certificate of the EST server");
         Ok(issued(certificate))
@@ -148,16 +151,15 @@ impl Service {
         let url = ca.server.base();
         tracing::warn!(serial_number, manufacturer, url, %error, "the EST server gives no certificate");
         let (status, text) = (error.status(), error.text());
-        let (seconds, reply) = match error.retry_after() {
-            Some(seconds) => {
-                let seconds = seconds.clamp(1, LONGEST_WAIT);
-                (seconds, waiting(seconds, &text))
-            }
-            None => (ANSWER_SECONDS, Reply::text(status, &text)),
+        let (seconds, refusals) = match (error, error.retry_after()) {
+            (_, Some(seconds)) => (seconds.clamp(1, LONGEST_WAIT), claim.refusals),
+            (EstError::TooMany, None) => (LONGEST_REFUSAL, claim.refusals),
+            (_, None) => (refusal_stands(claim.refusals), claim.refusals.saturating_add(1)),
         };
         let next = self.now().as_secs().saturating_add(seconds);
-        self.inner.store.not_certified(key, claim, next, status, &text).await?;
-        Ok(reply)
+        let outcome = Outcome { next, refusals, status, text: &text };
+        self.inner.store.not_certified(key, claim, &outcome).await?;
+        Ok(answer(status, &text, seconds))
     }
 }
 
@@ -166,20 +168,35 @@ fn reply_of(earlier: &PassedOn, now: UnixTime) -> Option<Reply> {
     let seconds = earlier.next.checked_sub(now.as_secs()).filter(|seconds| *seconds > 0)?;
     Some(match &earlier.outcome {
         None => Reply::later(SHORT_RETRY),
-        Some((202, text)) => waiting(seconds, text),
-        Some((status, text)) => Reply::text(*status, text),
+        Some((status, text)) => answer(*status, text, seconds),
     })
 }
 
-fn waiting(seconds: u64, text: &str) -> Reply {
-    Reply::text(202, text).retry_after(u32::try_from(seconds).unwrap_or(u32::MAX))
+/// Returns the answer while a request is not sent again for so many seconds.
+fn answer(status: u16, text: &str, seconds: u64) -> Reply {
+    match status {
+        202 => Reply::text(202, text).retry_after(u32::try_from(seconds).unwrap_or(u32::MAX)),
+        429 => too_many(),
+        _ => Reply::text(status, text),
+    }
+}
+
+/// Returns how many seconds a refusal stands before the EST server is asked again, after so many before it.
+fn refusal_stands(earlier: u32) -> u64 {
+    REFUSAL_SECONDS.saturating_mul(1 << earlier.min(16)).min(LONGEST_REFUSAL)
 }
 
 /// Retry-After while the EST server takes its time.
 const SHORT_RETRY: u32 = 5;
 
-/// How long a refusal stands before the EST server is asked again.
-const ANSWER_SECONDS: u64 = 60;
+/// Retry-After while other requests of the device come first.
+const LONG_RETRY: u32 = 60;
+
+/// How long the first refusal stands before the EST server is asked again; each one after it stands twice as long.
+const REFUSAL_SECONDS: u64 = 60;
+
+/// How long a refusal stands at most.
+const LONGEST_REFUSAL: u64 = 3_600;
 
 /// The longest wait that the EST server can ask for: pledges repeat a request for four days.
 const LONGEST_WAIT: u64 = 4 * 86_400;

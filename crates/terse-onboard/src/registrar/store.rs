@@ -26,7 +26,7 @@ mod unsent;
 
 pub(super) use enrolment::{Issued, Known};
 pub(super) use operator::Device;
-pub(super) use passed_on::{Claim, Passed, PassedOn, RequestKey};
+pub(super) use passed_on::{Claim, Outcome, Passed, PassedOn, RequestKey};
 use rows::{audit_task, seconds, stored_request};
 
 pub use fetched::FetchedVoucher;
