@@ -15,7 +15,7 @@ use terse_brski::est::{MAX_BODY_LEN, decode_body, encode_certs_only};
 use terse_brski::http::is;
 use terse_brski::registrar::{Gate, Refusal, check_certification_request, check_reenrolment};
 use terse_pki::{CertificationRequest, Error, LdevidPolicy, NamePolicy, Subject, SubjectPolicy, Validity};
-use terse_tls::Expect;
+use terse_tls::{CertificateError, Expect, Trust};
 use tokio::time::Instant;
 
 use super::domain::{Domain, Issuer, OwnCa};
@@ -150,9 +150,7 @@ impl Service {
         }
         let is_member = device.joining.idevid != client;
         if is_member {
-            let trust = self.trust(domain, self.held_until(received)).await?;
-            let checked = trust.check(PROVIDER, &received.chain, Expect::Client, Some(self.now()));
-            checked.map_err(Refusal::Ldevid)?;
+            self.check_member(domain, received).await?;
             return Ok(Admission::Open(Admitted { device, client, is_member }, domain));
         }
         if !self.inner.settings.masas.contains_key(&device.manufacturer) {
@@ -168,6 +166,18 @@ impl Service {
             Gate::Open => Admission::Open(Admitted { device, client, is_member }, domain),
             Gate::Wait { retry_after } => Admission::Wait { client, retry_after },
         })
+    }
+
+    /// Checks that the domain's CA stands for the LDevID of a client.
+    async fn check_member(&self, domain: &Domain, received: &Received) -> Result<(), Reply> {
+        let check = |trust: &Trust| trust.check(PROVIDER, &received.chain, Expect::Client, Some(self.now()));
+        let mut checked = check(&self.trust(domain, self.held_until(received)).await?);
+        if matches!(&checked, Err(CertificateError::UnknownIssuer))
+            && let Some(newer) = self.newer_trust(domain).await?
+        {
+            checked = check(&newer);
+        }
+        checked.map(|_| ()).map_err(|error| Refusal::Ldevid(error).into())
     }
 
     /// Issues the certificate for a request that was checked, or has it issued.
