@@ -156,7 +156,7 @@ impl Service {
         if !self.inner.settings.masas.contains_key(&device.manufacturer) {
             return Err(Refusal::UnknownManufacturer.into());
         }
-        if let Some(is_revoked) = domain.trust().revoked() {
+        if let Some(is_revoked) = domain.trust().revoked().await {
             let ldevids = self.inner.store.standing_ldevids(&client, self.now()).await?;
             if ldevids.iter().any(|ldevid| is_revoked(ldevid)) {
                 return Err(Reply::text(403, "an LDevID of the device is revoked; an operator can accept it again"));

@@ -25,7 +25,7 @@ use super::settings::PROVIDER;
 /// The CA behind an EST server.
 pub(super) struct ExternalCa {
     pub(super) server: EstServer,
-    pub(super) trust: DomainTrust,
+    pub(super) trust: Arc<DomainTrust>,
     known: Mutex<Known>,
     /// The turn of the task that asks for the certificates.
     turn: Arc<tokio::sync::Mutex<()>>,
@@ -54,7 +54,7 @@ struct Known {
 }
 
 impl ExternalCa {
-    pub(super) fn new(server: EstServer, trust: DomainTrust) -> Self {
+    pub(super) fn new(server: EstServer, trust: Arc<DomainTrust>) -> Self {
         Self { server, trust, known: Mutex::default(), turn: Arc::default() }
     }
 
@@ -136,10 +136,10 @@ impl Service {
     /// Returns the trust in the LDevIDs of the domain. A device waits for it until this time at most.
     pub(super) async fn trust(&self, domain: &Domain, until: Instant) -> Result<Trust, Reply> {
         match &domain.issuer {
-            Issuer::Own(ca) => Ok(ca.trust.get()),
+            Issuer::Own(ca) => Ok(ca.trust.get().await),
             Issuer::External(ca) => {
                 self.ca_certificates(ca, until).await?;
-                Ok(ca.trust.get())
+                Ok(ca.trust.get().await)
             }
         }
     }
@@ -152,7 +152,7 @@ impl Service {
             return Ok(None);
         }
         self.read_stored(ca).await?;
-        Ok(Some(ca.trust.get()))
+        Ok(Some(ca.trust.get().await))
     }
 
     /// Takes what another process has stored, and asks for the CA certificates if they are old or missing, without waiting.
