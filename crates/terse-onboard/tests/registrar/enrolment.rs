@@ -39,6 +39,23 @@ async fn est_waits_for_the_status_of_the_voucher() {
 }
 
 #[tokio::test]
+async fn a_reason_with_any_character_is_stored() {
+    let world = World::new().await;
+    let registrar = world.start().await;
+    let device = world.device(SERIAL);
+    let mut pledge = device.connect(&registrar).await;
+    let voucher = device.voucher_request(&pledge);
+    assert_eq!(pledge.request_voucher(&voucher).await.status, 200);
+    let status = br#"{"version":1,"status":false,"reason":"no\u0000pin \u001b\ufeff","reason-context":{}}"#;
+    let answer = pledge.post("/.well-known/brski/voucher_status", terse_brski::http::JSON, status).await;
+    assert_eq!(answer.status, 200, "{}", text(&answer));
+    let report = &world.operator().await.devices().await.unwrap()[0];
+    assert_eq!(report.voucher_status, Some(false));
+    assert_eq!(report.last_reason.as_deref(), Some("no\u{fffd}pin \u{1b}\u{feff}"));
+    registrar.stop().await;
+}
+
+#[tokio::test]
 async fn est_is_for_the_certificate_that_has_the_voucher() {
     let world = World::new().await;
     let registrar = world.start().await;

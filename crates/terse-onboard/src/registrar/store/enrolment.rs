@@ -75,7 +75,7 @@ impl Store {
         .bind(topic_name(topic))
         .bind(sender_name(telemetry.sender))
         .bind(i64::from(telemetry.status.status))
-        .bind(telemetry.status.reason.as_deref())
+        .bind(telemetry.status.reason.as_ref().map(|reason| reason.replace('\0', "\u{fffd}"))) // PostgreSQL takes no NUL
         .bind(i64::from(telemetry.needs_attention))
         .execute(&mut *transaction)
         .await?;
