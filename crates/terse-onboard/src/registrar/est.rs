@@ -22,7 +22,7 @@ use super::domain::{Domain, Issuer, OwnCa};
 use super::pass_on::Errand;
 use super::reply::{Received, Reply};
 use super::settings::PROVIDER;
-use super::store::{Issued, Known, RequestKey, StoredJoining};
+use super::store::{Issued, Known, RequestKey, Stored, StoredJoining};
 use super::{Service, names};
 
 /// A client that is let in.
@@ -207,7 +207,11 @@ impl Service {
         let not_after = ca.authority.not_after().map_err(|error| refused(&error))?;
         let not_after = policy.validity.not_after.min(not_after);
         let record = Issued { key: *key, sha256: sha256(PROVIDER, certificate), certificate, not_after };
-        let certificate = self.inner.store.issue(&record, self.now()).await?.ok_or_else(too_many)?;
+        let certificate = match self.inner.store.issue(&record, self.now()).await? {
+            Stored::Certificate(certificate) => certificate,
+            Stored::TooMany => return Err(too_many()),
+            Stored::Rejected => return Err(Refusal::Rejected.into()),
+        };
         tracing::info!(serial_number, manufacturer, "a device gets a certificate");
         Ok(issued(certificate))
     }

@@ -10,6 +10,7 @@ use core::time::Duration;
 use pki_types::{CertificateDer, UnixTime};
 use terse_brski::certificate::{public_key, validity};
 use terse_brski::digest::sha256;
+use terse_brski::registrar::Refusal;
 use terse_pki::{CertificationRequest, LdevidPolicy, NotAsRequested};
 use terse_tls::Expect;
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
@@ -21,7 +22,7 @@ use super::est_server::EstError;
 use super::external_ca::{ExternalCa, Need};
 use super::reply::Reply;
 use super::settings::PROVIDER;
-use super::store::{Claim, Issued, Outcome, Passed, PassedOn, RequestKey};
+use super::store::{Claim, Issued, Outcome, Passed, PassedOn, RequestKey, Stored};
 
 /// A request on its way.
 pub(super) struct Errand {
@@ -94,9 +95,18 @@ impl Service {
             return self.not_certified(ca, errand, claim, &EstError::Known).await;
         }
         let record = Issued { key: errand.key, sha256, certificate: &certificate, not_after };
-        let stored = store.issue(&record, self.now()).await?;
-        let Some(certificate) = stored else {
-            return self.not_certified(ca, errand, claim, &EstError::TooMany).await;
+        let certificate = match store.issue(&record, self.now()).await? {
+            Stored::Certificate(certificate) => certificate,
+            Stored::TooMany => return self.not_certified(ca, errand, claim, &EstError::TooMany).await,
+            Stored::Rejected => {
+                tracing::warn!(
+                    serial_number,
+                    manufacturer,
+                    "the EST server certifies a rejected device; the certificate is not sent"
+                );
+                store.forget_passed_on(&errand.key).await?;
+                return Err(Refusal::Rejected.into());
+            }
         };
         store.forget_passed_on(&errand.key).await?;
         tracing::info!(serial_number, manufacturer, "a device gets a certificate of the EST server");

@@ -305,6 +305,30 @@ async fn a_certificate_too_many_is_refused_and_not_asked_for_again() {
 }
 
 #[tokio::test]
+async fn a_device_that_is_rejected_while_the_est_server_takes_its_time_gets_no_certificate() {
+    let (world, est) = with_est("").await;
+    let registrar = world.start().await;
+    let device = world.device(SERIAL);
+    let mut pledge = device.join(&registrar).await;
+    est.script(EstScript::Slow);
+    let request = device.certification_request(&CsrAttributes::default());
+    let rejected = async {
+        while est.requests().is_empty() {
+            tokio::task::yield_now().await;
+        }
+        world.operator().await.reject(SERIAL, None).await.unwrap();
+        est.release(1);
+    };
+    let (answer, ()) = tokio::join!(pledge.enroll("simpleenroll", &request), rejected);
+    refused(&answer, 406, "rejected");
+    assert_eq!((est.issued(), stored(&world).await, world.count("passed_on").await), (1, 0, 0));
+    world.operator().await.accept(SERIAL, None).await.unwrap();
+    est.script(EstScript::Honest);
+    certificate(&pledge.enroll("simpleenroll", &request).await);
+    registrar.stop().await;
+}
+
+#[tokio::test]
 async fn requests_that_came_to_nothing_are_forgotten() {
     let (world, est) = with_est("").await;
     let registrar = world.start().await;

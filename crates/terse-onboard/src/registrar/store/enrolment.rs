@@ -24,6 +24,16 @@ pub(in super::super) struct Issued<'a> {
     pub(in super::super) not_after: u64,
 }
 
+/// What became of storing a certificate.
+pub(in super::super) enum Stored {
+    /// This one is to be sent: another one, if another task has issued it for the same request.
+    Certificate(Vec<u8>),
+    /// The device has got too many of late.
+    TooMany,
+    /// An operator has rejected the device meanwhile.
+    Rejected,
+}
+
 impl Store {
     /// Returns the device whose IDevID or LDevID has this SHA-256.
     pub(in super::super) async fn client(&self, certificate: &Sha256) -> Result<Option<Known>, sqlx::Error> {
@@ -128,14 +138,13 @@ impl Store {
         rows.iter().map(|row| row.try_get("certificate")).collect()
     }
 
-    /// Stores a certificate as the newest of a device, and returns the one to send: another one, if another task has issued
-    /// it for the same request; or `None` if the device has got too many of late.
-    pub(in super::super) async fn issue(
-        &self,
-        issued: &Issued<'_>,
-        time: UnixTime,
-    ) -> Result<Option<Vec<u8>>, sqlx::Error> {
+    /// Stores a certificate as the newest of a device.
+    pub(in super::super) async fn issue(&self, issued: &Issued<'_>, time: UnixTime) -> Result<Stored, sqlx::Error> {
         let mut transaction = self.begin().await?;
+        let rejected = sqlx::query("SELECT 1 FROM decisions WHERE idevid = $1 AND is_allowed = 0");
+        if rejected.bind(&issued.key.idevid[..]).fetch_optional(&mut *transaction).await?.is_some() {
+            return Ok(Stored::Rejected);
+        }
         let count: i64 = sqlx::query("SELECT COUNT(*) FROM certificates WHERE idevid = $1 AND issued > $2")
             .bind(&issued.key.idevid[..])
             .bind(seconds(time).saturating_sub(DAY))
@@ -143,7 +152,7 @@ impl Store {
             .await?
             .try_get(0)?;
         if count >= MAX_CERTIFICATES_A_DAY {
-            return Ok(None);
+            return Ok(Stored::TooMany);
         }
         // What has expired makes room.
         sqlx::query("DELETE FROM certificates WHERE request = $1 AND client = $2 AND not_after <= $3")
@@ -178,7 +187,7 @@ impl Store {
             .execute(&mut *transaction)
             .await?;
         transaction.commit().await?;
-        Ok(Some(row.try_get("certificate")?))
+        Ok(Stored::Certificate(row.try_get("certificate")?))
     }
 }
 
