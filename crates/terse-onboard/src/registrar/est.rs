@@ -208,7 +208,7 @@ impl Service {
         let not_after = policy.validity.not_after.min(not_after);
         let record = Issued { key: *key, sha256: sha256(PROVIDER, certificate), certificate, not_after };
         let certificate = match self.inner.store.issue(&record, self.now()).await? {
-            Stored::Certificate(certificate) => certificate,
+            Stored::Certificate(certificate) | Stored::Known(certificate) => certificate,
             Stored::TooMany => return Err(too_many()),
             Stored::Rejected => return Err(Refusal::Rejected.into()),
         };

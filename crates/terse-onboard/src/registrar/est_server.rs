@@ -203,7 +203,7 @@ impl fmt::Display for EstError {
             Self::Malformed(malformed) => write!(f, "what it sent cannot be read: {malformed}"),
             Self::CaCertificates(problem) => write!(f, "its CA certificates are of no use: {problem}"),
             Self::NotAsRequested(error) => error.fmt(f),
-            Self::Known => f.write_str("it sent a certificate that the device has already, and no new one"),
+            Self::Known => f.write_str("it sent a certificate that a device has already, and no new one"),
             Self::TooMany => f.write_str("it issued a certificate, and the device has got too many of late"),
             Self::Path(error) => {
                 write!(f, "its CA certificates do not stand for the certificate: {}", error.of(&"the EST server"))

@@ -22,7 +22,7 @@ use super::est_server::EstError;
 use super::external_ca::{ExternalCa, Need};
 use super::reply::Reply;
 use super::settings::PROVIDER;
-use super::store::{Claim, Issued, Outcome, Passed, PassedOn, RequestKey, Stored};
+use super::store::{Claim, Issued, Known, Outcome, Passed, PassedOn, RequestKey, Stored};
 
 /// A request on its way.
 pub(super) struct Errand {
@@ -31,6 +31,12 @@ pub(super) struct Errand {
     pub(super) policy: LdevidPolicy,
     pub(super) serial_number: String,
     pub(super) manufacturer: String,
+}
+
+/// Why there is no certificate for a request.
+enum Failure {
+    Est(EstError),
+    Database(sqlx::Error),
 }
 
 impl Service {
@@ -85,47 +91,41 @@ impl Service {
         let (serial_number, manufacturer) = (&errand.serial_number, &errand.manufacturer);
         let (certificate, not_after) = match self.certify(ca, errand).await {
             Ok(certified) => certified,
-            Err(error) => return self.not_certified(ca, errand, claim, &error).await,
+            Err(Failure::Est(error)) => return self.not_certified(ca, errand, claim, &error).await,
+            Err(Failure::Database(error)) => return Err(error.into()),
         };
         let (sha256, store) = (sha256(PROVIDER, &certificate), &self.inner.store);
         if let Some(certificate) = store.issued(&errand.key.request, &errand.key.client, self.now()).await? {
             return Ok(issued(certificate)); // another process was faster, and its certificate counts
         }
-        if store.client(&sha256).await?.is_some() {
-            return self.not_certified(ca, errand, claim, &EstError::Known).await;
-        }
         let record = Issued { key: errand.key, sha256, certificate: &certificate, not_after };
-        let certificate = match store.issue(&record, self.now()).await? {
-            Stored::Certificate(certificate) => certificate,
-            Stored::TooMany => return self.not_certified(ca, errand, claim, &EstError::TooMany).await,
-            Stored::Rejected => {
-                tracing::warn!(
-                    serial_number,
-                    manufacturer,
-                    "the EST server certifies a rejected device; the certificate is not sent"
-                );
+        match store.issue(&record, self.now()).await? {
+            Stored::Certificate(certificate) => {
                 store.forget_passed_on(&errand.key).await?;
-                return Err(Refusal::Rejected.into());
+                tracing::info!(serial_number, manufacturer, "a device gets a certificate of the EST server");
+                Ok(issued(certificate))
             }
-        };
-        store.forget_passed_on(&errand.key).await?;
-        tracing::info!(serial_number, manufacturer, "a device gets a certificate of the EST server");
-        Ok(issued(certificate))
+            Stored::Known(certificate) => {
+                // The server is not asked for it again and again.
+                self.not_certified(ca, errand, claim, &EstError::Known).await?;
+                Ok(issued(certificate))
+            }
+            Stored::TooMany => self.not_certified(ca, errand, claim, &EstError::TooMany).await,
+            Stored::Rejected => {
+                tracing::warn!(serial_number, manufacturer, "the EST server certifies a rejected device, in vain");
+                store.forget_passed_on(&errand.key).await?;
+                Err(Refusal::Rejected.into())
+            }
+        }
     }
 
     /// Returns the certificate for a request, and the end of its validity.
-    async fn certify(
-        &self,
-        ca: &Arc<ExternalCa>,
-        Errand { request, policy, .. }: &Errand,
-    ) -> Result<(CertificateDer<'static>, u64), EstError> {
+    async fn certify(&self, ca: &Arc<ExternalCa>, errand: &Errand) -> Result<(CertificateDer<'static>, u64), Failure> {
+        let Errand { request, policy, .. } = errand;
         let certificates = ca.server.enroll(request.der()).await?;
-        // Some servers send those above it as well.
-        let key = request.subject_public_key_info();
-        let mut of_key = certificates.into_iter().filter(|one| public_key(one).is_ok_and(|own| own == key));
-        let certificate = of_key.next().ok_or(EstError::NotAsRequested(NotAsRequested::Key))?;
+        let certificate = self.choose(ca, errand, certificates).await?;
         policy.check_certificate(request, &certificate).map_err(EstError::NotAsRequested)?;
-        let (not_before, not_after) = validity(&certificate)?;
+        let (not_before, not_after) = validity(&certificate).map_err(EstError::Malformed)?;
         if self.check_path(ca, &certificate, not_before).is_err() {
             // The CA may have a new certificate.
             let asked = tokio::time::timeout(ca.server.time(), self.ask_for_ca_certificates(ca, Need::Newer));
@@ -133,6 +133,31 @@ impl Service {
             self.check_path(ca, &certificate, not_before)?;
         }
         Ok((certificate, not_after.as_secs()))
+    }
+
+    /// Chooses the certificate with the key of a request: some servers send those above it as well, or earlier ones of the
+    /// same key. One that nobody has is preferred to one that this device has.
+    async fn choose(
+        &self,
+        ca: &ExternalCa,
+        Errand { key, request, .. }: &Errand,
+        certificates: Vec<CertificateDer<'static>>,
+    ) -> Result<CertificateDer<'static>, Failure> {
+        let own = request.subject_public_key_info();
+        let mut error = EstError::NotAsRequested(NotAsRequested::Key);
+        let mut known = None;
+        for certificate in certificates.into_iter().filter(|one| public_key(one).is_ok_and(|key| key == own)) {
+            let holder = match self.inner.store.client(&sha256(PROVIDER, &certificate)).await? {
+                None => return Ok(certificate),
+                Some(Known::Joining(holder) | Known::Earlier(holder)) => holder.joining.idevid,
+            };
+            error = EstError::Known;
+            let is_revoked = ca.trust.revoked().await.is_some_and(|is_revoked| is_revoked(&certificate));
+            if holder == key.idevid && !is_revoked {
+                known = Some(certificate);
+            }
+        }
+        known.ok_or(Failure::Est(error))
     }
 
     /// Checks that the CA certificates stand for a certificate by itself: devices present it so.
@@ -170,6 +195,18 @@ impl Service {
         let outcome = Outcome { next, refusals, status, text: &text };
         self.inner.store.not_certified(key, claim, &outcome).await?;
         Ok(answer(status, &text, seconds))
+    }
+}
+
+impl From<EstError> for Failure {
+    fn from(error: EstError) -> Self {
+        Self::Est(error)
+    }
+}
+
+impl From<sqlx::Error> for Failure {
+    fn from(error: sqlx::Error) -> Self {
+        Self::Database(error)
     }
 }
 

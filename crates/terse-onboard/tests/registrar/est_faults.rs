@@ -6,7 +6,7 @@ use terse_brski::est::{CsrAttributes, encode_body};
 use terse_pki::{LeafOptions, Subject};
 
 use crate::est_server::{stored, with_est};
-use crate::scripted_est::{EstScript, ScriptedEst};
+use crate::scripted_est::{EstScript, ScriptedEst, write_crl};
 use crate::world::{Device, Pledge, SERIAL, ahead, authority, certificate, refused, text, validity};
 
 const CERTS_ONLY: &str = "application/pkcs7-mime; smime-type=certs-only";
@@ -87,16 +87,35 @@ async fn a_certificate_that_was_not_requested_is_refused() {
 }
 
 #[tokio::test]
-async fn a_certificate_that_the_device_has_is_no_renewal() {
-    let (world, est) = with_est("").await;
+async fn a_certificate_that_the_device_has_is_sent_again_if_there_is_no_new_one() {
+    let (world, est) = with_est(", crl = \"est-crl.pem\"").await;
+    let crl = world.folder.path().join("registrar/est-crl.pem");
+    let other = est.ca().issue(&LeafOptions::new("other", validity())).unwrap().leaf().clone();
+    write_crl(&est.ca(), &[other], &crl);
     let registrar = world.start().await;
     let device = world.device(SERIAL);
-    let ldevid = device.enrol(&registrar).await;
-    est.script(EstScript::Certificates(vec![ldevid.clone()]));
-    let mut member = device.connect_with(&registrar, &ldevid).await;
-    let request = device.certification_request(&CsrAttributes::default());
-    refused(&member.enroll("simplereenroll", &request).await, 502, "sent nothing that can be used");
-    assert_eq!(stored(&world).await, 1);
+    let first = device.enrol(&registrar).await;
+    let mut member = device.connect_with(&registrar, &first).await;
+    let request = || device.certification_request(&CsrAttributes::default());
+    // A set has no order.
+    est.script(EstScript::After(first.clone()));
+    let second = certificate(&member.enroll("simplereenroll", &request()).await);
+    assert_ne!(second, first);
+    assert_eq!(stored(&world).await, 2);
+    est.script(EstScript::Certificates(vec![first.clone()]));
+    let again = request();
+    assert_eq!(certificate(&member.enroll("simplereenroll", &again).await), first);
+    assert_eq!(stored(&world).await, 2);
+    assert_eq!(member.enroll_status(true).await.status, 200);
+    assert_eq!(world.operator().await.devices().await.unwrap()[0].enroll_status, Some(true), "of the first one");
+    // The server is not asked for it again and again.
+    let asked = est.requests().len();
+    refused(&member.enroll("simplereenroll", &again).await, 502, "sent nothing that can be used");
+    assert_eq!(est.requests().len(), asked);
+    // A revoked one is no use.
+    est.script(EstScript::Certificates(vec![second.clone()]));
+    write_crl(&est.ca(), &[second], &crl);
+    refused(&member.enroll("simplereenroll", &request()).await, 502, "sent nothing that can be used");
     registrar.stop().await;
 }
 

@@ -6,7 +6,7 @@ use terse_brski::digest::Sha256;
 use terse_brski::registrar::{Sender, Telemetry, Topic};
 
 use super::rows::{digest, seconds, stored_joining};
-use super::{DAY, RequestKey, Store, StoredJoining};
+use super::{DAY, RequestKey, Store, StoredJoining, Transaction};
 
 /// A client that is known by its certificate.
 pub(in super::super) enum Known {
@@ -28,6 +28,8 @@ pub(in super::super) struct Issued<'a> {
 pub(in super::super) enum Stored {
     /// This one is to be sent: another one, if another task has issued it for the same request.
     Certificate(Vec<u8>),
+    /// The device has this one already. It is to be sent, and nothing new is stored.
+    Known(Vec<u8>),
     /// The device has got too many of late.
     TooMany,
     /// An operator has rejected the device meanwhile.
@@ -145,6 +147,13 @@ impl Store {
         if rejected.bind(&issued.key.idevid[..]).fetch_optional(&mut *transaction).await?.is_some() {
             return Ok(Stored::Rejected);
         }
+        let known = sqlx::query("SELECT 1 FROM certificates WHERE certificate_sha256 = $1 AND idevid = $2");
+        let known = known.bind(&issued.sha256[..]).bind(&issued.key.idevid[..]);
+        if known.fetch_optional(&mut *transaction).await?.is_some() {
+            set_newest(&mut transaction, &issued.key.idevid, &issued.sha256).await?;
+            transaction.commit().await?;
+            return Ok(Stored::Known(issued.certificate.into()));
+        }
         let count: i64 = sqlx::query("SELECT COUNT(*) FROM certificates WHERE idevid = $1 AND issued > $2")
             .bind(&issued.key.idevid[..])
             .bind(seconds(time).saturating_sub(DAY))
@@ -181,14 +190,22 @@ impl Store {
                 .fetch_one(&mut *transaction)
                 .await?;
         let sha256 = digest(&row, "certificate_sha256")?;
-        sqlx::query("UPDATE joinings SET ldevid = $2, enroll_status = NULL WHERE idevid = $1")
-            .bind(&issued.key.idevid[..])
-            .bind(&sha256[..])
-            .execute(&mut *transaction)
-            .await?;
+        set_newest(&mut transaction, &issued.key.idevid, &sha256).await?;
         transaction.commit().await?;
         Ok(Stored::Certificate(row.try_get("certificate")?))
     }
+}
+
+/// Notes which LDevID a device has got last; it has not said anything of that.
+async fn set_newest(transaction: &mut Transaction, idevid: &Sha256, ldevid: &Sha256) -> Result<(), sqlx::Error> {
+    sqlx::query(
+        "UPDATE joinings SET ldevid = $2, enroll_status = NULL WHERE idevid = $1 AND (ldevid IS NULL OR ldevid <> $2)",
+    )
+    .bind(&idevid[..])
+    .bind(&ldevid[..])
+    .execute(&mut **transaction)
+    .await?;
+    Ok(())
 }
 
 const fn topic_name(topic: Topic) -> &'static str {
