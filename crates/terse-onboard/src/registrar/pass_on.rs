@@ -188,7 +188,7 @@ impl Service {
         let (status, text) = (error.status(), error.text());
         let (seconds, refusals) = match (error, error.retry_after()) {
             (_, Some(seconds)) => (seconds.clamp(1, LONGEST_WAIT), claim.refusals),
-            (EstError::TooMany, None) => (LONGEST_REFUSAL, claim.refusals),
+            (EstError::TooMany, None) => (LONGEST_WAIT, claim.refusals),
             (_, None) => (refusal_stands(claim.refusals), claim.refusals.saturating_add(1)),
         };
         let next = self.now().as_secs().saturating_add(seconds);
@@ -230,7 +230,7 @@ fn answer(status: u16, text: &str, seconds: u64) -> Reply {
 
 /// Returns how many seconds a refusal stands before the EST server is asked again, after so many before it.
 fn refusal_stands(earlier: u32) -> u64 {
-    REFUSAL_SECONDS.saturating_mul(1 << earlier.min(16)).min(LONGEST_REFUSAL)
+    REFUSAL_SECONDS.saturating_mul(1 << earlier.min(16)).min(LONGEST_WAIT)
 }
 
 /// Retry-After while the EST server takes its time.
@@ -242,11 +242,8 @@ const LONG_RETRY: u32 = 60;
 /// How long the first refusal stands before the EST server is asked again; each one after it stands twice as long.
 const REFUSAL_SECONDS: u64 = 60;
 
-/// How long a refusal stands at most.
-const LONGEST_REFUSAL: u64 = 3_600;
-
-/// The longest wait that the EST server can ask for: pledges repeat a request for four days.
-const LONGEST_WAIT: u64 = 4 * 86_400;
+/// How long a request waits at most, whatever the EST server says or refuses: one mistake there keeps a device out no longer.
+const LONGEST_WAIT: u64 = 3_600;
 
 /// The seconds by which the clock of the CA may be ahead of this one.
 const CLOCK_SKEW: u64 = 60;
