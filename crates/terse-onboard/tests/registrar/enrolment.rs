@@ -88,6 +88,37 @@ async fn the_same_request_has_the_same_certificate() {
 }
 
 #[tokio::test]
+async fn certificates_that_have_expired_go_but_for_the_newest_of_each_device() {
+    let world = World::new().await;
+    let registrar = world.start().await;
+    let (device, other) = (world.device(SERIAL), world.device("WI-3006"));
+    let mut pledge = device.join(&registrar).await;
+    for _ in 0..3 {
+        certificate(&pledge.enroll("simpleenroll", &device.certification_request(&CsrAttributes::default())).await);
+    }
+    other.enrol(&registrar).await;
+    registrar.stop().await;
+    let database = world.database().await;
+    let run = async |query: &str| sqlx::query(query).execute(&database).await.unwrap();
+    // They are of different seconds; one ends late.
+    run("UPDATE certificates SET issued = issued - 10 WHERE certificate_sha256 <> (SELECT ldevid FROM joinings \
+         WHERE joinings.idevid = certificates.idevid)")
+    .await;
+    run("UPDATE certificates SET not_after = not_after + 86400000 WHERE certificate_sha256 = (SELECT \
+         certificate_sha256 FROM certificates WHERE certificate_sha256 NOT IN (SELECT ldevid FROM joinings) LIMIT 1)")
+    .await;
+    let registrar = world.start_at(ahead(400 * 86_400)).await;
+    while world.count("certificates").await == 4 {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(world.count("certificates").await, 3);
+    let kept = "SELECT COUNT(*) FROM joinings WHERE ldevid IN (SELECT certificate_sha256 FROM certificates)";
+    let kept: i64 = sqlx::query_scalar(kept).fetch_one(&database).await.unwrap();
+    assert_eq!(kept, 2);
+    registrar.stop().await;
+}
+
+#[tokio::test]
 async fn wrong_requests_are_refused() {
     let world = World::new().await;
     let registrar = world.start().await;

@@ -41,7 +41,8 @@ impl Store {
     pub(in super::super) async fn client(&self, certificate: &Sha256) -> Result<Option<Known>, sqlx::Error> {
         // The two are different indices, so that each is looked up by its own.
         let row = sqlx::query(
-            "SELECT j.*, d.is_allowed FROM joinings j LEFT JOIN decisions d ON d.idevid = j.idevid \
+            "SELECT j.idevid, j.serial_number, j.manufacturer, j.request, j.voucher_status, j.audit, j.ldevid, \
+             j.enroll_status, d.is_allowed FROM joinings j LEFT JOIN decisions d ON d.idevid = j.idevid \
              WHERE j.idevid = $1 OR j.ldevid = $1",
         )
         .bind(&certificate[..])
@@ -51,7 +52,8 @@ impl Store {
             return Ok(Some(Known::Joining(Box::new(stored_joining(&row)?))));
         }
         let row = sqlx::query(
-            "SELECT j.*, d.is_allowed FROM certificates c JOIN joinings j ON j.idevid = c.idevid \
+            "SELECT j.idevid, j.serial_number, j.manufacturer, j.request, j.voucher_status, j.audit, j.ldevid, \
+             j.enroll_status, d.is_allowed FROM certificates c JOIN joinings j ON j.idevid = c.idevid \
              LEFT JOIN decisions d ON d.idevid = j.idevid WHERE c.certificate_sha256 = $1",
         )
         .bind(&certificate[..])
@@ -138,6 +140,18 @@ impl Store {
         .fetch_all(&self.pool)
         .await?;
         rows.iter().map(|row| row.try_get("certificate")).collect()
+    }
+
+    /// Removes certificates that have expired, but for the newest of each device: that may be revoked.
+    pub(super) async fn prune_certificates(&self, time: UnixTime) -> Result<(), sqlx::Error> {
+        sqlx::query(
+            "DELETE FROM certificates WHERE not_after <= $1 AND EXISTS (SELECT 1 FROM certificates newer \
+             WHERE newer.idevid = certificates.idevid AND newer.issued > certificates.issued)",
+        )
+        .bind(seconds(time))
+        .execute(&self.pool)
+        .await?;
+        Ok(())
     }
 
     /// Stores a certificate as the newest of a device.

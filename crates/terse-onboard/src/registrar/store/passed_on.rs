@@ -158,7 +158,7 @@ impl Store {
         Ok(())
     }
 
-    /// Removes requests that are older than pledges repeat them.
+    /// Removes requests that are older than pledges repeat them, and certificates that have expired.
     pub(in super::super) async fn prune_passed_on(&self, time: UnixTime) -> Result<(), sqlx::Error> {
         let before = seconds(time).saturating_sub(FORGOTTEN_AFTER);
         sqlx::query("DELETE FROM passed_on WHERE begun < $1 AND next < $2")
@@ -166,7 +166,7 @@ impl Store {
             .bind(seconds(time))
             .execute(&self.pool)
             .await?;
-        Ok(())
+        self.prune_certificates(time).await
     }
 
     /// Stores the CA certificates of the EST server at a URL.
