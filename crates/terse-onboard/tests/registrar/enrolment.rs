@@ -187,57 +187,6 @@ async fn re_enrolment_is_for_members_and_their_own_names() {
 }
 
 #[tokio::test]
-async fn a_device_whose_ldevid_is_revoked_does_not_come_back_with_its_idevid() {
-    let world = World::new().await;
-    let registrar = world.start().await;
-    let device = world.device(SERIAL);
-    let ldevid = device.enrol(&registrar).await;
-    let ca = world.folder.path().join("registrar/ca");
-    Authority::load(&ca).unwrap().revoke(&ca, &[ldevid], crate::world::validity()).unwrap();
-    let mut pledge = device.connect(&registrar).await;
-    let request = device.certification_request(&CsrAttributes::default());
-    refused(&pledge.enroll("simpleenroll", &request).await, 403, "revoked");
-    // Neither does a new voucher help, nor time.
-    let voucher = device.voucher_request(&pledge);
-    assert_eq!(pledge.request_voucher(&voucher).await.status, 200);
-    assert_eq!(pledge.voucher_status(true).await.status, 200);
-    refused(&pledge.enroll("simpleenroll", &request).await, 403, "revoked");
-    while world.operator().await.devices().await.unwrap()[0].audit != "good" {
-        tokio::task::yield_now().await;
-    }
-    registrar.stop().await;
-    let registrar = world.start_at(ahead(400 * 86_400)).await;
-    let mut pledge = device.connect(&registrar).await;
-    refused(&pledge.until_decided("/.well-known/est/cacerts").await, 403, "revoked");
-
-    // An operator may change that.
-    world.operator_at(ahead(60)).await.accept(SERIAL, None).await.unwrap();
-    certificate(&pledge.enroll("simpleenroll", &request).await);
-    registrar.stop().await;
-}
-
-#[tokio::test]
-async fn each_ldevid_of_one_second_keeps_the_device_out_once_it_is_revoked() {
-    let world = World::new().await;
-    let registrar = world.start().await;
-    let device = world.device(SERIAL);
-    let mut pledge = device.join(&registrar).await;
-    let request = || device.certification_request(&CsrAttributes::default());
-    let first = certificate(&pledge.enroll("simpleenroll", &request()).await);
-    let second = certificate(&pledge.enroll("simpleenroll", &request()).await);
-    let database = world.database().await;
-    let same = "UPDATE certificates SET issued = (SELECT MIN(issued) FROM certificates)";
-    sqlx::query(same).execute(&database).await.unwrap();
-    let ca = world.folder.path().join("registrar/ca");
-    for revoked in [first, second] {
-        let _ = std::fs::remove_file(ca.join("crl.pem")); // there is none at first
-        Authority::load(&ca).unwrap().revoke(&ca, &[revoked], crate::world::validity()).unwrap();
-        refused(&pledge.enroll("simpleenroll", &request()).await, 403, "revoked");
-    }
-    registrar.stop().await;
-}
-
-#[tokio::test]
 async fn a_device_whose_manufacturer_is_gone_does_not_enrol() {
     let world = World::new().await;
     let registrar = world.start().await;
