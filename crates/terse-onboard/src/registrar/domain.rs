@@ -28,7 +28,7 @@ pub(super) enum Issuer {
 pub(super) struct OwnCa {
     pub(super) authority: Authority,
     pub(super) days: u32,
-    pub(super) trust: DomainTrust,
+    pub(super) trust: Arc<DomainTrust>,
 }
 
 impl Domain {
@@ -55,6 +55,14 @@ impl Domain {
             }
         };
         Ok(Self { names: enrolment.names.clone(), issuer })
+    }
+
+    /// Returns the trust in the LDevIDs of the domain.
+    pub(super) fn trust(&self) -> &Arc<DomainTrust> {
+        match &self.issuer {
+            Issuer::Own(ca) => &ca.trust,
+            Issuer::External(ca) => &ca.trust,
+        }
     }
 }
 

@@ -2,8 +2,8 @@
 //!
 //! The domain's own CA issues the certificates, or an EST server to which requests are passed on (`pass_on`).
 //!
-//! What must always hold: a device with an IDevID is let in when its voucher and its audit log are good, and its last LDevID
-//! is not revoked; one with an LDevID if this registrar has issued that and the domain's CA still stands for it; the same
+//! What must always hold: a device with an IDevID is let in when its voucher and its audit log are good, and none of its
+//! LDevIDs is revoked; one with an LDevID if this registrar has issued that and the domain's CA still stands for it; the same
 //! certification request of the same client has the same certificate.
 
 use core::time::Duration;
@@ -15,14 +15,14 @@ use terse_brski::est::{MAX_BODY_LEN, decode_body, encode_certs_only};
 use terse_brski::http::is;
 use terse_brski::registrar::{Gate, Refusal, check_certification_request, check_reenrolment};
 use terse_pki::{CertificationRequest, Error, LdevidPolicy, NamePolicy, Subject, SubjectPolicy, Validity};
-use terse_tls::{CertificateError, Expect};
+use terse_tls::{CertificateError, Expect, Trust};
 use tokio::time::Instant;
 
 use super::domain::{Domain, Issuer, OwnCa};
 use super::pass_on::Errand;
 use super::reply::{Received, Reply};
 use super::settings::PROVIDER;
-use super::store::{Issued, Known, RequestKey, StoredJoining};
+use super::store::{Issued, Known, RequestKey, Stored, StoredJoining};
 use super::{Service, names};
 
 /// A client that is let in.
@@ -150,26 +150,34 @@ impl Service {
         }
         let is_member = device.joining.idevid != client;
         if is_member {
-            let trust = self.trust(domain, self.held_until(received)).await?;
-            let checked = trust.check(PROVIDER, &received.chain, Expect::Client, Some(self.now()));
-            checked.map_err(Refusal::Ldevid)?;
+            self.check_member(domain, received).await?;
             return Ok(Admission::Open(Admitted { device, client, is_member }, domain));
         }
         if !self.inner.settings.masas.contains_key(&device.manufacturer) {
             return Err(Refusal::UnknownManufacturer.into());
         }
-        if let Some((ldevid, issued)) = self.inner.store.last_ldevid(&client).await? {
-            // As of its issue: a certificate that has expired meanwhile is revoked all the same.
-            let trust = self.trust(domain, self.held_until(received)).await?;
-            let checked = trust.check(PROVIDER, &[ldevid.into()], Expect::Client, Some(issued));
-            if checked.is_err_and(|error| error == CertificateError::Revoked) {
-                return Err(Reply::text(403, "the LDevID of the device is revoked; an operator can accept it again"));
+        if let Some(is_revoked) = domain.trust().revoked().await {
+            let ldevids = self.inner.store.standing_ldevids(&client, self.now()).await?;
+            if ldevids.iter().any(|ldevid| is_revoked(ldevid)) {
+                return Err(Reply::text(403, "an LDevID of the device is revoked; an operator can accept it again"));
             }
         }
         Ok(match device.joining.gate(PROVIDER, &received.chain)? {
             Gate::Open => Admission::Open(Admitted { device, client, is_member }, domain),
             Gate::Wait { retry_after } => Admission::Wait { client, retry_after },
         })
+    }
+
+    /// Checks that the domain's CA stands for the LDevID of a client.
+    async fn check_member(&self, domain: &Domain, received: &Received) -> Result<(), Reply> {
+        let check = |trust: &Trust| trust.check(PROVIDER, &received.chain, Expect::Client, Some(self.now()));
+        let mut checked = check(&self.trust(domain, self.held_until(received)).await?);
+        if matches!(&checked, Err(CertificateError::UnknownIssuer))
+            && let Some(newer) = self.newer_trust(domain).await?
+        {
+            checked = check(&newer);
+        }
+        checked.map(|_| ()).map_err(|error| Refusal::Ldevid(error).into())
     }
 
     /// Issues the certificate for a request that was checked, or has it issued.
@@ -199,7 +207,11 @@ impl Service {
         let not_after = ca.authority.not_after().map_err(|error| refused(&error))?;
         let not_after = policy.validity.not_after.min(not_after);
         let record = Issued { key: *key, sha256: sha256(PROVIDER, certificate), certificate, not_after };
-        let certificate = self.inner.store.issue(&record, self.now()).await?.ok_or_else(too_many)?;
+        let certificate = match self.inner.store.issue(&record, self.now()).await? {
+            Stored::Certificate(certificate) | Stored::Known(certificate) => certificate,
+            Stored::TooMany => return Err(too_many()),
+            Stored::Rejected => return Err(Refusal::Rejected.into()),
+        };
         tracing::info!(serial_number, manufacturer, "a device gets a certificate");
         Ok(issued(certificate))
     }

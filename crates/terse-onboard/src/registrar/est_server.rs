@@ -55,6 +55,8 @@ pub(super) enum EstError {
     NotAsRequested(NotAsRequested),
     /// It sent a certificate that a device has already.
     Known,
+    /// It issued more certificates than the device may have.
+    TooMany,
     /// It issued a certificate that its own CA certificates do not stand for.
     Path(CertificateError),
 }
@@ -155,6 +157,7 @@ impl EstError {
             Self::Https(_) | Self::Later(_) | Self::Busy(..) => 202,
             Self::Refused(400, _) => 400,
             Self::Refused(401 | 403, _) => 403,
+            Self::TooMany => 429,
             _ => 502,
         }
     }
@@ -200,7 +203,8 @@ impl fmt::Display for EstError {
             Self::Malformed(malformed) => write!(f, "what it sent cannot be read: {malformed}"),
             Self::CaCertificates(problem) => write!(f, "its CA certificates are of no use: {problem}"),
             Self::NotAsRequested(error) => error.fmt(f),
-            Self::Known => f.write_str("it sent a certificate that the device has already, and no new one"),
+            Self::Known => f.write_str("it sent a certificate that a device has already, and no new one"),
+            Self::TooMany => f.write_str("it issued a certificate, and the device has got too many of late"),
             Self::Path(error) => {
                 write!(f, "its CA certificates do not stand for the certificate: {}", error.of(&"the EST server"))
             }

@@ -1,10 +1,12 @@
 //! The CA behind an EST server: its certificates (RFC 7030, 4.1), and the trust in what it has issued.
 //!
 //! What must always hold: the certificates came from the EST server over a connection on which that was verified, and were
-//! those of CAs; they are stored, and the last ones count until others come, however long the server is away; one task of a
-//! process asks for them at a time, and nobody waits for it who has some.
+//! those of CAs; they are stored, and the last ones count until others come, however long the server is away; those that
+//! another process on the same database has stored count, too; one task of a process asks for them at a time, and nobody
+//! waits for it who has some.
 
 use alloc::sync::Arc;
+use core::time::Duration;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use pki_types::CertificateDer;
@@ -23,7 +25,7 @@ use super::settings::PROVIDER;
 /// The CA behind an EST server.
 pub(super) struct ExternalCa {
     pub(super) server: EstServer,
-    trust: DomainTrust,
+    pub(super) trust: Arc<DomainTrust>,
     known: Mutex<Known>,
     /// The turn of the task that asks for the certificates.
     turn: Arc<tokio::sync::Mutex<()>>,
@@ -47,10 +49,12 @@ struct Known {
     tried: u64,
     /// How often they were asked for.
     times: u64,
+    /// When the database was looked into last because of a client of an unknown CA.
+    looked: Option<Instant>,
 }
 
 impl ExternalCa {
-    pub(super) fn new(server: EstServer, trust: DomainTrust) -> Self {
+    pub(super) fn new(server: EstServer, trust: Arc<DomainTrust>) -> Self {
         Self { server, trust, known: Mutex::default(), turn: Arc::default() }
     }
 
@@ -68,12 +72,28 @@ impl ExternalCa {
         self.lock().certificates.clone()
     }
 
+    /// Whether there are no certificates, or such that came no later than at this time.
+    fn gives_way_to(&self, fetched: u64) -> bool {
+        let known = self.lock();
+        known.certificates.is_none() || known.fetched <= fetched // two can be of one second
+    }
+
     /// Whether there is still a need that arose when the certificates had been asked for so often.
     fn needs(&self, need: Need, times: u64) -> bool {
         let known = self.lock();
         let is_met = need == Need::Missing && known.certificates.is_some();
         // Another task may have asked meanwhile, from beginning to end.
         !is_met && known.times == times
+    }
+
+    /// Whether the database may be looked into now because of a client of an unknown CA.
+    fn may_look(&self) -> bool {
+        let (mut known, now) = (self.lock(), Instant::now());
+        let is_due = known.looked.is_none_or(|looked| now.saturating_duration_since(looked) >= LOOK_INTERVAL);
+        if is_due {
+            known.looked = Some(now);
+        }
+        is_due
     }
 
     /// Takes certificates. Returns whether they are others than before, if some were here.
@@ -116,20 +136,31 @@ impl Service {
     /// Returns the trust in the LDevIDs of the domain. A device waits for it until this time at most.
     pub(super) async fn trust(&self, domain: &Domain, until: Instant) -> Result<Trust, Reply> {
         match &domain.issuer {
-            Issuer::Own(ca) => Ok(ca.trust.get()),
+            Issuer::Own(ca) => Ok(ca.trust.get().await),
             Issuer::External(ca) => {
                 self.ca_certificates(ca, until).await?;
-                Ok(ca.trust.get())
+                Ok(ca.trust.get().await)
             }
         }
     }
 
-    /// Asks for the CA certificates if they are old or missing, without waiting.
+    /// Returns the trust after a client that the database knows was found to be of an unknown CA: another process on the
+    /// same database may have learned of that CA. `None` if nothing is new.
+    pub(super) async fn newer_trust(&self, domain: &Domain) -> Result<Option<Trust>, Reply> {
+        let Issuer::External(ca) = &domain.issuer else { return Ok(None) };
+        if !ca.may_look() {
+            return Ok(None);
+        }
+        self.read_stored(ca).await?;
+        Ok(Some(ca.trust.get().await))
+    }
+
+    /// Takes what another process has stored, and asks for the CA certificates if they are old or missing, without waiting.
     pub(super) async fn refresh_ca_certificates(&self) {
         let Some(Issuer::External(ca)) = self.inner.settings.domain.as_ref().map(|domain| &domain.issuer) else {
             return;
         };
-        if ca.certificates().is_none() && self.read_stored(ca).await.is_err() {
+        if self.read_stored(ca).await.is_err() && ca.certificates().is_none() {
             return; // that was logged
         }
         self.refresh(ca);
@@ -196,16 +227,18 @@ impl Service {
         Ok(())
     }
 
-    /// Takes what this process, or another one on the same database, has stored.
+    /// Takes what this process, or another one on the same database, has stored, unless what is here is newer.
     async fn read_stored(&self, ca: &ExternalCa) -> Result<(), Reply> {
         let Some((certificates, fetched)) = self.inner.store.ca_certificates(ca.server.base()).await? else {
             return Ok(());
         };
-        if ca.certificates().is_some() {
-            return Ok(()); // they came meanwhile
+        if !ca.gives_way_to(fetched) {
+            return Ok(()); // they may have come meanwhile
         }
-        if let Err(error) = ca.take(certificates, fetched) {
-            tracing::error!(%error, "the CA certificates in the database are of no use");
+        match ca.take(certificates, fetched) {
+            Ok(true) => tracing::warn!(url = ca.server.base(), "the EST server has other CA certificates than before"),
+            Ok(false) => {}
+            Err(error) => tracing::error!(%error, "the CA certificates in the database are of no use"),
         }
         Ok(())
     }
@@ -215,6 +248,9 @@ const NONE: &str = "the EST server of the domain has given no CA certificates ye
 
 /// Retry-After while there are no CA certificates.
 const RETRY_SECONDS: u32 = 30;
+
+/// How often clients of an unknown CA make this process look into the database.
+const LOOK_INTERVAL: Duration = Duration::from_secs(1);
 
 /// How often they are asked for anew.
 const HOUR: u64 = 3_600;

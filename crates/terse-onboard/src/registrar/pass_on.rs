@@ -10,6 +10,7 @@ use core::time::Duration;
 use pki_types::{CertificateDer, UnixTime};
 use terse_brski::certificate::{public_key, validity};
 use terse_brski::digest::sha256;
+use terse_brski::registrar::Refusal;
 use terse_pki::{CertificationRequest, LdevidPolicy, NotAsRequested};
 use terse_tls::Expect;
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
@@ -21,7 +22,7 @@ use super::est_server::EstError;
 use super::external_ca::{ExternalCa, Need};
 use super::reply::Reply;
 use super::settings::PROVIDER;
-use super::store::{Claim, Issued, Passed, PassedOn, RequestKey};
+use super::store::{Claim, Issued, Known, Outcome, Passed, PassedOn, RequestKey, Stored};
 
 /// A request on its way.
 pub(super) struct Errand {
@@ -30,6 +31,12 @@ pub(super) struct Errand {
     pub(super) policy: LdevidPolicy,
     pub(super) serial_number: String,
     pub(super) manufacturer: String,
+}
+
+/// Why there is no certificate for a request.
+enum Failure {
+    Est(EstError),
+    Database(sqlx::Error),
 }
 
 impl Service {
@@ -51,6 +58,7 @@ impl Service {
                 Passed::Stored(claim) => return Ok(self.send(ca, errand, claim, place, until).await),
                 Passed::Lost => {}
                 Passed::Issued(certificate) => return Ok(issued(certificate)),
+                Passed::Full => return Ok(Reply::later(LONG_RETRY)),
                 Passed::TooMany => return Err(too_many()),
             }
         }
@@ -83,36 +91,41 @@ impl Service {
         let (serial_number, manufacturer) = (&errand.serial_number, &errand.manufacturer);
         let (certificate, not_after) = match self.certify(ca, errand).await {
             Ok(certified) => certified,
-            Err(error) => return self.not_certified(ca, errand, claim, &error).await,
+            Err(Failure::Est(error)) => return self.not_certified(ca, errand, claim, &error).await,
+            Err(Failure::Database(error)) => return Err(error.into()),
         };
         let (sha256, store) = (sha256(PROVIDER, &certificate), &self.inner.store);
         if let Some(certificate) = store.issued(&errand.key.request, &errand.key.client, self.now()).await? {
             return Ok(issued(certificate)); // another process was faster, and its certificate counts
         }
-        if store.client(&sha256).await?.is_some() {
-            return self.not_certified(ca, errand, claim, &EstError::Known).await;
-        }
         let record = Issued { key: errand.key, sha256, certificate: &certificate, not_after };
-        let stored = store.issue(&record, self.now()).await?;
-        let certificate = stored.ok_or_else(too_many)?;
-        store.forget_passed_on(&errand.key).await?;
-        tracing::info!(serial_number, manufacturer, "a device gets a certificate of the EST server");
-        Ok(issued(certificate))
+        match store.issue(&record, self.now()).await? {
+            Stored::Certificate(certificate) => {
+                store.forget_passed_on(&errand.key).await?;
+                tracing::info!(serial_number, manufacturer, "a device gets a certificate of the EST server");
+                Ok(issued(certificate))
+            }
+            Stored::Known(certificate) => {
+                // The server is not asked for it again and again.
+                self.not_certified(ca, errand, claim, &EstError::Known).await?;
+                Ok(issued(certificate))
+            }
+            Stored::TooMany => self.not_certified(ca, errand, claim, &EstError::TooMany).await,
+            Stored::Rejected => {
+                tracing::warn!(serial_number, manufacturer, "the EST server certifies a rejected device, in vain");
+                store.forget_passed_on(&errand.key).await?;
+                Err(Refusal::Rejected.into())
+            }
+        }
     }
 
     /// Returns the certificate for a request, and the end of its validity.
-    async fn certify(
-        &self,
-        ca: &Arc<ExternalCa>,
-        Errand { request, policy, .. }: &Errand,
-    ) -> Result<(CertificateDer<'static>, u64), EstError> {
+    async fn certify(&self, ca: &Arc<ExternalCa>, errand: &Errand) -> Result<(CertificateDer<'static>, u64), Failure> {
+        let Errand { request, policy, .. } = errand;
         let certificates = ca.server.enroll(request.der()).await?;
-        // Some servers send those above it as well.
-        let key = request.subject_public_key_info();
-        let mut of_key = certificates.into_iter().filter(|one| public_key(one).is_ok_and(|own| own == key));
-        let certificate = of_key.next().ok_or(EstError::NotAsRequested(NotAsRequested::Key))?;
+        let certificate = self.choose(ca, errand, certificates).await?;
         policy.check_certificate(request, &certificate).map_err(EstError::NotAsRequested)?;
-        let (not_before, not_after) = validity(&certificate)?;
+        let (not_before, not_after) = validity(&certificate).map_err(EstError::Malformed)?;
         if self.check_path(ca, &certificate, not_before).is_err() {
             // The CA may have a new certificate.
             let asked = tokio::time::timeout(ca.server.time(), self.ask_for_ca_certificates(ca, Need::Newer));
@@ -120,6 +133,31 @@ impl Service {
             self.check_path(ca, &certificate, not_before)?;
         }
         Ok((certificate, not_after.as_secs()))
+    }
+
+    /// Chooses the certificate with the key of a request: some servers send those above it as well, or earlier ones of the
+    /// same key. One that nobody has is preferred to one that this device has.
+    async fn choose(
+        &self,
+        ca: &ExternalCa,
+        Errand { key, request, .. }: &Errand,
+        certificates: Vec<CertificateDer<'static>>,
+    ) -> Result<CertificateDer<'static>, Failure> {
+        let own = request.subject_public_key_info();
+        let mut error = EstError::NotAsRequested(NotAsRequested::Key);
+        let mut known = None;
+        for certificate in certificates.into_iter().filter(|one| public_key(one).is_ok_and(|key| key == own)) {
+            let holder = match self.inner.store.client(&sha256(PROVIDER, &certificate)).await? {
+                None => return Ok(certificate),
+                Some(Known::Joining(holder) | Known::Earlier(holder)) => holder.joining.idevid,
+            };
+            error = EstError::Known;
+            let is_revoked = ca.trust.revoked().await.is_some_and(|is_revoked| is_revoked(&certificate));
+            if holder == key.idevid && !is_revoked {
+                known = Some(certificate);
+            }
+        }
+        known.ok_or(Failure::Est(error))
     }
 
     /// Checks that the CA certificates stand for a certificate by itself: devices present it so.
@@ -148,16 +186,27 @@ impl Service {
         let url = ca.server.base();
         tracing::warn!(serial_number, manufacturer, url, %error, "the EST server gives no certificate");
         let (status, text) = (error.status(), error.text());
-        let (seconds, reply) = match error.retry_after() {
-            Some(seconds) => {
-                let seconds = seconds.clamp(1, LONGEST_WAIT);
-                (seconds, waiting(seconds, &text))
-            }
-            None => (ANSWER_SECONDS, Reply::text(status, &text)),
+        let (seconds, refusals) = match (error, error.retry_after()) {
+            (_, Some(seconds)) => (seconds.clamp(1, LONGEST_WAIT), claim.refusals),
+            (EstError::TooMany, None) => (LONGEST_WAIT, claim.refusals),
+            (_, None) => (refusal_stands(claim.refusals), claim.refusals.saturating_add(1)),
         };
         let next = self.now().as_secs().saturating_add(seconds);
-        self.inner.store.not_certified(key, claim, next, status, &text).await?;
-        Ok(reply)
+        let outcome = Outcome { next, refusals, status, text: &text };
+        self.inner.store.not_certified(key, claim, &outcome).await?;
+        Ok(answer(status, &text, seconds))
+    }
+}
+
+impl From<EstError> for Failure {
+    fn from(error: EstError) -> Self {
+        Self::Est(error)
+    }
+}
+
+impl From<sqlx::Error> for Failure {
+    fn from(error: sqlx::Error) -> Self {
+        Self::Database(error)
     }
 }
 
@@ -166,23 +215,35 @@ fn reply_of(earlier: &PassedOn, now: UnixTime) -> Option<Reply> {
     let seconds = earlier.next.checked_sub(now.as_secs()).filter(|seconds| *seconds > 0)?;
     Some(match &earlier.outcome {
         None => Reply::later(SHORT_RETRY),
-        Some((202, text)) => waiting(seconds, text),
-        Some((status, text)) => Reply::text(*status, text),
+        Some((status, text)) => answer(*status, text, seconds),
     })
 }
 
-fn waiting(seconds: u64, text: &str) -> Reply {
-    Reply::text(202, text).retry_after(u32::try_from(seconds).unwrap_or(u32::MAX))
+/// Returns the answer while a request is not sent again for so many seconds.
+fn answer(status: u16, text: &str, seconds: u64) -> Reply {
+    match status {
+        202 => Reply::text(202, text).retry_after(u32::try_from(seconds).unwrap_or(u32::MAX)),
+        429 => too_many(),
+        _ => Reply::text(status, text),
+    }
+}
+
+/// Returns how many seconds a refusal stands before the EST server is asked again, after so many before it.
+fn refusal_stands(earlier: u32) -> u64 {
+    REFUSAL_SECONDS.saturating_mul(1 << earlier.min(16)).min(LONGEST_WAIT)
 }
 
 /// Retry-After while the EST server takes its time.
 const SHORT_RETRY: u32 = 5;
 
-/// How long a refusal stands before the EST server is asked again.
-const ANSWER_SECONDS: u64 = 60;
+/// Retry-After while other requests of the device come first.
+const LONG_RETRY: u32 = 60;
 
-/// The longest wait that the EST server can ask for: pledges repeat a request for four days.
-const LONGEST_WAIT: u64 = 4 * 86_400;
+/// How long the first refusal stands before the EST server is asked again; each one after it stands twice as long.
+const REFUSAL_SECONDS: u64 = 60;
+
+/// How long a request waits at most, whatever the EST server says or refuses: one mistake there keeps a device out no longer.
+const LONGEST_WAIT: u64 = 3_600;
 
 /// The seconds by which the clock of the CA may be ahead of this one.
 const CLOCK_SKEW: u64 = 60;

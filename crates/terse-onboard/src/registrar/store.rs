@@ -24,9 +24,9 @@ mod passed_on;
 mod rows;
 mod unsent;
 
-pub(super) use enrolment::{Issued, Known};
+pub(super) use enrolment::{Issued, Known, Stored};
 pub(super) use operator::Device;
-pub(super) use passed_on::{Claim, Passed, PassedOn, RequestKey};
+pub(super) use passed_on::{Claim, Outcome, Passed, PassedOn, RequestKey};
 use rows::{audit_task, seconds, stored_request};
 
 pub use fetched::FetchedVoucher;
@@ -210,7 +210,8 @@ impl Store {
         Ok(())
     }
 
-    /// Stores a voucher, and that the device joins with it. Returns whether no other task has stored one for this request.
+    /// Stores a voucher, and that the device joins with it. Returns whether no other task has stored one for this request,
+    /// and no operator has rejected the device meanwhile.
     pub(super) async fn answer(
         &self,
         request: &PledgeRequest,
@@ -223,7 +224,8 @@ impl Store {
         let mut transaction = self.begin().await?;
         let done = sqlx::query(
             "UPDATE requests SET state = 'answered', content_type = $2, voucher = $3, \
-             failure_status = NULL, failure_text = NULL WHERE request = $1 AND state = 'forwarded'",
+             failure_status = NULL, failure_text = NULL WHERE request = $1 AND state = 'forwarded' AND NOT EXISTS \
+             (SELECT 1 FROM decisions d WHERE d.idevid = requests.idevid AND d.is_allowed = 0)",
         )
         .bind(&request.sha256()[..])
         .bind(&received.content_type)

@@ -8,6 +8,8 @@ mod enrolment;
 mod est_config;
 #[path = "../registrar/est_faults.rs"]
 mod est_faults;
+#[path = "../registrar/est_limits.rs"]
+mod est_limits;
 #[path = "../registrar/est_server.rs"]
 mod est_server;
 #[path = "../registrar/exchange.rs"]
@@ -26,6 +28,8 @@ mod outage;
 mod repeats;
 #[path = "../registrar/replicas.rs"]
 mod replicas;
+#[path = "../registrar/revocation.rs"]
+mod revocation;
 #[path = "../registrar/scripted_est.rs"]
 mod scripted_est;
 #[path = "../registrar/scripted_masa.rs"]

@@ -39,6 +39,23 @@ async fn est_waits_for_the_status_of_the_voucher() {
 }
 
 #[tokio::test]
+async fn a_reason_with_any_character_is_stored() {
+    let world = World::new().await;
+    let registrar = world.start().await;
+    let device = world.device(SERIAL);
+    let mut pledge = device.connect(&registrar).await;
+    let voucher = device.voucher_request(&pledge);
+    assert_eq!(pledge.request_voucher(&voucher).await.status, 200);
+    let status = br#"{"version":1,"status":false,"reason":"no\u0000pin \u001b\ufeff","reason-context":{}}"#;
+    let answer = pledge.post("/.well-known/brski/voucher_status", terse_brski::http::JSON, status).await;
+    assert_eq!(answer.status, 200, "{}", text(&answer));
+    let report = &world.operator().await.devices().await.unwrap()[0];
+    assert_eq!(report.voucher_status, Some(false));
+    assert_eq!(report.last_reason.as_deref(), Some("no\u{fffd}pin \u{1b}\u{feff}"));
+    registrar.stop().await;
+}
+
+#[tokio::test]
 async fn est_is_for_the_certificate_that_has_the_voucher() {
     let world = World::new().await;
     let registrar = world.start().await;
@@ -67,6 +84,37 @@ async fn the_same_request_has_the_same_certificate() {
     assert_eq!(certificate(&pledge.enroll("simpleenroll", &request).await), first, "after a restart");
     let another = device.certification_request(&CsrAttributes::default());
     assert_ne!(certificate(&pledge.enroll("simpleenroll", &another).await), first);
+    registrar.stop().await;
+}
+
+#[tokio::test]
+async fn certificates_that_have_expired_go_but_for_the_newest_of_each_device() {
+    let world = World::new().await;
+    let registrar = world.start().await;
+    let (device, other) = (world.device(SERIAL), world.device("WI-3006"));
+    let mut pledge = device.join(&registrar).await;
+    for _ in 0..3 {
+        certificate(&pledge.enroll("simpleenroll", &device.certification_request(&CsrAttributes::default())).await);
+    }
+    other.enrol(&registrar).await;
+    registrar.stop().await;
+    let database = world.database().await;
+    let run = async |query: &str| sqlx::query(query).execute(&database).await.unwrap();
+    // They are of different seconds; one ends late.
+    run("UPDATE certificates SET issued = issued - 10 WHERE certificate_sha256 <> (SELECT ldevid FROM joinings \
+         WHERE joinings.idevid = certificates.idevid)")
+    .await;
+    run("UPDATE certificates SET not_after = not_after + 86400000 WHERE certificate_sha256 = (SELECT \
+         certificate_sha256 FROM certificates WHERE certificate_sha256 NOT IN (SELECT ldevid FROM joinings) LIMIT 1)")
+    .await;
+    let registrar = world.start_at(ahead(400 * 86_400)).await;
+    while world.count("certificates").await == 4 {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(world.count("certificates").await, 3);
+    let kept = "SELECT COUNT(*) FROM joinings WHERE ldevid IN (SELECT certificate_sha256 FROM certificates)";
+    let kept: i64 = sqlx::query_scalar(kept).fetch_one(&database).await.unwrap();
+    assert_eq!(kept, 2);
     registrar.stop().await;
 }
 
@@ -135,36 +183,6 @@ async fn re_enrolment_is_for_members_and_their_own_names() {
     // A damaged list leaves the last one in force.
     std::fs::write(world.folder.path().join("registrar/ca/crl.pem"), "damaged").unwrap();
     refused(&member.enroll("simplereenroll", &request).await, 403, "revoked");
-    registrar.stop().await;
-}
-
-#[tokio::test]
-async fn a_device_whose_ldevid_is_revoked_does_not_come_back_with_its_idevid() {
-    let world = World::new().await;
-    let registrar = world.start().await;
-    let device = world.device(SERIAL);
-    let ldevid = device.enrol(&registrar).await;
-    let ca = world.folder.path().join("registrar/ca");
-    Authority::load(&ca).unwrap().revoke(&ca, &[ldevid], crate::world::validity()).unwrap();
-    let mut pledge = device.connect(&registrar).await;
-    let request = device.certification_request(&CsrAttributes::default());
-    refused(&pledge.enroll("simpleenroll", &request).await, 403, "revoked");
-    // Neither does a new voucher help, nor time.
-    let voucher = device.voucher_request(&pledge);
-    assert_eq!(pledge.request_voucher(&voucher).await.status, 200);
-    assert_eq!(pledge.voucher_status(true).await.status, 200);
-    refused(&pledge.enroll("simpleenroll", &request).await, 403, "revoked");
-    while world.operator().await.devices().await.unwrap()[0].audit != "good" {
-        tokio::task::yield_now().await;
-    }
-    registrar.stop().await;
-    let registrar = world.start_at(ahead(400 * 86_400)).await;
-    let mut pledge = device.connect(&registrar).await;
-    refused(&pledge.until_decided("/.well-known/est/cacerts").await, 403, "revoked");
-
-    // An operator may change that.
-    world.operator_at(ahead(60)).await.accept(SERIAL, None).await.unwrap();
-    certificate(&pledge.enroll("simpleenroll", &request).await);
     registrar.stop().await;
 }
 

@@ -71,6 +71,26 @@ async fn a_new_ca_is_known_at_once_when_it_issues() {
 }
 
 #[tokio::test]
+async fn a_new_ca_that_one_registrar_knows_is_known_to_the_other_ones() {
+    let (world, est) = with_est("").await;
+    let registrars = [world.start().await, world.start().await];
+    let device = world.device(SERIAL);
+    device.join(&registrars[0]).await;
+    let mut second = device.connect(&registrars[1]).await;
+    assert_eq!(second.get("/.well-known/est/cacerts").await.status, 200);
+    est.replace_ca(authority("Plant 2"));
+    let request = device.certification_request(&CsrAttributes::default());
+    let mut pledge = device.connect(&registrars[0]).await;
+    let ldevid = certificate(&pledge.enroll("simpleenroll", &request).await);
+    let mut member = device.connect_with(&registrars[1], &ldevid).await;
+    assert_eq!(member.get("/.well-known/est/cacerts").await.status, 200);
+    certificate(&member.enroll("simplereenroll", &request).await);
+    for registrar in registrars {
+        registrar.stop().await;
+    }
+}
+
+#[tokio::test]
 async fn a_new_ca_is_known_also_if_its_certificates_were_asked_for_just_before() {
     let (world, est) = with_est("").await;
     let registrar = world.start().await;

@@ -6,7 +6,7 @@ use terse_brski::est::{CsrAttributes, encode_body};
 use terse_pki::{LeafOptions, Subject};
 
 use crate::est_server::{stored, with_est};
-use crate::scripted_est::{EstScript, ScriptedEst};
+use crate::scripted_est::{EstScript, ScriptedEst, write_crl};
 use crate::world::{Device, Pledge, SERIAL, ahead, authority, certificate, refused, text, validity};
 
 const CERTS_ONLY: &str = "application/pkcs7-mime; smime-type=certs-only";
@@ -87,16 +87,35 @@ async fn a_certificate_that_was_not_requested_is_refused() {
 }
 
 #[tokio::test]
-async fn a_certificate_that_the_device_has_is_no_renewal() {
-    let (world, est) = with_est("").await;
+async fn a_certificate_that_the_device_has_is_sent_again_if_there_is_no_new_one() {
+    let (world, est) = with_est(", crl = \"est-crl.pem\"").await;
+    let crl = world.folder.path().join("registrar/est-crl.pem");
+    let other = est.ca().issue(&LeafOptions::new("other", validity())).unwrap().leaf().clone();
+    write_crl(&est.ca(), &[other], &crl);
     let registrar = world.start().await;
     let device = world.device(SERIAL);
-    let ldevid = device.enrol(&registrar).await;
-    est.script(EstScript::Certificates(vec![ldevid.clone()]));
-    let mut member = device.connect_with(&registrar, &ldevid).await;
-    let request = device.certification_request(&CsrAttributes::default());
-    refused(&member.enroll("simplereenroll", &request).await, 502, "sent nothing that can be used");
-    assert_eq!(stored(&world).await, 1);
+    let first = device.enrol(&registrar).await;
+    let mut member = device.connect_with(&registrar, &first).await;
+    let request = || device.certification_request(&CsrAttributes::default());
+    // A set has no order.
+    est.script(EstScript::After(first.clone()));
+    let second = certificate(&member.enroll("simplereenroll", &request()).await);
+    assert_ne!(second, first);
+    assert_eq!(stored(&world).await, 2);
+    est.script(EstScript::Certificates(vec![first.clone()]));
+    let again = request();
+    assert_eq!(certificate(&member.enroll("simplereenroll", &again).await), first);
+    assert_eq!(stored(&world).await, 2);
+    assert_eq!(member.enroll_status(true).await.status, 200);
+    assert_eq!(world.operator().await.devices().await.unwrap()[0].enroll_status, Some(true), "of the first one");
+    // The server is not asked for it again and again.
+    let asked = est.requests().len();
+    refused(&member.enroll("simplereenroll", &again).await, 502, "sent nothing that can be used");
+    assert_eq!(est.requests().len(), asked);
+    // A revoked one is no use.
+    est.script(EstScript::Certificates(vec![second.clone()]));
+    write_crl(&est.ca(), &[second], &crl);
+    refused(&member.enroll("simplereenroll", &request()).await, 502, "sent nothing that can be used");
     registrar.stop().await;
 }
 
@@ -109,7 +128,8 @@ async fn an_est_server_that_cannot_answer_now_is_asked_the_same_again() {
         (EstScript::Status(202, ""), 30),
         (EstScript::Later(202, "Fri, 31 Dec 2027 23:59:59 GMT"), 30),
         (EstScript::Later(202, "0"), 1),
-        (EstScript::Later(202, "18446744073709551615"), 345_600),
+        (EstScript::Later(202, "18446744073709551615"), 3_600),
+        (EstScript::Later(503, "345600"), 3_600),
     ] {
         let (world, est) = with_est("").await;
         let registrar = world.start().await;
@@ -123,11 +143,7 @@ async fn an_est_server_that_cannot_answer_now_is_asked_the_same_again() {
         est.script(EstScript::Honest);
         let registrar = world.start_at(ahead(seconds + 1)).await;
         let mut pledge = device.connect(&registrar).await;
-        // The certificates of the test are valid for a day.
-        match seconds < 86_400 {
-            true => drop(certificate(&pledge.enroll("simpleenroll", &request).await)),
-            false => assert_ne!(pledge.enroll("simpleenroll", &request).await.status, 202),
-        }
+        certificate(&pledge.enroll("simpleenroll", &request).await);
         let requests = est.requests();
         assert_eq!(requests.len(), 2, "{script:?}");
         assert_eq!(requests[0].body, requests[1].body);
@@ -203,44 +219,25 @@ async fn a_certificate_of_a_ca_whose_clock_is_ahead_is_taken() {
 }
 
 #[tokio::test]
-async fn a_device_passes_so_many_requests_on_in_a_day() {
+async fn a_device_that_is_rejected_while_the_est_server_takes_its_time_gets_no_certificate() {
     let (world, est) = with_est("").await;
     let registrar = world.start().await;
     let device = world.device(SERIAL);
     let mut pledge = device.join(&registrar).await;
-    for number in 0..32 {
-        let (script, status) = match number % 2 {
-            0 => (EstScript::Honest, 200),
-            _ => (EstScript::Status(403, "no"), 403),
-        };
-        est.script(script);
-        let request = device.certification_request(&CsrAttributes::default());
-        assert_eq!(pledge.enroll("simpleenroll", &request).await.status, status, "{number}");
-    }
-    let one_more = device.certification_request(&CsrAttributes::default());
-    refused(&pledge.enroll("simpleenroll", &one_more).await, 429, "tomorrow");
-    assert_eq!(est.requests().len(), 32);
-    registrar.stop().await;
-}
-
-#[tokio::test]
-async fn requests_that_came_to_nothing_are_forgotten() {
-    let (world, est) = with_est("").await;
-    let registrar = world.start().await;
-    let device = world.device(SERIAL);
-    let mut pledge = device.join(&registrar).await;
-    for script in [EstScript::Honest, EstScript::Status(403, "no"), EstScript::Later(202, "5")] {
-        est.script(script);
-        pledge.enroll("simpleenroll", &device.certification_request(&CsrAttributes::default())).await;
-    }
-    registrar.stop().await;
-    let database = world.database().await;
-    let count =
-        async || -> i64 { sqlx::query_scalar("SELECT COUNT(*) FROM passed_on").fetch_one(&database).await.unwrap() };
-    assert_eq!(count().await, 2, "the third has its certificate");
-    let registrar = world.start_at(ahead(6 * 86_400)).await;
-    while count().await > 0 {
-        tokio::task::yield_now().await;
-    }
+    est.script(EstScript::Slow);
+    let request = device.certification_request(&CsrAttributes::default());
+    let rejected = async {
+        while est.requests().is_empty() {
+            tokio::task::yield_now().await;
+        }
+        world.operator().await.reject(SERIAL, None).await.unwrap();
+        est.release(1);
+    };
+    let (answer, ()) = tokio::join!(pledge.enroll("simpleenroll", &request), rejected);
+    refused(&answer, 406, "rejected");
+    assert_eq!((est.issued(), stored(&world).await, world.count("passed_on").await), (1, 0, 0));
+    world.operator().await.accept(SERIAL, None).await.unwrap();
+    est.script(EstScript::Honest);
+    certificate(&pledge.enroll("simpleenroll", &request).await);
     registrar.stop().await;
 }

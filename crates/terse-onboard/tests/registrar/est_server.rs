@@ -7,7 +7,7 @@ use terse_pki::{IdevidOptions, KeyAlgorithm, Subject};
 use terse_tls::{Expect, Trust};
 use tokio::task::JoinSet;
 
-use crate::scripted_est::{EstScript, ScriptedEst, openssl, write_crl, write_crl_of};
+use crate::scripted_est::{EstScript, ScriptedEst, openssl};
 use crate::world::{Device, PROVIDER, Running, SERIAL, World, ahead, certificate, now, refused, text};
 
 /// A world whose registrar passes requests on, with these further keys of `est_server`.
@@ -280,47 +280,4 @@ async fn join(device: &Device, registrar: &Running) -> crate::world::Pledge {
         tokio::task::yield_now().await;
     }
     pledge
-}
-
-#[tokio::test]
-async fn a_revoked_certificate_of_the_external_ca_is_not_renewed() {
-    let (world, est) = with_est(", crl = \"est-crl.pem\"").await;
-    let crl = world.folder.path().join("registrar/est-crl.pem");
-    let other = authority_of(&est, "WI-3006");
-    write_crl(&est.ca(), &[other], &crl);
-    let registrar = world.start().await;
-    let device = world.device(SERIAL);
-    let ldevid = device.enrol(&registrar).await;
-    let mut member = device.connect_with(&registrar, &ldevid).await;
-    let request = device.certification_request(&CsrAttributes::default());
-    certificate(&member.enroll("simplereenroll", &request).await);
-    write_crl(&est.ca(), std::slice::from_ref(&ldevid), &crl);
-    refused(&member.enroll("simplereenroll", &request).await, 403, "revoked");
-    std::fs::write(&crl, "damaged").unwrap();
-    refused(&member.enroll("simplereenroll", &request).await, 403, "revoked");
-    registrar.stop().await;
-}
-
-#[tokio::test]
-async fn crls_that_are_late_stop_renewals_alone() {
-    let (world, est) = with_est(", crl = \"est-crl.pem\"").await;
-    let crl = world.folder.path().join("registrar/est-crl.pem");
-    let (begin, end) = (now().as_secs() - 86_400, now().as_secs() - 3_600);
-    let past = terse_pki::Validity { not_before: begin, not_after: end };
-    write_crl_of(past, &est.ca(), &[authority_of(&est, "WI-3006")], &crl);
-    let registrar = world.start().await;
-    let device = world.device(SERIAL);
-    let ldevid = device.enrol(&registrar).await;
-    let mut member = device.connect_with(&registrar, &ldevid).await;
-    let request = device.certification_request(&CsrAttributes::default());
-    refused(&member.enroll("simplereenroll", &request).await, 403, "re-enrolment needs an LDevID");
-    write_crl(&est.ca(), &[authority_of(&est, "WI-3006")], &crl);
-    certificate(&member.enroll("simplereenroll", &request).await);
-    registrar.stop().await;
-}
-
-/// A certificate of the CA that is of no importance.
-fn authority_of(est: &ScriptedEst, name: &str) -> pki_types::CertificateDer<'static> {
-    let options = terse_pki::LeafOptions::new(name, crate::world::validity());
-    est.ca().issue(&options).unwrap().leaf().clone()
 }

@@ -40,6 +40,28 @@ async fn send_at_once(registrars: &[Running; 2], device: &Device, request: &[u8]
 }
 
 #[tokio::test]
+async fn a_device_that_is_rejected_while_the_masa_takes_its_time_gets_no_voucher() {
+    let world = World::new().await;
+    let registrar = world.start().await;
+    let device = world.device(SERIAL);
+    world.masa.script(Script::Slow);
+    let mut pledge = device.connect(&registrar).await;
+    let request = device.voucher_request(&pledge);
+    let rejected = async {
+        while world.masa.arrived() == 0 {
+            tokio::task::yield_now().await;
+        }
+        world.operator().await.reject(SERIAL, None).await.unwrap();
+        world.masa.release();
+    };
+    let (answer, ()) = tokio::join!(pledge.request_voucher(&request), rejected);
+    assert_eq!((answer.status, world.masa.issued()), (202, 1));
+    crate::world::refused(&pledge.request_voucher(&request).await, 406, "rejected");
+    assert_eq!(world.count("joinings").await, 0);
+    registrar.stop().await;
+}
+
+#[tokio::test]
 async fn requests_at_once_are_one_request() {
     let world = World::new().await;
     world.change("hold_milliseconds = 30000", "hold_milliseconds = 1");

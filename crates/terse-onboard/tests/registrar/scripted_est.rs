@@ -48,6 +48,8 @@ pub(crate) enum EstScript {
     Begins(u64),
     /// It sends the certificates above the one for the device, too.
     WholeChain,
+    /// It sends this certificate before the one that it issues.
+    After(CertificateDer<'static>),
 }
 
 /// What came with a request.
@@ -220,6 +222,7 @@ impl Inner {
         match script {
             EstScript::Honest | EstScript::Slow => certificates(&self.issue(body, None, &ca)[..1]),
             EstScript::WholeChain => certificates(&self.issue(body, None, &ca)),
+            EstScript::After(earlier) => certificates(&[earlier, self.issue(body, None, &ca)[0].clone()]),
             EstScript::Issue(subject, names, other) => {
                 certificates(&self.issue(body, Some((subject, names)), &other.unwrap_or(ca))[..1])
             }

@@ -38,6 +38,7 @@ pub(crate) enum Script {
     /// It answers this status and text.
     Status(u16, &'static str),
     /// It answers 503, and wants the same again after so many seconds.
+    #[allow(dead_code)] // not each of those who include this file needs it
     Busy(u32),
     /// It answers 200 with this type and body.
     Answer(&'static str, Vec<u8>),

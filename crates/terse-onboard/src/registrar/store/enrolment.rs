@@ -5,8 +5,8 @@ use sqlx::Row;
 use terse_brski::digest::Sha256;
 use terse_brski::registrar::{Sender, Telemetry, Topic};
 
-use super::rows::{digest, seconds, stored_joining, time};
-use super::{DAY, RequestKey, Store, StoredJoining};
+use super::rows::{digest, seconds, stored_joining};
+use super::{DAY, RequestKey, Store, StoredJoining, Transaction};
 
 /// A client that is known by its certificate.
 pub(in super::super) enum Known {
@@ -24,12 +24,25 @@ pub(in super::super) struct Issued<'a> {
     pub(in super::super) not_after: u64,
 }
 
+/// What became of storing a certificate.
+pub(in super::super) enum Stored {
+    /// This one is to be sent: another one, if another task has issued it for the same request.
+    Certificate(Vec<u8>),
+    /// The device has this one already. It is to be sent, and nothing new is stored.
+    Known(Vec<u8>),
+    /// The device has got too many of late.
+    TooMany,
+    /// An operator has rejected the device meanwhile.
+    Rejected,
+}
+
 impl Store {
     /// Returns the device whose IDevID or LDevID has this SHA-256.
     pub(in super::super) async fn client(&self, certificate: &Sha256) -> Result<Option<Known>, sqlx::Error> {
         // The two are different indices, so that each is looked up by its own.
         let row = sqlx::query(
-            "SELECT j.*, d.is_allowed FROM joinings j LEFT JOIN decisions d ON d.idevid = j.idevid \
+            "SELECT j.idevid, j.serial_number, j.manufacturer, j.request, j.voucher_status, j.audit, j.ldevid, \
+             j.enroll_status, d.is_allowed FROM joinings j LEFT JOIN decisions d ON d.idevid = j.idevid \
              WHERE j.idevid = $1 OR j.ldevid = $1",
         )
         .bind(&certificate[..])
@@ -39,7 +52,8 @@ impl Store {
             return Ok(Some(Known::Joining(Box::new(stored_joining(&row)?))));
         }
         let row = sqlx::query(
-            "SELECT j.*, d.is_allowed FROM certificates c JOIN joinings j ON j.idevid = c.idevid \
+            "SELECT j.idevid, j.serial_number, j.manufacturer, j.request, j.voucher_status, j.audit, j.ldevid, \
+             j.enroll_status, d.is_allowed FROM certificates c JOIN joinings j ON j.idevid = c.idevid \
              LEFT JOIN decisions d ON d.idevid = j.idevid WHERE c.certificate_sha256 = $1",
         )
         .bind(&certificate[..])
@@ -75,7 +89,7 @@ impl Store {
         .bind(topic_name(topic))
         .bind(sender_name(telemetry.sender))
         .bind(i64::from(telemetry.status.status))
-        .bind(telemetry.status.reason.as_deref())
+        .bind(telemetry.status.reason.as_ref().map(|reason| reason.replace('\0', "\u{fffd}"))) // PostgreSQL takes no NUL
         .bind(i64::from(telemetry.needs_attention))
         .execute(&mut *transaction)
         .await?;
@@ -107,30 +121,53 @@ impl Store {
         row.map(|row| row.try_get("certificate")).transpose()
     }
 
-    /// Returns the last LDevID of a device, and when it was issued, unless an operator has accepted the device after that.
-    pub(in super::super) async fn last_ldevid(
+    /// Returns the LDevIDs of a device that have not expired and the last ones that have, the newest first and at most so
+    /// many; without those that were issued before an operator has accepted the device.
+    pub(in super::super) async fn standing_ldevids(
         &self,
         idevid: &Sha256,
-    ) -> Result<Option<(Vec<u8>, UnixTime)>, sqlx::Error> {
-        let row = sqlx::query(
-            "SELECT certificate, issued FROM certificates c WHERE idevid = $1 AND NOT EXISTS \
+        time: UnixTime,
+    ) -> Result<Vec<Vec<u8>>, sqlx::Error> {
+        let rows = sqlx::query(
+            "SELECT certificate FROM certificates c WHERE idevid = $1 AND (not_after > $2 OR issued = \
+             (SELECT MAX(newest.issued) FROM certificates newest WHERE newest.idevid = c.idevid)) AND NOT EXISTS \
              (SELECT 1 FROM decisions d WHERE d.idevid = c.idevid AND d.is_allowed = 1 AND d.decided > c.issued) \
-             ORDER BY issued DESC LIMIT 1",
+             ORDER BY issued DESC LIMIT $3",
         )
         .bind(&idevid[..])
-        .fetch_optional(&self.pool)
+        .bind(seconds(time))
+        .bind(MAX_STANDING)
+        .fetch_all(&self.pool)
         .await?;
-        row.map(|row| Ok((row.try_get("certificate")?, time(row.try_get("issued")?)))).transpose()
+        rows.iter().map(|row| row.try_get("certificate")).collect()
     }
 
-    /// Stores a certificate as the newest of a device, and returns the one to send: another one, if another task has issued
-    /// it for the same request; or `None` if the device has got too many of late.
-    pub(in super::super) async fn issue(
-        &self,
-        issued: &Issued<'_>,
-        time: UnixTime,
-    ) -> Result<Option<Vec<u8>>, sqlx::Error> {
+    /// Removes certificates that have expired, but for the newest of each device: that may be revoked.
+    pub(super) async fn prune_certificates(&self, time: UnixTime) -> Result<(), sqlx::Error> {
+        sqlx::query(
+            "DELETE FROM certificates WHERE not_after <= $1 AND EXISTS (SELECT 1 FROM certificates newer \
+             WHERE newer.idevid = certificates.idevid AND newer.issued > certificates.issued)",
+        )
+        .bind(seconds(time))
+        .execute(&self.pool)
+        .await?;
+        Ok(())
+    }
+
+    /// Stores a certificate as the newest of a device.
+    pub(in super::super) async fn issue(&self, issued: &Issued<'_>, time: UnixTime) -> Result<Stored, sqlx::Error> {
         let mut transaction = self.begin().await?;
+        let rejected = sqlx::query("SELECT 1 FROM decisions WHERE idevid = $1 AND is_allowed = 0");
+        if rejected.bind(&issued.key.idevid[..]).fetch_optional(&mut *transaction).await?.is_some() {
+            return Ok(Stored::Rejected);
+        }
+        let known = sqlx::query("SELECT 1 FROM certificates WHERE certificate_sha256 = $1 AND idevid = $2");
+        let known = known.bind(&issued.sha256[..]).bind(&issued.key.idevid[..]);
+        if known.fetch_optional(&mut *transaction).await?.is_some() {
+            set_newest(&mut transaction, &issued.key.idevid, &issued.sha256).await?;
+            transaction.commit().await?;
+            return Ok(Stored::Known(issued.certificate.into()));
+        }
         let count: i64 = sqlx::query("SELECT COUNT(*) FROM certificates WHERE idevid = $1 AND issued > $2")
             .bind(&issued.key.idevid[..])
             .bind(seconds(time).saturating_sub(DAY))
@@ -138,7 +175,7 @@ impl Store {
             .await?
             .try_get(0)?;
         if count >= MAX_CERTIFICATES_A_DAY {
-            return Ok(None);
+            return Ok(Stored::TooMany);
         }
         // What has expired makes room.
         sqlx::query("DELETE FROM certificates WHERE request = $1 AND client = $2 AND not_after <= $3")
@@ -167,14 +204,22 @@ impl Store {
                 .fetch_one(&mut *transaction)
                 .await?;
         let sha256 = digest(&row, "certificate_sha256")?;
-        sqlx::query("UPDATE joinings SET ldevid = $2, enroll_status = NULL WHERE idevid = $1")
-            .bind(&issued.key.idevid[..])
-            .bind(&sha256[..])
-            .execute(&mut *transaction)
-            .await?;
+        set_newest(&mut transaction, &issued.key.idevid, &sha256).await?;
         transaction.commit().await?;
-        Ok(Some(row.try_get("certificate")?))
+        Ok(Stored::Certificate(row.try_get("certificate")?))
     }
+}
+
+/// Notes which LDevID a device has got last; it has not said anything of that.
+async fn set_newest(transaction: &mut Transaction, idevid: &Sha256, ldevid: &Sha256) -> Result<(), sqlx::Error> {
+    sqlx::query(
+        "UPDATE joinings SET ldevid = $2, enroll_status = NULL WHERE idevid = $1 AND (ldevid IS NULL OR ldevid <> $2)",
+    )
+    .bind(&idevid[..])
+    .bind(&ldevid[..])
+    .execute(&mut **transaction)
+    .await?;
+    Ok(())
 }
 
 const fn topic_name(topic: Topic) -> &'static str {
@@ -194,6 +239,9 @@ const fn sender_name(sender: Sender) -> &'static str {
 
 /// The most status messages that are kept of one device.
 const MAX_MESSAGES: i64 = 32;
+
+/// The most LDevIDs of a device that are looked for in CRLs: those of some days at least.
+const MAX_STANDING: i64 = 4 * MAX_CERTIFICATES_A_DAY;
 
 /// The most certificates for one device in a day.
 pub(super) const MAX_CERTIFICATES_A_DAY: i64 = 32;

@@ -151,7 +151,8 @@ impl Store {
     /// Returns the devices that have had a voucher, the newest first.
     pub(in super::super) async fn devices(&self) -> Result<Vec<DeviceReport>, sqlx::Error> {
         let rows = sqlx::query(
-            "SELECT j.*, d.is_allowed, c.not_after, (SELECT t.reason FROM telemetry t WHERE t.idevid = j.idevid \
+            "SELECT j.serial_number, j.manufacturer, j.begun, j.voucher_status, j.audit, j.audit_reason, j.ldevid, \
+             j.enroll_status, d.is_allowed, c.not_after, (SELECT t.reason FROM telemetry t WHERE t.idevid = j.idevid \
              ORDER BY t.number DESC LIMIT 1) AS last_reason FROM joinings j \
              LEFT JOIN decisions d ON d.idevid = j.idevid \
              LEFT JOIN certificates c ON c.certificate_sha256 = j.ldevid ORDER BY j.begun DESC LIMIT $1",

@@ -1,0 +1,131 @@
+//! How many certification requests of a device are passed on to an EST server, and how often.
+
+use terse_brski::est::CsrAttributes;
+
+use crate::est_server::with_est;
+use crate::scripted_est::EstScript;
+use crate::world::{SERIAL, ahead, refused};
+
+#[tokio::test]
+async fn a_device_passes_so_many_requests_on_in_a_day() {
+    let (world, est) = with_est("").await;
+    let registrar = world.start().await;
+    let device = world.device(SERIAL);
+    let mut pledge = device.join(&registrar).await;
+    for number in 0..32 {
+        let (script, status) = match number % 2 {
+            0 => (EstScript::Honest, 200),
+            _ => (EstScript::Status(403, "no"), 403),
+        };
+        est.script(script);
+        let request = device.certification_request(&CsrAttributes::default());
+        assert_eq!(pledge.enroll("simpleenroll", &request).await.status, status, "{number}");
+    }
+    let one_more = device.certification_request(&CsrAttributes::default());
+    refused(&pledge.enroll("simpleenroll", &one_more).await, 429, "tomorrow");
+    assert_eq!(est.requests().len(), 32);
+    registrar.stop().await;
+}
+
+#[tokio::test]
+async fn the_wait_after_each_refusal_is_twice_as_long() {
+    let (world, est) = with_est("").await;
+    est.script(EstScript::Status(403, "no"));
+    let registrar = world.start().await;
+    let device = world.device(SERIAL);
+    let request = device.certification_request(&CsrAttributes::default());
+    refused(&device.join(&registrar).await.enroll("simpleenroll", &request).await, 403, "no");
+    registrar.stop().await;
+    for (seconds, asked) in [(50, 1), (70, 2), (180, 2), (200, 3), (430, 3), (450, 4)] {
+        let registrar = world.start_at(ahead(seconds)).await;
+        refused(&device.connect(&registrar).await.enroll("simpleenroll", &request).await, 403, "no");
+        assert_eq!(est.requests().len(), asked, "{seconds}");
+        registrar.stop().await;
+    }
+    // It ends at an hour.
+    let database = world.database().await;
+    sqlx::query("UPDATE passed_on SET refusals = 4000000000").execute(&database).await.unwrap();
+    for (seconds, asked) in [(1_000, 5), (4_500, 5), (4_700, 6)] {
+        let registrar = world.start_at(ahead(seconds)).await;
+        refused(&device.connect(&registrar).await.enroll("simpleenroll", &request).await, 403, "no");
+        assert_eq!(est.requests().len(), asked, "{seconds}");
+        registrar.stop().await;
+    }
+}
+
+#[tokio::test]
+async fn a_device_waits_for_two_requests_at_a_time() {
+    let (world, est) = with_est("").await;
+    est.script(EstScript::Later(202, "100"));
+    let registrar = world.start().await;
+    let device = world.device(SERIAL);
+    let mut pledge = device.join(&registrar).await;
+    let requests: Vec<_> = (0..3).map(|_| device.certification_request(&CsrAttributes::default())).collect();
+    for (request, wait) in requests.iter().zip([100, 100, 60]) {
+        let answer = pledge.enroll("simpleenroll", request).await;
+        assert_eq!((answer.status, answer.retry_after), (202, Some(wait)));
+    }
+    assert_eq!(est.requests().len(), 2);
+    registrar.stop().await;
+    // The device has dropped the first two.
+    let registrar = world.start_at(ahead(170)).await;
+    let mut pledge = device.connect(&registrar).await;
+    for request in requests.iter().rev() {
+        assert_eq!(pledge.enroll("simpleenroll", request).await.status, 202);
+    }
+    assert_eq!(est.requests().len(), 4);
+    registrar.stop().await;
+}
+
+#[tokio::test]
+async fn a_certificate_too_many_is_refused_and_not_asked_for_again() {
+    let (world, est) = with_est("").await;
+    let registrar = world.start().await;
+    let device = world.device(SERIAL);
+    let mut pledge = device.join(&registrar).await;
+    est.script(EstScript::Slow);
+    let request = device.certification_request(&CsrAttributes::default());
+    let others = async {
+        while est.requests().is_empty() {
+            tokio::task::yield_now().await;
+        }
+        let database = world.database().await;
+        for number in 0..32_u8 {
+            let insert = "INSERT INTO certificates SELECT $1, idevid, idevid, $1, idevid, $2, $2 FROM joinings";
+            let time = i64::try_from(crate::world::now().as_secs()).unwrap();
+            sqlx::query(insert).bind(vec![number; 32]).bind(time).execute(&database).await.unwrap();
+        }
+        est.release(1);
+    };
+    let (answer, ()) = tokio::join!(pledge.enroll("simpleenroll", &request), others);
+    refused(&answer, 429, "tomorrow");
+    assert_eq!(pledge.enroll("simpleenroll", &request).await, answer);
+    registrar.stop().await;
+    // Also when it may be sent again.
+    let registrar = world.start_at(ahead(3_700)).await;
+    refused(&device.connect(&registrar).await.enroll("simpleenroll", &request).await, 429, "tomorrow");
+    assert_eq!(est.requests().len(), 1);
+    registrar.stop().await;
+}
+
+#[tokio::test]
+async fn requests_that_came_to_nothing_are_forgotten() {
+    let (world, est) = with_est("").await;
+    let registrar = world.start().await;
+    let device = world.device(SERIAL);
+    let mut pledge = device.join(&registrar).await;
+    for script in [EstScript::Honest, EstScript::Status(403, "no"), EstScript::Later(202, "5")] {
+        est.script(script);
+        pledge.enroll("simpleenroll", &device.certification_request(&CsrAttributes::default())).await;
+    }
+    registrar.stop().await;
+    let database = world.database().await;
+    let count =
+        async || -> i64 { sqlx::query_scalar("SELECT COUNT(*) FROM passed_on").fetch_one(&database).await.unwrap() };
+    assert_eq!(count().await, 2, "the third has its certificate");
+    let registrar = world.start_at(ahead(6 * 86_400)).await;
+    while count().await > 0 {
+        tokio::task::yield_now().await;
+    }
+    registrar.stop().await;
+}
