@@ -23,7 +23,7 @@ async fn the_time_between_attempts_doubles_up_to_a_minute() {
         tokio::time::advance(Duration::from_millis(1)).await;
     }
     attempt(&outages).await.ok().unwrap().answered();
-    assert!(outages.lock().is_empty());
+    assert!(outages.lock().outages.is_empty());
     assert_eq!(attempt(&outages).await.ok().unwrap().failed(), Duration::from_secs(1), "it begins anew");
 }
 
@@ -62,6 +62,39 @@ async fn one_tries_and_the_others_wait_for_it() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn an_old_answer_in_between_leaves_no_masa_locked() {
+    let outages = Arc::new(Outages::default());
+    let slow = attempt(&outages).await.ok().unwrap();
+    attempt(&outages).await.ok().unwrap().failed();
+    tokio::time::advance(Duration::from_secs(1)).await;
+    let probe = attempt(&outages).await.ok().unwrap();
+    slow.answered();
+    assert_eq!(probe.failed(), Duration::from_secs(1), "it is the first failure of another outage");
+    for seconds in [1, 2] {
+        tokio::time::advance(Duration::from_secs(seconds)).await;
+        drop(attempt(&outages).await.ok().unwrap());
+        let next = attempt(&outages).await.ok().unwrap();
+        assert_eq!(next.failed(), Duration::from_secs(2 * seconds));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_old_attempt_does_not_end_the_probe_of_another_outage() {
+    let outages = Arc::new(Outages::default());
+    let slow = attempt(&outages).await.ok().unwrap();
+    attempt(&outages).await.ok().unwrap().failed();
+    tokio::time::advance(Duration::from_secs(1)).await;
+    let old = attempt(&outages).await.ok().unwrap();
+    slow.answered();
+    attempt(&outages).await.ok().unwrap().failed();
+    tokio::time::advance(Duration::from_secs(1)).await;
+    let probe = attempt(&outages).await.ok().unwrap();
+    drop(old);
+    assert!(Outages::try_attempt(&outages, MASA).is_none(), "one tries");
+    assert_eq!(probe.failed(), Duration::from_secs(2));
+}
+
+#[tokio::test(start_paused = true)]
 async fn what_waits_for_a_masa_is_told_when_it_is_due_and_when_it_answers() {
     let outages = Arc::new(Outages::default());
     let due = tokio::spawn({
@@ -91,7 +124,18 @@ async fn the_table_is_bounded() {
     for number in 0..3 * MAX_OUTAGES {
         Outages::try_attempt(&outages, &format!("https://{number}.example")).unwrap().failed();
     }
-    assert_eq!(outages.lock().len(), MAX_OUTAGES);
+    assert_eq!(outages.lock().outages.len(), MAX_OUTAGES);
+
+    // What is being tried stays, and is counted.
+    tokio::time::advance(Duration::from_secs(1)).await;
+    let last = format!("https://{}.example", 3 * MAX_OUTAGES - 1);
+    let probe = Outages::try_attempt(&outages, &last).unwrap();
+    for number in 0..MAX_OUTAGES {
+        Outages::try_attempt(&outages, &format!("https://new-{number}.example")).unwrap().failed();
+    }
+    assert!(Outages::try_attempt(&outages, &last).is_none());
+    assert_eq!(probe.failed(), Duration::from_secs(2));
+    assert_eq!(outages.lock().outages.len(), MAX_OUTAGES);
 }
 
 #[test]
