@@ -233,7 +233,7 @@ impl Store {
         if done.rows_affected() == 1 {
             let domain_id = pinned.and_then(|findings| findings.domain_id.as_deref());
             history::answered(&mut transaction, request, domain_id).await?;
-            join(&mut transaction, request, manufacturer, ("requested", None), time).await?;
+            join(&mut transaction, request, manufacturer, &JoiningAudit::default(), time).await?;
         }
         transaction.commit().await?;
         Ok(done.rows_affected() == 1)
@@ -329,27 +329,50 @@ async fn has_too_many(
     Ok(count >= MAX_REQUESTS_A_DAY)
 }
 
-/// Stores that a device joins with the voucher that it has just got, and what its audit log said.
+/// What is known of the audit log of a device that joins.
+struct JoiningAudit<'a> {
+    state: &'a str,
+    reason: Option<&'a str>,
+    /// When the voucher was fetched, if that was in advance.
+    fetched: Option<i64>,
+}
+
+impl Default for JoiningAudit<'_> {
+    fn default() -> Self {
+        Self { state: "requested", reason: None, fetched: None }
+    }
+}
+
+/// Stores that a device joins with the voucher that it has just got, and what its audit log said. One that came with a voucher
+/// that was fetched in advance is old: it takes the place neither of a bad one, nor of what an operator has accepted since.
 async fn join(
     transaction: &mut Transaction,
     request: &PledgeRequest,
     manufacturer: &str,
-    (audit, reason): (&str, Option<&str>),
+    audit: &JoiningAudit<'_>,
     time: UnixTime,
 ) -> Result<(), sqlx::Error> {
-    sqlx::query(
+    // A good state that still has a reason is a bad one that an operator has accepted.
+    let is_kept = "CAST($8 AS BIGINT) IS NOT NULL AND (joinings.audit = 'bad' OR (joinings.audit = 'good' \
+                   AND joinings.audit_reason IS NOT NULL AND EXISTS (SELECT 1 FROM decisions d \
+                   WHERE d.idevid = joinings.idevid AND d.is_allowed = 1 AND d.decided >= CAST($8 AS BIGINT))))";
+    let query = format!(
         "INSERT INTO joinings (idevid, serial_number, manufacturer, request, begun, audit, audit_reason, audit_tried) \
          VALUES ($1, $2, $3, $4, $5, $6, $7, $5) ON CONFLICT (idevid) DO UPDATE SET \
-         request = excluded.request, begun = excluded.begun, audit = excluded.audit, audit_reason = excluded.audit_reason, \
+         request = excluded.request, begun = excluded.begun, \
+         audit = CASE WHEN {is_kept} THEN joinings.audit ELSE excluded.audit END, \
+         audit_reason = CASE WHEN {is_kept} THEN joinings.audit_reason ELSE excluded.audit_reason END, \
          audit_tried = excluded.audit_tried, audit_unsent = 0, voucher_status = NULL, ldevid = NULL, enroll_status = NULL",
-    )
+    );
+    sqlx::query(&query)
     .bind(&request.client()[..])
     .bind(&request.idevid().serial_number)
     .bind(manufacturer)
     .bind(&request.sha256()[..])
     .bind(seconds(time))
-    .bind(audit)
-    .bind(reason)
+    .bind(audit.state)
+    .bind(audit.reason)
+    .bind(audit.fetched)
     .execute(&mut **transaction)
     .await?;
     Ok(())

@@ -112,8 +112,43 @@ async fn vouchers_in_the_name_of_this_domain_that_it_did_not_fetch_are_found() {
         refused(&pledge.get("/.well-known/est/cacerts").await, 403, "earlier owners");
         world.operator().await.accept(SERIAL, None).await.unwrap();
         assert_eq!(pledge.get("/.well-known/est/cacerts").await.status, 200);
+        // With the same voucher and the same log it is accepted still.
+        let request = device.voucher_request(&pledge);
+        assert_eq!(pledge.request_voucher(&request).await.status, 200);
+        assert_eq!(pledge.voucher_status(true).await.status, 200);
+        assert_eq!(pledge.get("/.well-known/est/cacerts").await.status, 200);
         registrar.stop().await;
     }
+}
+
+#[tokio::test]
+async fn an_old_good_log_does_not_replace_a_newer_bad_one() {
+    let world = World::new().await;
+    world.masa.know_customer();
+    assert_eq!(fetch_for(&world, SERIAL).await.unwrap().audit, "good");
+    world.masa.log(SERIAL, forged(&world, 0, Some("whose")));
+    let registrar = world.start().await;
+    let device = world.device(SERIAL);
+    let mut pledge = device.connect(&registrar).await;
+    let mut is_first = true;
+    let operator = world.operator().await;
+    loop {
+        let request = device.voucher_request(&pledge);
+        assert_eq!(pledge.request_voucher(&request).await.status, 200);
+        assert_eq!(pledge.voucher_status(true).await.status, 200);
+        refused(&pledge.until_decided("/.well-known/est/cacerts").await, 403, "earlier owners");
+        let report = &operator.devices().await.unwrap()[0];
+        assert_eq!(report.audit, "bad");
+        assert!(report.audit_reason.as_ref().unwrap().contains("did not request"));
+        if !is_first {
+            break;
+        }
+        is_first = false;
+        world.masa.go().await; // and it gets the voucher that was fetched
+    }
+    operator.accept(SERIAL, None).await.unwrap();
+    assert_eq!(pledge.get("/.well-known/est/cacerts").await.status, 200);
+    registrar.stop().await;
 }
 
 #[tokio::test]

@@ -13,7 +13,7 @@ use terse_brski::registrar::{ExpectedDevice, NoncelessRequest, PledgeRequest, Re
 use super::super::audit::KnownVouchers;
 use super::history::{self, MAX_REMEMBERED};
 use super::rows::{digest, seconds, time, unsigned};
-use super::{DAY, Store, has_too_many, insert, join};
+use super::{DAY, JoiningAudit, Store, has_too_many, insert, join};
 
 /// A voucher that can be used.
 pub(in super::super) struct StoredVoucher {
@@ -241,8 +241,9 @@ impl Store {
         if done.rows_affected() == 1 {
             let domain_id = received.findings.as_ref().and_then(|findings| findings.domain_id.as_deref());
             history::answered(&mut transaction, request, domain_id).await?;
-            let audit = (stored.audit.as_str(), stored.audit_reason.as_deref());
-            join(&mut transaction, request, manufacturer, audit, now).await?;
+            let (state, reason) = (stored.audit.as_str(), stored.audit_reason.as_deref());
+            let audit = JoiningAudit { state, reason, fetched: Some(stored.created_on) };
+            join(&mut transaction, request, manufacturer, &audit, now).await?;
         }
         transaction.commit().await?;
         Ok(Some(done.rows_affected() == 1))
