@@ -18,7 +18,7 @@ use terse_brski::voucher::Nonce;
 use super::Service;
 use super::forward::Place;
 use super::masa::MAX_AUDIT_LOG_LEN;
-use super::outage::retry_after;
+use super::outage::{Masa, retry_after};
 use super::reply::Reply;
 use super::store::AuditTask;
 use crate::client::Incoming;
@@ -87,7 +87,7 @@ impl Service {
     pub(super) async fn audit_retry(&self, idevid: &Sha256) -> Result<Option<u32>, Reply> {
         let Some(task) = self.inner.store.audit_due(idevid).await? else { return Ok(None) };
         let masa = self.inner.settings.decisions.masa_url(&task.manufacturer, task.masa_url.as_deref());
-        let wait = masa.ok().and_then(|masa| self.inner.outages.wait(masa.base()));
+        let wait = masa.ok().and_then(|masa| self.inner.outages.wait(&Masa::of(&task.manufacturer, &masa)));
         Ok(wait.map(retry_after))
     }
 

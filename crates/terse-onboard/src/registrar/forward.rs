@@ -16,7 +16,7 @@ use tokio::time::Instant;
 
 use super::Service;
 use super::masa::MasaError;
-use super::outage::{Attempt, Outages, retry_after};
+use super::outage::{Attempt, Masa, Outages, retry_after};
 use super::reply::Reply;
 use super::settings::PROVIDER;
 use crate::client::Incoming;
@@ -38,11 +38,19 @@ pub(super) enum NoPlace {
     Unreachable(u32),
 }
 
+impl Masa {
+    /// Returns the MASA at a URL, as it is asked for a manufacturer.
+    pub(super) fn of(manufacturer: &str, url: &MasaUrl) -> Self {
+        Self { manufacturer: manufacturer.into(), base: url.base().into() }
+    }
+}
+
 impl Place {
     /// Notes how it went. Returns after how many seconds the MASA is asked again if it could not be reached.
     pub(super) fn ended<T>(self, result: &Result<T, MasaError>) -> Option<u32> {
         match result {
             Err(error) if error.is_outage() => Some(retry_after(self.attempt.failed())),
+            Err(error) if error.is_own() => None, // which says nothing of the MASA
             Ok(_) | Err(_) => {
                 self.attempt.answered();
                 None
@@ -57,7 +65,7 @@ impl Service {
     pub(super) async fn place(&self, manufacturer: &str, masa: &MasaUrl) -> Result<Place, NoPlace> {
         let _permit = self.permit(manufacturer).ok_or(NoPlace::Busy)?;
         let begun = Instant::now();
-        let attempt = Outages::attempt(&self.inner.outages, masa.base(), self.hold()).await;
+        let attempt = Outages::attempt(&self.inner.outages, Masa::of(manufacturer, masa), self.hold()).await;
         let attempt = attempt.map_err(|wait| NoPlace::Unreachable(retry_after(wait)))?;
         Ok(Place { attempt, waited: begun.elapsed(), _permit })
     }
@@ -65,7 +73,7 @@ impl Service {
     /// The same without waiting.
     pub(super) fn free_place(&self, manufacturer: &str, masa: &MasaUrl) -> Option<Place> {
         let _permit = self.permit(manufacturer)?;
-        let attempt = Outages::try_attempt(&self.inner.outages, masa.base())?;
+        let attempt = Outages::try_attempt(&self.inner.outages, Masa::of(manufacturer, masa))?;
         Some(Place { attempt, waited: Duration::ZERO, _permit })
     }
 

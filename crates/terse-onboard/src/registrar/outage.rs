@@ -13,7 +13,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-/// The MASAs that cannot be reached, by their base URLs.
+/// The MASAs that cannot be reached.
 #[derive(Default)]
 pub(super) struct Outages {
     table: Mutex<Table>,
@@ -23,9 +23,18 @@ pub(super) struct Outages {
 
 #[derive(Default)]
 struct Table {
-    outages: BTreeMap<String, Outage>,
+    outages: BTreeMap<Masa, Outage>,
     /// How many attempts have begun: the number of the last one.
     attempts: u64,
+}
+
+/// A MASA as it is asked for one manufacturer: by another one's anchors and credentials it may be reached all the same.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Masa {
+    /// The name of the manufacturer.
+    pub(super) manufacturer: String,
+    /// The base URL.
+    pub(super) base: String,
 }
 
 /// A MASA that could not be reached when it was asked last.
@@ -42,7 +51,7 @@ struct Outage {
 /// An attempt to ask a MASA. One that is dropped without an outcome counts as none.
 pub(super) struct Attempt {
     outages: Arc<Outages>,
-    base: String,
+    masa: Masa,
     number: u64,
 }
 
@@ -58,13 +67,13 @@ enum Denied {
 impl Outages {
     /// Begins an attempt, or returns after how long a time one may begin. While another one finds out, this waits for it for
     /// at most `hold`.
-    pub(super) async fn attempt(this: &Arc<Self>, base: &str, hold: Duration) -> Result<Attempt, Duration> {
+    pub(super) async fn attempt(this: &Arc<Self>, masa: Masa, hold: Duration) -> Result<Attempt, Duration> {
         let end = Instant::now() + hold;
         loop {
             let mut changed = pin!(this.changed.notified());
             changed.as_mut().enable(); // so that no end is missed between the look and the wait
-            match this.begin(base, Instant::now()) {
-                Ok(number) => return Ok(Attempt { outages: this.clone(), base: base.into(), number }),
+            match this.begin(&masa, Instant::now()) {
+                Ok(number) => return Ok(Attempt { outages: this.clone(), masa, number }),
                 Err(Denied::Until(next)) => return Err(next.saturating_duration_since(Instant::now())),
                 Err(Denied::Tried) => {}
             }
@@ -75,14 +84,14 @@ impl Outages {
     }
 
     /// Begins an attempt without waiting for another one. Returns `None` if there can be none now.
-    pub(super) fn try_attempt(this: &Arc<Self>, base: &str) -> Option<Attempt> {
-        let number = this.begin(base, Instant::now()).ok()?;
-        Some(Attempt { outages: this.clone(), base: base.into(), number })
+    pub(super) fn try_attempt(this: &Arc<Self>, masa: Masa) -> Option<Attempt> {
+        let number = this.begin(&masa, Instant::now()).ok()?;
+        Some(Attempt { outages: this.clone(), masa, number })
     }
 
     /// Returns how long it takes until a MASA may be asked again that cannot be reached.
-    pub(super) fn wait(&self, base: &str) -> Option<Duration> {
-        let outage = *self.lock().outages.get(base)?;
+    pub(super) fn wait(&self, masa: &Masa) -> Option<Duration> {
+        let outage = *self.lock().outages.get(masa)?;
         Some(match outage.probe {
             Some(_) => WHILE_TRIED,
             None => outage.next.saturating_duration_since(Instant::now()),
@@ -119,10 +128,10 @@ impl Outages {
     }
 
     /// Returns the number of the attempt that begins.
-    fn begin(&self, base: &str, now: Instant) -> Result<u64, Denied> {
+    fn begin(&self, masa: &Masa, now: Instant) -> Result<u64, Denied> {
         let Table { outages, attempts } = &mut *self.lock();
         let number = attempts.saturating_add(1); // no process lives to see the last one
-        match outages.get_mut(base) {
+        match outages.get_mut(masa) {
             None => {}
             Some(Outage { probe: Some(_), .. }) => return Err(Denied::Tried),
             Some(outage) if now < outage.next => return Err(Denied::Until(outage.next)),
@@ -141,16 +150,16 @@ impl Outages {
 impl Attempt {
     /// Notes that the MASA has answered, whatever it said.
     pub(super) fn answered(self) {
-        self.outages.lock().outages.remove(&self.base);
+        self.outages.lock().outages.remove(&self.masa);
     }
 
     /// Notes that the MASA could not be reached. Returns after how long a time it is tried again.
     pub(super) fn failed(self) -> Duration {
         let now = Instant::now();
         let outages = &mut self.outages.lock().outages;
-        let Some(outage) = outages.get_mut(&self.base) else {
+        let Some(outage) = outages.get_mut(&self.masa) else {
             let first = Outage { failures: 1, next: now + delay(1), probe: None };
-            insert(outages, &self.base, first);
+            insert(outages, &self.masa, first);
             return delay(1);
         };
         // Of attempts that began before the outage was known, the first one has counted.
@@ -164,7 +173,7 @@ impl Attempt {
 
 impl Drop for Attempt {
     fn drop(&mut self) {
-        if let Some(outage) = self.outages.lock().outages.get_mut(&self.base)
+        if let Some(outage) = self.outages.lock().outages.get_mut(&self.masa)
             && outage.probe == Some(self.number)
         {
             outage.probe = None;
@@ -173,15 +182,17 @@ impl Drop for Attempt {
     }
 }
 
-/// Adds an outage. If there are too many, the one that is tried soonest makes room; one that is being tried stays.
-fn insert(outages: &mut BTreeMap<String, Outage>, base: &str, outage: Outage) {
-    if outages.len() >= MAX_OUTAGES {
-        let idle = outages.iter().filter(|(_, outage)| outage.probe.is_none());
-        let soonest = idle.min_by_key(|(_, outage)| outage.next).map(|(base, _)| base.clone());
+/// Adds an outage. If the manufacturer has too many, that one of them makes room which is tried soonest; one that is being
+/// tried stays.
+fn insert(outages: &mut BTreeMap<Masa, Outage>, masa: &Masa, outage: Outage) {
+    let is_own = |other: &Masa| other.manufacturer == masa.manufacturer;
+    if outages.keys().filter(|other| is_own(other)).count() >= MAX_OUTAGES {
+        let idle = outages.iter().filter(|(other, outage)| is_own(other) && outage.probe.is_none());
+        let soonest = idle.min_by_key(|(_, outage)| outage.next).map(|(soonest, _)| soonest.clone());
         let Some(soonest) = soonest else { return };
         outages.remove(&soonest);
     }
-    outages.insert(base.into(), outage);
+    outages.insert(masa.clone(), outage);
 }
 
 /// Returns how long a MASA is left alone after so many failures in a row.
@@ -201,7 +212,7 @@ const MAX_DELAY: Duration = Duration::from_secs(60);
 /// When to come again while another request finds out whether the MASA answers.
 const WHILE_TRIED: Duration = Duration::from_secs(5);
 
-/// The most MASAs that are remembered; a manufacturer has one or a few.
+/// The most MASAs of one manufacturer that are remembered; it has one or a few.
 const MAX_OUTAGES: usize = 64;
 
 #[cfg(test)]
