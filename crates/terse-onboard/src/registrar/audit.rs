@@ -31,9 +31,11 @@ struct NotCome {
 }
 
 impl Service {
-    /// Asks for the audit log of a device, if it has not come yet and is not being asked for.
+    /// Asks for the audit log of a device, if it has not come yet and is not being asked for; unless the MASA has answered
+    /// something else just now.
     pub(super) async fn ask_for_audit_log(&self, idevid: &Sha256) -> Result<(), Reply> {
-        if let Some(task) = self.inner.store.audit_due(idevid).await? {
+        let task = self.inner.store.audit_task(idevid).await?;
+        if let Some(task) = task.filter(|task| task.due <= self.now()) {
             self.start_audit(task); // without a place the next request of the device asks again
         }
         Ok(())
@@ -83,9 +85,14 @@ impl Service {
         has_begun
     }
 
-    /// Returns after how many seconds the audit log of a device is asked for again, if the MASA cannot be reached.
+    /// Returns after how many seconds the audit log of a device is asked for again, if the MASA cannot be reached, or has
+    /// answered something else.
     pub(super) async fn audit_retry(&self, idevid: &Sha256) -> Result<Option<u32>, Reply> {
-        let Some(task) = self.inner.store.audit_due(idevid).await? else { return Ok(None) };
+        let Some(task) = self.inner.store.audit_task(idevid).await? else { return Ok(None) };
+        let left = task.due.as_secs().saturating_sub(self.now().as_secs());
+        if left > 0 {
+            return Ok(Some(retry_after(Duration::from_secs(left))));
+        }
         let masa = self.inner.settings.decisions.masa_url(&task.manufacturer, task.masa_url.as_deref());
         let wait = masa.ok().and_then(|masa| self.inner.outages.wait(&Masa::of(&task.manufacturer, &masa)));
         Ok(wait.map(retry_after))

@@ -71,6 +71,8 @@ pub(super) struct AuditTask {
     /// The nonce of the voucher, if it has one.
     pub(super) nonce: Option<Nonce>,
     pub(super) registrar_request: Vec<u8>,
+    /// When it may be asked for again at the earliest; the start of 1970 unless the MASA has answered something else just now.
+    pub(super) due: UnixTime,
 }
 
 /// A device that joins, and the request by which it got its voucher.
@@ -242,28 +244,15 @@ impl Store {
     /// Returns the devices, at most a few, whose audit log has not come, and has not been asked for since `before`: those
     /// that have waited longest.
     pub(super) async fn audits_due(&self, before: UnixTime) -> Result<Vec<AuditTask>, sqlx::Error> {
-        let rows = sqlx::query(
-            "SELECT j.idevid, j.serial_number, j.manufacturer, r.masa, r.request, r.nonce, r.registrar_request, \
-             r.fetched FROM joinings j \
-             JOIN requests r ON r.request = j.request WHERE j.audit = 'requested' AND j.audit_tried <= $1 \
-             ORDER BY j.audit_tried LIMIT 16",
-        )
-        .bind(seconds(before))
-        .fetch_all(&self.pool)
-        .await?;
+        let query = format!("{AUDIT_TASK} AND j.audit_tried <= $1 ORDER BY j.audit_tried LIMIT 16");
+        let rows = sqlx::query(&query).bind(seconds(before)).fetch_all(&self.pool).await?;
         rows.iter().map(audit_task).collect()
     }
 
-    /// Returns what the audit log of a device is asked for with, if that is due.
-    pub(super) async fn audit_due(&self, idevid: &Sha256) -> Result<Option<AuditTask>, sqlx::Error> {
-        let row = sqlx::query(
-            "SELECT j.idevid, j.serial_number, j.manufacturer, r.masa, r.request, r.nonce, r.registrar_request, \
-             r.fetched FROM joinings j \
-             JOIN requests r ON r.request = j.request WHERE j.audit = 'requested' AND j.idevid = $1",
-        )
-        .bind(&idevid[..])
-        .fetch_optional(&self.pool)
-        .await?;
+    /// Returns what the audit log of a device is asked for with, if that has not come.
+    pub(super) async fn audit_task(&self, idevid: &Sha256) -> Result<Option<AuditTask>, sqlx::Error> {
+        let query = format!("{AUDIT_TASK} AND j.idevid = $1");
+        let row = sqlx::query(&query).bind(&idevid[..]).fetch_optional(&self.pool).await?;
         row.as_ref().map(audit_task).transpose()
     }
 
@@ -358,23 +347,24 @@ async fn join(
                    WHERE d.idevid = joinings.idevid AND d.is_allowed = 1 AND d.decided >= CAST($8 AS BIGINT))))";
     let query = format!(
         "INSERT INTO joinings (idevid, serial_number, manufacturer, request, begun, audit, audit_reason, audit_tried) \
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $5) ON CONFLICT (idevid) DO UPDATE SET \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $9) ON CONFLICT (idevid) DO UPDATE SET \
          request = excluded.request, begun = excluded.begun, \
          audit = CASE WHEN {is_kept} THEN joinings.audit ELSE excluded.audit END, \
          audit_reason = CASE WHEN {is_kept} THEN joinings.audit_reason ELSE excluded.audit_reason END, \
          audit_tried = excluded.audit_tried, audit_unsent = 0, voucher_status = NULL, ldevid = NULL, enroll_status = NULL",
     );
     sqlx::query(&query)
-    .bind(&request.client()[..])
-    .bind(&request.idevid().serial_number)
-    .bind(manufacturer)
-    .bind(&request.sha256()[..])
-    .bind(seconds(time))
-    .bind(audit.state)
-    .bind(audit.reason)
-    .bind(audit.fetched)
-    .execute(&mut **transaction)
-    .await?;
+        .bind(&request.client()[..])
+        .bind(&request.idevid().serial_number)
+        .bind(manufacturer)
+        .bind(&request.sha256()[..])
+        .bind(seconds(time))
+        .bind(audit.state)
+        .bind(audit.reason)
+        .bind(audit.fetched)
+        .bind(seconds(time).saturating_sub(if audit.reason.is_some() { AUDIT_SECONDS } else { 0 })) // it is due
+        .execute(&mut **transaction)
+        .await?;
     Ok(())
 }
 
@@ -398,6 +388,16 @@ fn insert<'a>(
     .bind(seconds(received))
     .bind(state)
 }
+
+/// What audit logs are asked for with, of the devices whose logs have not come. What a MASA has not been asked, or could not
+/// take, is due at once; otherwise it has answered something else, and is left alone for [`AUDIT_SECONDS`].
+const AUDIT_TASK: &str = "SELECT j.idevid, j.serial_number, j.manufacturer, r.masa, r.request, r.nonce, \
+                          r.registrar_request, r.fetched, \
+                          CASE WHEN j.audit_reason IS NULL OR j.audit_unsent = 1 THEN 0 ELSE j.audit_tried + 5 END AS due \
+                          FROM joinings j JOIN requests r ON r.request = j.request WHERE j.audit = 'requested'";
+
+/// How long a MASA is left alone that has answered something else than the audit log of a device; [`AUDIT_TASK`] has it, too.
+const AUDIT_SECONDS: i64 = 5;
 
 const DAY: i64 = 86_400;
 

@@ -42,6 +42,36 @@ async fn more_old_requests_go_than_one_transaction_removes() {
     }
 }
 
+/// Stores devices whose audit logs the MASA could not take, each a second after the one before.
+async fn unsent_audits(store: &Store, count: u8) {
+    for number in 1..=count {
+        for query in [
+            "INSERT INTO requests (request, idevid, serial_number, manufacturer, nonce, received, state, registrar_request, \
+             sent) VALUES ($1, $1, 'X', 'maker', $1, $2, 'forwarded', $1, 7)",
+            "INSERT INTO joinings (idevid, serial_number, manufacturer, request, begun, audit, audit_tried, audit_unsent) \
+             VALUES ($1, 'X', 'maker', $1, 0, 'requested', $2, 1)",
+        ] {
+            let query = sqlx::query(query).bind([number; 32].to_vec()).bind(i64::from(number));
+            query.execute(&store.pool).await.unwrap();
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_audit_log_is_due_at_once_unless_the_masa_has_answered_something_else() {
+    let folder = tempfile::tempdir().unwrap();
+    for database in new_databases(folder.path()) {
+        let store = Store::open(&database).await.unwrap();
+        unsent_audits(&store, 1).await;
+        let task = async || store.audit_task(&[1; 32]).await.unwrap().unwrap();
+        assert_eq!(task().await.due, rows::time(0));
+        store.audit_failed(&task().await, "the MASA answers 503", rows::time(100)).await.unwrap();
+        assert_eq!(task().await.due, rows::time(100 + AUDIT_SECONDS));
+        store.audit_unsent(&task().await, "the host takes no connection", rows::time(200)).await.unwrap();
+        assert_eq!(task().await.due, rows::time(0));
+    }
+}
+
 /// The file was written by version 0002 of the tables: a device has two vouchers, and a certificate that it refuses.
 #[tokio::test]
 async fn a_database_of_an_earlier_version_goes_on() {

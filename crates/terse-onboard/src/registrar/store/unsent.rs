@@ -7,7 +7,7 @@ use pki_types::UnixTime;
 use terse_brski::digest::Sha256;
 
 use super::rows::{audit_task, seconds};
-use super::{ANSWER_SECONDS, AuditTask, Store};
+use super::{ANSWER_SECONDS, AUDIT_TASK, AuditTask, Store};
 
 impl Store {
     /// Notes that the MASA wants the request that was sent at this time again, after so many seconds.
@@ -68,14 +68,9 @@ impl Store {
     /// Returns the devices of a manufacturer, at most a few, for whose audit logs the MASA could not be reached: those that
     /// have waited longest.
     pub(in super::super) async fn audits_unsent(&self, manufacturer: &str) -> Result<Vec<AuditTask>, sqlx::Error> {
-        let rows = sqlx::query(
-            "SELECT j.idevid, j.serial_number, j.manufacturer, r.masa, r.request, r.nonce, r.registrar_request, r.fetched \
-             FROM joinings j JOIN requests r ON r.request = j.request \
-             WHERE j.audit_unsent = 1 AND j.manufacturer = $1 AND j.audit = 'requested' ORDER BY j.audit_tried LIMIT 16",
-        )
-        .bind(manufacturer)
-        .fetch_all(&self.pool)
-        .await?;
+        let query =
+            format!("{AUDIT_TASK} AND j.audit_unsent = 1 AND j.manufacturer = $1 ORDER BY j.audit_tried LIMIT 16");
+        let rows = sqlx::query(&query).bind(manufacturer).fetch_all(&self.pool).await?;
         rows.iter().map(audit_task).collect()
     }
 }
