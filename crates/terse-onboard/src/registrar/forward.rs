@@ -61,12 +61,13 @@ impl Place {
 
 impl Service {
     /// Takes a place for a connection to the MASA of a manufacturer, if one is free. While somebody else finds out whether a
-    /// MASA can be reached again, this waits for it, for as long as a pledge is kept waiting.
+    /// MASA can be reached again, this waits for it, for as long as a pledge is kept waiting; it takes the place afterwards, so
+    /// that those who wait for one MASA take none away.
     pub(super) async fn place(&self, manufacturer: &str, masa: &MasaUrl) -> Result<Place, NoPlace> {
-        let _permit = self.permit(manufacturer).ok_or(NoPlace::Busy)?;
         let begun = Instant::now();
         let attempt = Outages::attempt(&self.inner.outages, Masa::of(manufacturer, masa), self.hold()).await;
         let attempt = attempt.map_err(|wait| NoPlace::Unreachable(retry_after(wait)))?;
+        let _permit = self.permit(manufacturer).ok_or(NoPlace::Busy)?;
         Ok(Place { attempt, waited: begun.elapsed(), _permit })
     }
 

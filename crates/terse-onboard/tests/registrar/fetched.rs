@@ -225,6 +225,41 @@ async fn a_device_has_one_voucher_and_few_requests_a_day() {
 }
 
 #[tokio::test]
+async fn pledges_that_wait_for_a_masa_take_no_place_of_one_with_a_fetched_voucher() {
+    let world = World::new().await;
+    world.change("hold_milliseconds = 30000", "hold_milliseconds = 2000\nmasa_connections = 2");
+    world.masa.know_customer();
+    fetch_for(&world, SERIAL).await.unwrap();
+    world.masa.go().await;
+    let registrar = std::sync::Arc::new(world.start().await);
+    let probing = world.device("WI-3006");
+    let mut pledge = probing.connect(&registrar).await;
+    let request = probing.voucher_request(&pledge);
+    assert_eq!(pledge.request_voucher(&request).await.retry_after, Some(1));
+    // It comes back, and says nothing.
+    let silent = world.masa.listen_silently().await;
+    tokio::time::sleep(std::time::Duration::from_secs(1)).await;
+    let probe = tokio::spawn(async move { pledge.request_voucher(&request).await.status });
+    let _connection = silent.accept().await.unwrap();
+    let mut waiting = tokio::task::JoinSet::new();
+    for number in 0..4 {
+        let (device, registrar) = (world.device(&format!("D-{number}")), registrar.clone());
+        waiting.spawn(async move {
+            let mut pledge = device.connect(&registrar).await;
+            let request = device.voucher_request(&pledge);
+            pledge.request_voucher(&request).await.status
+        });
+    }
+    tokio::time::sleep(std::time::Duration::from_millis(500)).await; // so that they have come
+    let device = world.device(SERIAL);
+    let mut pledge = device.connect(&registrar).await;
+    let request = device.voucher_request(&pledge);
+    assert_eq!(pledge.request_voucher(&request).await.status, 200);
+    assert_eq!(waiting.join_all().await, [202; 4]);
+    assert_eq!(probe.await.unwrap(), 202);
+}
+
+#[tokio::test]
 async fn an_expired_voucher_is_not_used_and_removed() {
     let world = World::new().await;
     world.masa.know_customer();
