@@ -216,17 +216,23 @@ impl Service {
     /// Asks for audit logs that did not come and for the certificates of an external CA, and removes old requests, until `stop` becomes true.
     async fn do_chores(self, mut stop: watch::Receiver<bool>) {
         let mut interval = tokio::time::interval(CHORES);
-        let (mut last, mut has_begun) = (None, false);
+        let (mut last, mut more) = (None, None);
         loop {
             let outage = async {
-                match has_begun {
-                    true => tokio::time::sleep(NEXT_LOGS).await, // there may be more
-                    false => last = self.inner.outages.until_due(last).await,
+                match more {
+                    Some(since) => {
+                        tokio::time::sleep(NEXT_LOGS).await;
+                        since
+                    }
+                    None => {
+                        last = self.inner.outages.until_due(last).await;
+                        self.now()
+                    }
                 }
             };
             tokio::select! {
-                () = outage => {
-                    has_begun = self.ask_for_unsent_audit_logs().await;
+                since = outage => {
+                    more = self.ask_for_unsent_audit_logs(since).await;
                     continue;
                 }
                 _ = interval.tick() => {}

@@ -20,8 +20,17 @@ use super::forward::Place;
 use super::masa::MAX_AUDIT_LOG_LEN;
 use super::outage::{Masa, retry_after};
 use super::reply::Reply;
-use super::store::AuditTask;
+use super::store::{AuditTask, MAX_UNSENT};
 use crate::client::Incoming;
+
+/// What became of starting to ask for a log.
+enum Started {
+    Begun,
+    /// It is being asked for already.
+    Running,
+    /// There is no place for it now.
+    NoPlace(AuditTask),
+}
 
 /// Why a log did not come.
 struct NotCome {
@@ -57,7 +66,7 @@ impl Service {
 
     /// Asks for one of them, or puts it behind the others: it must not keep them from being asked for.
     async fn ask_for_late_audit_log(&self, task: AuditTask) {
-        let Some(task) = self.start_audit(task) else { return };
+        let Started::NoPlace(task) = self.start_audit(task) else { return };
         let (store, settings, now) = (&self.inner.store, &self.inner.settings, self.now());
         let stored = match settings.decisions.masa_url(&task.manufacturer, task.masa_url.as_deref()) {
             Ok(_) => store.audit_unsent(&task, "the MASA cannot be asked now", now).await,
@@ -69,20 +78,35 @@ impl Service {
         }
     }
 
-    /// Asks for the logs for which a MASA could not be reached, some at a time. Returns whether it has begun with any.
-    pub(super) async fn ask_for_unsent_audit_logs(&self) -> bool {
-        let mut has_begun = false;
+    /// Asks for the logs for which a MASA could not be reached, and not after `since`: some at a time. Returns since when there
+    /// may be more.
+    pub(super) async fn ask_for_unsent_audit_logs(&self, since: UnixTime) -> Option<UnixTime> {
+        let (mut has_begun, mut has_more) = (false, false);
         for manufacturer in self.inner.settings.masas.keys() {
-            match self.inner.store.audits_unsent(manufacturer).await {
-                Ok(tasks) => {
-                    for task in tasks {
-                        has_begun |= self.start_audit(task).is_none();
-                    }
-                }
+            match self.ask_for_some_unsent(manufacturer, since).await {
+                Ok((begun, more)) => (has_begun, has_more) = (has_begun | begun, has_more | more),
                 Err(error) => tracing::error!(%error, "the database does not answer"),
             }
         }
-        has_begun
+        match has_begun {
+            true => Some(self.now()), // those that had no place may have one soon
+            false => has_more.then_some(since),
+        }
+    }
+
+    /// Returns whether it has begun with any, and whether there are more.
+    async fn ask_for_some_unsent(&self, manufacturer: &str, since: UnixTime) -> Result<(bool, bool), sqlx::Error> {
+        let store = &self.inner.store;
+        let tasks = store.audits_unsent(manufacturer, since).await?;
+        let (mut has_begun, has_more) = (false, tasks.len() >= MAX_UNSENT);
+        for task in tasks {
+            match self.start_audit(task) {
+                Started::Begun => has_begun = true,
+                Started::Running => {}
+                Started::NoPlace(task) => store.move_back(&task, since).await?,
+            }
+        }
+        Ok((has_begun, has_more))
     }
 
     /// Returns after how many seconds the audit log of a device is asked for again, if the MASA cannot be reached, or has
@@ -98,30 +122,31 @@ impl Service {
         Ok(wait.map(retry_after))
     }
 
-    /// Asks for a log, unless that is being done. Returns the task if there is no place for it.
-    fn start_audit(&self, task: AuditTask) -> Option<AuditTask> {
+    /// Asks for a log, unless that is being done or there is no place for it.
+    fn start_audit(&self, task: AuditTask) -> Started {
         let settings = &self.inner.settings;
         let is_ignored = settings.audits.get(&task.manufacturer).is_some_and(|policy| policy.is_ignored);
         let place = match settings.decisions.masa_url(&task.manufacturer, task.masa_url.as_deref()) {
             Ok(masa) if !is_ignored => match self.free_place(&task.manufacturer, &masa) {
                 Some(place) => Some((masa, place)),
-                None => return Some(task),
+                None => return Started::NoPlace(task),
             },
-            Err(_) if !is_ignored => return Some(task),
+            Err(_) if !is_ignored => return Started::NoPlace(task),
             _ => None,
         };
         // Nothing panics while this is locked.
         let mut running = self.inner.audits.lock().unwrap_or_else(PoisonError::into_inner);
-        if running.insert(task.idevid) {
-            drop(running);
-            let service = self.clone();
-            tokio::spawn(async move {
-                service.audit(&task, place).await;
-                service.inner.audits.lock().unwrap_or_else(PoisonError::into_inner).remove(&task.idevid);
-                service.inner.audited.notify_waiters();
-            });
+        if !running.insert(task.idevid) {
+            return Started::Running;
         }
-        None
+        drop(running);
+        let service = self.clone();
+        tokio::spawn(async move {
+            service.audit(&task, place).await;
+            service.inner.audits.lock().unwrap_or_else(PoisonError::into_inner).remove(&task.idevid);
+            service.inner.audited.notify_waiters();
+        });
+        Started::Begun
     }
 
     /// Waits until the audit log of a device is not being asked for any more, for as long as a pledge is kept waiting.

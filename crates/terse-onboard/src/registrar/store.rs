@@ -28,6 +28,7 @@ pub(super) use enrolment::{Issued, Known};
 pub(super) use operator::Device;
 pub(super) use passed_on::{Claim, Passed, PassedOn, RequestKey};
 use rows::{audit_task, seconds, stored_request};
+pub(super) use unsent::MAX_UNSENT;
 
 pub use fetched::FetchedVoucher;
 pub use operator::{DeviceReport, Pending, PendingReason};

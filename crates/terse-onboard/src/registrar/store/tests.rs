@@ -72,6 +72,29 @@ async fn an_audit_log_is_due_at_once_unless_the_masa_has_answered_something_else
     }
 }
 
+#[tokio::test]
+async fn audit_logs_that_cannot_be_asked_for_do_not_keep_back_the_others() {
+    let folder = tempfile::tempdir().unwrap();
+    for database in new_databases(folder.path()) {
+        let store = Store::open(&database).await.unwrap();
+        unsent_audits(&store, 40).await;
+        let mut seen = Vec::new();
+        loop {
+            let tasks = store.audits_unsent("maker", rows::time(100)).await.unwrap();
+            assert!(store.audits_unsent("other", rows::time(100)).await.unwrap().is_empty());
+            for task in &tasks {
+                seen.push(task.idevid[0]);
+                store.move_back(task, rows::time(100)).await.unwrap();
+            }
+            if tasks.len() < MAX_UNSENT {
+                break;
+            }
+        }
+        assert_eq!(seen, (1..=40).collect::<Vec<u8>>(), "each once");
+        assert_eq!(store.audits_unsent("maker", rows::time(101)).await.unwrap().len(), MAX_UNSENT);
+    }
+}
+
 /// The file was written by version 0002 of the tables: a device has two vouchers, and a certificate that it refuses.
 #[tokio::test]
 async fn a_database_of_an_earlier_version_goes_on() {
