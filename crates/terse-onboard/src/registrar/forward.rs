@@ -144,7 +144,7 @@ impl Service {
                 tracing::warn!(serial_number, masa = masa.base(), %error, "the MASA cannot be asked");
                 return match unreachable {
                     Some(retry_after) => self.unsent(request, manufacturer, sent, retry_after).await,
-                    None => self.refused(request, Reply::later(LONG_RETRY), "").await,
+                    None => self.refused(request, sent, Reply::later(LONG_RETRY), "").await,
                 };
             }
         };
@@ -167,7 +167,7 @@ impl Service {
                     Some(said) => format!("{refusal}; it says: {said}"),
                     None => refusal.to_string(),
                 };
-                self.refused(request, Reply::text(refusal.status(), &text), &text).await
+                self.refused(request, sent, Reply::text(refusal.status(), &text), &text).await
             }
         }
     }
@@ -205,8 +205,8 @@ impl Service {
     }
 
     /// Stores how a request failed, so that the same one has the same answer until the MASA is asked again.
-    async fn refused(&self, request: &PledgeRequest, reply: Reply, text: &str) -> Reply {
-        match self.inner.store.failed(request.sha256(), reply.status(), text).await {
+    async fn refused(&self, request: &PledgeRequest, sent: UnixTime, reply: Reply, text: &str) -> Reply {
+        match self.inner.store.failed(request.sha256(), sent, reply.status(), text).await {
             Ok(()) => reply,
             Err(error) => Reply::database(&error),
         }

@@ -200,12 +200,21 @@ impl Store {
         Ok(done.rows_affected() == 1)
     }
 
-    /// Notes how the MASA has refused a request, or with the status 202 that its answer could not be used.
-    pub(super) async fn failed(&self, request: &Sha256, status: u16, text: &str) -> Result<(), sqlx::Error> {
+    /// Notes how the MASA has refused the request that was sent at this time, or with the status 202 that its answer could not
+    /// be used. One that was sent again meanwhile is not touched.
+    pub(super) async fn failed(
+        &self,
+        request: &Sha256,
+        sent: UnixTime,
+        status: u16,
+        text: &str,
+    ) -> Result<(), sqlx::Error> {
         sqlx::query(
-            "UPDATE requests SET failure_status = $2, failure_text = $3 WHERE request = $1 AND state = 'forwarded'",
+            "UPDATE requests SET failure_status = $3, failure_text = $4 \
+             WHERE request = $1 AND state = 'forwarded' AND sent = $2",
         )
         .bind(&request[..])
+        .bind(seconds(sent))
         .bind(i64::from(status))
         .bind(text)
         .execute(&self.pool)

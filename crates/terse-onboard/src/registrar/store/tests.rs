@@ -95,6 +95,24 @@ async fn audit_logs_that_cannot_be_asked_for_do_not_keep_back_the_others() {
     }
 }
 
+#[tokio::test]
+async fn a_late_refusal_is_not_one_of_the_request_that_was_sent_since() {
+    let folder = tempfile::tempdir().unwrap();
+    for database in new_databases(folder.path()) {
+        let store = Store::open(&database).await.unwrap();
+        unsent_audits(&store, 1).await;
+        let status = async || {
+            let row = sqlx::query("SELECT failure_status FROM requests").fetch_one(&store.pool).await.unwrap();
+            row.get::<Option<i64>, _>(0)
+        };
+        assert!(store.resend(&[1; 32], rows::time(7), rows::time(70)).await.unwrap());
+        store.failed(&[1; 32], rows::time(7), 403, "not yours").await.unwrap();
+        assert_eq!(status().await, None);
+        store.failed(&[1; 32], rows::time(70), 403, "not yours").await.unwrap();
+        assert_eq!(status().await, Some(403));
+    }
+}
+
 /// The file was written by version 0002 of the tables: a device has two vouchers, and a certificate that it refuses.
 #[tokio::test]
 async fn a_database_of_an_earlier_version_goes_on() {
