@@ -14,6 +14,7 @@ use terse_brski::digest::Sha256;
 use terse_brski::http::{JSON, is};
 use terse_brski::registrar::{AuditRefused, History, MasaUrl, NoncelessRequest, Refusal};
 use terse_brski::voucher::Nonce;
+use tokio::time::Instant;
 
 use super::Service;
 use super::forward::Place;
@@ -149,8 +150,8 @@ impl Service {
         Started::Begun
     }
 
-    /// Waits until the audit log of a device is not being asked for any more, for as long as a pledge is kept waiting.
-    pub(super) async fn until_audited(&self, idevid: &Sha256) {
+    /// Waits until the audit log of a device is not being asked for any more, or until `until`.
+    pub(super) async fn until_audited(&self, idevid: &Sha256, until: Instant) {
         let ended = async {
             loop {
                 let mut next = pin!(self.inner.audited.notified());
@@ -161,7 +162,7 @@ impl Service {
                 next.await;
             }
         };
-        let _ = tokio::time::timeout(self.hold(), ended).await; // what has come meanwhile is in the database
+        let _ = tokio::time::timeout_at(until, ended).await; // what has come meanwhile is in the database
     }
 
     async fn audit(&self, task: &AuditTask, place: Option<(MasaUrl, Place)>) {

@@ -24,8 +24,6 @@ use crate::client::Incoming;
 /// A place for a connection to a MASA.
 pub(super) struct Place {
     attempt: Attempt,
-    /// How long the pledge has waited for it.
-    waited: Duration,
     _permit: OwnedSemaphorePermit,
 }
 
@@ -61,21 +59,20 @@ impl Place {
 
 impl Service {
     /// Takes a place for a connection to the MASA of a manufacturer, if one is free. While somebody else finds out whether a
-    /// MASA can be reached again, this waits for it, for as long as a pledge is kept waiting; it takes the place afterwards, so
-    /// that those who wait for one MASA take none away.
-    pub(super) async fn place(&self, manufacturer: &str, masa: &MasaUrl) -> Result<Place, NoPlace> {
-        let begun = Instant::now();
-        let attempt = Outages::attempt(&self.inner.outages, Masa::of(manufacturer, masa), self.hold()).await;
+    /// MASA can be reached again, this waits for it until `until`; it takes the place afterwards, so that those who wait for one
+    /// MASA take none away.
+    pub(super) async fn place(&self, manufacturer: &str, masa: &MasaUrl, until: Instant) -> Result<Place, NoPlace> {
+        let attempt = Outages::attempt(&self.inner.outages, Masa::of(manufacturer, masa), until).await;
         let attempt = attempt.map_err(|wait| NoPlace::Unreachable(retry_after(wait)))?;
         let _permit = self.permit(manufacturer).ok_or(NoPlace::Busy)?;
-        Ok(Place { attempt, waited: begun.elapsed(), _permit })
+        Ok(Place { attempt, _permit })
     }
 
     /// The same without waiting.
     pub(super) fn free_place(&self, manufacturer: &str, masa: &MasaUrl) -> Option<Place> {
         let _permit = self.permit(manufacturer)?;
         let attempt = Outages::try_attempt(&self.inner.outages, Masa::of(manufacturer, masa))?;
-        Some(Place { attempt, waited: Duration::ZERO, _permit })
+        Some(Place { attempt, _permit })
     }
 
     fn permit(&self, manufacturer: &str) -> Option<OwnedSemaphorePermit> {
@@ -98,8 +95,8 @@ impl Service {
         })
     }
 
-    /// Asks the MASA. `sent` is the time that is stored with the request. Returns the answer if that comes soon; otherwise the
-    /// pledge comes again.
+    /// Asks the MASA. `sent` is the time that is stored with the request. Returns the answer if that comes before `until`;
+    /// otherwise the pledge comes again.
     pub(super) async fn ask_masa(
         &self,
         request: &PledgeRequest,
@@ -107,15 +104,15 @@ impl Service {
         registrar_request: Vec<u8>,
         sent: UnixTime,
         place: Place,
+        until: Instant,
     ) -> Reply {
-        let hold = self.hold().saturating_sub(place.waited);
         let (sender, answer) = oneshot::channel();
         let (service, request, masa) = (self.clone(), request.clone(), masa.clone());
         tokio::spawn(async move {
             let reply = service.exchange(&request, &masa, &registrar_request, sent, place).await;
             drop(sender.send(reply)); // the pledge may have gone
         });
-        match tokio::time::timeout(hold, answer).await {
+        match tokio::time::timeout_at(until, answer).await {
             Ok(Ok(reply)) => reply,
             Ok(Err(_)) | Err(_) => Reply::later(SHORT_RETRY),
         }

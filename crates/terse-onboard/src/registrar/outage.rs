@@ -65,10 +65,9 @@ enum Denied {
 }
 
 impl Outages {
-    /// Begins an attempt, or returns after how long a time one may begin. While another one finds out, this waits for it for
-    /// at most `hold`.
-    pub(super) async fn attempt(this: &Arc<Self>, masa: Masa, hold: Duration) -> Result<Attempt, Duration> {
-        let end = Instant::now() + hold;
+    /// Begins an attempt, or returns after how long a time one may begin. While another one finds out, this waits for it until
+    /// `end`.
+    pub(super) async fn attempt(this: &Arc<Self>, masa: Masa, end: Instant) -> Result<Attempt, Duration> {
         loop {
             let mut changed = pin!(this.changed.notified());
             changed.as_mut().enable(); // so that no end is missed between the look and the wait

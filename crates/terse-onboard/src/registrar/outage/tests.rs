@@ -13,7 +13,7 @@ fn masa_at(base: &str) -> Masa {
 const HOLD: Duration = Duration::from_secs(3);
 
 async fn attempt(outages: &Arc<Outages>) -> Result<Attempt, Duration> {
-    Outages::attempt(outages, masa(), HOLD).await
+    Outages::attempt(outages, masa(), Instant::now() + HOLD).await
 }
 
 #[tokio::test(start_paused = true)]
