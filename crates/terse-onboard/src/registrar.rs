@@ -67,7 +67,7 @@ mod store;
 pub use check::check;
 pub use fetch::{FetchError, FetchOptions, Fetched, fetch};
 pub use init::{InitError, InitOptions, init};
-pub use operator::{Operator, OperatorError};
+pub use operator::{Operator, OperatorError, Rejection};
 pub use store::{DeviceReport, FetchedVoucher, Pending, PendingReason};
 
 use outage::Outages;

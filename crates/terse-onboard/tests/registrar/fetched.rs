@@ -7,7 +7,7 @@ use terse_brski::http::VOUCHER_CMS_JSON;
 use terse_brski::masa::LogEntry;
 use terse_brski::voucher::{Assertion, Pin, Voucher};
 use terse_net::Clock;
-use terse_onboard::registrar::{FetchError, FetchOptions, Fetched, fetch};
+use terse_onboard::registrar::{FetchError, FetchOptions, Fetched, OperatorError, Rejection, fetch};
 use terse_pki::Authority;
 
 use crate::scripted_masa::{NONCELESS_LIFETIME, Script};
@@ -307,6 +307,32 @@ async fn a_rejected_device_has_no_voucher() {
     assert!(matches!(error, FetchError::Rejected), "{error}");
     operator.accept(SERIAL, None).await.unwrap();
     assert_eq!(pledge.request_voucher(&request).await.status, 200);
+    registrar.stop().await;
+}
+
+#[tokio::test]
+async fn the_voucher_of_a_device_that_has_not_asked_can_be_withdrawn() {
+    let world = World::new().await;
+    world.masa.know_customer();
+    fetch_for(&world, SERIAL).await.unwrap();
+    let operator = world.operator().await;
+    let unknown = operator.reject(SERIAL, Some("other")).await.unwrap_err();
+    assert!(matches!(unknown, OperatorError::Unknown(_)), "{unknown}");
+    let withdrawn = Rejection::Withdrawn("maker".into());
+    assert_eq!(operator.reject(SERIAL, None).await.unwrap(), withdrawn);
+    assert!(operator.fetched_vouchers().await.unwrap().is_empty());
+    assert!(matches!(operator.reject(SERIAL, None).await, Err(OperatorError::Unknown(_))));
+    world.masa.go().await;
+    let registrar = world.start().await;
+    let device = world.device(SERIAL);
+    let mut pledge = device.connect(&registrar).await;
+    let request = device.voucher_request(&pledge);
+    assert_eq!(pledge.request_voucher(&request).await.status, 202);
+    registrar.stop().await;
+    // It was asked for, and the audit log may have it: the device can join when the MASA is back.
+    world.masa.come_back().await;
+    let registrar = world.start().await;
+    device.join(&registrar).await;
     registrar.stop().await;
 }
 

@@ -296,6 +296,38 @@ impl Store {
         rows.iter().map(report).collect()
     }
 
+    /// Returns the manufacturers of which a voucher for a device with this serial number was fetched.
+    pub(in super::super) async fn manufacturers_fetched(
+        &self,
+        serial_number: &str,
+    ) -> Result<Vec<String>, sqlx::Error> {
+        let rows = sqlx::query(
+            "SELECT DISTINCT manufacturer FROM fetched WHERE serial_number = $1 AND voucher IS NOT NULL \
+             ORDER BY manufacturer LIMIT $2",
+        )
+        .bind(serial_number)
+        .bind(super::operator::MAX_REPORTED)
+        .fetch_all(&self.pool)
+        .await?;
+        rows.iter().map(|row| row.try_get(0)).collect()
+    }
+
+    /// Withdraws the vouchers for devices with this serial number. That they were asked for stays.
+    pub(in super::super) async fn withdraw_fetched(
+        &self,
+        manufacturer: &str,
+        serial_number: &str,
+    ) -> Result<(), sqlx::Error> {
+        sqlx::query(
+            "UPDATE fetched SET voucher = NULL, registrar_request = NULL WHERE manufacturer = $1 AND serial_number = $2",
+        )
+        .bind(manufacturer)
+        .bind(serial_number)
+        .execute(&self.pool)
+        .await?;
+        Ok(())
+    }
+
     /// Removes vouchers that have expired. That they were asked for stays, because the audit log of the device names them.
     pub(in super::super) async fn prune_fetched(&self, now: UnixTime) -> Result<(), sqlx::Error> {
         sqlx::query(
