@@ -35,6 +35,7 @@ use terse_net::Clock;
 use terse_net::tokio::{Acceptor, AcceptorEvent};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Notify, watch};
+use tokio::time::MissedTickBehavior;
 
 use crate::config::ConfigError;
 use crate::discovery::mdns::{Announcement, MdnsError};
@@ -213,9 +214,11 @@ impl Listening {
 }
 
 impl Service {
-    /// Asks for audit logs that did not come and for the certificates of an external CA, and removes old requests, until `stop` becomes true.
+    /// Asks for audit logs that did not come and for the certificates of an external CA, and removes old requests, until `stop`
+    /// becomes true.
     async fn do_chores(self, mut stop: watch::Receiver<bool>) {
         let mut interval = tokio::time::interval(CHORES);
+        interval.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let (mut last, mut more) = (None, None);
         loop {
             let outage = async {

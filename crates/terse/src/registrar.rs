@@ -57,8 +57,8 @@ enum RegistrarCommand {
     /// Let a device join, also with the audit log that it has
     #[command(after_help = "Example: terse registrar accept WI-3005 --config plant/registrar.toml")]
     Accept(Device),
-    /// Keep a device out: it gets neither a voucher nor a certificate. A certificate that it has is revoked by `terse pki revoke`.
-    /// Of a device that has not asked yet, the voucher is withdrawn that was fetched for it
+    /// Keep a device out: it gets neither a voucher nor a certificate. A certificate that it has is revoked by
+    /// `terse pki revoke`. Of a device that has not asked yet, the voucher is withdrawn that was fetched for it
     #[command(after_help = "Example: terse registrar reject WI-3005 --config plant/registrar.toml")]
     Reject(Device),
     /// List the devices that have had a voucher, the newest first

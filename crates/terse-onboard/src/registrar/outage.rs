@@ -1,8 +1,9 @@
 //! MASAs that cannot be reached: when they are asked again, and by how many.
 //!
-//! What must always hold: one that cannot be reached is asked by one request at a time, after 1, 2, 4 and so on up to 60
-//! seconds, however many pledges wait for it; as soon as it answers, all may ask again. All of this is forgotten at a restart,
-//! which costs no more than one attempt.
+//! What must always hold: after a request has found that one cannot be reached, no more than one request begins at a time, after
+//! 1, 2, 4 and so on up to 60 seconds, however many pledges wait for it; as soon as one is answered, all may ask again. Requests
+//! that had begun before go on. Each process finds this out by itself, and forgets it at a restart: then as many requests as
+//! come before the first one has failed find it out at once, but no more than there are places for the manufacturer.
 
 use alloc::collections::BTreeMap;
 use alloc::sync::Arc;

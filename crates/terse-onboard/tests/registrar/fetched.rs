@@ -199,6 +199,16 @@ async fn what_cannot_be_used_is_not_stored() {
     }
     let vouchers = world.operator().await.fetched_vouchers().await.unwrap();
     assert_eq!(vouchers.iter().map(|one| one.serial_number.as_str()).collect::<Vec<_>>(), ["WI-3006"]);
+    // One that is there stays, and the operator is told.
+    world.masa.script(Script::Status(403, "stolen"));
+    for (serial, has_earlier) in [(SERIAL, false), ("WI-3006", true)] {
+        let error = fetch_for(&world, serial).await.unwrap_err().to_string();
+        assert!(error.ends_with("it says: stolen"), "{error}");
+        assert_eq!(error.contains("stays usable"), has_earlier, "{error}");
+    }
+    assert_eq!(world.operator().await.fetched_vouchers().await.unwrap(), vouchers);
+    world.masa.script(Script::Status(503, "not now"));
+    fetch_for(&world, SERIAL).await.unwrap_err();
     // What the MASA had no answer for is the same request.
     world.masa.script(Script::Honest);
     fetch_for(&world, SERIAL).await.unwrap();

@@ -132,7 +132,8 @@ impl Store {
         Ok(true)
     }
 
-    /// Notes that the MASA has refused a request: a later one is another request.
+    /// Notes that the MASA has refused a request: a later one is another request. A voucher that the device has already stays: it
+    /// was given for a time.
     pub(in super::super) async fn fetch_refused(&self, request: &Sha256) -> Result<(), sqlx::Error> {
         let query = sqlx::query("UPDATE fetched SET registrar_request = NULL WHERE request = $1 AND voucher IS NULL");
         query.bind(&request[..]).execute(&self.pool).await?;
