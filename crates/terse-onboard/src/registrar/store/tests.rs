@@ -3,6 +3,7 @@ use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
 use terse_brski::digest::Sha256;
 
 use super::super::audit::KnownVouchers;
+use super::audits::AUDIT_SECONDS;
 use super::history::{MAX_PRUNED, PRUNE};
 use super::*;
 use crate::store::tests::new_databases;

@@ -6,8 +6,9 @@
 use pki_types::UnixTime;
 use terse_brski::digest::Sha256;
 
+use super::audits::AUDIT_TASK;
 use super::rows::{audit_task, seconds};
-use super::{ANSWER_SECONDS, AUDIT_TASK, AuditTask, Store};
+use super::{ANSWER_SECONDS, AuditTask, Store};
 
 impl Store {
     /// Notes that the MASA wants the request that was sent at this time again, after so many seconds.
