@@ -35,6 +35,7 @@ use terse_net::Clock;
 use terse_net::tokio::{Acceptor, AcceptorEvent};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Notify, watch};
+use tokio::time::MissedTickBehavior;
 
 use crate::config::ConfigError;
 use crate::discovery::mdns::{Announcement, MdnsError};
@@ -67,7 +68,7 @@ mod store;
 pub use check::check;
 pub use fetch::{FetchError, FetchOptions, Fetched, fetch};
 pub use init::{InitError, InitOptions, init};
-pub use operator::{Operator, OperatorError};
+pub use operator::{Operator, OperatorError, Rejection};
 pub use store::{DeviceReport, FetchedVoucher, Pending, PendingReason};
 
 use outage::Outages;
@@ -213,20 +214,28 @@ impl Listening {
 }
 
 impl Service {
-    /// Asks for audit logs that did not come and for the certificates of an external CA, and removes old requests, until `stop` becomes true.
+    /// Asks for audit logs that did not come and for the certificates of an external CA, and removes old requests, until `stop`
+    /// becomes true.
     async fn do_chores(self, mut stop: watch::Receiver<bool>) {
         let mut interval = tokio::time::interval(CHORES);
-        let (mut last, mut has_begun) = (None, false);
+        interval.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let (mut last, mut more) = (None, None);
         loop {
             let outage = async {
-                match has_begun {
-                    true => tokio::time::sleep(NEXT_LOGS).await, // there may be more
-                    false => last = self.inner.outages.until_due(last).await,
+                match more {
+                    Some(since) => {
+                        tokio::time::sleep(NEXT_LOGS).await;
+                        since
+                    }
+                    None => {
+                        last = self.inner.outages.until_due(last).await;
+                        self.now()
+                    }
                 }
             };
             tokio::select! {
-                () = outage => {
-                    has_begun = self.ask_for_unsent_audit_logs().await;
+                since = outage => {
+                    more = self.ask_for_unsent_audit_logs(since).await;
                     continue;
                 }
                 _ = interval.tick() => {}

@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use serde_json::json;
 use terse_net::Clock;
-use terse_onboard::registrar::{DeviceReport, InitError, InitOptions, Operator, Pending, PendingReason, Service};
-use terse_onboard::registrar::{check, init};
+use terse_onboard::registrar::{DeviceReport, InitError, InitOptions, Operator, Pending, PendingReason};
+use terse_onboard::registrar::{Rejection, Service, check, init};
 
 use crate::failure::Failure;
 use crate::output::{self, printable};
@@ -57,7 +57,8 @@ enum RegistrarCommand {
     /// Let a device join, also with the audit log that it has
     #[command(after_help = "Example: terse registrar accept WI-3005 --config plant/registrar.toml")]
     Accept(Device),
-    /// Keep a device out: it gets neither a voucher nor a certificate. A certificate that it has is revoked by `terse pki revoke`
+    /// Keep a device out: it gets neither a voucher nor a certificate. A certificate that it has is revoked by
+    /// `terse pki revoke`. Of a device that has not asked yet, the voucher is withdrawn that was fetched for it
     #[command(after_help = "Example: terse registrar reject WI-3005 --config plant/registrar.toml")]
     Reject(Device),
     /// List the devices that have had a voucher, the newest first
@@ -220,15 +221,20 @@ impl Device {
     async fn decide(self, is_accepted: bool, json: bool) -> Result<(), Failure> {
         let operator = self.config.open().await?;
         let (serial, manufacturer) = (self.serial.as_str(), self.manufacturer.as_deref());
-        let decided = match is_accepted {
-            true => operator.accept(serial, manufacturer).await,
-            false => operator.reject(serial, manufacturer).await,
+        let (manufacturer, decision) = match is_accepted {
+            true => (operator.accept(serial, manufacturer).await.map_err(failed)?, "accepted"),
+            false => match operator.reject(serial, manufacturer).await.map_err(failed)? {
+                Rejection::Withdrawn(manufacturer) => (manufacturer, "withdrawn"),
+                Rejection::Rejected(manufacturer) => (manufacturer, "rejected"),
+            },
         };
-        let manufacturer = decided.map_err(failed)?;
-        let decision = if is_accepted { "accepted" } else { "rejected" };
-        match json {
-            true => output::json(&json!({ "serial": serial, "manufacturer": manufacturer, "decision": decision })),
-            false => output::line(printable(&format!("{serial} of {manufacturer} is {decision}"))),
+        match (json, decision) {
+            (true, _) => output::json(&json!({ "serial": serial, "manufacturer": manufacturer, "decision": decision })),
+            (false, "withdrawn") => output::line(printable(&format!(
+                "the voucher for {serial} of {manufacturer} is withdrawn; the device has not asked yet, and is rejected by the \
+                 same command when it has"
+            ))),
+            (false, _) => output::line(printable(&format!("{serial} of {manufacturer} is {decision}"))),
         }
     }
 }

@@ -79,11 +79,8 @@ impl Registrar {
         response: &MasaResponse<'_>,
         time: UnixTime,
     ) -> Result<Answer, Refusal> {
-        match response.status {
-            200 => {}
-            // RFC 8995, 5.6: not done yet; and what passes by itself (RFC 9110, 15.5.9 and 15.6; RFC 6585, 4).
-            202 | 408 | 429 | 500..=599 => return Ok(response.later()),
-            status => return Err(Refusal::Masa(status)),
+        if let Some(answer) = response.without_voucher() {
+            return answer;
         }
         if response.body.len() > MAX_LEN {
             return Err(Refusal::VoucherTooLong);
@@ -170,8 +167,18 @@ impl Registrar {
 }
 
 impl MasaResponse<'_> {
+    /// Returns what the response means by its status, or `None` if that says that the body is a voucher.
+    pub(super) fn without_voucher(&self) -> Option<Result<Answer, Refusal>> {
+        match self.status {
+            200 => None,
+            // RFC 8995, 5.6: not done yet; and what passes by itself (RFC 9110, 15.5.9 and 15.6; RFC 6585, 4).
+            202 | 408 | 429 | 500..=599 => Some(Ok(self.later())),
+            status => Some(Err(Refusal::Masa(status))),
+        }
+    }
+
     /// The MASA cannot answer now: the pledge comes again when the MASA says, but waits no longer than pledges do.
-    pub(super) fn later(&self) -> Answer {
+    fn later(&self) -> Answer {
         let retry_after = self
             .retry_after
             .map_or(RETRY_SECONDS, |seconds| u32::try_from(seconds).unwrap_or(u32::MAX).clamp(1, MAX_RETRY_SECONDS));

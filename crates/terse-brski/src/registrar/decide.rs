@@ -32,7 +32,8 @@ pub enum Decision<'a> {
     },
     /// The MASA is asked.
     Forward(Box<Forward>),
-    /// The MASA was asked and has not answered for a minute, or could not be reached: the same is sent again, and the time of that is stored.
+    /// The MASA was asked and has not answered for a minute, or could not be reached: the same is sent again, and the time of
+    /// that is stored.
     Resend {
         /// Where to.
         masa: MasaUrl,

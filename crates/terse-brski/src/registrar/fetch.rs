@@ -63,10 +63,8 @@ impl Registrar {
         response: &MasaResponse<'_>,
         time: UnixTime,
     ) -> Result<Answer, Refusal> {
-        match response.status {
-            200 => {}
-            202 | 408 | 429 | 500..=599 => return Ok(response.later()),
-            status => return Err(Refusal::Masa(status)),
+        if let Some(answer) = response.without_voucher() {
+            return answer;
         }
         if !is(response.content_type, VOUCHER_CMS_JSON) {
             return Err(Refusal::VoucherType);

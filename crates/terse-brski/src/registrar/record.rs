@@ -35,12 +35,14 @@ pub enum RequestState {
     Allowed,
     /// An operator has rejected it.
     Rejected,
-    /// The MASA is asked. If it refuses, the record is removed, and the pledge may ask again.
+    /// The MASA is asked. If it refuses, the record is kept: the same request has the same answer for a minute, and is as good as a
+    /// new one afterwards.
     Forwarded {
         /// When the registrar's request was made: its created-on.
         #[serde(with = "stored::seconds")]
         created_on: UnixTime,
-        /// When it was last sent, or the start of 1970 if it could not be sent: then it may be sent again at once.
+        /// When it was last sent; it is sent again a minute later. If the MASA wants it again at some other time, this is a minute
+        /// before that. If it could not be sent, this is the start of 1970: then it may be sent again at once.
         #[serde(with = "stored::seconds")]
         sent: UnixTime,
         /// The registrar's voucher request, signed. It is stored before it is sent, so that another replica can send the

@@ -68,7 +68,7 @@ fn signed_by(openssl: &OpenSsl, options: &str) -> Vec<u8> {
 fn openssl_verifies_what_is_signed_here() {
     for (chain, scheme) in KINDS {
         let Some((openssl, credential)) = openssl_with(chain) else { return };
-        openssl.write("signed", &sign(&credential, scheme, VOUCHER));
+        openssl.write("signed", sign(&credential, scheme, VOUCHER));
         let verify =
             format!("cms -verify -binary -inform DER -in signed -CAfile root.pem -attime {} -out content", NOW + 60);
         openssl.run(&format!("{verify} -purpose any"));

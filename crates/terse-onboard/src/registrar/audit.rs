@@ -14,14 +14,24 @@ use terse_brski::digest::Sha256;
 use terse_brski::http::{JSON, is};
 use terse_brski::registrar::{AuditRefused, History, MasaUrl, NoncelessRequest, Refusal};
 use terse_brski::voucher::Nonce;
+use tokio::time::Instant;
 
 use super::Service;
 use super::forward::Place;
 use super::masa::MAX_AUDIT_LOG_LEN;
-use super::outage::retry_after;
+use super::outage::{Masa, retry_after};
 use super::reply::Reply;
-use super::store::AuditTask;
+use super::store::{AuditTask, MAX_UNSENT};
 use crate::client::Incoming;
+
+/// What became of starting to ask for a log.
+enum Started {
+    Begun,
+    /// It is being asked for already.
+    Running,
+    /// There is no place for it now.
+    NoPlace(AuditTask),
+}
 
 /// Why a log did not come.
 struct NotCome {
@@ -31,9 +41,11 @@ struct NotCome {
 }
 
 impl Service {
-    /// Asks for the audit log of a device, if it has not come yet and is not being asked for.
+    /// Asks for the audit log of a device, if it has not come yet and is not being asked for; unless the MASA has answered
+    /// something else just now.
     pub(super) async fn ask_for_audit_log(&self, idevid: &Sha256) -> Result<(), Reply> {
-        if let Some(task) = self.inner.store.audit_due(idevid).await? {
+        let task = self.inner.store.audit_task(idevid).await?;
+        if let Some(task) = task.filter(|task| task.due <= self.now()) {
             self.start_audit(task); // without a place the next request of the device asks again
         }
         Ok(())
@@ -55,7 +67,7 @@ impl Service {
 
     /// Asks for one of them, or puts it behind the others: it must not keep them from being asked for.
     async fn ask_for_late_audit_log(&self, task: AuditTask) {
-        let Some(task) = self.start_audit(task) else { return };
+        let Started::NoPlace(task) = self.start_audit(task) else { return };
         let (store, settings, now) = (&self.inner.store, &self.inner.settings, self.now());
         let stored = match settings.decisions.masa_url(&task.manufacturer, task.masa_url.as_deref()) {
             Ok(_) => store.audit_unsent(&task, "the MASA cannot be asked now", now).await,
@@ -67,58 +79,79 @@ impl Service {
         }
     }
 
-    /// Asks for the logs for which a MASA could not be reached, some at a time. Returns whether it has begun with any.
-    pub(super) async fn ask_for_unsent_audit_logs(&self) -> bool {
-        let mut has_begun = false;
+    /// Asks for the logs for which a MASA could not be reached, and not after `since`: some at a time. Returns since when there
+    /// may be more.
+    pub(super) async fn ask_for_unsent_audit_logs(&self, since: UnixTime) -> Option<UnixTime> {
+        let (mut has_begun, mut has_more) = (false, false);
         for manufacturer in self.inner.settings.masas.keys() {
-            match self.inner.store.audits_unsent(manufacturer).await {
-                Ok(tasks) => {
-                    for task in tasks {
-                        has_begun |= self.start_audit(task).is_none();
-                    }
-                }
+            match self.ask_for_some_unsent(manufacturer, since).await {
+                Ok((begun, more)) => (has_begun, has_more) = (has_begun | begun, has_more | more),
                 Err(error) => tracing::error!(%error, "the database does not answer"),
             }
         }
-        has_begun
+        match has_begun {
+            true => Some(self.now()), // those that had no place may have one soon
+            false => has_more.then_some(since),
+        }
     }
 
-    /// Returns after how many seconds the audit log of a device is asked for again, if the MASA cannot be reached.
+    /// Returns whether it has begun with any, and whether there are more.
+    async fn ask_for_some_unsent(&self, manufacturer: &str, since: UnixTime) -> Result<(bool, bool), sqlx::Error> {
+        let store = &self.inner.store;
+        let tasks = store.audits_unsent(manufacturer, since).await?;
+        let (mut has_begun, has_more) = (false, tasks.len() >= MAX_UNSENT);
+        for task in tasks {
+            match self.start_audit(task) {
+                Started::Begun => has_begun = true,
+                Started::Running => {}
+                Started::NoPlace(task) => store.move_back(&task, since).await?,
+            }
+        }
+        Ok((has_begun, has_more))
+    }
+
+    /// Returns after how many seconds the audit log of a device is asked for again, if the MASA cannot be reached, or has
+    /// answered something else.
     pub(super) async fn audit_retry(&self, idevid: &Sha256) -> Result<Option<u32>, Reply> {
-        let Some(task) = self.inner.store.audit_due(idevid).await? else { return Ok(None) };
+        let Some(task) = self.inner.store.audit_task(idevid).await? else { return Ok(None) };
+        let left = task.due.as_secs().saturating_sub(self.now().as_secs());
+        if left > 0 {
+            return Ok(Some(retry_after(Duration::from_secs(left))));
+        }
         let masa = self.inner.settings.decisions.masa_url(&task.manufacturer, task.masa_url.as_deref());
-        let wait = masa.ok().and_then(|masa| self.inner.outages.wait(masa.base()));
+        let wait = masa.ok().and_then(|masa| self.inner.outages.wait(&Masa::of(&task.manufacturer, &masa)));
         Ok(wait.map(retry_after))
     }
 
-    /// Asks for a log, unless that is being done. Returns the task if there is no place for it.
-    fn start_audit(&self, task: AuditTask) -> Option<AuditTask> {
+    /// Asks for a log, unless that is being done or there is no place for it.
+    fn start_audit(&self, task: AuditTask) -> Started {
         let settings = &self.inner.settings;
         let is_ignored = settings.audits.get(&task.manufacturer).is_some_and(|policy| policy.is_ignored);
         let place = match settings.decisions.masa_url(&task.manufacturer, task.masa_url.as_deref()) {
             Ok(masa) if !is_ignored => match self.free_place(&task.manufacturer, &masa) {
                 Some(place) => Some((masa, place)),
-                None => return Some(task),
+                None => return Started::NoPlace(task),
             },
-            Err(_) if !is_ignored => return Some(task),
+            Err(_) if !is_ignored => return Started::NoPlace(task),
             _ => None,
         };
         // Nothing panics while this is locked.
         let mut running = self.inner.audits.lock().unwrap_or_else(PoisonError::into_inner);
-        if running.insert(task.idevid) {
-            drop(running);
-            let service = self.clone();
-            tokio::spawn(async move {
-                service.audit(&task, place).await;
-                service.inner.audits.lock().unwrap_or_else(PoisonError::into_inner).remove(&task.idevid);
-                service.inner.audited.notify_waiters();
-            });
+        if !running.insert(task.idevid) {
+            return Started::Running;
         }
-        None
+        drop(running);
+        let service = self.clone();
+        tokio::spawn(async move {
+            service.audit(&task, place).await;
+            service.inner.audits.lock().unwrap_or_else(PoisonError::into_inner).remove(&task.idevid);
+            service.inner.audited.notify_waiters();
+        });
+        Started::Begun
     }
 
-    /// Waits until the audit log of a device is not being asked for any more, for as long as a pledge is kept waiting.
-    pub(super) async fn until_audited(&self, idevid: &Sha256) {
+    /// Waits until the audit log of a device is not being asked for any more, or until `until`.
+    pub(super) async fn until_audited(&self, idevid: &Sha256, until: Instant) {
         let ended = async {
             loop {
                 let mut next = pin!(self.inner.audited.notified());
@@ -129,7 +162,7 @@ impl Service {
                 next.await;
             }
         };
-        let _ = tokio::time::timeout(self.hold(), ended).await; // what has come meanwhile is in the database
+        let _ = tokio::time::timeout_at(until, ended).await; // what has come meanwhile is in the database
     }
 
     async fn audit(&self, task: &AuditTask, place: Option<(MasaUrl, Place)>) {

@@ -7,6 +7,7 @@ use axum::extract::{Request, State};
 use terse_brski::digest::{Sha256, sha256};
 use terse_brski::registrar::{Decision, PledgeRequest, Refusal, RequestState, Topic};
 use terse_brski::voucher::MAX_LEN;
+use tokio::time::Instant;
 
 use super::Service;
 use super::reply::{Received, Reply};
@@ -20,17 +21,21 @@ pub(super) async fn request_voucher(State(service): State<Service>, request: Req
     };
     let decisions = &service.inner.settings.decisions;
     match decisions.read_voucher_request(&received.chain, &received.posted(), service.now()) {
-        Ok(request) => service.answer_voucher_request(request).await.unwrap_or_else(|reply| reply),
+        Ok(request) => service
+            .answer_voucher_request(request, received.arrived + service.hold())
+            .await
+            .unwrap_or_else(|reply| reply),
         Err(refusal) => refusal.into(),
     }
 }
 
 impl Service {
-    async fn answer_voucher_request(&self, request: PledgeRequest) -> Result<Reply, Reply> {
+    /// Answers a request. The pledge is kept waiting until `until`, whatever it waits for.
+    async fn answer_voucher_request(&self, request: PledgeRequest, until: Instant) -> Result<Reply, Reply> {
         // Another task can be faster, once for each state that a request goes through.
         for _ in 0..3 {
             let stored = self.inner.store.request(&request, self.now()).await?;
-            if let Some(reply) = self.decide(&request, stored.as_ref()).await? {
+            if let Some(reply) = self.decide(&request, stored.as_ref(), until).await? {
                 return Ok(reply);
             }
         }
@@ -38,7 +43,12 @@ impl Service {
     }
 
     /// Does what is decided about a request. Returns `None` if another task has done something meanwhile.
-    async fn decide(&self, request: &PledgeRequest, stored: Option<&StoredRequest>) -> Result<Option<Reply>, Reply> {
+    async fn decide(
+        &self,
+        request: &PledgeRequest,
+        stored: Option<&StoredRequest>,
+        until: Instant,
+    ) -> Result<Option<Reply>, Reply> {
         let (inner, now) = (&self.inner, self.now());
         let record = stored.map(|stored| &stored.record);
         let manufacturer = inner.settings.decisions.manufacturer(request).ok_or(Refusal::UnknownManufacturer)?;
@@ -61,13 +71,15 @@ impl Service {
                 Ok(Some(Reply::later(retry_after)))
             }
             Decision::Forward(forward) => {
-                let place = match self.place(manufacturer, &forward.masa).await {
+                let place = match self.place(manufacturer, &forward.masa, until).await {
                     Ok(place) => place,
                     Err(none) => return Ok(Some(self.without_masa(request, manufacturer, none).await?)),
                 };
                 let (signed, now) = (self.sign(&forward.request)?, self.now());
                 match inner.store.forward(request, manufacturer, &signed, now).await? {
-                    Forwarded::Stored => Ok(Some(self.ask_masa(request, &forward.masa, signed, now, place).await)),
+                    Forwarded::Stored => {
+                        Ok(Some(self.ask_masa(request, &forward.masa, signed, now, place, until).await))
+                    }
                     Forwarded::Lost => Ok(None),
                     Forwarded::TooMany => Ok(Some(too_many())),
                 }
@@ -76,13 +88,13 @@ impl Service {
                 let Some(RequestState::Forwarded { sent, .. }) = record.map(|record| &record.state) else {
                     return Ok(None);
                 };
-                let place = match self.place(manufacturer, &masa).await {
+                let place = match self.place(manufacturer, &masa, until).await {
                     Ok(place) => place,
                     Err(none) => return Ok(Some(self.without_masa(request, manufacturer, none).await?)),
                 };
                 let now = self.now();
                 match inner.store.resend(request.sha256(), *sent, now).await? {
-                    true => Ok(Some(self.ask_masa(request, &masa, registrar_request.into(), now, place).await)),
+                    true => Ok(Some(self.ask_masa(request, &masa, registrar_request.into(), now, place, until).await)),
                     false => Ok(None),
                 }
             }

@@ -129,7 +129,7 @@ impl Service {
             Admission::Wait { client, .. } => client,
         };
         self.ask_for_audit_log(&client).await?;
-        self.until_audited(&client).await;
+        self.until_audited(&client, self.held_until(received)).await;
         match self.admission(received).await? {
             Admission::Open(admitted, domain) => Ok((admitted, domain)),
             Admission::Wait { retry_after, .. } => {

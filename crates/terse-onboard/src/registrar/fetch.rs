@@ -1,9 +1,9 @@
 //! `terse registrar fetch`: a voucher without a nonce is fetched for a device that will come when the MASA cannot be reached
 //! (RFC 8995, 3.1, 5.5 and 7.3); and pledges get it then.
 //!
-//! What must always hold: a MASA that can be reached is asked, and what it refuses is refused; a voucher that was fetched
-//! stands in for one that cannot be reached alone. The audit log is judged when the voucher is fetched, so that EST can open
-//! without the MASA.
+//! What must always hold: what a MASA refuses is refused; a voucher that was fetched stands in for one that cannot be reached
+//! alone. One that could not be reached counts as such until it has answered: also while a request finds out for longer than
+//! a pledge is kept waiting. The audit log is judged when the voucher is fetched, so that EST can open without the MASA.
 
 use std::path::{Path, PathBuf};
 
@@ -78,7 +78,7 @@ impl Service {
             return Err(FetchError::Rejected);
         }
         let client = self.inner.settings.masas.get(&device.manufacturer);
-        let client = client.ok_or(FetchError::Refused(Refusal::UnknownManufacturer, None))?;
+        let client = client.ok_or(FetchError::from(Refusal::UnknownManufacturer))?;
         let forward = self.inner.settings.decisions.fetch(&device, self.now())?;
         let (request, body) = self.request(&device, &forward.request).await?;
         let response = client.request_voucher(&self.inner.settings.decisions, &forward.masa, &body, None).await?;
@@ -91,7 +91,10 @@ impl Service {
             Err(refusal) => {
                 self.inner.store.fetch_refused(&request).await?;
                 let said = matches!(refusal, Refusal::Masa(_)).then(|| text_for_people(&response.body)).flatten();
-                return Err(FetchError::Refused(refusal, said.map(str::to_owned)));
+                let (manufacturer, serial_number) = (&device.manufacturer, &device.serial_number);
+                let earlier = self.inner.store.usable(manufacturer, serial_number, self.now()).await?;
+                let has_earlier = earlier.iter().any(|one| one.idevid_issuer == device.idevid_issuer);
+                return Err(FetchError::Refused { refusal, said: said.map(str::to_owned), has_earlier });
             }
         };
         let (audit, audit_reason) = self.audit_fetched(&device, client, &forward.masa, &body).await?;

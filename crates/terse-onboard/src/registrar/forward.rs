@@ -16,7 +16,7 @@ use tokio::time::Instant;
 
 use super::Service;
 use super::masa::MasaError;
-use super::outage::{Attempt, Outages, retry_after};
+use super::outage::{Attempt, Masa, Outages, retry_after};
 use super::reply::Reply;
 use super::settings::PROVIDER;
 use crate::client::Incoming;
@@ -24,8 +24,6 @@ use crate::client::Incoming;
 /// A place for a connection to a MASA.
 pub(super) struct Place {
     attempt: Attempt,
-    /// How long the pledge has waited for it.
-    waited: Duration,
     _permit: OwnedSemaphorePermit,
 }
 
@@ -38,11 +36,19 @@ pub(super) enum NoPlace {
     Unreachable(u32),
 }
 
+impl Masa {
+    /// Returns the MASA at a URL, as it is asked for a manufacturer.
+    pub(super) fn of(manufacturer: &str, url: &MasaUrl) -> Self {
+        Self { manufacturer: manufacturer.into(), base: url.base().into() }
+    }
+}
+
 impl Place {
     /// Notes how it went. Returns after how many seconds the MASA is asked again if it could not be reached.
     pub(super) fn ended<T>(self, result: &Result<T, MasaError>) -> Option<u32> {
         match result {
             Err(error) if error.is_outage() => Some(retry_after(self.attempt.failed())),
+            Err(error) if error.is_own() => None, // which says nothing of the MASA
             Ok(_) | Err(_) => {
                 self.attempt.answered();
                 None
@@ -53,20 +59,20 @@ impl Place {
 
 impl Service {
     /// Takes a place for a connection to the MASA of a manufacturer, if one is free. While somebody else finds out whether a
-    /// MASA can be reached again, this waits for it, for as long as a pledge is kept waiting.
-    pub(super) async fn place(&self, manufacturer: &str, masa: &MasaUrl) -> Result<Place, NoPlace> {
-        let _permit = self.permit(manufacturer).ok_or(NoPlace::Busy)?;
-        let begun = Instant::now();
-        let attempt = Outages::attempt(&self.inner.outages, masa.base(), self.hold()).await;
+    /// MASA can be reached again, this waits for it until `until`; it takes the place afterwards, so that those who wait for one
+    /// MASA take none away.
+    pub(super) async fn place(&self, manufacturer: &str, masa: &MasaUrl, until: Instant) -> Result<Place, NoPlace> {
+        let attempt = Outages::attempt(&self.inner.outages, Masa::of(manufacturer, masa), until).await;
         let attempt = attempt.map_err(|wait| NoPlace::Unreachable(retry_after(wait)))?;
-        Ok(Place { attempt, waited: begun.elapsed(), _permit })
+        let _permit = self.permit(manufacturer).ok_or(NoPlace::Busy)?;
+        Ok(Place { attempt, _permit })
     }
 
     /// The same without waiting.
     pub(super) fn free_place(&self, manufacturer: &str, masa: &MasaUrl) -> Option<Place> {
         let _permit = self.permit(manufacturer)?;
-        let attempt = Outages::try_attempt(&self.inner.outages, masa.base())?;
-        Some(Place { attempt, waited: Duration::ZERO, _permit })
+        let attempt = Outages::try_attempt(&self.inner.outages, Masa::of(manufacturer, masa))?;
+        Some(Place { attempt, _permit })
     }
 
     fn permit(&self, manufacturer: &str) -> Option<OwnedSemaphorePermit> {
@@ -89,8 +95,8 @@ impl Service {
         })
     }
 
-    /// Asks the MASA. `sent` is the time that is stored with the request. Returns the answer if that comes soon; otherwise the
-    /// pledge comes again.
+    /// Asks the MASA. `sent` is the time that is stored with the request. Returns the answer if that comes before `until`;
+    /// otherwise the pledge comes again.
     pub(super) async fn ask_masa(
         &self,
         request: &PledgeRequest,
@@ -98,15 +104,15 @@ impl Service {
         registrar_request: Vec<u8>,
         sent: UnixTime,
         place: Place,
+        until: Instant,
     ) -> Reply {
-        let hold = self.hold().saturating_sub(place.waited);
         let (sender, answer) = oneshot::channel();
         let (service, request, masa) = (self.clone(), request.clone(), masa.clone());
         tokio::spawn(async move {
             let reply = service.exchange(&request, &masa, &registrar_request, sent, place).await;
             drop(sender.send(reply)); // the pledge may have gone
         });
-        match tokio::time::timeout(hold, answer).await {
+        match tokio::time::timeout_at(until, answer).await {
             Ok(Ok(reply)) => reply,
             Ok(Err(_)) | Err(_) => Reply::later(SHORT_RETRY),
         }
@@ -135,7 +141,7 @@ impl Service {
                 tracing::warn!(serial_number, masa = masa.base(), %error, "the MASA cannot be asked");
                 return match unreachable {
                     Some(retry_after) => self.unsent(request, manufacturer, sent, retry_after).await,
-                    None => self.refused(request, Reply::later(LONG_RETRY), "").await,
+                    None => self.refused(request, sent, Reply::later(LONG_RETRY), "").await,
                 };
             }
         };
@@ -158,7 +164,7 @@ impl Service {
                     Some(said) => format!("{refusal}; it says: {said}"),
                     None => refusal.to_string(),
                 };
-                self.refused(request, Reply::text(refusal.status(), &text), &text).await
+                self.refused(request, sent, Reply::text(refusal.status(), &text), &text).await
             }
         }
     }
@@ -196,8 +202,8 @@ impl Service {
     }
 
     /// Stores how a request failed, so that the same one has the same answer until the MASA is asked again.
-    async fn refused(&self, request: &PledgeRequest, reply: Reply, text: &str) -> Reply {
-        match self.inner.store.failed(request.sha256(), reply.status(), text).await {
+    async fn refused(&self, request: &PledgeRequest, sent: UnixTime, reply: Reply, text: &str) -> Reply {
+        match self.inner.store.failed(request.sha256(), sent, reply.status(), text).await {
             Ok(()) => reply,
             Err(error) => Reply::database(&error),
         }

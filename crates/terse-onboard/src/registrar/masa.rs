@@ -125,9 +125,14 @@ impl MasaError {
             Self::Https(HttpsError::Client(error)) => {
                 matches!(error, ClientError::Net(_) | ClientError::Http(_) | ClientError::TimedOut)
             }
-            Self::Https(_) => true,
-            Self::Elsewhere => false,
+            Self::Https(HttpsError::Unresolved | HttpsError::Unreachable | HttpsError::TimedOut) => true,
+            Self::Https(HttpsError::NotPermitted) | Self::Elsewhere => false,
         }
+    }
+
+    /// Whether this registrar has not asked because it may not: waiting does not help.
+    pub(super) const fn is_own(&self) -> bool {
+        matches!(self, Self::Https(HttpsError::NotPermitted))
     }
 }
 

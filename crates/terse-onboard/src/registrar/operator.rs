@@ -1,5 +1,6 @@
 //! What an operator asks of the registrar's database, beside the running registrar.
 
+use alloc::collections::BTreeSet;
 use core::fmt;
 use std::path::Path;
 
@@ -14,6 +15,16 @@ use crate::config::ConfigError;
 pub struct Operator {
     store: Store,
     now: UnixTime,
+}
+
+/// What became of rejecting a device.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Rejection {
+    /// It is rejected; the name of its manufacturer.
+    Rejected(String),
+    /// It has not asked yet, and so its certificate is unknown: the voucher that was fetched for it is withdrawn, and it can be
+    /// rejected when it has asked. The name of its manufacturer.
+    Withdrawn(String),
 }
 
 /// Why something that an operator wants does not happen. It displays as one line.
@@ -64,35 +75,49 @@ impl Operator {
     /// Allows a device to join, also with the audit log that it has: the one with this serial number, of this manufacturer
     /// if one is given. Returns the name of its manufacturer.
     pub async fn accept(&self, serial_number: &str, manufacturer: Option<&str>) -> Result<String, OperatorError> {
-        self.decide(serial_number, manufacturer, true).await
+        let name = self.decide(serial_number, manufacturer, true).await?;
+        name.ok_or_else(|| OperatorError::Unknown(serial_number.into()))
     }
 
     /// Rejects a device, as [`Self::accept`] allows one. It gets neither a voucher nor a certificate any more; a
-    /// certificate that it has must be revoked at the CA.
-    pub async fn reject(&self, serial_number: &str, manufacturer: Option<&str>) -> Result<String, OperatorError> {
-        self.decide(serial_number, manufacturer, false).await
+    /// certificate that it has must be revoked at the CA. Of one that has not asked yet, the voucher is withdrawn that was
+    /// fetched for it.
+    pub async fn reject(&self, serial_number: &str, manufacturer: Option<&str>) -> Result<Rejection, OperatorError> {
+        if let Some(name) = self.decide(serial_number, manufacturer, false).await? {
+            return Ok(Rejection::Rejected(name));
+        }
+        let makers = self.store.manufacturers_fetched(serial_number).await.map_err(database)?;
+        let is_wanted = |maker: &String| manufacturer.is_none_or(|name| name == maker);
+        let maker = the_only(makers.into_iter().filter(is_wanted).collect())?;
+        let maker = maker.ok_or_else(|| OperatorError::Unknown(serial_number.into()))?;
+        self.store.withdraw_fetched(&maker, serial_number).await.map_err(database)?;
+        Ok(Rejection::Withdrawn(maker))
     }
 
+    /// Returns the name of the manufacturer, or `None` if the device is not known.
     async fn decide(
         &self,
         serial_number: &str,
         manufacturer: Option<&str>,
         is_allowed: bool,
-    ) -> Result<String, OperatorError> {
+    ) -> Result<Option<String>, OperatorError> {
         let devices = self.store.devices_named(serial_number).await.map_err(database)?;
         let is_wanted = |device: &Device| manufacturer.is_none_or(|name| name == device.manufacturer);
         let mut devices: Vec<Device> = devices.into_iter().filter(is_wanted).collect();
-        let makers: alloc::collections::BTreeSet<_> =
-            devices.iter().map(|device| device.manufacturer.clone()).collect();
-        if makers.len() > 1 {
-            return Err(OperatorError::Ambiguous(makers.into_iter().collect()));
-        }
-        let Some(name) = makers.into_iter().next() else { return Err(OperatorError::Unknown(serial_number.into())) };
+        let name = the_only(devices.iter().map(|device| device.manufacturer.clone()).collect())?;
         // A device can have several IDevIDs of its manufacturer.
         while let Some(device) = devices.pop() {
             self.store.decide(&device, is_allowed, self.now).await.map_err(database)?;
         }
         Ok(name)
+    }
+}
+
+/// Returns the one manufacturer, if there is one.
+fn the_only(mut makers: BTreeSet<String>) -> Result<Option<String>, OperatorError> {
+    match makers.len() {
+        0 | 1 => Ok(makers.pop_first()),
+        _ => Err(OperatorError::Ambiguous(makers.into_iter().collect())),
     }
 }
 

@@ -12,10 +12,10 @@ use sqlx::query::Query;
 use sqlx::{Any, Row};
 use terse_brski::digest::Sha256;
 use terse_brski::registrar::{Joining, PledgeRequest, ReceivedVoucher, RequestRecord, RequestState};
-use terse_brski::voucher::Nonce;
 
 use crate::store::{Database, Migrations, Pool, Transaction};
 
+mod audits;
 mod enrolment;
 mod fetched;
 mod history;
@@ -24,10 +24,13 @@ mod passed_on;
 mod rows;
 mod unsent;
 
+pub(super) use audits::AuditTask;
+use audits::{JoiningAudit, join};
 pub(super) use enrolment::{Issued, Known, Stored};
 pub(super) use operator::Device;
 pub(super) use passed_on::{Claim, Outcome, Passed, PassedOn, RequestKey};
-use rows::{audit_task, seconds, stored_request};
+use rows::{seconds, stored_request};
+pub(super) use unsent::MAX_UNSENT;
 
 pub use fetched::FetchedVoucher;
 pub use operator::{DeviceReport, Pending, PendingReason};
@@ -59,18 +62,6 @@ impl StoredRequest {
             _ => false,
         }
     }
-}
-
-/// What the audit log of a device is asked for with.
-pub(super) struct AuditTask {
-    pub(super) idevid: Sha256,
-    pub(super) serial_number: String,
-    pub(super) manufacturer: String,
-    pub(super) masa_url: Option<String>,
-    pub(super) request: Sha256,
-    /// The nonce of the voucher, if it has one.
-    pub(super) nonce: Option<Nonce>,
-    pub(super) registrar_request: Vec<u8>,
 }
 
 /// A device that joins, and the request by which it got its voucher.
@@ -197,12 +188,21 @@ impl Store {
         Ok(done.rows_affected() == 1)
     }
 
-    /// Notes how the MASA has refused a request, or with the status 202 that its answer could not be used.
-    pub(super) async fn failed(&self, request: &Sha256, status: u16, text: &str) -> Result<(), sqlx::Error> {
+    /// Notes how the MASA has refused the request that was sent at this time, or with the status 202 that its answer could not
+    /// be used. One that was sent again meanwhile is not touched.
+    pub(super) async fn failed(
+        &self,
+        request: &Sha256,
+        sent: UnixTime,
+        status: u16,
+        text: &str,
+    ) -> Result<(), sqlx::Error> {
         sqlx::query(
-            "UPDATE requests SET failure_status = $2, failure_text = $3 WHERE request = $1 AND state = 'forwarded'",
+            "UPDATE requests SET failure_status = $3, failure_text = $4 \
+             WHERE request = $1 AND state = 'forwarded' AND sent = $2",
         )
         .bind(&request[..])
+        .bind(seconds(sent))
         .bind(i64::from(status))
         .bind(text)
         .execute(&self.pool)
@@ -235,74 +235,10 @@ impl Store {
         if done.rows_affected() == 1 {
             let domain_id = pinned.and_then(|findings| findings.domain_id.as_deref());
             history::answered(&mut transaction, request, domain_id).await?;
-            join(&mut transaction, request, manufacturer, ("requested", None), time).await?;
+            join(&mut transaction, request, manufacturer, &JoiningAudit::default(), time).await?;
         }
         transaction.commit().await?;
         Ok(done.rows_affected() == 1)
-    }
-
-    /// Returns the devices, at most a few, whose audit log has not come, and has not been asked for since `before`: those
-    /// that have waited longest.
-    pub(super) async fn audits_due(&self, before: UnixTime) -> Result<Vec<AuditTask>, sqlx::Error> {
-        let rows = sqlx::query(
-            "SELECT j.idevid, j.serial_number, j.manufacturer, r.masa, r.request, r.nonce, r.registrar_request, \
-             r.fetched FROM joinings j \
-             JOIN requests r ON r.request = j.request WHERE j.audit = 'requested' AND j.audit_tried <= $1 \
-             ORDER BY j.audit_tried LIMIT 16",
-        )
-        .bind(seconds(before))
-        .fetch_all(&self.pool)
-        .await?;
-        rows.iter().map(audit_task).collect()
-    }
-
-    /// Returns what the audit log of a device is asked for with, if that is due.
-    pub(super) async fn audit_due(&self, idevid: &Sha256) -> Result<Option<AuditTask>, sqlx::Error> {
-        let row = sqlx::query(
-            "SELECT j.idevid, j.serial_number, j.manufacturer, r.masa, r.request, r.nonce, r.registrar_request, \
-             r.fetched FROM joinings j \
-             JOIN requests r ON r.request = j.request WHERE j.audit = 'requested' AND j.idevid = $1",
-        )
-        .bind(&idevid[..])
-        .fetch_optional(&self.pool)
-        .await?;
-        row.as_ref().map(audit_task).transpose()
-    }
-
-    /// Notes why the audit log did not come.
-    pub(super) async fn audit_failed(
-        &self,
-        task: &AuditTask,
-        problem: &str,
-        time: UnixTime,
-    ) -> Result<(), sqlx::Error> {
-        sqlx::query(
-            "UPDATE joinings SET audit_reason = $3, audit_tried = $4, audit_unsent = 0 \
-             WHERE idevid = $1 AND request = $2 AND audit = 'requested'",
-        )
-        .bind(&task.idevid[..])
-        .bind(&task.request[..])
-        .bind(problem)
-        .bind(seconds(time))
-        .execute(&self.pool)
-        .await?;
-        Ok(())
-    }
-
-    /// Stores what the audit log said, for the voucher by which it was asked for.
-    pub(super) async fn audited(&self, task: &AuditTask, problem: Option<&str>) -> Result<(), sqlx::Error> {
-        let state = if problem.is_some() { "bad" } else { "good" };
-        sqlx::query(
-            "UPDATE joinings SET audit = $3, audit_reason = $4, audit_unsent = 0 \
-             WHERE idevid = $1 AND request = $2 AND audit = 'requested'",
-        )
-        .bind(&task.idevid[..])
-        .bind(&task.request[..])
-        .bind(state)
-        .bind(problem)
-        .execute(&self.pool)
-        .await?;
-        Ok(())
     }
 }
 
@@ -329,32 +265,6 @@ async fn has_too_many(
         .await?
         .try_get(0)?;
     Ok(count >= MAX_REQUESTS_A_DAY)
-}
-
-/// Stores that a device joins with the voucher that it has just got, and what its audit log said.
-async fn join(
-    transaction: &mut Transaction,
-    request: &PledgeRequest,
-    manufacturer: &str,
-    (audit, reason): (&str, Option<&str>),
-    time: UnixTime,
-) -> Result<(), sqlx::Error> {
-    sqlx::query(
-        "INSERT INTO joinings (idevid, serial_number, manufacturer, request, begun, audit, audit_reason, audit_tried) \
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $5) ON CONFLICT (idevid) DO UPDATE SET \
-         request = excluded.request, begun = excluded.begun, audit = excluded.audit, audit_reason = excluded.audit_reason, \
-         audit_tried = excluded.audit_tried, audit_unsent = 0, voucher_status = NULL, ldevid = NULL, enroll_status = NULL",
-    )
-    .bind(&request.client()[..])
-    .bind(&request.idevid().serial_number)
-    .bind(manufacturer)
-    .bind(&request.sha256()[..])
-    .bind(seconds(time))
-    .bind(audit)
-    .bind(reason)
-    .execute(&mut **transaction)
-    .await?;
-    Ok(())
 }
 
 fn insert<'a>(

@@ -20,6 +20,8 @@ mod faults;
 mod fetched;
 #[path = "../registrar/history.rs"]
 mod history;
+#[path = "../registrar/masa.rs"]
+mod masa;
 #[path = "../registrar/operator.rs"]
 mod operator;
 #[path = "../registrar/outage.rs"]

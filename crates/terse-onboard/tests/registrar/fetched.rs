@@ -7,7 +7,7 @@ use terse_brski::http::VOUCHER_CMS_JSON;
 use terse_brski::masa::LogEntry;
 use terse_brski::voucher::{Assertion, Pin, Voucher};
 use terse_net::Clock;
-use terse_onboard::registrar::{FetchError, FetchOptions, Fetched, fetch};
+use terse_onboard::registrar::{FetchError, FetchOptions, Fetched, OperatorError, Rejection, fetch};
 use terse_pki::Authority;
 
 use crate::scripted_masa::{NONCELESS_LIFETIME, Script};
@@ -112,8 +112,43 @@ async fn vouchers_in_the_name_of_this_domain_that_it_did_not_fetch_are_found() {
         refused(&pledge.get("/.well-known/est/cacerts").await, 403, "earlier owners");
         world.operator().await.accept(SERIAL, None).await.unwrap();
         assert_eq!(pledge.get("/.well-known/est/cacerts").await.status, 200);
+        // With the same voucher and the same log it is accepted still.
+        let request = device.voucher_request(&pledge);
+        assert_eq!(pledge.request_voucher(&request).await.status, 200);
+        assert_eq!(pledge.voucher_status(true).await.status, 200);
+        assert_eq!(pledge.get("/.well-known/est/cacerts").await.status, 200);
         registrar.stop().await;
     }
+}
+
+#[tokio::test]
+async fn an_old_good_log_does_not_replace_a_newer_bad_one() {
+    let world = World::new().await;
+    world.masa.know_customer();
+    assert_eq!(fetch_for(&world, SERIAL).await.unwrap().audit, "good");
+    world.masa.log(SERIAL, forged(&world, 0, Some("whose")));
+    let registrar = world.start().await;
+    let device = world.device(SERIAL);
+    let mut pledge = device.connect(&registrar).await;
+    let mut is_first = true;
+    let operator = world.operator().await;
+    loop {
+        let request = device.voucher_request(&pledge);
+        assert_eq!(pledge.request_voucher(&request).await.status, 200);
+        assert_eq!(pledge.voucher_status(true).await.status, 200);
+        refused(&pledge.until_decided("/.well-known/est/cacerts").await, 403, "earlier owners");
+        let report = &operator.devices().await.unwrap()[0];
+        assert_eq!(report.audit, "bad");
+        assert!(report.audit_reason.as_ref().unwrap().contains("did not request"));
+        if !is_first {
+            break;
+        }
+        is_first = false;
+        world.masa.go().await; // and it gets the voucher that was fetched
+    }
+    operator.accept(SERIAL, None).await.unwrap();
+    assert_eq!(pledge.get("/.well-known/est/cacerts").await.status, 200);
+    registrar.stop().await;
 }
 
 #[tokio::test]
@@ -164,6 +199,16 @@ async fn what_cannot_be_used_is_not_stored() {
     }
     let vouchers = world.operator().await.fetched_vouchers().await.unwrap();
     assert_eq!(vouchers.iter().map(|one| one.serial_number.as_str()).collect::<Vec<_>>(), ["WI-3006"]);
+    // One that is there stays, and the operator is told.
+    world.masa.script(Script::Status(403, "stolen"));
+    for (serial, has_earlier) in [(SERIAL, false), ("WI-3006", true)] {
+        let error = fetch_for(&world, serial).await.unwrap_err().to_string();
+        assert!(error.ends_with("it says: stolen"), "{error}");
+        assert_eq!(error.contains("stays usable"), has_earlier, "{error}");
+    }
+    assert_eq!(world.operator().await.fetched_vouchers().await.unwrap(), vouchers);
+    world.masa.script(Script::Status(503, "not now"));
+    fetch_for(&world, SERIAL).await.unwrap_err();
     // What the MASA had no answer for is the same request.
     world.masa.script(Script::Honest);
     fetch_for(&world, SERIAL).await.unwrap();
@@ -187,6 +232,41 @@ async fn a_device_has_one_voucher_and_few_requests_a_day() {
     assert_eq!(vouchers.len(), 1);
     assert_eq!(vouchers[0].audit, "good", "each was requested");
     assert_eq!(world.masa.issued(), 16);
+}
+
+#[tokio::test]
+async fn pledges_that_wait_for_a_masa_take_no_place_of_one_with_a_fetched_voucher() {
+    let world = World::new().await;
+    world.change("hold_milliseconds = 30000", "hold_milliseconds = 2000\nmasa_connections = 2");
+    world.masa.know_customer();
+    fetch_for(&world, SERIAL).await.unwrap();
+    world.masa.go().await;
+    let registrar = std::sync::Arc::new(world.start().await);
+    let probing = world.device("WI-3006");
+    let mut pledge = probing.connect(&registrar).await;
+    let request = probing.voucher_request(&pledge);
+    assert_eq!(pledge.request_voucher(&request).await.retry_after, Some(1));
+    // It comes back, and says nothing.
+    let silent = world.masa.listen_silently().await;
+    tokio::time::sleep(std::time::Duration::from_secs(1)).await;
+    let probe = tokio::spawn(async move { pledge.request_voucher(&request).await.status });
+    let _connection = silent.accept().await.unwrap();
+    let mut waiting = tokio::task::JoinSet::new();
+    for number in 0..4 {
+        let (device, registrar) = (world.device(&format!("D-{number}")), registrar.clone());
+        waiting.spawn(async move {
+            let mut pledge = device.connect(&registrar).await;
+            let request = device.voucher_request(&pledge);
+            pledge.request_voucher(&request).await.status
+        });
+    }
+    tokio::time::sleep(std::time::Duration::from_millis(500)).await; // so that they have come
+    let device = world.device(SERIAL);
+    let mut pledge = device.connect(&registrar).await;
+    let request = device.voucher_request(&pledge);
+    assert_eq!(pledge.request_voucher(&request).await.status, 200);
+    assert_eq!(waiting.join_all().await, [202; 4]);
+    assert_eq!(probe.await.unwrap(), 202);
 }
 
 #[tokio::test]
@@ -237,6 +317,32 @@ async fn a_rejected_device_has_no_voucher() {
     assert!(matches!(error, FetchError::Rejected), "{error}");
     operator.accept(SERIAL, None).await.unwrap();
     assert_eq!(pledge.request_voucher(&request).await.status, 200);
+    registrar.stop().await;
+}
+
+#[tokio::test]
+async fn the_voucher_of_a_device_that_has_not_asked_can_be_withdrawn() {
+    let world = World::new().await;
+    world.masa.know_customer();
+    fetch_for(&world, SERIAL).await.unwrap();
+    let operator = world.operator().await;
+    let unknown = operator.reject(SERIAL, Some("other")).await.unwrap_err();
+    assert!(matches!(unknown, OperatorError::Unknown(_)), "{unknown}");
+    let withdrawn = Rejection::Withdrawn("maker".into());
+    assert_eq!(operator.reject(SERIAL, None).await.unwrap(), withdrawn);
+    assert!(operator.fetched_vouchers().await.unwrap().is_empty());
+    assert!(matches!(operator.reject(SERIAL, None).await, Err(OperatorError::Unknown(_))));
+    world.masa.go().await;
+    let registrar = world.start().await;
+    let device = world.device(SERIAL);
+    let mut pledge = device.connect(&registrar).await;
+    let request = device.voucher_request(&pledge);
+    assert_eq!(pledge.request_voucher(&request).await.status, 202);
+    registrar.stop().await;
+    // It was asked for, and the audit log may have it: the device can join when the MASA is back.
+    world.masa.come_back().await;
+    let registrar = world.start().await;
+    device.join(&registrar).await;
     registrar.stop().await;
 }
 

@@ -1,9 +1,9 @@
 //! An operator lets devices in, and keeps them out.
 
 use terse_brski::est::CsrAttributes;
-use terse_onboard::registrar::{OperatorError, PendingReason};
+use terse_onboard::registrar::{OperatorError, PendingReason, Rejection};
 
-use crate::world::{SERIAL, World, refused};
+use crate::world::{SERIAL, World, ahead, refused};
 
 #[tokio::test]
 async fn a_device_waits_until_it_is_accepted() {
@@ -58,6 +58,30 @@ async fn a_rejected_device_gets_nothing_any_more() {
     refused(&pledge.enroll("simpleenroll", &request).await, 406, "rejected");
     refused(&pledge.request_voucher(&again).await, 406, "rejected");
     assert!(operator.devices().await.unwrap()[0].is_rejected);
+    registrar.stop().await;
+}
+
+#[tokio::test]
+async fn a_rejected_device_is_known_when_its_requests_are_forgotten() {
+    let world = World::with("devices = \"ask\"").await;
+    let registrar = world.start().await;
+    let device = world.device(SERIAL);
+    let mut pledge = device.connect(&registrar).await;
+    let request = device.voucher_request(&pledge);
+    assert_eq!(pledge.request_voucher(&request).await.status, 202);
+    let rejected = world.operator().await.reject(SERIAL, None).await.unwrap();
+    assert_eq!(rejected, Rejection::Rejected("maker".into()));
+    registrar.stop().await;
+    let registrar = world.start_at(ahead(6 * 86_400)).await;
+    while world.count("requests").await > 0 {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(world.operator().await.accept(SERIAL, None).await.unwrap(), "maker");
+    registrar.stop().await;
+    let registrar = world.start().await;
+    let mut pledge = device.connect(&registrar).await;
+    let request = device.voucher_request(&pledge);
+    assert_eq!(pledge.request_voucher(&request).await.status, 200);
     registrar.stop().await;
 }
 

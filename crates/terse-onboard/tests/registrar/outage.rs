@@ -120,6 +120,31 @@ async fn a_masa_that_refuses_is_not_asked_again_at_once() {
     registrar.stop().await;
 }
 
+#[tokio::test]
+async fn a_masa_that_has_no_audit_log_is_not_asked_again_at_once() {
+    let world = World::new().await;
+    world.masa.script_audits(Script::Status(503, "not now"));
+    let registrar = world.start().await;
+    let device = world.device(SERIAL);
+    let mut pledge = device.connect(&registrar).await;
+    let request = device.voucher_request(&pledge);
+    assert_eq!(pledge.request_voucher(&request).await.status, 200);
+    for _ in 0..20 {
+        assert_eq!(pledge.voucher_status(true).await.status, 200);
+        let answer = pledge.get("/.well-known/est/cacerts").await;
+        assert!(answer.status == 202 && (1..=5).contains(&answer.retry_after.unwrap()));
+    }
+    assert!(world.masa.audit_requests() < 10, "{}", world.masa.audit_requests());
+    world.masa.script_audits(Script::Honest);
+    let mut answer = pledge.get("/.well-known/est/cacerts").await;
+    while answer.status == 202 {
+        wait(&answer).await;
+        answer = pledge.get("/.well-known/est/cacerts").await;
+    }
+    assert_eq!(answer.status, 200);
+    registrar.stop().await;
+}
+
 /// Gets a voucher, and loses the MASA before its audit log is asked for.
 async fn joined_without_log(world: &World, registrar: &Running, device: &Device) -> Pledge {
     let mut pledge = device.connect(registrar).await;

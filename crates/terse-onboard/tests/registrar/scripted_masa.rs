@@ -126,13 +126,17 @@ impl ScriptedMasa {
 
     /// Comes back at the same address.
     pub(crate) async fn come_back(&self) {
-        let listener = loop {
+        self.run(self.listen_silently().await);
+    }
+
+    /// Takes connections at the same address, and nothing more.
+    pub(crate) async fn listen_silently(&self) -> TcpListener {
+        loop {
             match TcpListener::bind(self.address).await {
-                Ok(listener) => break listener,
+                Ok(listener) => return listener,
                 Err(_) => tokio::task::yield_now().await, // the old one is being closed
             }
-        };
-        self.run(listener);
+        }
     }
 
     /// Knows the registrar, which may have vouchers without a nonce then.

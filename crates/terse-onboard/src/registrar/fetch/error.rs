@@ -26,8 +26,15 @@ pub enum FetchError {
     SerialNumber,
     /// There were too many requests for the device of late.
     TooMany,
-    /// This registrar or the MASA refuses, and this is what the MASA says.
-    Refused(Refusal, Option<String>),
+    /// This registrar or the MASA refuses.
+    Refused {
+        /// Why.
+        refusal: Refusal,
+        /// What the MASA says.
+        said: Option<String>,
+        /// Whether a voucher for the device was fetched earlier, which stays usable.
+        has_earlier: bool,
+    },
     /// The MASA cannot be asked.
     Masa(String),
     /// The MASA has no answer yet.
@@ -38,7 +45,7 @@ pub enum FetchError {
 
 impl From<Refusal> for FetchError {
     fn from(refusal: Refusal) -> Self {
-        Self::Refused(refusal, None)
+        Self::Refused { refusal, said: None, has_earlier: false }
     }
 }
 
@@ -71,8 +78,15 @@ impl fmt::Display for FetchError {
             Self::Rejected => f.write_str("the device is rejected; accept it first, by `terse registrar accept`"),
             Self::SerialNumber => f.write_str("the serial number must have 1 to 64 characters that can be printed"),
             Self::TooMany => f.write_str("too many vouchers were asked for today for this device; go on tomorrow"),
-            Self::Refused(refusal, None) => refusal.fmt(f),
-            Self::Refused(refusal, Some(said)) => write!(f, "{refusal}; it says: {said}"),
+            Self::Refused { refusal, said, has_earlier } => {
+                refusal.fmt(f)?;
+                if *has_earlier {
+                    let problem = "; the voucher that was fetched earlier stays usable, unless the device is rejected by \
+                                   `terse registrar reject`";
+                    f.write_str(problem)?;
+                }
+                said.as_ref().map_or(Ok(()), |said| write!(f, "; it says: {said}"))
+            }
             Self::Masa(problem) => write!(f, "the MASA cannot be asked: {problem}"),
             Self::Later => f.write_str("the MASA has no answer yet; run the same command again later"),
             Self::Database(error) => write!(f, "the database fails: {error}; check the file and its folder"),

@@ -43,6 +43,8 @@ fn a_name_of_a_certificate_may_not_resolve_to_a_local_address() {
         permitted(addresses(found).into_iter(), |address| registrar.permits(&url, address))
     };
     let open = registrar(None);
+    let decided = MasaError::Https(HttpsError::NotPermitted);
+    assert!(decided.is_own() && !decided.is_outage());
     for local in ["127.0.0.1:443", "10.0.0.1:443", "[::1]:443", "[fe80::1]:443", "169.254.169.254:443", "1.1.1.1:443"] {
         assert!(matches!(choose(&open, &[local]), Err(HttpsError::NotPermitted)), "{local}");
         let both = choose(&open, &[local, "8.8.8.8:443"]).unwrap();

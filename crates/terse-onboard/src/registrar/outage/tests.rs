@@ -2,12 +2,18 @@
 
 use super::*;
 
-const MASA: &str = "https://masa.example/.well-known/brski";
+fn masa() -> Masa {
+    masa_at("https://masa.example/.well-known/brski")
+}
+
+fn masa_at(base: &str) -> Masa {
+    Masa { manufacturer: "maker".into(), base: base.into() }
+}
 
 const HOLD: Duration = Duration::from_secs(3);
 
 async fn attempt(outages: &Arc<Outages>) -> Result<Attempt, Duration> {
-    Outages::attempt(outages, MASA, HOLD).await
+    Outages::attempt(outages, masa(), Instant::now() + HOLD).await
 }
 
 #[tokio::test(start_paused = true)]
@@ -17,13 +23,13 @@ async fn the_time_between_attempts_doubles_up_to_a_minute() {
         let delay = Duration::from_secs(seconds);
         assert_eq!(attempt(&outages).await.ok().unwrap().failed(), delay);
         assert_eq!(attempt(&outages).await.err(), Some(delay));
-        assert!(Outages::try_attempt(&outages, "https://other.example").is_some());
+        assert!(Outages::try_attempt(&outages, masa_at("https://other.example")).is_some());
         tokio::time::advance(delay - Duration::from_millis(1)).await;
-        assert!(Outages::try_attempt(&outages, MASA).is_none());
+        assert!(Outages::try_attempt(&outages, masa()).is_none());
         tokio::time::advance(Duration::from_millis(1)).await;
     }
     attempt(&outages).await.ok().unwrap().answered();
-    assert!(outages.lock().is_empty());
+    assert!(outages.lock().outages.is_empty());
     assert_eq!(attempt(&outages).await.ok().unwrap().failed(), Duration::from_secs(1), "it begins anew");
 }
 
@@ -44,7 +50,7 @@ async fn one_tries_and_the_others_wait_for_it() {
     attempt(&outages).await.ok().unwrap().failed();
     tokio::time::advance(Duration::from_secs(1)).await;
     let probe = attempt(&outages).await.ok().unwrap();
-    assert!(Outages::try_attempt(&outages, MASA).is_none());
+    assert!(Outages::try_attempt(&outages, masa()).is_none());
     assert_eq!(attempt(&outages).await.err(), Some(WHILE_TRIED), "it waits no longer than that");
     let waiting = tokio::spawn({
         let outages = outages.clone();
@@ -59,6 +65,39 @@ async fn one_tries_and_the_others_wait_for_it() {
     tokio::time::advance(Duration::from_secs(1)).await;
     drop(attempt(&outages).await.ok().unwrap());
     assert_eq!(attempt(&outages).await.ok().unwrap().failed(), Duration::from_secs(2));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_old_answer_in_between_leaves_no_masa_locked() {
+    let outages = Arc::new(Outages::default());
+    let slow = attempt(&outages).await.ok().unwrap();
+    attempt(&outages).await.ok().unwrap().failed();
+    tokio::time::advance(Duration::from_secs(1)).await;
+    let probe = attempt(&outages).await.ok().unwrap();
+    slow.answered();
+    assert_eq!(probe.failed(), Duration::from_secs(1), "it is the first failure of another outage");
+    for seconds in [1, 2] {
+        tokio::time::advance(Duration::from_secs(seconds)).await;
+        drop(attempt(&outages).await.ok().unwrap());
+        let next = attempt(&outages).await.ok().unwrap();
+        assert_eq!(next.failed(), Duration::from_secs(2 * seconds));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_old_attempt_does_not_end_the_probe_of_another_outage() {
+    let outages = Arc::new(Outages::default());
+    let slow = attempt(&outages).await.ok().unwrap();
+    attempt(&outages).await.ok().unwrap().failed();
+    tokio::time::advance(Duration::from_secs(1)).await;
+    let old = attempt(&outages).await.ok().unwrap();
+    slow.answered();
+    attempt(&outages).await.ok().unwrap().failed();
+    tokio::time::advance(Duration::from_secs(1)).await;
+    let probe = attempt(&outages).await.ok().unwrap();
+    drop(old);
+    assert!(Outages::try_attempt(&outages, masa()).is_none(), "one tries");
+    assert_eq!(probe.failed(), Duration::from_secs(2));
 }
 
 #[tokio::test(start_paused = true)]
@@ -89,9 +128,33 @@ async fn what_waits_for_a_masa_is_told_when_it_is_due_and_when_it_answers() {
 async fn the_table_is_bounded() {
     let outages = Arc::new(Outages::default());
     for number in 0..3 * MAX_OUTAGES {
-        Outages::try_attempt(&outages, &format!("https://{number}.example")).unwrap().failed();
+        Outages::try_attempt(&outages, masa_at(&format!("https://{number}.example"))).unwrap().failed();
     }
-    assert_eq!(outages.lock().len(), MAX_OUTAGES);
+    assert_eq!(outages.lock().outages.len(), MAX_OUTAGES);
+
+    // What is being tried stays, and is counted.
+    tokio::time::advance(Duration::from_secs(1)).await;
+    let last = format!("https://{}.example", 3 * MAX_OUTAGES - 1);
+    let probe = Outages::try_attempt(&outages, masa_at(&last)).unwrap();
+    for number in 0..MAX_OUTAGES {
+        Outages::try_attempt(&outages, masa_at(&format!("https://new-{number}.example"))).unwrap().failed();
+    }
+    assert!(Outages::try_attempt(&outages, masa_at(&last)).is_none());
+    assert_eq!(probe.failed(), Duration::from_secs(2));
+    assert_eq!(outages.lock().outages.len(), MAX_OUTAGES);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_outages_of_one_manufacturer_are_not_those_of_another() {
+    let outages = Arc::new(Outages::default());
+    let other = Masa { manufacturer: "other".into(), ..masa() };
+    Outages::try_attempt(&outages, other.clone()).unwrap().failed();
+    assert!(Outages::try_attempt(&outages, masa()).is_some(), "it has other anchors and credentials");
+    for number in 0..2 * MAX_OUTAGES {
+        Outages::try_attempt(&outages, masa_at(&format!("https://{number}.example"))).unwrap().failed();
+    }
+    assert!(Outages::try_attempt(&outages, other).is_none(), "it is remembered");
+    assert_eq!(outages.lock().outages.len(), MAX_OUTAGES + 1);
 }
 
 #[test]

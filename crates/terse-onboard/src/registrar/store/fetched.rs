@@ -13,7 +13,7 @@ use terse_brski::registrar::{ExpectedDevice, NoncelessRequest, PledgeRequest, Re
 use super::super::audit::KnownVouchers;
 use super::history::{self, MAX_REMEMBERED};
 use super::rows::{digest, seconds, time, unsigned};
-use super::{DAY, Store, has_too_many, insert, join};
+use super::{DAY, JoiningAudit, Store, has_too_many, insert, join};
 
 /// A voucher that can be used.
 pub(in super::super) struct StoredVoucher {
@@ -132,7 +132,8 @@ impl Store {
         Ok(true)
     }
 
-    /// Notes that the MASA has refused a request: a later one is another request.
+    /// Notes that the MASA has refused a request: a later one is another request. A voucher that the device has already stays: it
+    /// was given for a time.
     pub(in super::super) async fn fetch_refused(&self, request: &Sha256) -> Result<(), sqlx::Error> {
         let query = sqlx::query("UPDATE fetched SET registrar_request = NULL WHERE request = $1 AND voucher IS NULL");
         query.bind(&request[..]).execute(&self.pool).await?;
@@ -241,8 +242,9 @@ impl Store {
         if done.rows_affected() == 1 {
             let domain_id = received.findings.as_ref().and_then(|findings| findings.domain_id.as_deref());
             history::answered(&mut transaction, request, domain_id).await?;
-            let audit = (stored.audit.as_str(), stored.audit_reason.as_deref());
-            join(&mut transaction, request, manufacturer, audit, now).await?;
+            let (state, reason) = (stored.audit.as_str(), stored.audit_reason.as_deref());
+            let audit = JoiningAudit { state, reason, fetched: Some(stored.created_on) };
+            join(&mut transaction, request, manufacturer, &audit, now).await?;
         }
         transaction.commit().await?;
         Ok(Some(done.rows_affected() == 1))
@@ -293,6 +295,38 @@ impl Store {
             })
         };
         rows.iter().map(report).collect()
+    }
+
+    /// Returns the manufacturers of which a voucher for a device with this serial number was fetched.
+    pub(in super::super) async fn manufacturers_fetched(
+        &self,
+        serial_number: &str,
+    ) -> Result<Vec<String>, sqlx::Error> {
+        let rows = sqlx::query(
+            "SELECT DISTINCT manufacturer FROM fetched WHERE serial_number = $1 AND voucher IS NOT NULL \
+             ORDER BY manufacturer LIMIT $2",
+        )
+        .bind(serial_number)
+        .bind(super::operator::MAX_REPORTED)
+        .fetch_all(&self.pool)
+        .await?;
+        rows.iter().map(|row| row.try_get(0)).collect()
+    }
+
+    /// Withdraws the vouchers for devices with this serial number. That they were asked for stays.
+    pub(in super::super) async fn withdraw_fetched(
+        &self,
+        manufacturer: &str,
+        serial_number: &str,
+    ) -> Result<(), sqlx::Error> {
+        sqlx::query(
+            "UPDATE fetched SET voucher = NULL, registrar_request = NULL WHERE manufacturer = $1 AND serial_number = $2",
+        )
+        .bind(manufacturer)
+        .bind(serial_number)
+        .execute(&self.pool)
+        .await?;
+        Ok(())
     }
 
     /// Removes vouchers that have expired. That they were asked for stays, because the audit log of the device names them.

@@ -99,11 +99,13 @@ impl Store {
         rows.iter().map(pending).collect()
     }
 
-    /// Returns the devices that are known with this serial number.
+    /// Returns the devices that are known with this serial number: their requests are forgotten after some days, and what was
+    /// decided about them is not.
     pub(in super::super) async fn devices_named(&self, serial_number: &str) -> Result<Vec<Device>, sqlx::Error> {
         let rows = sqlx::query(
             "SELECT idevid, serial_number, manufacturer FROM requests WHERE serial_number = $1 \
-             GROUP BY idevid, serial_number, manufacturer LIMIT $2",
+             UNION SELECT idevid, serial_number, manufacturer FROM joinings WHERE serial_number = $1 \
+             UNION SELECT idevid, serial_number, manufacturer FROM decisions WHERE serial_number = $1 LIMIT $2",
         )
         .bind(serial_number)
         .bind(MAX_REPORTED)

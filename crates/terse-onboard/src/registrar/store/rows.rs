@@ -50,6 +50,7 @@ pub(super) fn audit_task(row: &AnyRow) -> Result<AuditTask, sqlx::Error> {
         request: digest(row, "request")?,
         nonce,
         registrar_request: row.try_get("registrar_request")?,
+        due: time(row.try_get("due")?),
     })
 }
 

@@ -3,6 +3,7 @@ use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
 use terse_brski::digest::Sha256;
 
 use super::super::audit::KnownVouchers;
+use super::audits::AUDIT_SECONDS;
 use super::history::{MAX_PRUNED, PRUNE};
 use super::*;
 use crate::store::tests::new_databases;
@@ -39,6 +40,77 @@ async fn more_old_requests_go_than_one_transaction_removes() {
         assert_eq!(count().await.get::<i64, _>(0), 2 * MAX_PRUNED, "they are not old yet");
         store.prune(rows::time(FORGOTTEN_AFTER + 1)).await.unwrap();
         assert_eq!(count().await.get::<i64, _>(0), 0);
+    }
+}
+
+/// Stores devices whose audit logs the MASA could not take, each a second after the one before.
+async fn unsent_audits(store: &Store, count: u8) {
+    for number in 1..=count {
+        for query in [
+            "INSERT INTO requests (request, idevid, serial_number, manufacturer, nonce, received, state, registrar_request, \
+             sent) VALUES ($1, $1, 'X', 'maker', $1, $2, 'forwarded', $1, 7)",
+            "INSERT INTO joinings (idevid, serial_number, manufacturer, request, begun, audit, audit_tried, audit_unsent) \
+             VALUES ($1, 'X', 'maker', $1, 0, 'requested', $2, 1)",
+        ] {
+            let query = sqlx::query(query).bind([number; 32].to_vec()).bind(i64::from(number));
+            query.execute(&store.pool).await.unwrap();
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_audit_log_is_due_at_once_unless_the_masa_has_answered_something_else() {
+    let folder = tempfile::tempdir().unwrap();
+    for database in new_databases(folder.path()) {
+        let store = Store::open(&database).await.unwrap();
+        unsent_audits(&store, 1).await;
+        let task = async || store.audit_task(&[1; 32]).await.unwrap().unwrap();
+        assert_eq!(task().await.due, rows::time(0));
+        store.audit_failed(&task().await, "the MASA answers 503", rows::time(100)).await.unwrap();
+        assert_eq!(task().await.due, rows::time(100 + AUDIT_SECONDS));
+        store.audit_unsent(&task().await, "the host takes no connection", rows::time(200)).await.unwrap();
+        assert_eq!(task().await.due, rows::time(0));
+    }
+}
+
+#[tokio::test]
+async fn audit_logs_that_cannot_be_asked_for_do_not_keep_back_the_others() {
+    let folder = tempfile::tempdir().unwrap();
+    for database in new_databases(folder.path()) {
+        let store = Store::open(&database).await.unwrap();
+        unsent_audits(&store, 40).await;
+        let mut seen = Vec::new();
+        loop {
+            let tasks = store.audits_unsent("maker", rows::time(100)).await.unwrap();
+            assert!(store.audits_unsent("other", rows::time(100)).await.unwrap().is_empty());
+            for task in &tasks {
+                seen.push(task.idevid[0]);
+                store.move_back(task, rows::time(100)).await.unwrap();
+            }
+            if tasks.len() < MAX_UNSENT {
+                break;
+            }
+        }
+        assert_eq!(seen, (1..=40).collect::<Vec<u8>>(), "each once");
+        assert_eq!(store.audits_unsent("maker", rows::time(101)).await.unwrap().len(), MAX_UNSENT);
+    }
+}
+
+#[tokio::test]
+async fn a_late_refusal_is_not_one_of_the_request_that_was_sent_since() {
+    let folder = tempfile::tempdir().unwrap();
+    for database in new_databases(folder.path()) {
+        let store = Store::open(&database).await.unwrap();
+        unsent_audits(&store, 1).await;
+        let status = async || {
+            let row = sqlx::query("SELECT failure_status FROM requests").fetch_one(&store.pool).await.unwrap();
+            row.get::<Option<i64>, _>(0)
+        };
+        assert!(store.resend(&[1; 32], rows::time(7), rows::time(70)).await.unwrap());
+        store.failed(&[1; 32], rows::time(7), 403, "not yours").await.unwrap();
+        assert_eq!(status().await, None);
+        store.failed(&[1; 32], rows::time(70), 403, "not yours").await.unwrap();
+        assert_eq!(status().await, Some(403));
     }
 }
 

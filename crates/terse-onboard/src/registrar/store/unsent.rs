@@ -6,6 +6,7 @@
 use pki_types::UnixTime;
 use terse_brski::digest::Sha256;
 
+use super::audits::AUDIT_TASK;
 use super::rows::{audit_task, seconds};
 use super::{ANSWER_SECONDS, AuditTask, Store};
 
@@ -65,17 +66,35 @@ impl Store {
         Ok(())
     }
 
-    /// Returns the devices of a manufacturer, at most a few, for whose audit logs the MASA could not be reached: those that
-    /// have waited longest.
-    pub(in super::super) async fn audits_unsent(&self, manufacturer: &str) -> Result<Vec<AuditTask>, sqlx::Error> {
-        let rows = sqlx::query(
-            "SELECT j.idevid, j.serial_number, j.manufacturer, r.masa, r.request, r.nonce, r.registrar_request, r.fetched \
-             FROM joinings j JOIN requests r ON r.request = j.request \
-             WHERE j.audit_unsent = 1 AND j.manufacturer = $1 AND j.audit = 'requested' ORDER BY j.audit_tried LIMIT 16",
-        )
-        .bind(manufacturer)
-        .fetch_all(&self.pool)
-        .await?;
+    /// Returns the devices of a manufacturer, at most [`MAX_UNSENT`], for whose audit logs the MASA could not be reached, and not
+    /// after `since`: those that have waited longest.
+    pub(in super::super) async fn audits_unsent(
+        &self,
+        manufacturer: &str,
+        since: UnixTime,
+    ) -> Result<Vec<AuditTask>, sqlx::Error> {
+        let query = format!(
+            "{AUDIT_TASK} AND j.audit_unsent = 1 AND j.manufacturer = $1 AND j.audit_tried <= $2 \
+             ORDER BY j.audit_tried LIMIT {MAX_UNSENT}"
+        );
+        let rows = sqlx::query(&query).bind(manufacturer).bind(seconds(since)).fetch_all(&self.pool).await?;
         rows.iter().map(audit_task).collect()
     }
+
+    /// Puts one of them behind the others, so that it does not keep those from being asked for that have another MASA.
+    pub(in super::super) async fn move_back(&self, task: &AuditTask, since: UnixTime) -> Result<(), sqlx::Error> {
+        sqlx::query(
+            "UPDATE joinings SET audit_tried = $3 WHERE idevid = $1 AND request = $2 AND audit = 'requested' \
+             AND audit_unsent = 1 AND audit_tried < $3",
+        )
+        .bind(&task.idevid[..])
+        .bind(&task.request[..])
+        .bind(seconds(since).saturating_add(1))
+        .execute(&self.pool)
+        .await?;
+        Ok(())
+    }
 }
+
+/// The most devices of a manufacturer whose logs are asked for at once.
+pub(in super::super) const MAX_UNSENT: usize = 16;
