@@ -280,7 +280,8 @@ async fn start_for(registrars: Vec<Place>, limits: Limits) -> (SocketAddr, watch
 /// Waits until a registrar has accepted the connection of a pledge that comes now.
 async fn arrives(proxy: SocketAddr, registrar: &TcpListener) {
     let pledge = TcpStream::connect(proxy).await.unwrap();
-    registrar.accept().await.unwrap();
+    let accepted = tokio::time::timeout(Duration::from_secs(60), registrar.accept()).await;
+    accepted.expect("the registrar has its turn").unwrap();
     drop(pledge);
 }
 
@@ -302,8 +303,7 @@ async fn the_next_registrar_has_its_turn_when_one_cannot_be_reached_and_keeps_it
 }
 
 /// A registrar whose queue of connections is full does not answer. Nothing else in a test can be silent like that.
-#[tokio::test]
-async fn a_registrar_that_does_not_answer_costs_a_bounded_time() {
+async fn silent() -> (Place, impl Sized) {
     let silent = tokio::net::TcpSocket::new_v4().unwrap();
     silent.bind("127.0.0.1:0".parse().unwrap()).unwrap();
     let address = silent.local_addr().unwrap();
@@ -313,12 +313,36 @@ async fn a_registrar_that_does_not_answer_costs_a_bounded_time() {
         waiting.push(stream);
         assert!(waiting.len() < 64, "the queue has no end");
     }
+    (Place::new(address.ip().to_string(), address.port()), (silent, waiting))
+}
+
+#[tokio::test]
+async fn a_registrar_that_does_not_answer_costs_a_bounded_time() {
+    let (silent_place, _silent) = silent().await;
     let (answering, place) = registrar().await;
     let limits = Limits { connect_one: Duration::from_millis(50), ..Limits::default() };
-    let silent_place = Place::new(address.ip().to_string(), address.port());
     let (proxy, _places) = start_for(vec![silent_place, place], limits).await;
     arrives(proxy, &answering).await;
-    drop((silent, waiting));
+}
+
+#[tokio::test]
+async fn however_many_registrars_are_silent_the_others_have_their_turn() {
+    let (mut places, mut all_silent) = (Vec::new(), Vec::new());
+    for _ in 0..6 {
+        let (place, silent) = silent().await;
+        places.push(place);
+        all_silent.push(silent);
+    }
+    let (answering, place) = registrar().await;
+    places.push(place);
+    let limits = Limits {
+        connect_one: Duration::from_millis(50),
+        connect: Duration::from_millis(250), // for five of them
+        ..Limits::default()
+    };
+    let (proxy, _places) = start_for(places, limits).await;
+    assert!(is_closed(&mut TcpStream::connect(proxy).await.unwrap()).await);
+    arrives(proxy, &answering).await;
 }
 
 #[tokio::test]
