@@ -140,3 +140,14 @@ fn who_listens_at_one_address_announces_that_alone() {
     assert_eq!((one.get_addresses().len(), one.get_port()), (1, 8443));
     assert!(one.get_addresses().contains(&"192.0.2.1".parse().unwrap()));
 }
+
+/// As it ends when there are more events than it has room for.
+#[tokio::test]
+async fn a_search_goes_on_after_its_subscription_has_ended() {
+    let mut browser = Browser::new(Service::Proxy).unwrap();
+    browser.daemon.stop_browse(Service::Proxy.name()).unwrap();
+    let port = 8_000 + (std::process::id() % 1_000) as u16;
+    let _announcement = Announcement::new(Service::Proxy, "after the end", port).unwrap();
+    let finding = async { while !matches!(browser.next().await, Change::Found(place) if place.port() == port) {} };
+    tokio::time::timeout(Duration::from_secs(60), finding).await.expect("it is found");
+}
