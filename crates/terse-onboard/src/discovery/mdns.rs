@@ -128,6 +128,9 @@ impl Discovery for Browser {
             if let Some(change) = self.known.changes.pop_front() {
                 return change;
             }
+            if self.known.take_missing() {
+                self.again.get_or_insert(Instant::now() + PAUSE);
+            }
             let event = tokio::select! {
                 event = next_event(&self.subscriptions) => event,
                 () = at(self.again) => {
@@ -191,7 +194,7 @@ fn rank(address: &ScopedIp) -> u8 {
     }
 }
 
-/// How long a search that has ended waits before it goes on.
+/// How long a search waits before it is made again.
 const PAUSE: Duration = Duration::from_secs(1);
 
 /// How long a withdrawal may take.

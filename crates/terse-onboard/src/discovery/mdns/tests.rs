@@ -115,6 +115,51 @@ fn a_stranger_who_was_first_with_all_places_keeps_nobody_out() {
     assert!(turns.is_some_and(|turns| turns < MAX_KNOWN + 1), "{turns:?}");
 }
 
+/// What was pushed out is not announced anew: it comes back because all is asked for again.
+#[test]
+fn an_announcement_that_later_ones_have_pushed_out_comes_back() {
+    let mut known = Known::default();
+    (0..MAX_KNOWN).for_each(|number| announce(&mut known, number));
+    let real = at("proxy.example").unwrap();
+    known.resolved("true one", Some(real.clone()));
+    let mut flood = MAX_KNOWN..;
+    while known.waiting.iter().any(|waiting| waiting.place == real) {
+        announce(&mut known, flood.next().unwrap());
+    }
+    changes(&mut known);
+    assert!(!known.take_missing(), "there is no room for it");
+    // Every place is false, and fails in its turn; the stranger announces them for ever.
+    let is_found = (0..3 * MAX_KNOWN).any(|_| {
+        let first = known.places[0].place.clone();
+        known.failed(&first);
+        if known.take_missing() {
+            (0..flood.start).for_each(|number| announce(&mut known, number));
+            known.resolved("true one", Some(real.clone()));
+        }
+        changes(&mut known).contains(&Change::Found(real.clone()))
+    });
+    assert!(is_found);
+    // One that is gone makes room, too.
+    let mut known = Known::default();
+    (0..=2 * MAX_KNOWN).for_each(|number| announce(&mut known, number));
+    known.removed("0");
+    assert!(known.take_missing());
+    assert!(!known.take_missing());
+}
+
+#[test]
+fn a_failure_before_others_came_does_not_withdraw_a_place_later() {
+    let mut known = Known::default();
+    (0..MAX_KNOWN).for_each(|number| announce(&mut known, number));
+    known.failed(&at("7.example").unwrap());
+    changes(&mut known);
+    announce(&mut known, MAX_KNOWN);
+    assert_eq!(changes(&mut known), [], "an attempt may go through it now");
+    known.failed(&at("8.example").unwrap());
+    let next = at(&format!("{MAX_KNOWN}.example")).unwrap();
+    assert_eq!(changes(&mut known), [Change::Gone(at("8.example").unwrap()), Change::Found(next)]);
+}
+
 #[test]
 fn a_link_local_address_is_preferred() {
     let addresses =
