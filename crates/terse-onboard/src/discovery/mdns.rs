@@ -13,7 +13,7 @@ use tokio::time::Instant;
 
 use super::{Change, Discovery, Place, Service};
 
-mod known;
+pub(crate) mod known;
 
 use known::Known;
 pub use known::{MAX_KNOWN, MAX_OF_HOST};

@@ -44,7 +44,7 @@ pub(super) struct Driver<'a, F> {
     place: Option<Place>,
     /// The proxy of the last attempt.
     proxy: Option<Proxy>,
-    /// The place of an attempt that has just failed.
+    /// The place that has just failed, or has given way because it only makes the pledge wait. Discovery is told of it.
     failed: Option<Place>,
     /// The signature that is waited for.
     signing: Option<(SignatureId, Signed)>,
@@ -282,3 +282,6 @@ async fn sleep(time: Option<Duration>) {
         None => core::future::pending().await,
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -21,10 +21,10 @@ pub const MAX_OF_HOST: usize = 8;
 
 /// The announcements, by their names.
 #[derive(Default)]
-pub(super) struct Known {
+pub(crate) struct Known {
     pub(super) places: Vec<Announced>,
     pub(super) waiting: VecDeque<Announced>,
-    pub(super) changes: VecDeque<Change>,
+    pub(crate) changes: VecDeque<Change>,
     /// Whether an announcement was pushed out since all were told the last time. They are told but once, unless they are asked for.
     has_pushed_out: bool,
     /// Whether all are to be told again, because there is room for what was pushed out.
@@ -39,7 +39,7 @@ pub(super) struct Announced {
 
 impl Known {
     /// Notes an announcement, which may have moved since.
-    pub(super) fn resolved(&mut self, name: &str, place: Option<Place>) {
+    pub(crate) fn resolved(&mut self, name: &str, place: Option<Place>) {
         let Some(place) = place else { return };
         let mut all = self.places.iter().chain(&self.waiting);
         if all.any(|known| known.name == name && known.place == place) {
@@ -80,7 +80,7 @@ impl Known {
 
     /// Notes that an attempt at a place has failed: it gives way to one that waits, and has another turn after all that wait. If
     /// some were pushed out, it is forgotten instead, and asked for again with them when no more wait: all have the same chance.
-    pub(super) fn failed(&mut self, place: &Place) {
+    pub(crate) fn failed(&mut self, place: &Place) {
         while let Some(failed) = self.places.iter().position(|known| known.place == *place) {
             let is_full = self.places.len() >= MAX_KNOWN;
             let fits = |host: &str| host == place.host() || (is_full && self.of_host(host) < MAX_OF_HOST);
