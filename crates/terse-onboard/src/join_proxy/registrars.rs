@@ -8,7 +8,7 @@ use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard};
 
 use tokio::net::TcpStream;
-use tokio::sync::watch;
+use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, timeout_at};
 
 use super::Limits;
@@ -26,13 +26,15 @@ pub(super) enum Source {
 pub(super) struct Registrars {
     source: Source,
     first: Mutex<Option<Place>>,
+    /// Takes those that cannot be reached.
+    failures: Option<mpsc::Sender<Place>>,
     /// Whether the last connection reached none. A change of that is logged, and not each connection of a stranger.
     is_unreachable: AtomicBool,
 }
 
 impl Registrars {
-    pub(super) fn new(source: Source) -> Self {
-        Self { source, first: Mutex::default(), is_unreachable: AtomicBool::new(false) }
+    pub(super) fn new(source: Source, failures: Option<mpsc::Sender<Place>>) -> Self {
+        Self { source, first: Mutex::default(), failures, is_unreachable: AtomicBool::new(false) }
     }
 
     /// Connects to the first registrar that can be reached. If the time ends before all were tried, the next pledge's turn begins
@@ -52,6 +54,8 @@ impl Registrars {
                 Err(_) => format!("the registrar {place} does not answer"),
             };
             tracing::debug!("{problem}");
+            // If there are more failures than anybody takes, some are as good as all.
+            self.failures.as_ref().map(|failures| failures.try_send(place.clone()));
         }
         let mut begin = self.lock();
         if *begin == first {
