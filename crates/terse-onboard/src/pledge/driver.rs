@@ -207,6 +207,7 @@ impl<'a, F: FnMut(Progress) + Send> Driver<'a, F> {
     }
 
     fn connect(&mut self, id: ConnectionId, to: Target, identity: Identity) {
+        self.signing = None; // one of an earlier attempt is not wanted any more
         let place = match to {
             Target::Proxy(proxy) => {
                 self.proxy = Some(proxy);

@@ -50,6 +50,7 @@ impl<F: FnMut(Progress) + Send> Driver<'_, F> {
             _ => {}
         }
         let (proxy, place, why) = failed?;
+        self.signing = None; // its failure would be blamed on another attempt
         self.failed = self.places.of(proxy).cloned();
         let news = self.places.failed(proxy, self.clock.now().monotonic);
         self.tell(news);
