@@ -3,6 +3,9 @@
 //! A pledge has no address yet that the registrar could reach, and the proxy no opinion about what they say: it copies bytes
 //! both ways. It is open to anybody on its links, so that everything is limited.
 //!
+//! It authenticates no registrar: those that are found by multicast DNS ([`follow`]) may be a stranger's, who gets nothing but
+//! attempts that fail. Where strangers are on its links, tell it where the registrars are.
+//!
 //! Of several registrars it uses the one that it reached last. When a connection there fails, or takes longer than
 //! [`Limits::connect_one`], it tries the next one; what a registrar answers it does not see.
 //!
@@ -22,14 +25,14 @@
 //!
 //! What must always hold: connections are bounded in number, in time and in bytes, and each address has a bounded share of
 //! them; a connection holds two sockets and two buffers of [`BUFFER_LEN`] bytes, and nothing else; bytes are passed on as they
-//! came, whatever version of TLS they are; all goes to a registrar that it was told of, and to nobody else.
+//! came, whatever they are; all goes to a registrar that it was told of, and to nobody else.
 
 use alloc::sync::Arc;
 use core::net::SocketAddr;
 use core::time::Duration;
 
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::watch;
+use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 
 use crate::discovery::Place;
@@ -84,6 +87,7 @@ impl Default for Limits {
 pub struct JoinProxy {
     listener: TcpListener,
     registrars: Source,
+    failures: Option<mpsc::Sender<Place>>,
     limits: Limits,
 }
 
@@ -106,21 +110,27 @@ pub struct Counters {
 impl JoinProxy {
     /// Creates a join proxy that passes the connections of `listener` on to the registrar, wherever that is at the moment.
     pub fn new(listener: TcpListener, registrar: watch::Receiver<Option<Place>>, limits: Limits) -> Self {
-        Self { listener, registrars: Source::One(registrar), limits }
+        Self { listener, registrars: Source::One(registrar), failures: None, limits }
     }
 
     /// Creates a join proxy for several registrars, the preferred one first.
     pub fn with_registrars(listener: TcpListener, registrars: watch::Receiver<Vec<Place>>, limits: Limits) -> Self {
-        Self { listener, registrars: Source::Several(registrars), limits }
+        Self { listener, registrars: Source::Several(registrars), failures: None, limits }
+    }
+
+    /// Tells `failures` which registrars cannot be reached, for [`follow`].
+    #[must_use]
+    pub fn report_failures(self, failures: mpsc::Sender<Place>) -> Self {
+        Self { failures: Some(failures), ..self }
     }
 
     /// Runs until `stop` becomes true. Connections end then, too: a pledge makes another one through another proxy.
     pub async fn run(self, mut stop: watch::Receiver<bool>) -> Counters {
-        let Self { listener, registrars, limits } = self;
+        let Self { listener, registrars, failures, limits } = self;
         let shares = Arc::new(Shares::new(limits.connections, limits.per_address));
         let mut counters = Counters::default();
         let mut relays = JoinSet::new();
-        let registrars = Arc::new(Registrars::new(registrars));
+        let registrars = Arc::new(Registrars::new(registrars, failures));
         loop {
             let accepted = tokio::select! {
                 accepted = listener.accept() => accepted,

@@ -12,7 +12,7 @@ use terse_onboard::discovery::{Place, Service};
 use terse_onboard::join_proxy::{Counters, JoinProxy, JoinProxyConfig, Limits, MAX_REGISTRARS, follow};
 use terse_pki::write_file;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::watch;
+use tokio::sync::{mpsc, watch};
 
 use crate::failure::Failure;
 use crate::options::HostPort;
@@ -217,14 +217,15 @@ impl JoinProxyArgs {
         let Plan { registrars, announce, limits, .. } = plan;
         let is_told = !registrars.is_empty();
         let (registrars, known) = watch::channel(registrars);
+        let (unreachable, failures) = mpsc::channel(MAX_REGISTRARS);
         if !is_told {
-            tokio::spawn(follow(Browser::new(Service::Registrar).map_err(failed)?, registrars.clone()));
+            tokio::spawn(follow(Browser::new(Service::Registrar).map_err(failed)?, registrars.clone(), failures));
         }
         let announcement = announce.then(|| Announcement::at(Service::Proxy, "join proxy", address));
         let announcement = announcement.transpose().map_err(failed)?;
         let stop = services::stop()?;
         output::line(format_args!("listening {address}"))?;
-        let counters = JoinProxy::with_registrars(listener, known, limits).run(stop).await;
+        let counters = JoinProxy::with_registrars(listener, known, limits).report_failures(unreachable).run(stop).await;
         if let Some(announcement) = announcement {
             announcement.withdraw().await; // devices do not come any more
         }

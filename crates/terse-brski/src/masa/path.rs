@@ -269,5 +269,6 @@ impl Level {
 /// The most certificates of a path. Each level is verified from the bottom, so that the work grows with the square.
 const MAX_CERTIFICATES: usize = 7;
 
-/// The most signatures of certificates that are verified to find the path of a request. The longest path takes 21.
-const MAX_VERIFICATIONS: usize = 32;
+/// The most signatures of certificates that are verified to find the path of a request. The longest path takes 21, and
+/// 33 if each level has a certificate beside it with the same name.
+const MAX_VERIFICATIONS: usize = 36;

@@ -4,8 +4,8 @@
 //! that was tried least recently. A registrar that has answered 202 is waited for here, beside the others: it does not keep
 //! the pledge from finding the right one.
 //!
-//! What must always hold: there are at most [`MAX_PROXIES`] entries, whatever is announced, and no announcement keeps a
-//! proxy from its turn for ever.
+//! What must always hold: there are at most [`MAX_PROXIES`] entries, whatever is announced, beside that of an attempt whose
+//! proxy is gone; and no announcement keeps a proxy from its turn for ever.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -38,6 +38,8 @@ struct Entry<O> {
     /// The number of the last attempt; 0 if there was none.
     last_attempt: u64,
     outstanding: Option<Box<O>>,
+    /// Whether it is gone, and is here only because the attempt that is under way goes through it.
+    is_gone: bool,
 }
 
 impl<O> ProxyTable<O> {
@@ -50,15 +52,22 @@ impl<O> ProxyTable<O> {
     /// registrar is waited for keeps it too, unless all are such.
     pub(super) fn found(&mut self, now: Instant, proxies: &[Proxy]) {
         for proxy in proxies {
-            if self.entries.iter().any(|entry| entry.proxy == *proxy) {
+            if let Some(entry) = self.entries.iter_mut().find(|entry| entry.proxy == *proxy) {
+                entry.is_gone = false;
                 continue;
             }
-            if self.entries.len() >= MAX_PROXIES {
+            if self.entries.iter().filter(|entry| !entry.is_gone).count() >= MAX_PROXIES {
                 let Some(place) = self.dispensable() else { return };
                 self.entries.remove(place);
             }
-            let entry =
-                Entry { proxy: *proxy, due: now, backoff: FIRST_BACKOFF_MS, last_attempt: 0, outstanding: None };
+            let entry = Entry {
+                proxy: *proxy,
+                due: now,
+                backoff: FIRST_BACKOFF_MS,
+                last_attempt: 0,
+                outstanding: None,
+                is_gone: false,
+            };
             self.entries.push(entry);
         }
     }
@@ -72,10 +81,13 @@ impl<O> ProxyTable<O> {
         candidates.max_by_key(|(_, entry)| entry.backoff).map(|(place, _)| place)
     }
 
-    /// Removes a proxy, unless an attempt goes through it.
+    /// Removes a proxy: at once, or at the end of the attempt that goes through it. Others can have its place at once.
     pub(super) fn gone(&mut self, proxy: Proxy) {
-        let active = self.active;
-        self.entries.retain(|entry| entry.proxy != proxy || Some(proxy) == active);
+        let Some(place) = self.entries.iter().position(|entry| entry.proxy == proxy) else { return };
+        match Some(proxy) == self.active {
+            true => self.entries[place].is_gone = true,
+            false => drop(self.entries.remove(place)),
+        }
     }
 
     /// Ends all back-offs (RFC 8995, 4.1: when the state of a link has changed). Registrars that are waited for stay so.
@@ -127,6 +139,7 @@ impl<O> ProxyTable<O> {
 
     fn end_attempt(&mut self) -> Option<&mut Entry<O>> {
         let active = self.active.take()?;
+        self.entries.retain(|entry| !entry.is_gone);
         self.entries.iter_mut().find(|entry| entry.proxy == active)
     }
 }

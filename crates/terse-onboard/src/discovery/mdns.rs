@@ -3,15 +3,17 @@
 //! What must always hold: of all that is announced, at most [`MAX_KNOWN`] places are found at a time, and as many announcements
 //! wait; each has the port that was announced with it, and an address; no announcement is kept out for ever by others.
 
+use alloc::collections::VecDeque;
 use core::fmt;
 use core::net::{IpAddr, Ipv6Addr, SocketAddr};
 use core::time::Duration;
 
 use mdns_sd::{Receiver, ResolvedService, ScopedIp, ServiceDaemon, ServiceEvent, ServiceInfo};
+use tokio::time::Instant;
 
 use super::{Change, Discovery, Place, Service};
 
-mod known;
+pub(crate) mod known;
 
 use known::Known;
 pub use known::{MAX_KNOWN, MAX_OF_HOST};
@@ -93,7 +95,12 @@ fn info(service: Service, instance: &str, address: SocketAddr) -> Result<Service
 /// A search for announcements, which goes on until it is dropped.
 pub struct Browser {
     daemon: ServiceDaemon,
-    events: Receiver<ServiceEvent>,
+    service: Service,
+    /// The subscriptions, the earliest first, which is read until it ends: a later one ends those before it, and the daemon ends
+    /// one that is full.
+    subscriptions: VecDeque<Receiver<ServiceEvent>>,
+    /// When to subscribe again, which tells all announcements again.
+    again: Option<Instant>,
     known: Known,
 }
 
@@ -102,7 +109,16 @@ impl Browser {
     pub fn new(service: Service) -> Result<Self, MdnsError> {
         let daemon = ServiceDaemon::new().map_err(MdnsError)?;
         let events = daemon.browse(service.name()).map_err(MdnsError)?;
-        Ok(Self { daemon, events, known: Known::default() })
+        Ok(Self { daemon, service, subscriptions: [events].into(), again: None, known: Known::default() })
+    }
+
+    fn subscribe_again(&mut self) {
+        self.again = None;
+        match self.daemon.browse(self.service.name()) {
+            Ok(events) => self.subscriptions.push_back(events),
+            Err(mdns_sd::Error::Again) => self.again = Some(Instant::now() + PAUSE),
+            Err(error) => tracing::warn!(%error, "multicast DNS finds nothing any more"),
+        }
     }
 }
 
@@ -112,11 +128,26 @@ impl Discovery for Browser {
             if let Some(change) = self.known.changes.pop_front() {
                 return change;
             }
-            match self.events.recv_async().await {
+            if self.known.take_missing() {
+                self.again.get_or_insert(Instant::now() + PAUSE);
+            }
+            let event = tokio::select! {
+                event = next_event(&self.subscriptions) => event,
+                () = at(self.again) => {
+                    self.subscribe_again();
+                    continue;
+                }
+            };
+            match event {
                 Ok(ServiceEvent::ServiceResolved(service)) => self.known.resolved(&service.fullname, place(&service)),
                 Ok(ServiceEvent::ServiceRemoved(_, name)) => self.known.removed(&name),
                 Ok(_) => {}
-                Err(_) => core::future::pending().await, // the daemon has ended, and finds nothing any more
+                Err(_) => {
+                    self.subscriptions.pop_front();
+                    if self.subscriptions.is_empty() {
+                        self.again.get_or_insert(Instant::now() + PAUSE);
+                    }
+                }
             }
         }
     }
@@ -129,6 +160,22 @@ impl Discovery for Browser {
 impl Drop for Browser {
     fn drop(&mut self) {
         let _ = self.daemon.shutdown(); // one that is gone needs no end
+    }
+}
+
+/// Waits for what the earliest subscription tells, or for ever if there is none.
+async fn next_event(subscriptions: &VecDeque<Receiver<ServiceEvent>>) -> Result<ServiceEvent, mdns_sd::RecvError> {
+    match subscriptions.front() {
+        Some(events) => events.recv_async().await,
+        None => core::future::pending().await,
+    }
+}
+
+/// Waits for a time, or for ever.
+async fn at(time: Option<Instant>) {
+    match time {
+        Some(time) => tokio::time::sleep_until(time).await,
+        None => core::future::pending().await,
     }
 }
 
@@ -146,6 +193,9 @@ fn rank(address: &ScopedIp) -> u8 {
         IpAddr::V4(_) => 2,
     }
 }
+
+/// How long a search waits before it is made again.
+const PAUSE: Duration = Duration::from_secs(1);
 
 /// How long a withdrawal may take.
 const WITHDRAWAL: Duration = Duration::from_secs(2);

@@ -1,15 +1,15 @@
 //! The registrars of a join proxy: which one a connection goes to, and which one is next.
 //!
 //! What must always hold: a pledge that arrives makes this proxy try at most [`MAX_REGISTRARS`] registrars, for a bounded time;
-//! one that failed is tried again only after the others.
+//! one that failed is tried again only after the others, however many of them are silent.
 
 use core::fmt;
 use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard};
 
 use tokio::net::TcpStream;
-use tokio::sync::watch;
-use tokio::time::{Instant, timeout, timeout_at};
+use tokio::sync::{mpsc, watch};
+use tokio::time::{Instant, timeout_at};
 
 use super::Limits;
 use super::follow::MAX_REGISTRARS;
@@ -22,58 +22,60 @@ pub(super) enum Source {
     Several(watch::Receiver<Vec<Place>>),
 }
 
-/// The registrars, and which of them was reached last.
+/// The registrars, and which of them is tried first: the one that was reached last, or the one whose turn is next.
 pub(super) struct Registrars {
     source: Source,
-    last: Mutex<Option<Place>>,
+    first: Mutex<Option<Place>>,
+    /// Takes those that cannot be reached.
+    failures: Option<mpsc::Sender<Place>>,
     /// Whether the last connection reached none. A change of that is logged, and not each connection of a stranger.
     is_unreachable: AtomicBool,
 }
 
 impl Registrars {
-    pub(super) fn new(source: Source) -> Self {
-        Self { source, last: Mutex::default(), is_unreachable: AtomicBool::new(false) }
+    pub(super) fn new(source: Source, failures: Option<mpsc::Sender<Place>>) -> Self {
+        Self { source, first: Mutex::default(), failures, is_unreachable: AtomicBool::new(false) }
     }
 
-    /// Connects to the first registrar that can be reached.
+    /// Connects to the first registrar that can be reached. If the time ends before all were tried, the next pledge's turn begins
+    /// behind the last one.
     pub(super) async fn connect(&self, limits: Limits) -> Option<TcpStream> {
-        let places = self.in_order();
+        let first = self.lock().clone();
+        let places = self.in_order(first.as_ref());
         let end = Instant::now() + limits.connect;
-        let Some((last, others)) = places.split_last() else {
-            self.failed(&"no registrar is known");
-            return None;
-        };
-        for place in others {
-            // No try is longer than what all may take.
-            let connecting = timeout(limits.connect_one, connect(place));
-            match timeout_at(end, connecting).await.and_then(|tried| tried) {
+        let (mut problem, mut tried) = ("no registrar is known".to_owned(), 0);
+        // The last one has the time that is left.
+        while let Some(place) = places.get(tried).filter(|_| tried == 0 || Instant::now() < end) {
+            tried += 1;
+            let one = if tried == places.len() { end } else { end.min(Instant::now() + limits.connect_one) };
+            problem = match timeout_at(one, connect(place)).await {
                 Ok(Ok(stream)) => return Some(self.reached(place, stream)),
-                Ok(Err(error)) => {
-                    tracing::debug!(%place, %error, "the registrar cannot be reached; the next one is tried")
-                }
-                Err(_) => tracing::debug!(%place, "the registrar does not answer; the next one is tried"),
-            }
+                Ok(Err(error)) => format!("the registrar {place} cannot be reached: {error}"),
+                Err(_) => format!("the registrar {place} does not answer"),
+            };
+            tracing::debug!("{problem}");
+            // If there are more failures than anybody takes, some are as good as all.
+            self.failures.as_ref().map(|failures| failures.try_send(place.clone()));
         }
-        let problem = match timeout_at(end, connect(last)).await {
-            Ok(Ok(stream)) => return Some(self.reached(last, stream)),
-            Ok(Err(error)) => format!("the registrar {last} cannot be reached: {error}"),
-            Err(_) => format!("the registrar {last} does not answer"),
-        };
-        match others {
-            [] => self.failed(&problem),
-            _ => self.failed(&format_args!("{problem}; nor can the {} others", others.len())),
+        let mut begin = self.lock();
+        if *begin == first {
+            *begin = places.get(tried).or(places.first()).cloned();
+        }
+        drop(begin);
+        match tried {
+            0 | 1 => self.failed(&problem),
+            _ => self.failed(&format_args!("{problem}; nor can the {} before it be reached", tried - 1)),
         }
         None
     }
 
-    /// Returns the registrars in the order in which they are tried: the one that was reached last, and the others after it.
-    fn in_order(&self) -> Vec<Place> {
+    /// Returns the registrars in the order in which they are tried: from `first` on.
+    fn in_order(&self, first: Option<&Place>) -> Vec<Place> {
         let mut places = match &self.source {
             Source::One(place) => place.borrow().iter().cloned().collect(),
             Source::Several(places) => places.borrow().iter().take(MAX_REGISTRARS).cloned().collect::<Vec<_>>(),
         };
-        let last = self.lock().clone();
-        if let Some(first) = last.and_then(|last| places.iter().position(|place| *place == last)) {
+        if let Some(first) = first.and_then(|first| places.iter().position(|place| place == first)) {
             places.rotate_left(first);
         }
         places
@@ -98,7 +100,7 @@ impl Registrars {
 
     fn lock(&self) -> MutexGuard<'_, Option<Place>> {
         // Nobody panics with the lock; and whatever is there can be used.
-        self.last.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+        self.first.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 }
 

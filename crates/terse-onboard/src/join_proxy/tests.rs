@@ -236,7 +236,8 @@ impl Discovery for Told {
 async fn the_registrars_are_those_that_are_announced_in_their_order_until_they_are_gone() {
     let (tell, told) = tokio::sync::mpsc::channel(8);
     let (sender, mut registrars) = watch::channel(Vec::new());
-    let following = tokio::spawn(follow(Told(told), sender));
+    let (_failed, failures) = mpsc::channel(1);
+    let following = tokio::spawn(follow(Told(told), sender, failures));
     let [a, b] = ["a.example", "b.example"].map(|host| Place::new(host, 8443));
     for change in [Change::Found(a.clone()), Change::Found(b.clone()), Change::Found(a.clone())] {
         tell.send(change).await.unwrap();
@@ -254,7 +255,8 @@ async fn the_registrars_are_those_that_are_announced_in_their_order_until_they_a
 async fn announcements_of_one_host_do_not_take_all_places_of_registrars() {
     let (tell, told) = tokio::sync::mpsc::channel(8);
     let (sender, mut registrars) = watch::channel(Vec::new());
-    tokio::spawn(follow(Told(told), sender));
+    let (_failed, failures) = mpsc::channel(1);
+    tokio::spawn(follow(Told(told), sender, failures));
     for port in 1..100 {
         tell.send(Change::Found(Place::new("flood.example", port))).await.unwrap();
     }
@@ -262,6 +264,40 @@ async fn announcements_of_one_host_do_not_take_all_places_of_registrars() {
     tell.send(Change::Found(other.clone())).await.unwrap();
     let known = registrars.wait_for(|places| places.contains(&other)).await.unwrap().clone();
     assert!(known.len() < MAX_REGISTRARS, "{known:?}");
+}
+
+#[tokio::test]
+async fn registrars_that_cannot_be_reached_give_way_to_those_that_wait() {
+    let (answering, real) = registrar().await;
+    // At the address of the true one, and then everywhere.
+    let at_its_host = (1..=5).map(|port| Place::new(real.host(), port));
+    let elsewhere = (1..=5 * MAX_REGISTRARS as u16).map(|port| Place::new(format!("127.0.1.{port}"), 1));
+    for false_ones in [at_its_host.collect::<Vec<_>>(), elsewhere.take(MAX_REGISTRARS + 5).collect()] {
+        let (tell, told) = tokio::sync::mpsc::channel(64);
+        let (sender, mut places) = watch::channel(Vec::new());
+        let (failed, failures) = mpsc::channel(MAX_REGISTRARS);
+        tokio::spawn(follow(Told(told), sender, failures));
+        for place in false_ones.iter().chain([&real]) {
+            tell.send(Change::Found(place.clone())).await.unwrap();
+        }
+        // It is behind all of them, and waits.
+        places.wait_for(|places| places.len() == false_ones.len().min(4).max(false_ones.len() - 5)).await.unwrap();
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let proxy = listener.local_addr().unwrap();
+        let (_stop, stopped) = watch::channel(false);
+        let running = JoinProxy::with_registrars(listener, places, Limits::default()).report_failures(failed);
+        tokio::spawn(running.run(stopped));
+        let pledges = async {
+            loop {
+                is_closed(&mut TcpStream::connect(proxy).await.unwrap()).await;
+            }
+        };
+        tokio::select! {
+            accepted = answering.accept() => drop(accepted.unwrap()),
+            () = pledges => {}
+            () = tokio::time::sleep(Duration::from_secs(60)) => panic!("the true one never has its turn"),
+        }
+    }
 }
 
 /// Starts a join proxy for these registrars, and returns its address with what keeps it alive.
@@ -280,7 +316,8 @@ async fn start_for(registrars: Vec<Place>, limits: Limits) -> (SocketAddr, watch
 /// Waits until a registrar has accepted the connection of a pledge that comes now.
 async fn arrives(proxy: SocketAddr, registrar: &TcpListener) {
     let pledge = TcpStream::connect(proxy).await.unwrap();
-    registrar.accept().await.unwrap();
+    let accepted = tokio::time::timeout(Duration::from_secs(60), registrar.accept()).await;
+    accepted.expect("the registrar has its turn").unwrap();
     drop(pledge);
 }
 
@@ -302,8 +339,7 @@ async fn the_next_registrar_has_its_turn_when_one_cannot_be_reached_and_keeps_it
 }
 
 /// A registrar whose queue of connections is full does not answer. Nothing else in a test can be silent like that.
-#[tokio::test]
-async fn a_registrar_that_does_not_answer_costs_a_bounded_time() {
+async fn silent() -> (Place, impl Sized) {
     let silent = tokio::net::TcpSocket::new_v4().unwrap();
     silent.bind("127.0.0.1:0".parse().unwrap()).unwrap();
     let address = silent.local_addr().unwrap();
@@ -313,12 +349,36 @@ async fn a_registrar_that_does_not_answer_costs_a_bounded_time() {
         waiting.push(stream);
         assert!(waiting.len() < 64, "the queue has no end");
     }
+    (Place::new(address.ip().to_string(), address.port()), (silent, waiting))
+}
+
+#[tokio::test]
+async fn a_registrar_that_does_not_answer_costs_a_bounded_time() {
+    let (silent_place, _silent) = silent().await;
     let (answering, place) = registrar().await;
     let limits = Limits { connect_one: Duration::from_millis(50), ..Limits::default() };
-    let silent_place = Place::new(address.ip().to_string(), address.port());
     let (proxy, _places) = start_for(vec![silent_place, place], limits).await;
     arrives(proxy, &answering).await;
-    drop((silent, waiting));
+}
+
+#[tokio::test]
+async fn however_many_registrars_are_silent_the_others_have_their_turn() {
+    let (mut places, mut all_silent) = (Vec::new(), Vec::new());
+    for _ in 0..6 {
+        let (place, silent) = silent().await;
+        places.push(place);
+        all_silent.push(silent);
+    }
+    let (answering, place) = registrar().await;
+    places.push(place);
+    let limits = Limits {
+        connect_one: Duration::from_millis(50),
+        connect: Duration::from_millis(250), // for five of them
+        ..Limits::default()
+    };
+    let (proxy, _places) = start_for(places, limits).await;
+    assert!(is_closed(&mut TcpStream::connect(proxy).await.unwrap()).await);
+    arrives(proxy, &answering).await;
 }
 
 #[tokio::test]

@@ -16,7 +16,7 @@ use super::config::MasaConfig;
 use super::error::MasaError;
 use super::keys;
 use super::service::open_store;
-use super::store::MasaStore;
+use super::store::{MasaStore, Record};
 
 /// What became of a file with an IDevID.
 #[derive(Debug)]
@@ -38,13 +38,13 @@ pub enum NotRegistered {
     File(FileError),
     /// The certificate in this file is no IDevID of this manufacturer.
     Idevid(PathBuf, Refusal),
-    /// The device with this serial number was registered before, and to whom it was sold is not changed.
+    /// The device with this serial number was registered before as sold to others, and to whom it was sold is not changed.
     Sold(String),
 }
 
 /// Registers the devices whose IDevIDs are in these files: each file has the certificate of one device first, and then those
 /// above it that are no anchors. `sold_to` are the customers to whom they were sold. `observe` is told what became of each file,
-/// in their order, when that is done; what is wrong with one does not keep the others from being registered.
+/// in their order, as soon as that is known; what is wrong with one does not keep the others from being registered.
 pub async fn register_idevids(
     config: &MasaConfig,
     files: &[PathBuf],
@@ -80,13 +80,17 @@ fn read(masa: &Masa, file: &Path, time: UnixTime) -> Result<Device, NotRegistere
 
 async fn register(store: &MasaStore, mut device: Device, sold_to: &[String]) -> Result<Registration, MasaError> {
     device.sold_to = sold_to.iter().cloned().map(Buyer::Customer).collect();
-    match store.register(&device).await? {
-        Some(transaction) => {
-            transaction.commit().await?;
-            Ok(Registration::New(device.serial_number))
-        }
-        None if sold_to.is_empty() => Ok(Registration::Known(device.serial_number)),
-        None => Ok(Registration::Refused(NotRegistered::Sold(device.serial_number))),
+    if let Some(transaction) = store.register(&device).await? {
+        transaction.commit().await?;
+        return Ok(Registration::New(device.serial_number));
+    }
+    let records = store.devices(&device.serial_number).await?;
+    let is_sold_so = |record: &Record| {
+        record.device.idevid_issuer == device.idevid_issuer && record.device.sold_to == device.sold_to
+    };
+    match sold_to.is_empty() || records.iter().any(is_sold_so) {
+        true => Ok(Registration::Known(device.serial_number)),
+        false => Ok(Registration::Refused(NotRegistered::Sold(device.serial_number))),
     }
 }
 

@@ -70,7 +70,8 @@ impl Device {
     ///
     /// A [`SignatureRequest`](terse_tls::SignatureRequest) has the message, not its hash, and the scheme. The key is on P-256 or
     /// P-384, or for Ed25519 or RSA; an RSA key signs handshakes with PSS, and voucher requests with PKCS #1 v1.5. A signer
-    /// that has not answered after a minute has failed; its future is dropped then.
+    /// that has not answered after a minute has failed; its future is dropped then. In a handshake it has 5 seconds if another
+    /// proxy is due.
     ///
     /// ```no_run
     /// use terse_onboard::pledge::Device;

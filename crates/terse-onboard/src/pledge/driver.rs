@@ -44,7 +44,7 @@ pub(super) struct Driver<'a, F> {
     place: Option<Place>,
     /// The proxy of the last attempt.
     proxy: Option<Proxy>,
-    /// The place of an attempt that has just failed.
+    /// The place that has just failed, or has given way because it only makes the pledge wait. Discovery is told of it.
     failed: Option<Place>,
     /// The signature that is waited for.
     signing: Option<(SignatureId, Signed)>,
@@ -207,6 +207,7 @@ impl<'a, F: FnMut(Progress) + Send> Driver<'a, F> {
     }
 
     fn connect(&mut self, id: ConnectionId, to: Target, identity: Identity) {
+        self.signing = None; // one of an earlier attempt is not wanted any more
         let place = match to {
             Target::Proxy(proxy) => {
                 self.proxy = Some(proxy);
@@ -282,3 +283,6 @@ async fn sleep(time: Option<Duration>) {
         None => core::future::pending().await,
     }
 }
+
+#[cfg(test)]
+mod tests;

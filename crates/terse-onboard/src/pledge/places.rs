@@ -81,13 +81,9 @@ impl Places {
             return News::default();
         }
         let first = self.known.iter().find(|known| known.is_offered && known.proxy != proxy).map(|known| known.proxy);
-        first.map_or(News::default(), |first| self.failed_to_decide(first, now))
-    }
-
-    fn failed_to_decide(&mut self, proxy: Proxy, now: Instant) -> News {
-        match self.next(Some(now)) {
-            Some(_) => self.failed(proxy, now),
-            None => News::default(), // it keeps its turn
+        match first.filter(|_| self.next(Some(now)).is_some()) {
+            Some(first) => self.failed(first, now),
+            None => News::default(), // all keep their turns
         }
     }
 

@@ -53,7 +53,8 @@ fn a_registrar_that_is_configured_to_be_announced_is_found_until_it_stops() {
         let port = listening.address().port();
         let (stop, stopped) = watch::channel(false);
         let (registrars, known) = watch::channel(Vec::new());
-        tokio::spawn(follow(Browser::new(Service::Registrar).unwrap(), registrars));
+        let (_, failures) = tokio::sync::mpsc::channel(1);
+        tokio::spawn(follow(Browser::new(Service::Registrar).unwrap(), registrars, failures));
         (port, known, stop, tokio::spawn(listening.run(stopped)))
     });
     let address = format!(";{ADDRESS};{port};");

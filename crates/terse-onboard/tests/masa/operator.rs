@@ -101,7 +101,7 @@ async fn a_serial_number_is_given_once_also_by_two_factories() {
         (Err(refused), Ok(made)) => (made, refused, one),
         other => panic!("{other:?}"),
     };
-    assert_eq!(made.len(), 3);
+    assert_eq!(made.len(), 4);
     assert!(matches!(refused, MasaError::Registered(serial) if serial == "WI-3006"));
     assert!(!empty.exists());
     let records = scene.store().await.devices("WI-3006").await.unwrap();

@@ -90,14 +90,20 @@ async fn a_certificate_too_many_is_refused_and_not_asked_for_again() {
             tokio::task::yield_now().await;
         }
         let database = world.database().await;
+        let mut transaction = database.begin().await.unwrap();
         for number in 0..32_u8 {
             let insert = "INSERT INTO certificates SELECT $1, idevid, idevid, $1, idevid, $2, $2 FROM joinings";
             let time = i64::try_from(crate::world::now().as_secs()).unwrap();
-            sqlx::query(insert).bind(vec![number; 32]).bind(time).execute(&database).await.unwrap();
+            sqlx::query(insert).bind(vec![number; 32]).bind(time).execute(&mut *transaction).await.unwrap();
         }
+        transaction.commit().await.unwrap();
         est.release(1);
     };
-    let (answer, ()) = tokio::join!(pledge.enroll("simpleenroll", &request), others);
+    let (mut answer, ()) = tokio::join!(pledge.enroll("simpleenroll", &request), others);
+    // On a busy machine it may take longer than a device is kept waiting.
+    while answer.status == 202 {
+        answer = pledge.enroll("simpleenroll", &request).await;
+    }
     refused(&answer, 429, "tomorrow");
     assert_eq!(pledge.enroll("simpleenroll", &request).await, answer);
     registrar.stop().await;

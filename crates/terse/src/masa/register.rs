@@ -57,7 +57,7 @@ fn print(file: &Path, registration: &Registration, json: bool) -> Result<(), Fai
         Registration::New(serial_number) => (Some(serial_number), "registered", None),
         Registration::Known(serial_number) => (Some(serial_number), "registered before", None),
         Registration::Refused(problem) => (None, "refused", Some(printable(&problem.to_string()))),
-        _ => (None, "refused", None),
+        other => (None, "unknown", Some(printable(&format!("{}: {other:?}", file.display())))),
     };
     let file = file.display().to_string();
     if json {

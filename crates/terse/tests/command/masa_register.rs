@@ -103,6 +103,9 @@ fn devices_are_sold_when_they_are_registered_and_not_later() {
     let outcome = place.run(sold);
     assert_eq!((outcome.code, outcome.stdout.as_str()), (Some(1), "F-1  registered  one.pem\n"), "{outcome:#?}");
     assert!(outcome.stderr.contains("F-2 is registered already"), "{outcome:#?}");
+    // The same again, as after the others were corrected.
+    let outcome = place.run("register one.pem --sold-to plant --config maker/masa.toml");
+    assert_eq!((outcome.code, outcome.stdout.as_str()), (Some(0), "F-1  registered before  one.pem\n"), "{outcome:#?}");
     let outcome = place.run("register --config maker/masa.toml");
     assert_eq!(outcome.code, Some(2), "{outcome:#?}");
     assert!(outcome.stderr.contains("FILE"), "{outcome:#?}");

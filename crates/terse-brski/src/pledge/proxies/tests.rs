@@ -105,12 +105,31 @@ fn the_proxy_of_the_attempt_under_way_is_no_other_proxy() {
     let mut table = table(1);
     table.begin(Instant(0), rng);
     assert_eq!(table.next_due(), None);
-    table.gone(Proxy(0));
     table.failed(Instant(0), rng, None);
     assert!(table.next_due().is_some());
     table.gone(Proxy(0));
     assert_eq!(table.next_due(), None);
     assert_eq!(table.begin(Instant(1_000_000), rng), None);
+}
+
+#[test]
+fn a_proxy_that_is_gone_makes_room_at_once_even_if_an_attempt_goes_through_it() {
+    let rng = &mut SeededRng::new(7);
+    let mut table = table(MAX_PROXIES as u32);
+    assert_eq!(table.begin(Instant(0), rng), Some((Proxy(0), None)));
+    table.gone(Proxy(0));
+    table.found(Instant(0), &[Proxy(50), Proxy(51)]);
+    let proxies = |table: &Table| table.entries.iter().map(|entry| entry.proxy.0).collect::<Vec<_>>();
+    assert_eq!(proxies(&table), vec![0, 1, 2, 3, 4, 5, 6, 7, 50], "there is room for one");
+    table.failed(Instant(0), rng, None);
+    assert_eq!(proxies(&table), vec![1, 2, 3, 4, 5, 6, 7, 50]);
+    // One that is found again meanwhile stays.
+    let now = table.next_due().expect("proxies are there");
+    table.begin(now, rng);
+    table.gone(Proxy(1));
+    table.found(now, &[Proxy(1)]);
+    table.failed(now, rng, None);
+    assert!(proxies(&table).contains(&1));
 }
 
 #[test]

@@ -3,9 +3,10 @@
 //! Whoever is on the link can announce what he likes, as often as he likes, from any address. What must always hold: the tables
 //! are bounded, and so is the share of each host in them; what is announced while they are full waits; a place that has failed
 //! gives way to one that waits; of those that wait, chance decides which is pushed out, so that no stranger keeps a certain one
-//! out.
+//! out; and what was pushed out is asked for again when there is room.
 
 use alloc::collections::VecDeque;
+use core::mem;
 
 use terse_net::OsRng;
 use terse_tls::crypto::Rng as _;
@@ -20,71 +21,85 @@ pub const MAX_OF_HOST: usize = 8;
 
 /// The announcements, by their names.
 #[derive(Default)]
-pub(super) struct Known {
+pub(crate) struct Known {
     pub(super) places: Vec<Announced>,
     pub(super) waiting: VecDeque<Announced>,
-    pub(super) changes: VecDeque<Change>,
-    failures: u64,
+    pub(crate) changes: VecDeque<Change>,
+    /// Whether an announcement was pushed out since all were told the last time. They are told but once, unless they are asked for.
+    has_pushed_out: bool,
+    /// Whether all are to be told again, because there is room for what was pushed out.
+    is_missing: bool,
 }
 
 /// An announcement.
 pub(super) struct Announced {
     name: String,
     pub(super) place: Place,
-    /// The number of the failure of its place, if there was one since it was found.
-    failed: Option<u64>,
 }
 
 impl Known {
     /// Notes an announcement, which may have moved since.
-    pub(super) fn resolved(&mut self, name: &str, place: Option<Place>) {
+    pub(crate) fn resolved(&mut self, name: &str, place: Option<Place>) {
         let Some(place) = place else { return };
         let mut all = self.places.iter().chain(&self.waiting);
         if all.any(|known| known.name == name && known.place == place) {
             return;
         }
-        self.removed(name);
-        self.wait(Announced { name: name.to_owned(), place, failed: None });
+        self.forget(name);
+        self.wait(Announced { name: name.to_owned(), place });
         self.fill();
     }
 
     pub(super) fn removed(&mut self, name: &str) {
+        self.forget(name);
+        self.fill();
+        self.is_missing |= mem::take(&mut self.has_pushed_out);
+    }
+
+    fn forget(&mut self, name: &str) {
         self.waiting.retain(|known| known.name != name);
-        let Some(index) = self.places.iter().position(|known| known.name == name) else { return };
-        self.withdraw(index);
-        self.fill();
-    }
-
-    /// Notes that an attempt at a place has failed.
-    pub(super) fn failed(&mut self, place: &Place) {
-        self.failures += 1;
-        for known in self.places.iter_mut().filter(|known| known.place == *place) {
-            known.failed = Some(self.failures);
+        if let Some(index) = self.places.iter().position(|known| known.name == name) {
+            self.withdraw(index);
         }
-        self.fill();
     }
 
-    /// Gives what waits the places that are free, and those that have failed. Each change takes one off the list of those that
-    /// have failed, or of the free places, so that it ends.
+    /// Gives what waits the places that are free.
     fn fill(&mut self) {
-        loop {
+        while let Some(next) = self.waiting.iter().position(|known| self.has_room(known.place.host())) {
+            self.find(next);
+        }
+    }
+
+    fn has_room(&self, host: &str) -> bool {
+        self.places.len() < MAX_KNOWN && self.of_host(host) < MAX_OF_HOST
+    }
+
+    fn of_host(&self, host: &str) -> usize {
+        self.places.iter().filter(|known| known.place.host() == host).count()
+    }
+
+    /// Notes that an attempt at a place has failed: it gives way to one that waits, and has another turn after all that wait. If
+    /// some were pushed out, it is forgotten instead, and asked for again with them when no more wait: all have the same chance.
+    pub(crate) fn failed(&mut self, place: &Place) {
+        while let Some(failed) = self.places.iter().position(|known| known.place == *place) {
             let is_full = self.places.len() >= MAX_KNOWN;
-            let failed = self.places.iter().enumerate().filter(|(_, known)| known.failed.is_some());
-            let failed = failed.min_by_key(|(_, known)| known.failed).map(|(index, _)| index);
-            let has_room =
-                |host: &str| self.places.iter().filter(|known| known.place.host() == host).count() < MAX_OF_HOST;
-            if let Some(next) = self.waiting.iter().position(|known| !is_full && has_room(known.place.host())) {
-                self.find(next);
-                continue;
-            }
-            let Some(failed) = failed else { return };
-            let of_host = self.places[failed].place.host();
-            let fits = |known: &Announced| known.place.host() == of_host || (is_full && has_room(known.place.host()));
-            let Some(next) = self.waiting.iter().position(fits) else { return };
+            let fits = |host: &str| host == place.host() || (is_full && self.of_host(host) < MAX_OF_HOST);
+            let next = self.waiting.iter().position(|known| known.place != *place && fits(known.place.host()));
+            let Some(next) = next else { break };
             let gone = self.withdraw(failed);
             self.find(next);
-            self.wait(Announced { failed: None, ..gone }); // it has another turn after all that wait
+            if !self.has_pushed_out {
+                self.wait(gone);
+            }
         }
+        if self.waiting.is_empty() {
+            self.is_missing |= mem::take(&mut self.has_pushed_out);
+        }
+    }
+
+    /// Returns whether all announcements are to be told again. Says so once.
+    pub(super) fn take_missing(&mut self) -> bool {
+        mem::take(&mut self.is_missing)
     }
 
     /// Makes an announcement found that waits.
@@ -120,6 +135,7 @@ impl Known {
             let candidates: Vec<usize> = candidates.map(|(index, _)| index).collect();
             if let Some(index) = candidates.get(random_below(candidates.len())) {
                 self.waiting.remove(*index);
+                self.has_pushed_out = true;
             }
         }
         self.waiting.push_back(announced);

@@ -115,6 +115,51 @@ fn a_stranger_who_was_first_with_all_places_keeps_nobody_out() {
     assert!(turns.is_some_and(|turns| turns < MAX_KNOWN + 1), "{turns:?}");
 }
 
+/// What was pushed out is not announced anew: it comes back because all is asked for again.
+#[test]
+fn an_announcement_that_later_ones_have_pushed_out_comes_back() {
+    let mut known = Known::default();
+    (0..MAX_KNOWN).for_each(|number| announce(&mut known, number));
+    let real = at("proxy.example").unwrap();
+    known.resolved("true one", Some(real.clone()));
+    let mut flood = MAX_KNOWN..;
+    while known.waiting.iter().any(|waiting| waiting.place == real) {
+        announce(&mut known, flood.next().unwrap());
+    }
+    changes(&mut known);
+    assert!(!known.take_missing(), "there is no room for it");
+    // Every place is false, and fails in its turn; the stranger announces them for ever.
+    let is_found = (0..3 * MAX_KNOWN).any(|_| {
+        let first = known.places[0].place.clone();
+        known.failed(&first);
+        if known.take_missing() {
+            (0..flood.start).for_each(|number| announce(&mut known, number));
+            known.resolved("true one", Some(real.clone()));
+        }
+        changes(&mut known).contains(&Change::Found(real.clone()))
+    });
+    assert!(is_found);
+    // One that is gone makes room, too.
+    let mut known = Known::default();
+    (0..=2 * MAX_KNOWN).for_each(|number| announce(&mut known, number));
+    known.removed("0");
+    assert!(known.take_missing());
+    assert!(!known.take_missing());
+}
+
+#[test]
+fn a_failure_before_others_came_does_not_withdraw_a_place_later() {
+    let mut known = Known::default();
+    (0..MAX_KNOWN).for_each(|number| announce(&mut known, number));
+    known.failed(&at("7.example").unwrap());
+    changes(&mut known);
+    announce(&mut known, MAX_KNOWN);
+    assert_eq!(changes(&mut known), [], "an attempt may go through it now");
+    known.failed(&at("8.example").unwrap());
+    let next = at(&format!("{MAX_KNOWN}.example")).unwrap();
+    assert_eq!(changes(&mut known), [Change::Gone(at("8.example").unwrap()), Change::Found(next)]);
+}
+
 #[test]
 fn a_link_local_address_is_preferred() {
     let addresses =
@@ -139,4 +184,15 @@ fn who_listens_at_one_address_announces_that_alone() {
     assert!(!one.is_addr_auto());
     assert_eq!((one.get_addresses().len(), one.get_port()), (1, 8443));
     assert!(one.get_addresses().contains(&"192.0.2.1".parse().unwrap()));
+}
+
+/// As it ends when there are more events than it has room for.
+#[tokio::test]
+async fn a_search_goes_on_after_its_subscription_has_ended() {
+    let mut browser = Browser::new(Service::Proxy).unwrap();
+    browser.daemon.stop_browse(Service::Proxy.name()).unwrap();
+    let port = 8_000 + (std::process::id() % 1_000) as u16;
+    let _announcement = Announcement::new(Service::Proxy, "after the end", port).unwrap();
+    let finding = async { while !matches!(browser.next().await, Change::Found(place) if place.port() == port) {} };
+    tokio::time::timeout(Duration::from_secs(60), finding).await.expect("it is found");
 }

@@ -50,6 +50,7 @@ impl<F: FnMut(Progress) + Send> Driver<'_, F> {
             _ => {}
         }
         let (proxy, place, why) = failed?;
+        self.signing = None; // its failure would be blamed on another attempt
         self.failed = self.places.of(proxy).cloned();
         let news = self.places.failed(proxy, self.clock.now().monotonic);
         self.tell(news);
@@ -70,10 +71,11 @@ impl<F: FnMut(Progress) + Send> Driver<'_, F> {
         }
     }
 
-    /// Notes that the registrar of the attempt under way is waited for.
+    /// Notes that the registrar of the attempt under way is waited for. Another one that gives way has failed for discovery, too.
     fn waiting(&mut self) {
         let Some(proxy) = self.proxy else { return };
         let news = self.places.waits(proxy, self.clock.now().monotonic);
+        self.failed = news.gone.and_then(|gone| self.places.of(gone)).cloned();
         self.tell(news);
     }
 }

@@ -1,3 +1,11 @@
+use alloc::sync::Arc;
+
+use terse_aws_lc::PROVIDER;
+use terse_brski::pledge::{Command, ConnectionId, Input, Pledge, PledgeConfig, Target};
+use terse_net::OsRng;
+use terse_pki::{Authority, AuthorityOptions, IdevidOptions, Validity};
+use terse_tls::{Credential, Now};
+
 use super::*;
 
 const START: Instant = Instant(0);
@@ -100,4 +108,61 @@ fn a_place_that_is_gone_makes_room() {
     let mut places = places(MAX_PROXIES + 1);
     let (first, spare) = (number_of(&places, 0), number_of(&places, MAX_PROXIES));
     assert_eq!(places.remove(&place(0)), Some(News { gone: Some(first), found: Some(spare) }));
+}
+
+/// The machine, and the places that it knows by numbers, at a time of their own.
+struct Driven {
+    places: Places,
+    pledge: Pledge,
+    now: Instant,
+    connection: Option<(ConnectionId, Proxy)>,
+}
+
+impl Driven {
+    fn new(places: Places) -> Self {
+        let options = AuthorityOptions::new("p256x2".parse().unwrap(), Validity::without_end(0));
+        let maker = Authority::new(&AuthorityOptions { key_identifiers: true, ..options }).unwrap();
+        let idevid = maker.issue_idevid(&IdevidOptions::new("WI-3005", 0)).unwrap();
+        let key = PROVIDER.load_key(idevid.key()).unwrap();
+        let credential = Credential::new(idevid.chain().to_vec(), key).unwrap();
+        let config = PledgeConfig::new(&PROVIDER, credential, vec![maker.root().clone()]).unwrap();
+        Self { places, pledge: Pledge::new(Arc::new(config)), now: START, connection: None }
+    }
+
+    fn give(&mut self, input: Input<'_>) {
+        for command in self.pledge.handle(Now::new(self.now, None), &mut OsRng, input) {
+            if let Command::Connect { connection, to: Target::Proxy(proxy), .. } = command {
+                self.connection = Some((connection, proxy));
+            }
+        }
+    }
+
+    fn tell(&mut self, News { gone, found }: News) {
+        gone.into_iter().for_each(|gone| self.give(Input::Gone(gone)));
+        found.into_iter().for_each(|found| self.give(Input::Found(&[found])));
+    }
+
+    /// Lets the attempt under way fail, if there is one, and returns the proxy of the next one.
+    fn next_attempt(&mut self) -> Option<Proxy> {
+        if let Some((connection, _)) = self.connection.take() {
+            self.give(Input::Lost(connection));
+        }
+        self.now = self.pledge.poll_timeout()?.max(self.now);
+        self.give(Input::Timer);
+        self.connection.map(|(_, proxy)| proxy)
+    }
+}
+
+#[test]
+fn a_place_that_is_gone_during_its_attempt_leaves_its_turn_to_another() {
+    let mut driven = Driven::new(places(MAX_PROXIES + 1));
+    let offered = (0..MAX_PROXIES).map(|number| number_of(&driven.places, number)).collect::<Vec<_>>();
+    offered.iter().for_each(|proxy| driven.give(Input::Found(&[*proxy])));
+    let last = number_of(&driven.places, MAX_PROXIES);
+    assert_eq!(driven.connection.map(|(_, proxy)| proxy), Some(offered[0]));
+    let news = driven.places.remove(&place(0)).unwrap();
+    assert_eq!(news, News { gone: Some(offered[0]), found: Some(last) });
+    driven.tell(news);
+    let tried: Vec<_> = (0..MAX_PROXIES).filter_map(|_| driven.next_attempt()).collect();
+    assert_eq!(tried, [&offered[1..], &[last]].concat());
 }
