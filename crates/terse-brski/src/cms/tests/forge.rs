@@ -116,7 +116,7 @@ impl SignerForgery {
         };
         let signature = match &self.signature {
             Signature::Ready(signature) => signature.clone(),
-            _ => sign(&signed),
+            _ => sign_as(&P256, &signed),
         };
         let signed_attrs = if attributes.is_empty() { Vec::new() } else { encode(CONTEXT_0, &[&attributes]) };
         encode(
@@ -134,9 +134,9 @@ impl SignerForgery {
     }
 }
 
-/// Returns the signature of [`P256`].
-pub(super) fn sign(message: &[u8]) -> Vec<u8> {
-    match P256.key.sign(P256.scheme, message, &mut SeededRng::new(1)).unwrap() {
+/// Returns the signature of a signer.
+pub(super) fn sign_as(signer: &Signer, message: &[u8]) -> Vec<u8> {
+    match signer.key.sign(signer.scheme, message, &mut SeededRng::new(1)).unwrap() {
         terse_tls::crypto::Signing::Done(signature) => signature,
         terse_tls::crypto::Signing::Pending => unreachable!("the key is in memory"),
     }

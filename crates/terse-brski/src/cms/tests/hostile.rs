@@ -4,7 +4,7 @@ use std::vec::Vec;
 
 use proptest::prelude::*;
 
-use super::forge::{sign, *};
+use super::forge::*;
 use super::*;
 use crate::asn1::{CONTEXT_0, Element, OCTET_STRING, SEQUENCE, SET, encode};
 use crate::certificate::Fields;
@@ -240,7 +240,7 @@ fn what_is_longer_is_not_read() {
     let mut forgery = Forgery::new();
     // One signature for all, since its length varies.
     let signed_attrs = encode(SET, &[&forgery.signers[0].signed_attrs.concat()]);
-    forgery.signers[0].signature = Signature::Ready(sign(&signed_attrs));
+    forgery.signers[0].signature = Signature::Ready(sign_as(&P256, &signed_attrs));
     let mut of_len = |len: usize| {
         let mut with_padding = |padding| {
             forgery.certificates.truncate(2);
