@@ -62,7 +62,7 @@ fn crls_are_found_by_the_key_identifier() {
         let revoke = |certificate: &CertificateDer<'_>| {
             let revoked = [Revocation::new(certificate, NOW).unwrap()];
             let lists = [authority.crl(0, &[], VALIDITY).unwrap(), authority.crl(1, &revoked, VALIDITY).unwrap()];
-            openssl.write("crl.pem", &lists.map(|list| to_pem("X509 CRL", &list)).concat());
+            openssl.write("crl.pem", lists.map(|list| to_pem("X509 CRL", &list)).concat());
         };
         let strict = if key_identifiers { "-x509_strict" } else { "" };
         let options = format!("{strict} -crl_check_all -CRLfile crl.pem");
@@ -129,7 +129,7 @@ fn a_voucher_signer_signs_cms() {
     let authority = authority(true);
     let credential = authority.issue_voucher_signer(&VoucherSignerOptions::new("Maker", VALIDITY)).unwrap();
     openssl.write_chain(&authority, credential.chain());
-    openssl.write("leaf.key", &credential.key_pem());
+    openssl.write("leaf.key", credential.key_pem());
     openssl.write("voucher", "{}");
     openssl.run(
         "cms -sign -in voucher -signer leaf.pem -inkey leaf.key -certfile intermediates.pem -nodetach -binary -out signed",

@@ -20,8 +20,8 @@ fn openssl_verifies_ours() {
         for names in [vec![], vec!["a.example".into(), "192.0.2.7".into(), "2001:db8::7".into()]] {
             let options = RequestOptions { subject: subject.clone(), names, algorithm };
             let request = NewRequest::new(&options).unwrap();
-            openssl.write("csr.pem", &request.request().to_pem());
-            openssl.write("csr.key", &request.key_pem());
+            openssl.write("csr.pem", request.request().to_pem());
+            openssl.write("csr.key", request.key_pem());
             let text = openssl.run("req -in csr.pem -verify -noout -text");
             assert!(text.contains("verify OK"), "{text}");
             assert!(text.contains("Subject: DC = example, DC = plant, serialNumber = WI-3005"), "{text}");
