@@ -108,7 +108,7 @@ fn a_server_that_is_not_there_is_named_without_its_password() {
     let configure = |database: &str| fs::write(&path, text.replace("registrar.db", database)).unwrap();
     for (database, part) in [
         ("postgres://plant:hunter2@127.0.0.1:1/registrar", "postgres://127.0.0.1/registrar: "),
-        ("postgres://plant:12/hunter2@127.0.0.1:1/registrar", "registrar.toml: line 6: "),
+        ("postgres://plant:12/hunter2@127.0.0.1:1/registrar", "registrar.toml: line "),
         ("mysql://plant:hunter2@127.0.0.1/registrar", "postgres://USER@HOST/NAME"),
     ] {
         configure(database);
