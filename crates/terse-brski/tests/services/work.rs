@@ -41,7 +41,7 @@ impl SignatureVerificationAlgorithm for Counting {
 static COUNTING: CryptoProvider = PROVIDER.signatures(SignatureAlgorithms::new(&[&Counting], &[]));
 
 /// The most signatures of certificates that are verified to find a path.
-const MAX: usize = 32;
+const MAX: usize = 36;
 
 /// Reads a request that `registrar` signs, with these certificates above its own. Returns how long the path is, and how many
 /// signatures of certificates were verified.
@@ -101,22 +101,20 @@ fn namesakes_cost_one_verification_each() {
 }
 
 #[test]
-fn a_request_that_would_cost_more_is_refused() {
+fn namesakes_of_all_cas_are_within_the_budget() {
     // Each CA has a namesake, which is tried first; the one below the root has several.
     let (registrar, above) = domain(6);
     let names = ["CA 6", "CA 5", "CA 4", "CA 3", "CA 2", "CA 1", "CA 1", "CA 1", "CA 1"];
     let namesakes: Vec<_> = names.iter().map(|name| Odd::ca(name)).collect();
     let others: Vec<_> = namesakes.iter().chain(&above).collect();
-    let (refused, verified) = read(&registrar, &others);
-    assert_eq!(refused, Err(Refusal::TooManyCertificates));
-    assert!((21..=MAX).contains(&verified), "{verified}");
-    assert_eq!(Refusal::TooManyCertificates.status(), 403);
-    assert!(Refusal::TooManyCertificates.to_string().contains("send the registrar's certificate"));
+    let (read, verified) = read(&registrar, &others);
+    assert_eq!(read, Ok(7));
+    assert!((33..=MAX).contains(&verified), "{verified}");
 }
 
 #[test]
-fn cas_that_have_signed_and_are_none_for_the_registrar_cost_no_more() {
-    // The same key under the same name, again and again: each signature is right, and no path is.
+fn a_request_that_would_cost_more_is_refused() {
+    // CAs that have signed, and are none for the registrar. The same key under the same name, again and again: each signature is right, and no path is.
     let (registrar, above) = domain(5);
     let elsewhere = |params: &mut CertificateParams| {
         let permitted_subtrees = vec![GeneralSubtree::DnsName("elsewhere.example".into())];
@@ -126,7 +124,9 @@ fn cas_that_have_signed_and_are_none_for_the_registrar_cost_no_more() {
     let others: Vec<_> = above[..4].iter().chain(&copies).collect();
     let (refused, verified) = read(&registrar, &others);
     assert_eq!(refused, Err(Refusal::TooManyCertificates));
-    assert!(verified <= MAX, "{verified}");
+    assert!((21..=MAX).contains(&verified), "{verified}");
+    assert_eq!(Refusal::TooManyCertificates.status(), 403);
+    assert!(Refusal::TooManyCertificates.to_string().contains("send the registrar's certificate"));
 }
 
 #[test]
