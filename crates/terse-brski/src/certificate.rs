@@ -21,17 +21,13 @@ use crate::voucher::MAX_LEN;
 mod fields;
 #[cfg(feature = "services")]
 mod issued;
-#[cfg(feature = "services")]
-mod key_identifier;
 mod masa_url;
 mod text;
 
-use fields::key_of;
+pub(crate) use fields::key_of;
 pub(crate) use fields::{Fields, algorithm_and_key_of};
 #[cfg(feature = "services")]
 pub(crate) use issued::verify_issued;
-#[cfg(feature = "services")]
-pub(crate) use key_identifier::is_domain_id_derived;
 #[cfg(feature = "services")]
 pub use masa_url::est_base_url;
 pub use masa_url::masa_base_url;

@@ -26,6 +26,7 @@ use crate::devices::DeviceAnchors;
 
 mod audit_log;
 mod decide;
+mod key_identifier;
 mod path;
 mod policy;
 mod record;

@@ -12,12 +12,13 @@ use core::time::Duration;
 use pki_types::UnixTime;
 use terse_tls::{Expect, KeyPurposeId};
 
+use super::key_identifier::is_domain_id_derived;
 use super::record::{Buyer, Device, IssuedVoucher, LogEntry};
 use super::request::Saw;
 use super::{Claims, Masa, Nonceless, PinChoice, Proximity, Refusal, RegistrarRequest};
 use crate::Malformed;
 use crate::audit_log::MAX_DOMAIN_ID_LEN;
-use crate::certificate::{domain_id, is_domain_id_derived, is_same_issuer};
+use crate::certificate::{domain_id, is_same_issuer};
 use crate::digest::Sha256;
 use crate::stored::after;
 use crate::voucher::{Assertion, Pin, Voucher};

@@ -5,16 +5,16 @@
 
 use terse_tls::crypto::CryptoProvider;
 
-use super::fields::{Fields, key_of};
 use crate::Malformed;
+use crate::certificate::{Fields, key_of};
 use crate::cms::DigestAlgorithm;
 
-/// Whether the [`domain_id`](super::domain_id) of a certificate is a hash of its public key, as far as the provider has the hash
+/// Whether the [`domain_id`](crate::certificate::domain_id) of a certificate is a hash of its public key, as far as the provider has the hash
 /// function. Without a subject key identifier it always is.
 ///
 /// These are methods 1 of RFC 5280 and 1 to 4 of RFC 7093, the last with a whole hash or with its first 160 bits. Method 2
 /// of RFC 5280 does not count: it has 60 bits, and whoever has the computers finds another key with the same ones.
-pub(crate) fn is_domain_id_derived(provider: &CryptoProvider, certificate: &[u8]) -> Result<bool, Malformed> {
+pub(super) fn is_domain_id_derived(provider: &CryptoProvider, certificate: &[u8]) -> Result<bool, Malformed> {
     let fields = Fields::read(certificate)?;
     let Some(identifier) = fields.subject_key_identifier()? else { return Ok(true) };
     let key = key_of(fields.public_key)?;
