@@ -113,6 +113,10 @@ impl Browser {
     }
 
     fn subscribe_again(&mut self) {
+        if self.subscriptions.len() >= MAX_SUBSCRIPTIONS {
+            self.again = Some(Instant::now() + PAUSE); // the last one is not read yet
+            return;
+        }
         self.again = None;
         match self.daemon.browse(self.service.name()) {
             Ok(events) => self.subscriptions.push_back(events),
@@ -196,6 +200,9 @@ fn rank(address: &ScopedIp) -> u8 {
 
 /// How long a search waits before it is made again.
 const PAUSE: Duration = Duration::from_secs(1);
+
+/// The most subscriptions at a time: the one that is read, and the one that has taken its place.
+const MAX_SUBSCRIPTIONS: usize = 2;
 
 /// How long a withdrawal may take.
 const WITHDRAWAL: Duration = Duration::from_secs(2);

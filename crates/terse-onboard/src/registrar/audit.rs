@@ -69,12 +69,12 @@ impl Service {
     async fn ask_for_late_audit_log(&self, task: AuditTask) {
         let Started::NoPlace(task) = self.start_audit(task) else { return };
         let (store, settings, now) = (&self.inner.store, &self.inner.settings, self.now());
-        let stored = match settings.decisions.masa_url(&task.manufacturer, task.masa_url.as_deref()) {
-            Ok(_) => store.audit_unsent(&task, "the MASA cannot be asked now", now).await,
-            Err(Refusal::UnknownManufacturer) => store.audit_failed(&task, NOT_CONFIGURED, now).await,
-            Err(refusal) => store.audit_failed(&task, &refusal.to_string(), now).await,
+        let (problem, is_unsent) = match settings.decisions.masa_url(&task.manufacturer, task.masa_url.as_deref()) {
+            Ok(_) => ("the MASA cannot be asked now".to_owned(), true),
+            Err(Refusal::UnknownManufacturer) => (NOT_CONFIGURED.to_owned(), false),
+            Err(refusal) => (refusal.to_string(), false),
         };
-        if let Err(error) = stored {
+        if let Err(error) = store.audit_did_not_come(&task, &problem, is_unsent, now).await {
             tracing::error!(%error, "the database does not answer");
         }
     }
@@ -183,10 +183,7 @@ impl Service {
             }
             Err(NotCome { problem, is_unsent }) => {
                 tracing::warn!(serial_number, manufacturer, problem, "the audit log did not come");
-                match is_unsent {
-                    true => store.audit_unsent(task, &problem, self.now()).await,
-                    false => store.audit_failed(task, &problem, self.now()).await,
-                }
+                store.audit_did_not_come(task, &problem, is_unsent, self.now()).await
             }
         };
         if let Err(error) = stored {

@@ -37,8 +37,8 @@ pub struct CryptoProvider {
     pub signatures: SignatureAlgorithms,
     /// SHA-256, which the fingerprints of RFC 7924 need with every suite.
     pub sha256: &'static dyn Hash,
-    /// SHA-1, which is only used to identify certificates in OCSP responses (RFC 6960, 4.1.1). With `None`, only
-    /// responses that use SHA-256 are accepted.
+    /// SHA-1, which only identifies: certificates in OCSP responses (RFC 6960, 4.1.1), of which without it those with SHA-256
+    /// alone are accepted, and keys in onboarding (RFC 5280, 4.2.1.2).
     pub sha1: Option<Sha1>,
     /// SHA-512, which no handshake needs: it digests what an Ed25519 key signs in CMS (RFC 8419, 3.1). With `None`, there are
     /// no such signatures.

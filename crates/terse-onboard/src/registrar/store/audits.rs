@@ -42,21 +42,23 @@ impl Store {
         row.as_ref().map(audit_task).transpose()
     }
 
-    /// Notes why the audit log did not come.
-    pub(in super::super) async fn audit_failed(
+    /// Notes why the audit log did not come: because the MASA could not be reached, or because it has answered something else.
+    pub(in super::super) async fn audit_did_not_come(
         &self,
         task: &AuditTask,
         problem: &str,
+        is_unsent: bool,
         time: UnixTime,
     ) -> Result<(), sqlx::Error> {
         sqlx::query(
-            "UPDATE joinings SET audit_reason = $3, audit_tried = $4, audit_unsent = 0 \
+            "UPDATE joinings SET audit_reason = $3, audit_tried = $4, audit_unsent = $5 \
              WHERE idevid = $1 AND request = $2 AND audit = 'requested'",
         )
         .bind(&task.idevid[..])
         .bind(&task.request[..])
         .bind(problem)
         .bind(seconds(time))
+        .bind(i64::from(is_unsent))
         .execute(&self.pool)
         .await?;
         Ok(())

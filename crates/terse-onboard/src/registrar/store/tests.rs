@@ -66,9 +66,9 @@ async fn an_audit_log_is_due_at_once_unless_the_masa_has_answered_something_else
         unsent_audits(&store, 1).await;
         let task = async || store.audit_task(&[1; 32]).await.unwrap().unwrap();
         assert_eq!(task().await.due, rows::time(0));
-        store.audit_failed(&task().await, "the MASA answers 503", rows::time(100)).await.unwrap();
+        store.audit_did_not_come(&task().await, "the MASA answers 503", false, rows::time(100)).await.unwrap();
         assert_eq!(task().await.due, rows::time(100 + AUDIT_SECONDS));
-        store.audit_unsent(&task().await, "the host takes no connection", rows::time(200)).await.unwrap();
+        store.audit_did_not_come(&task().await, "the host takes no connection", true, rows::time(200)).await.unwrap();
         assert_eq!(task().await.due, rows::time(0));
     }
 }

@@ -46,26 +46,6 @@ impl Store {
         Ok(())
     }
 
-    /// Notes that the MASA could not be reached for an audit log, and why.
-    pub(in super::super) async fn audit_unsent(
-        &self,
-        task: &AuditTask,
-        problem: &str,
-        time: UnixTime,
-    ) -> Result<(), sqlx::Error> {
-        sqlx::query(
-            "UPDATE joinings SET audit_reason = $3, audit_tried = $4, audit_unsent = 1 \
-             WHERE idevid = $1 AND request = $2 AND audit = 'requested'",
-        )
-        .bind(&task.idevid[..])
-        .bind(&task.request[..])
-        .bind(problem)
-        .bind(seconds(time))
-        .execute(&self.pool)
-        .await?;
-        Ok(())
-    }
-
     /// Returns the devices of a manufacturer, at most [`MAX_UNSENT`], for whose audit logs the MASA could not be reached, and not
     /// after `since`: those that have waited longest.
     pub(in super::super) async fn audits_unsent(
