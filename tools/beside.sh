@@ -1,6 +1,6 @@
 #!/bin/sh
 # Runs two commands at a time, and succeeds if both do. FIRST gives way to SECOND, and what it says is shown at once. What
-# SECOND says follows when both have ended.
+# SECOND says follows when both have ended, or when this is stopped.
 #
 #   tools/beside.sh FIRST SECOND
 set -u
@@ -8,7 +8,7 @@ set -u
 said=$(mktemp)
 $2 >"$said" 2>&1 &
 second=$!
-trap 'kill "$second" 2>/dev/null; rm -f "$said"; exit 130' INT TERM
+trap 'kill "$second" 2>/dev/null; cat "$said"; rm -f "$said"; exit 130' INT TERM
 
 first_failed=0
 second_failed=0
