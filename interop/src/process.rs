@@ -19,8 +19,8 @@ use terse_net::Timed;
 use crate::pki::Files;
 use crate::tap::Wire;
 
-/// The longest wait: after it, a program is taken to hang.
-pub const LIMIT: Duration = Duration::from_secs(30);
+/// The longest wait: after it, a program is taken to hang. A flight that is lost five times comes after 31 seconds.
+pub const LIMIT: Duration = Duration::from_secs(120);
 
 /// The number of bytes of a program's output that are shown.
 const SHOWN: usize = 3000;
