@@ -2,7 +2,7 @@
 //!
 //! | module | content |
 //! |---|---|
-//! | [`voucher`] | vouchers and voucher requests (RFC 8366; RFC 8995, 3), as JSON |
+//! | [`voucher`] | vouchers and voucher requests (RFC 8366; RFC 8995, 3), as JSON and as CBOR |
 //! | [`cms`] | their signatures (RFC 5652) |
 //! | [`certificate`] | the fields of certificates that onboarding reads: serial number, issuer, MASA URL, domainID |
 //! | [`telemetry`], [`audit_log`] | status messages (RFC 8995, 5.7 and 5.9.4), and what a MASA says about earlier owners (5.8) |
@@ -26,6 +26,7 @@ extern crate std;
 mod asn1;
 pub mod audit_log;
 mod base64;
+mod cbor;
 pub mod certificate;
 pub mod cms;
 mod date;

@@ -334,6 +334,8 @@ fn a_nonce_is_opaque() {
     }
     assert_eq!(Nonce::of_random(&[0xfb; 16]).as_bytes(), b"+/v7+/v7+/v7+/v7+/v7+w==");
     assert_eq!(Nonce::of_random(&[1; 40]), Nonce::of_random(&[1; 32]));
+    assert_eq!(Nonce::of_random_bytes(&[0xfb; 16]).as_bytes(), [0xfb; 16]);
+    assert_eq!(Nonce::of_random_bytes(&[1; 40]).as_bytes(), [1; 32]);
     let of_bytes = VoucherRequest { nonce: Some(Nonce::new(&[0xff; 8]).unwrap()), ..VoucherRequest::new("1".into()) };
     let read = VoucherRequest::from_json(&of_bytes.to_json()).unwrap();
     assert_eq!(read.nonce.unwrap().as_bytes(), b"//////////8=");
@@ -378,7 +380,7 @@ fn pins() -> impl Strategy<Value = Vec<Pin>> {
 }
 
 prop_compose! {
-    fn a_voucher()(
+    pub(super) fn a_voucher()(
         dates in prop::array::uniform3(prop::option::of(a_time())),
         assertion in prop::sample::select(Assertion::ALL.as_slice()),
         serial_number in "\\PC{1,40}",
@@ -396,7 +398,7 @@ prop_compose! {
 }
 
 prop_compose! {
-    fn a_request()(
+    pub(super) fn a_request()(
         created_on in prop::option::of(a_time()),
         assertion in prop::option::of(prop::sample::select(Assertion::ALL.as_slice())),
         serial_number in "\\PC{1,40}",
