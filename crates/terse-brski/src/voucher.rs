@@ -3,7 +3,7 @@
 //!
 //! What must always hold: no field is there twice, and unknown fields are ignored (RFC 8995, 5.6.1); what is hostile is
 //! bounded by [`MAX_LEN`] before it is parsed. No field means anything before the signature around it is verified
-//! ([`crate::cms`]).
+//! ([`crate::cms`], [`crate::cose`]).
 
 use alloc::boxed::Box;
 use alloc::string::String;
