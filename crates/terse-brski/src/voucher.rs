@@ -126,6 +126,15 @@ impl Pin {
         }
     }
 
+    /// Returns the place of this kind among those that were read.
+    const fn rank(&self) -> u8 {
+        match self {
+            Self::Certificate(_) => 0,
+            Self::PublicKey(_) => 1,
+            Self::PublicKeySha256(_) => 2,
+        }
+    }
+
     /// Returns the first of each kind.
     fn by_kind(pins: &[Self]) -> ByKind<'_> {
         let first = |kind: fn(&Self) -> bool| pins.iter().find(|pin| kind(pin)).map(Self::as_bytes);

@@ -117,15 +117,21 @@ impl Fields {
             Field::Nonce => self.nonce = Some(Nonce::new(&bytes)?),
             Field::PriorSignedVoucherRequest => self.prior_signed_voucher_request = Some(bytes.into()),
             Field::PinnedDomainCert | Field::ProximityRegistrarCert => {
-                self.pins.push(Pin::Certificate(CertificateDer::from(bytes)));
+                self.add_pin(Pin::Certificate(CertificateDer::from(bytes)));
             }
-            Field::PinnedDomainPubk | Field::ProximityRegistrarPubk => self.pins.push(Pin::PublicKey(bytes.into())),
+            Field::PinnedDomainPubk | Field::ProximityRegistrarPubk => self.add_pin(Pin::PublicKey(bytes.into())),
             Field::PinnedDomainPubkSha256 | Field::ProximityRegistrarPubkSha256 => {
-                self.pins.push(Pin::PublicKeySha256(bytes.try_into().map_err(|_| invalid)?));
+                self.add_pin(Pin::PublicKeySha256(bytes.try_into().map_err(|_| invalid)?));
             }
             _ => return Err(invalid),
         }
         Ok(())
+    }
+
+    /// Adds a pin. Fields have no order, but pins that are the same are equal.
+    fn add_pin(&mut self, pin: Pin) {
+        let place = self.pins.iter().take_while(|other| other.rank() < pin.rank()).count();
+        self.pins.insert(place, pin);
     }
 
     /// Takes the truth value of a field.

@@ -152,6 +152,17 @@ fn json_has_no_white_space() {
 }
 
 #[test]
+fn pins_that_are_the_same_are_equal() {
+    let (key, certificate) = (r#""pinned-domain-pubk":"Zm9v""#, r#""pinned-domain-cert":"YmFy""#);
+    let of =
+        |pins: [&str; 2]| voucher(&format!(r#"{},"assertion":"logged","serial-number":"1""#, pins.join(","))).unwrap();
+    assert_eq!(of([key, certificate]), of([certificate, key]));
+    let read = of([key, certificate]);
+    assert_eq!(read.pins, [Pin::Certificate(b"bar".to_vec().into()), Pin::PublicKey(b"foo".as_slice().into())]);
+    assert_eq!(Voucher::from_json(&read.to_json()), Ok(read));
+}
+
+#[test]
 fn every_field_twice_is_refused() {
     for field in Field::ALL {
         let name = field.name();
