@@ -4,7 +4,7 @@
 //! |---|---|
 //! | [`voucher`] | vouchers and voucher requests (RFC 8366; RFC 8995, 3), as JSON and as CBOR |
 //! | [`cms`] | the signatures of JSON (RFC 5652) |
-//! | [`cose`] | the signatures of CBOR (RFC 9052; draft-ietf-anima-constrained-voucher, 9.2) |
+//! | [`cose`] | the signatures of CBOR (RFC 9052; draft-ietf-anima-constrained-voucher-31) |
 //! | [`certificate`] | the fields of certificates that onboarding reads: serial number, issuer, MASA URL, domainID |
 //! | [`telemetry`], [`audit_log`] | status messages (RFC 8995, 5.7 and 5.9.4), and what a MASA says about earlier owners (5.8) |
 //! | [`est`] | bodies of EST (RFC 7030): certificates, attributes, certification requests |

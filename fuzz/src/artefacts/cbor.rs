@@ -38,14 +38,16 @@ fn request(cbor: &[u8]) {
     }
 }
 
-/// A status message that parses can be written; numbers are what JSON makes of them then.
+/// A status message that parses can be written, and says the same but for the numbers in its reason-context, as which JSON
+/// may have others.
 fn status(cbor: &[u8]) {
     match Status::from_cbor(cbor) {
         Ok(status) => {
             let written = status.to_cbor();
             if written.len() <= MAX_LEN {
                 let again = Status::from_cbor(&written).expect("what was written parses");
-                assert_eq!(Status::from_cbor(&again.to_cbor()).expect("what was written parses"), again);
+                let of = |status: &Status| (status.version, status.status, status.reason.clone());
+                assert_eq!(of(&again), of(&status));
             }
             let json = status.to_json();
             if json.len() <= MAX_LEN {

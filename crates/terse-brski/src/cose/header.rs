@@ -30,11 +30,11 @@ impl<'a> Label<'a> {
 
     /// Returns the name of a parameter that is known here.
     const fn name(&self) -> Option<&'static str> {
-        match self {
-            &ALG => Some("alg"),
-            &CRIT => Some("crit"),
-            &X5BAG => Some("x5bag"),
-            &X5CHAIN => Some("x5chain"),
+        match *self {
+            ALG => Some("alg"),
+            CRIT => Some("crit"),
+            X5BAG => Some("x5bag"),
+            X5CHAIN => Some("x5chain"),
             _ => None,
         }
     }

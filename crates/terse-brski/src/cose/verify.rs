@@ -4,6 +4,7 @@
 //! signature is verified over the protected header and the payload before anything is returned, and at most
 //! [`MAX_CERTIFICATES`](super::MAX_CERTIFICATES) keys of a stranger are tried.
 
+use alloc::vec;
 use alloc::vec::Vec;
 
 use pki_types::CertificateDer;
@@ -19,7 +20,7 @@ use crate::certificate::{Fields, algorithm_and_key_of};
 
 impl Signed {
     /// Verifies a COSE_Sign1. The signer's certificate is one of `signers`, or else one that came with it: the first of x5chain,
-    /// or any of x5bag.
+    /// or any of x5bag. Of several certificates of the key that has signed, it is the first.
     pub fn verify(
         provider: &CryptoProvider,
         cose: &[u8],
@@ -45,9 +46,7 @@ impl Signed {
         let sign1 = Sign1::read(cose)?;
         let algorithm = sign1.headers()?.algorithm()?;
         let (content, signer) = verify(provider, &sign1, algorithm, signers.iter().map(AsRef::as_ref))?;
-        let mut chain = Vec::with_capacity(1);
-        chain.push(CertificateDer::from(signer).into_owned());
-        Ok(Self { content, chain })
+        Ok(Self { content, chain: vec![CertificateDer::from(signer).into_owned()] })
     }
 }
 

@@ -17,23 +17,19 @@ mod json;
 impl Status {
     /// Encodes it as CBOR. A reason-context that is no JSON is encoded as a text.
     pub fn to_cbor(&self) -> Vec<u8> {
-        let (reason, context) = (self.reason.as_deref(), self.reason_context.as_deref());
-        let texts_len = reason.map_or(0, str::len) + context.map_or(0, str::len);
-        let mut writer = Writer::with_capacity(ROOM + texts_len);
-        writer.map(2 + usize::from(reason.is_some()) + usize::from(context.is_some()));
-        writer.text(VERSION);
-        writer.integer(self.version);
-        writer.text(STATUS);
-        writer.boolean(self.status);
-        if let Some(reason) = reason {
-            writer.text(REASON);
-            writer.text(reason);
-        }
+        let context = self.reason_context.as_deref();
+        let mut writer = begin(self.version, self.status, self.reason.as_deref(), context.is_some());
         if let Some(context) = context {
             writer.text(REASON_CONTEXT);
             json::write(context, &mut writer);
         }
         writer.into_vec()
+    }
+
+    /// Encodes a status of version 1 without a reason-context as CBOR. A device that sends no other has nothing of JSON in its
+    /// firmware for it, as it has for [`Self::to_cbor`].
+    pub fn cbor_without_context(status: bool, reason: Option<&str>) -> Vec<u8> {
+        begin(1, status, reason, false).into_vec()
     }
 
     /// Parses CBOR of at most [`MAX_LEN`] bytes. The same field twice is refused.
@@ -54,6 +50,21 @@ impl Status {
         reader.finish()?;
         fields.into_status()
     }
+}
+
+/// Writes all but the reason-context.
+fn begin(version: u64, status: bool, reason: Option<&str>, has_context: bool) -> Writer {
+    let mut writer = Writer::with_capacity(ROOM + reason.map_or(0, str::len));
+    writer.map(2 + usize::from(reason.is_some()) + usize::from(has_context));
+    writer.text(VERSION);
+    writer.integer(version);
+    writer.text(STATUS);
+    writer.boolean(status);
+    if let Some(reason) = reason {
+        writer.text(REASON);
+        writer.text(reason);
+    }
+    writer
 }
 
 /// The fields that were read.
@@ -120,8 +131,8 @@ fn read_name(reader: &mut Reader<'_>) -> Result<String, Malformed> {
 
 const KNOWN: [&str; 4] = [VERSION, STATUS, REASON, REASON_CONTEXT];
 
-/// How many bytes a message has at most besides its texts, if its reason-context is short.
-const ROOM: usize = 64;
+/// How many bytes a message without a reason-context has at most besides its reason.
+const ROOM: usize = 40;
 
 #[cfg(test)]
 mod tests;

@@ -94,7 +94,7 @@ fn a_cose_sign1_is_bounded() {
 #[test]
 fn a_provider_may_lack_an_algorithm() {
     static NONE: terse_tls::crypto::SignatureAlgorithms = terse_tls::crypto::SignatureAlgorithms::new(&[], &[]);
-    let mut provider = PROVIDER.clone();
+    let mut provider = PROVIDER;
     provider.signatures = NONE;
     let refused = Signed::verify(&provider, &P256.sign_with_chain(CONTENT), &[]).unwrap_err();
     assert_eq!(refused, SignatureRefused::Algorithm);

@@ -24,7 +24,7 @@ fn the_request_of_the_pledge() {
     let signed = verify(&pvr, core::slice::from_ref(&pledge)).unwrap();
     assert_eq!(signed.chain, core::slice::from_ref(&pledge));
     assert_eq!(verify(&pvr, &[]).unwrap_err(), SignatureRefused::NoSigner);
-    assert_eq!(verify(&pvr, &[registrar.clone()]).unwrap_err(), SignatureRefused::Signature);
+    assert_eq!(verify(&pvr, core::slice::from_ref(&registrar)).unwrap_err(), SignatureRefused::Signature);
 
     let request = VoucherRequest::from_cbor(&signed.content).unwrap();
     assert_eq!(request.serial_number, "JADA123456789");

@@ -12,11 +12,13 @@ fn the_examples_of_the_draft() {
     let success = b"\xa2\x67version\x01\x66status\xf5";
     assert_eq!(success.len(), 18);
     assert_eq!(Status::new(true, None).to_cbor(), success);
+    assert_eq!(Status::cbor_without_context(true, None), success);
     assert_eq!(Status::from_cbor(success), Ok(Status::new(true, None)));
     let failure = b"\xa3\x67version\x01\x66status\xf4\x66reason\x78\x2a<Informative human readable error message>";
     let status = Status::new(false, Some("<Informative human readable error message>".into()));
     assert_eq!(failure.len(), 69);
     assert_eq!(status.to_cbor(), failure);
+    assert_eq!(Status::cbor_without_context(false, status.reason.as_deref()), failure);
     assert_eq!(Status::from_cbor(failure), Ok(status));
     // "voucher_status", whose reason-context has a number as a key.
     let context =
