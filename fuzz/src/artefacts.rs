@@ -1,5 +1,5 @@
 //! The fuzz target `artefacts` takes any bytes for what pledge, registrar and MASA send to each other: vouchers, voucher
-//! requests, and their CMS. Signatures are accepted unless they end in a zero, and every digest is the same, so that a
+//! requests, in JSON and in CBOR, their CMS and their COSE, and status messages. Signatures are accepted unless they end in a zero, and every digest is the same, so that a
 //! changed artefact is still authentic.
 //!
 //! The first byte chooses what the rest is.
@@ -12,9 +12,14 @@ use terse_tls::SignatureScheme;
 use crate::pki::{INTERMEDIATE, SERVER};
 use crate::provider::{self, SIGNATURE};
 
+mod cbor;
+
 /// Runs one input.
 pub fn run(data: &[u8]) {
     let Some((what, bytes)) = data.split_first() else { return };
+    if what & CBOR != 0 {
+        return cbor::run(*what, bytes);
+    }
     match what % 4 {
         0 => voucher(bytes),
         1 => request(bytes),
@@ -22,6 +27,9 @@ pub fn run(data: &[u8]) {
         _ => sign(bytes, what & 0x10 != 0),
     }
 }
+
+/// The bit of the first byte that chooses CBOR and COSE, in place of JSON and CMS.
+pub const CBOR: u8 = 0x08;
 
 /// A voucher that parses can be written, and parses as the same.
 fn voucher(json: &[u8]) {

@@ -237,6 +237,9 @@ impl Key {
 /// The signature of [`Key`].
 pub const SIGNATURE: &[u8] = b"signed";
 
+/// The same for COSE, which takes it apart: r and s are 1.
+pub const ECDSA_SIGNATURE: &[u8] = &[0x30, 6, 2, 1, 1, 2, 1, 1];
+
 impl SigningKey for Key {
     fn schemes(&self) -> &[SignatureScheme] {
         &[SignatureScheme::ECDSA_SECP256R1_SHA256]

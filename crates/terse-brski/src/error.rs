@@ -13,6 +13,8 @@ pub enum Malformed {
     TooLong(usize),
     /// It is no JSON, or not of the form that is due.
     Json,
+    /// It is no CBOR (RFC 8949), or not of the form that is due.
+    Cbor,
     /// It is no DER, or BER where that is accepted, or not of the structure with this name.
     Der(&'static str),
     /// It is no base64 (RFC 4648, 4).
@@ -32,6 +34,7 @@ impl fmt::Display for Malformed {
         match self {
             Self::TooLong(limit) => write!(f, "it is longer than {limit} bytes"),
             Self::Json => f.write_str("it is no JSON of the form that is due"),
+            Self::Cbor => f.write_str("it is no CBOR of the form that is due"),
             Self::Der(what) => write!(f, "its {what} is malformed"),
             Self::Base64(what) => write!(f, "its {what} is not in base64"),
             Self::Duplicate(field) => write!(f, "it has {field} twice"),

@@ -2,8 +2,9 @@
 //!
 //! | module | content |
 //! |---|---|
-//! | [`voucher`] | vouchers and voucher requests (RFC 8366; RFC 8995, 3), as JSON |
-//! | [`cms`] | their signatures (RFC 5652) |
+//! | [`voucher`] | vouchers and voucher requests (RFC 8366; RFC 8995, 3), as JSON and as CBOR |
+//! | [`cms`] | the signatures of JSON (RFC 5652) |
+//! | [`cose`] | the signatures of CBOR (RFC 9052; draft-ietf-anima-constrained-voucher-31) |
 //! | [`certificate`] | the fields of certificates that onboarding reads: serial number, issuer, MASA URL, domainID |
 //! | [`telemetry`], [`audit_log`] | status messages (RFC 8995, 5.7 and 5.9.4), and what a MASA says about earlier owners (5.8) |
 //! | [`est`] | bodies of EST (RFC 7030): certificates, attributes, certification requests |
@@ -26,8 +27,10 @@ extern crate std;
 mod asn1;
 pub mod audit_log;
 mod base64;
+mod cbor;
 pub mod certificate;
 pub mod cms;
+pub mod cose;
 mod date;
 mod error;
 pub mod est;

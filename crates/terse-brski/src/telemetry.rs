@@ -14,6 +14,8 @@ use crate::Malformed;
 use crate::json::{Object, in_one_line};
 use crate::voucher::MAX_LEN;
 
+mod cbor;
+
 /// A status message about a voucher or an enrolment.
 ///
 /// Its strings are the device's: they may have control characters, which are to be escaped where they are shown.

@@ -1,8 +1,9 @@
-//! Vouchers (RFC 8366, 5) and voucher requests (RFC 8995, 3): their fields, and their form as JSON (RFC 7951).
+//! Vouchers (RFC 8366, 5) and voucher requests (RFC 8995, 3): their fields, their form as JSON (RFC 7951), and
+//! their form as CBOR (RFC 9254; the SIDs of draft-ietf-anima-rfc8366bis of 2025-12-18).
 //!
 //! What must always hold: no field is there twice, and unknown fields are ignored (RFC 8995, 5.6.1); what is hostile is
 //! bounded by [`MAX_LEN`] before it is parsed. No field means anything before the signature around it is verified
-//! ([`crate::cms`]).
+//! ([`crate::cms`], [`crate::cose`]).
 
 use alloc::boxed::Box;
 use alloc::string::String;
@@ -12,7 +13,9 @@ use pki_types::{CertificateDer, UnixTime};
 
 use crate::{Malformed, base64};
 
+mod cbor;
 mod field;
+mod fields;
 mod read;
 mod write;
 
@@ -68,7 +71,8 @@ impl Assertion {
     }
 }
 
-/// A nonce as it stands in an artefact: the text of a JSON string, which is opaque although it is often base64.
+/// A nonce as it stands in an artefact: the bytes of CBOR, or the text of a JSON string, which is opaque although it is often
+/// base64.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Nonce(Box<[u8]>);
 
@@ -89,6 +93,12 @@ impl Nonce {
         Self(text.into())
     }
 
+    /// Returns the nonce of this randomness, 8 to 32 bytes (RFC 8366, 5.3), for a CBOR artefact: as it is. What is after 32
+    /// bytes is not used.
+    pub fn of_random_bytes(random: &[u8]) -> Self {
+        Self(random.get(..32).unwrap_or(random).into())
+    }
+
     /// Returns the bytes as they stand in the artefact.
     pub fn as_bytes(&self) -> &[u8] {
         &self.0
@@ -105,6 +115,42 @@ pub enum Pin {
     PublicKey(Box<[u8]>),
     /// pinned-domain-pubk-sha256: the SHA-256 of a DER SubjectPublicKeyInfo.
     PublicKeySha256([u8; 32]),
+}
+
+impl Pin {
+    fn as_bytes(&self) -> &[u8] {
+        match self {
+            Self::Certificate(certificate) => certificate,
+            Self::PublicKey(key) => key,
+            Self::PublicKeySha256(hash) => hash,
+        }
+    }
+
+    /// Returns the place of this kind among those that were read.
+    const fn rank(&self) -> u8 {
+        match self {
+            Self::Certificate(_) => 0,
+            Self::PublicKey(_) => 1,
+            Self::PublicKeySha256(_) => 2,
+        }
+    }
+
+    /// Returns the first of each kind.
+    fn by_kind(pins: &[Self]) -> ByKind<'_> {
+        let first = |kind: fn(&Self) -> bool| pins.iter().find(|pin| kind(pin)).map(Self::as_bytes);
+        ByKind {
+            certificate: first(|pin| matches!(pin, Self::Certificate(_))),
+            public_key: first(|pin| matches!(pin, Self::PublicKey(_))),
+            public_key_sha256: first(|pin| matches!(pin, Self::PublicKeySha256(_))),
+        }
+    }
+}
+
+/// The first pin of each kind, which is written.
+struct ByKind<'a> {
+    certificate: Option<&'a [u8]>,
+    public_key: Option<&'a [u8]>,
+    public_key_sha256: Option<&'a [u8]>,
 }
 
 /// The fields of a voucher.
@@ -182,6 +228,20 @@ impl Voucher {
     pub fn from_json(json: &[u8]) -> Result<Self, Malformed> {
         read::voucher(json)
     }
+
+    /// Encodes it as CBOR, with SIDs, in the order of those. Of several pins of one kind only the first is written.
+    pub fn to_cbor(&self) -> Vec<u8> {
+        cbor::write_voucher(self)
+    }
+
+    /// Parses CBOR of at most [`MAX_LEN`] bytes.
+    ///
+    /// Fields are known by their SIDs, as a difference to that of the container or whole with tag 47, or by their names,
+    /// mixed as may be. Unknown fields are ignored; a field that is there twice, by whichever of these, is refused. Lengths
+    /// may be indefinite (RFC 9254, 3); what is ignored may contain at most 16 containers in each other.
+    pub fn from_cbor(cbor: &[u8]) -> Result<Self, Malformed> {
+        cbor::read_voucher(cbor)
+    }
 }
 
 impl VoucherRequest {
@@ -211,6 +271,18 @@ impl VoucherRequest {
     /// refused. White space in base64 is tolerated.
     pub fn from_json(json: &[u8]) -> Result<Self, Malformed> {
         read::request(json)
+    }
+
+    /// Encodes it as CBOR, with SIDs, in the order of those. Of several keys of one kind in [`Self::proximity_registrar`] only
+    /// the first is written.
+    pub fn to_cbor(&self) -> Vec<u8> {
+        cbor::write_request(self)
+    }
+
+    /// Parses CBOR of at most [`MAX_LEN`] bytes, as [`Voucher::from_cbor`] does. What is not valid in a request is ignored, as
+    /// [`Self::from_json`] says.
+    pub fn from_cbor(cbor: &[u8]) -> Result<Self, Malformed> {
+        cbor::read_request(cbor)
     }
 }
 

@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use pki_types::{SubjectPublicKeyInfoDer, UnixTime};
 use terse_brski::cms::{Signed, Unsigned, sign};
+use terse_brski::cose::{Signed as Signed1, Unsigned as Unsigned1};
+use terse_brski::voucher::{Assertion, Nonce, Pin, VoucherRequest};
 use terse_pki::{Authority, AuthorityOptions, Credential, IdevidOptions, NameAttribute, Subject, Validity};
 use terse_rustcrypto::PROVIDER;
 use terse_testkit::allocator::{CountingAllocator, measure};
@@ -106,4 +108,47 @@ fn verifying_takes_its_result_and_little_more() {
     let result = signed.content.len() + signed.chain.iter().map(|certificate| certificate.len()).sum::<usize>();
     println!("verifying: {} bytes at most, for {result} bytes of result", heap.peak);
     assert!(heap.peak < result as i64 + 1_000, "{heap:?} for {result}");
+}
+
+/// The voucher request of a pledge: the registrar by its certificate, which is the longest way.
+fn request() -> VoucherRequest {
+    let mut request = VoucherRequest::new("JADA123456789".into());
+    request.assertion = Some(Assertion::Proximity);
+    request.nonce = Some(Nonce::of_random_bytes(&[7; 16]));
+    request.proximity_registrar = vec![Pin::Certificate(vec![0x30; 450].into())];
+    request
+}
+
+#[test]
+fn a_voucher_request_with_cose_takes_less_than_1_5_kb() {
+    let idevid = idevid();
+    let (key, leaf) = (PROVIDER.load_key(idevid.key()).unwrap(), &idevid.chain()[0]);
+    let with_certificate = request();
+    let mut with_hash = request();
+    with_hash.proximity_registrar = vec![Pin::PublicKeySha256([7; 32])];
+    for (name, request) in [("certificate", with_certificate), ("hash of key", with_hash)] {
+        let (signed, heap) = measure(|| {
+            let content = request.to_cbor();
+            let unsigned = Unsigned1::new(&content, leaf, &[], SignatureScheme::ECDSA_SECP256R1_SHA256).unwrap();
+            drop(content);
+            unsigned.sign(&*key, &mut SeededRng::new(1)).unwrap()
+        });
+        println!("COSE, {name}: {} bytes at most, for {} bytes of result", heap.peak, signed.len());
+        assert!(heap.peak < 1_500, "{heap:?}");
+        // There is the content and the result, and then a signature beside the result.
+        assert!(heap.peak < 2 * signed.len() as i64, "{heap:?} for {}", signed.len());
+        assert_eq!((heap.kept, signed.capacity()), (signed.len() as i64, signed.len()));
+    }
+}
+
+#[test]
+fn verifying_cose_takes_its_result_and_little_more() {
+    let idevid = idevid();
+    let (key, chain) = (PROVIDER.load_key(idevid.key()).unwrap(), idevid.chain());
+    let unsigned = Unsigned1::new(&request().to_cbor(), &chain[0], &[], SignatureScheme::ECDSA_SECP256R1_SHA256);
+    let encoded = unsigned.unwrap().sign(&*key, &mut SeededRng::new(1)).unwrap();
+    let (signed, heap) = measure(|| Signed1::verify(&PROVIDER, &encoded, chain).unwrap());
+    let result = signed.content.len() + signed.chain.iter().map(|certificate| certificate.len()).sum::<usize>();
+    println!("verifying COSE: {} bytes at most, for {result} bytes of result", heap.peak);
+    assert!(heap.peak < result as i64 + 300, "{heap:?} for {result}");
 }

@@ -152,6 +152,17 @@ fn json_has_no_white_space() {
 }
 
 #[test]
+fn pins_that_are_the_same_are_equal() {
+    let (key, certificate) = (r#""pinned-domain-pubk":"Zm9v""#, r#""pinned-domain-cert":"YmFy""#);
+    let of =
+        |pins: [&str; 2]| voucher(&format!(r#"{},"assertion":"logged","serial-number":"1""#, pins.join(","))).unwrap();
+    assert_eq!(of([key, certificate]), of([certificate, key]));
+    let read = of([key, certificate]);
+    assert_eq!(read.pins, [Pin::Certificate(b"bar".to_vec().into()), Pin::PublicKey(b"foo".as_slice().into())]);
+    assert_eq!(Voucher::from_json(&read.to_json()), Ok(read));
+}
+
+#[test]
 fn every_field_twice_is_refused() {
     for field in Field::ALL {
         let name = field.name();
@@ -334,6 +345,8 @@ fn a_nonce_is_opaque() {
     }
     assert_eq!(Nonce::of_random(&[0xfb; 16]).as_bytes(), b"+/v7+/v7+/v7+/v7+/v7+w==");
     assert_eq!(Nonce::of_random(&[1; 40]), Nonce::of_random(&[1; 32]));
+    assert_eq!(Nonce::of_random_bytes(&[0xfb; 16]).as_bytes(), [0xfb; 16]);
+    assert_eq!(Nonce::of_random_bytes(&[1; 40]).as_bytes(), [1; 32]);
     let of_bytes = VoucherRequest { nonce: Some(Nonce::new(&[0xff; 8]).unwrap()), ..VoucherRequest::new("1".into()) };
     let read = VoucherRequest::from_json(&of_bytes.to_json()).unwrap();
     assert_eq!(read.nonce.unwrap().as_bytes(), b"//////////8=");
@@ -378,7 +391,7 @@ fn pins() -> impl Strategy<Value = Vec<Pin>> {
 }
 
 prop_compose! {
-    fn a_voucher()(
+    pub(super) fn a_voucher()(
         dates in prop::array::uniform3(prop::option::of(a_time())),
         assertion in prop::sample::select(Assertion::ALL.as_slice()),
         serial_number in "\\PC{1,40}",
@@ -396,7 +409,7 @@ prop_compose! {
 }
 
 prop_compose! {
-    fn a_request()(
+    pub(super) fn a_request()(
         created_on in prop::option::of(a_time()),
         assertion in prop::option::of(prop::sample::select(Assertion::ALL.as_slice())),
         serial_number in "\\PC{1,40}",

@@ -115,25 +115,15 @@ impl Object {
     }
 
     fn pins(&mut self, [certificate, public_key, public_key_sha256]: PinFields, pins: &[Pin]) {
-        let first = |kind: fn(&Pin) -> bool| pins.iter().find(|pin| kind(pin)).map(Pin::as_bytes);
-        self.binary(certificate, first(|pin| matches!(pin, Pin::Certificate(_))));
-        self.binary(public_key, first(|pin| matches!(pin, Pin::PublicKey(_))));
-        self.binary(public_key_sha256, first(|pin| matches!(pin, Pin::PublicKeySha256(_))));
+        let by_kind = Pin::by_kind(pins);
+        self.binary(certificate, by_kind.certificate);
+        self.binary(public_key, by_kind.public_key);
+        self.binary(public_key_sha256, by_kind.public_key_sha256);
     }
 
     fn end(mut self) -> Vec<u8> {
         self.json.extend_from_slice(b"}}");
         self.json
-    }
-}
-
-impl Pin {
-    fn as_bytes(&self) -> &[u8] {
-        match self {
-            Self::Certificate(certificate) => certificate,
-            Self::PublicKey(key) => key,
-            Self::PublicKeySha256(hash) => hash,
-        }
     }
 }
 

@@ -1,0 +1,171 @@
+//! The header parameters of a COSE_Sign1 (RFC 9052, 3; RFC 9360, 2).
+//!
+//! What must always hold: each label is there once, in both headers together; `alg` and `crit` are protected, and what is
+//! critical is known here.
+
+use alloc::borrow::Cow;
+use alloc::vec::Vec;
+
+use minicbor::data::Type;
+
+use super::MAX_CERTIFICATES;
+use super::algorithm::Algorithm;
+use crate::cbor::Reader;
+use crate::{Malformed, SignatureRefused};
+
+/// A label: an integer or a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Label<'a> {
+    Integer(i128),
+    Text(Cow<'a, str>),
+}
+
+impl<'a> Label<'a> {
+    pub(super) fn read(reader: &mut Reader<'a>) -> Result<Self, Malformed> {
+        match reader.kind()? {
+            Type::String | Type::StringIndef => reader.text().map(Label::Text),
+            _ => Ok(Label::Integer(reader.integer()?.ok_or(Malformed::Cbor)?)),
+        }
+    }
+
+    /// Returns the name of a parameter that is known here.
+    const fn name(&self) -> Option<&'static str> {
+        match *self {
+            ALG => Some("alg"),
+            CRIT => Some("crit"),
+            X5BAG => Some("x5bag"),
+            X5CHAIN => Some("x5chain"),
+            _ => None,
+        }
+    }
+}
+
+/// The label of the algorithm.
+const ALG: Label<'static> = Label::Integer(1);
+
+/// The label of the labels that a reader must understand.
+const CRIT: Label<'static> = Label::Integer(2);
+
+/// The label of certificates in any order.
+pub(super) const X5BAG: Label<'static> = Label::Integer(32);
+
+/// The label of certificates in the order of a chain, which begins with the signer's.
+pub(super) const X5CHAIN: Label<'static> = Label::Integer(33);
+
+/// Both headers.
+#[derive(Default)]
+pub(super) struct Headers<'a> {
+    /// The labels so far.
+    labels: Vec<Label<'a>>,
+    algorithm: Option<Algorithm>,
+    critical: Vec<Label<'a>>,
+    pub(super) x5chain: Vec<Cow<'a, [u8]>>,
+    pub(super) x5bag: Vec<Cow<'a, [u8]>>,
+}
+
+impl<'a> Headers<'a> {
+    /// Reads the header that is protected: a map, or nothing (RFC 9052, 3).
+    pub(super) fn read_protected(&mut self, encoded: &'a [u8]) -> Result<(), SignatureRefused> {
+        if !encoded.is_empty() {
+            let mut reader = Reader::new(encoded);
+            let mut entries = reader.map()?;
+            while entries.next(&mut reader)? {
+                match self.read_label(&mut reader)? {
+                    ALG => {
+                        let value = reader.integer()?.ok_or(SignatureRefused::Algorithm)?; // or text, of which none is known
+                        self.algorithm = Some(Algorithm::of_value(value)?);
+                    }
+                    CRIT => self.critical = read_critical(&mut reader)?,
+                    label => self.read_value(&label, &mut reader)?,
+                }
+            }
+            reader.finish()?;
+        }
+        self.check_critical()
+    }
+
+    /// Reads the header that is not protected.
+    pub(super) fn read_unprotected(&mut self, reader: &mut Reader<'a>) -> Result<(), SignatureRefused> {
+        let mut entries = reader.map()?;
+        while entries.next(reader)? {
+            let label = self.read_label(reader)?;
+            if label == CRIT {
+                return Err(Malformed::Invalid("crit").into());
+            }
+            self.read_value(&label, reader)?;
+        }
+        Ok(())
+    }
+
+    /// Returns the algorithm, which is protected.
+    pub(super) fn algorithm(&self) -> Result<Algorithm, Malformed> {
+        self.algorithm.ok_or(Malformed::Missing("alg"))
+    }
+
+    fn read_label(&mut self, reader: &mut Reader<'a>) -> Result<Label<'a>, Malformed> {
+        let label = Label::read(reader)?;
+        if self.labels.contains(&label) {
+            return Err(Malformed::Duplicate(label.name().unwrap_or("a header parameter")));
+        }
+        if self.labels.len() == MAX_PARAMETERS {
+            return Err(Malformed::TooMany("header parameters"));
+        }
+        self.labels.push(label.clone());
+        Ok(label)
+    }
+
+    /// Reads certificates, or skips what has no meaning here.
+    fn read_value(&mut self, label: &Label<'_>, reader: &mut Reader<'a>) -> Result<(), Malformed> {
+        match *label {
+            X5BAG => self.x5bag = read_certificates(reader, "x5bag")?,
+            X5CHAIN => self.x5chain = read_certificates(reader, "x5chain")?,
+            _ => {
+                reader.skip()?;
+            }
+        }
+        if self.x5bag.len() + self.x5chain.len() > MAX_CERTIFICATES {
+            return Err(Malformed::TooMany("certificates"));
+        }
+        Ok(())
+    }
+
+    /// RFC 9052, 3.1: a label in `crit` is known, and the parameter is protected.
+    fn check_critical(&self) -> Result<(), SignatureRefused> {
+        let is_known = |label: &Label<'_>| label.name().is_some() && self.labels.contains(label);
+        if self.critical.iter().all(is_known) { Ok(()) } else { Err(Malformed::Invalid("crit").into()) }
+    }
+}
+
+/// Reads the value of `crit`: at least one label.
+fn read_critical<'a>(reader: &mut Reader<'a>) -> Result<Vec<Label<'a>>, Malformed> {
+    let mut labels = Vec::new();
+    let mut entries = reader.array()?;
+    while entries.next(reader)? {
+        if labels.len() == MAX_PARAMETERS {
+            return Err(Malformed::TooMany("header parameters"));
+        }
+        labels.push(Label::read(reader)?);
+    }
+    if labels.is_empty() { Err(Malformed::Invalid("crit")) } else { Ok(labels) }
+}
+
+/// Reads a COSE_X509: a certificate, or an array of them. Of one certificate RFC 9360, 2, has no array, but the draft's example
+/// of a voucher has one.
+fn read_certificates<'a>(reader: &mut Reader<'a>, name: &'static str) -> Result<Vec<Cow<'a, [u8]>>, Malformed> {
+    let mut certificates = Vec::new();
+    if matches!(reader.kind()?, Type::Bytes | Type::BytesIndef) {
+        certificates.push(reader.bytes()?);
+        return Ok(certificates);
+    }
+    let mut entries = reader.array()?;
+    while entries.next(reader)? {
+        if certificates.len() == MAX_CERTIFICATES {
+            return Err(Malformed::TooMany("certificates"));
+        }
+        certificates.push(reader.bytes()?);
+    }
+    if certificates.is_empty() { Err(Malformed::Invalid(name)) } else { Ok(certificates) }
+}
+
+/// The most parameters in both headers.
+pub(super) const MAX_PARAMETERS: usize = 16;
