@@ -1,6 +1,7 @@
 #!/bin/sh
 # Installs what the tests need and is missing: Debian packages with apt-get (as root or through sudo), Rust targets with
-# rustup. What cannot be installed is said plainly; with TERSE_REQUIRE_ALL=1 it is an error.
+# rustup, Python packages with pip, beside what Cargo builds. What cannot be installed is said plainly; with
+# TERSE_REQUIRE_ALL=1 it is an error.
 #
 #   tools/prepare.sh                    install
 #   tools/prepare.sh has-target NAME    succeed if Rust can build for NAME
@@ -52,6 +53,16 @@ fetch_java() { # pom
         missing "Maven could not fetch what $1 names: its tests are skipped"
 }
 
+install_python() { # module package==version...
+    python="${CARGO_TARGET_DIR:-$(dirname "$0")/../target}/python"
+    "$python/bin/python" -c "import $1" >/dev/null 2>&1 && return
+    shift
+    python3 -c "import ensurepip, venv" >/dev/null 2>&1 || install_package /usr/share/doc/python3-venv python3-venv
+    { mkdir -p "$(dirname "$python")" && python3 -m venv "$python" &&
+        "$python/bin/python" -m pip install --quiet --disable-pip-version-check "$@"; } >/dev/null 2>&1 ||
+        missing "pip could not install $*: the tests against it are skipped"
+}
+
 install_component() { # cargo-command component
     cargo "$1" --version >/dev/null 2>&1 && return
     rustup component add "$2" >/dev/null 2>&1 || missing "no $2: install it with: rustup component add $2"
@@ -91,8 +102,10 @@ install_package tshark tshark
 install_package tcpdump tcpdump
 install_package ethtool ethtool
 install_package parallel parallel
+install_package python3 python3
 fetch_java interop/java/scandium/pom.xml
 install_target thumbv7em-none-eabihf
 install_target thumbv7m-none-eabi
 install_component fmt rustfmt
 install_component clippy clippy
+install_python aiocoap aiocoap==0.4.17
