@@ -15,7 +15,7 @@ use terse_tls::crypto::{CryptoError, Rng};
 use terse_tls::{Instant, Now};
 
 use super::message::{Kind, Message};
-use super::{BlockSize, PathForm, Request, Response, Transmission};
+use super::{BlockSize, Code, PathForm, Request, Response, Transmission};
 
 mod body;
 mod exchange;
@@ -119,12 +119,8 @@ impl Client {
     pub fn handle_input(&mut self, now: Now, rng: &mut dyn Rng, datagram: &[u8]) {
         let Ok(message) = Message::parse(datagram) else { return };
         match (message.kind(), message.code().is_response()) {
-            (Kind::Acknowledgement, is_response) => self.handle_acknowledgement(now, rng, &message, is_response),
-            (Kind::Reset, _) => {
-                if self.exchange.as_ref().is_some_and(|exchange| exchange.id == message.id()) {
-                    self.finish(Err(Failure::Reset));
-                }
-            }
+            (Kind::Acknowledgement, _) => self.handle_acknowledgement(now, rng, &message),
+            (Kind::Reset, _) => self.handle_reset(&message),
             (kind, true) => self.handle_separate(now, rng, &message, kind == Kind::Confirmable),
             // RFC 7252, 4.2 and 4.3: a ping, or a request to a client.
             (Kind::Confirmable, false) => self.reply(Kind::Reset, message.id()),
@@ -161,12 +157,20 @@ impl Client {
     }
 
     /// RFC 7252, 4.2 and 5.2.1.
-    fn handle_acknowledgement(&mut self, now: Now, rng: &mut dyn Rng, message: &Message, is_response: bool) {
+    fn handle_acknowledgement(&mut self, now: Now, rng: &mut dyn Rng, message: &Message) {
         let Some(exchange) = self.exchange.as_mut().filter(|exchange| exchange.id == message.id()) else { return };
-        if !is_response {
+        if message.code() == Code::EMPTY {
             exchange.acknowledged(now.monotonic, self.config.response_timeout_ms);
-        } else if exchange.token() == message.token() {
+        } else if message.code().is_response() && exchange.token() == message.token() {
             self.advance(now, rng, message);
+        }
+    }
+
+    /// RFC 7252, 4.2: a reset is an empty message.
+    fn handle_reset(&mut self, message: &Message) {
+        let is_current = self.exchange.as_ref().is_some_and(|exchange| exchange.id == message.id());
+        if is_current && message.code() == Code::EMPTY {
+            self.finish(Err(Failure::Reset));
         }
     }
 

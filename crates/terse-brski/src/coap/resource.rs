@@ -85,13 +85,17 @@ impl Resource {
     /// Returns the value of Uri-Path-Abbrev, if the resource has one.
     pub const fn abbreviation(self) -> Option<u16> {
         match self {
+            Self::Core => Some(0),
             Self::CaCerts => Some(301),
             Self::SimpleEnroll => Some(302),
             Self::SimpleReenroll => Some(303),
+            Self::ServerKeyGen => Some(304),
+            Self::ServerKeyGenCert => Some(305),
+            Self::CsrAttributes => Some(306),
             Self::EnrollStatus => Some(401),
             Self::RequestVoucher => Some(402),
             Self::VoucherStatus => Some(403),
-            _ => None,
+            Self::IdentityKey => None,
         }
     }
 

@@ -78,8 +78,10 @@ impl Server {
         match (message.kind(), message.code().is_request()) {
             (Kind::Confirmable | Kind::NonConfirmable, true) => self.handle_request(now.monotonic, &message),
             (Kind::Confirmable, false) => self.reject(message.id()), // a ping (RFC 7252, 4.3), or no request
-            (Kind::Acknowledgement | Kind::Reset, _) => self.separate.settle(message.id()),
-            (Kind::NonConfirmable, false) => {}
+            (Kind::Acknowledgement | Kind::Reset, _) if message.code() == Code::EMPTY => {
+                self.separate.settle(message.id())
+            }
+            _ => {}
         }
     }
 

@@ -26,9 +26,13 @@ fn paths_and_abbreviations_name_one_resource_each() {
         }
     }
     for (value, resource) in [
+        (0, Resource::Core),
         (301, Resource::CaCerts),
         (302, Resource::SimpleEnroll),
         (303, Resource::SimpleReenroll),
+        (304, Resource::ServerKeyGen),
+        (305, Resource::ServerKeyGenCert),
+        (306, Resource::CsrAttributes),
         (401, Resource::EnrollStatus),
         (402, Resource::RequestVoucher),
         (403, Resource::VoucherStatus),
@@ -36,7 +40,7 @@ fn paths_and_abbreviations_name_one_resource_each() {
         assert_eq!(Resource::from_abbreviation(value), Some(resource));
         assert_eq!(u32::from(resource.abbreviation().unwrap()), value);
     }
-    for unknown in [0, 300, 304, 400, 404, 301 + (1 << 16), u32::MAX] {
+    for unknown in [1, 2, 300, 307, 400, 404, 301 + (1 << 16), u32::MAX] {
         assert_eq!(Resource::from_abbreviation(unknown), None);
     }
 }

@@ -194,6 +194,11 @@ fn only_the_response_with_the_token_counts() {
     played.client.handle_input(NOW, &mut played.rng, &other);
     let other = Message::new(Kind::Acknowledgement, Code::CONTENT, sent.id() ^ 1, sent.token()).encode();
     played.client.handle_input(NOW, &mut played.rng, &other);
+    for kind in [Kind::Acknowledgement, Kind::Reset] {
+        let other = Message::new(kind, Code::GET, sent.id(), sent.token()).encode();
+        played.client.handle_input(NOW, &mut played.rng, &other);
+        assert!(played.client.poll_timeout().is_some_and(|at| at < Instant(4_000)), "a request is neither");
+    }
     let other = Message::new(Kind::Confirmable, Code::CONTENT, 9, b"no").encode();
     played.client.handle_input(NOW, &mut played.rng, &other);
     assert_eq!(played.sent().map(|reply| (reply.kind(), reply.id())), Some((Kind::Reset, 9)));
