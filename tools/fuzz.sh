@@ -9,7 +9,7 @@
 set -eu
 cd "$(dirname "$0")/.."
 
-all="records messages client server pair datagram_client datagram_server endpoint reassembler replay cache_file certificates identity jpy artefacts"
+all="records messages client server pair datagram_client datagram_server endpoint reassembler replay cache_file certificates identity jpy artefacts coap"
 targets=$all
 host=$(rustc -vV | sed -n 's/^host: //p')
 cargo=${CARGO:-cargo}
@@ -28,7 +28,7 @@ build() {
 # Longer inputs are slower, and find no more.
 max_len() {
     case $1 in
-        jpy | records | messages | reassembler | replay) echo 2048 ;;
+        coap | jpy | records | messages | reassembler | replay) echo 2048 ;;
         *) echo 6144 ;;
     esac
 }

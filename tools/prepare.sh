@@ -109,3 +109,4 @@ install_target thumbv7em-none-eabihf
 install_target thumbv7m-none-eabi
 install_component fmt rustfmt
 install_component clippy clippy
+install_python aiocoap aiocoap==0.4.17

@@ -6,7 +6,7 @@
 //! - [`datagram_client`], [`datagram_server`], [`endpoint`]: a client and a server over datagrams, and a server for
 //!   many clients
 //! - [`reassembler`], [`replay`]: parts that only datagrams need, alone
-//! - [`jpy`]: the framing of a join proxy
+//! - [`jpy`], [`coap`]: the framing of a join proxy, and CoAP
 //! - [`cache_file`], [`certificates`], [`identity`], [`artefacts`]: files, certificates, vouchers, and other input from
 //!   outside
 //!
@@ -18,6 +18,7 @@ pub mod artefacts;
 pub mod cache_file;
 pub mod certificates;
 pub mod client;
+pub mod coap;
 pub mod datagram_client;
 pub mod datagram_machine;
 pub mod datagram_server;

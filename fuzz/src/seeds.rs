@@ -15,6 +15,7 @@ use crate::modes::{Mode, TRANSPARENT, Tweaks};
 use crate::{pki, records};
 
 mod artefacts;
+mod coap;
 mod datagrams;
 mod identity;
 mod jpy;
@@ -38,6 +39,7 @@ pub fn all() -> Vec<(&'static str, Vec<Seed>)> {
         ("identity", identity::all()),
         ("jpy", jpy::all()),
         ("artefacts", artefacts::all()),
+        ("coap", coap::all()),
     ]
     .into_iter()
     .chain(datagrams::all())

@@ -11,8 +11,8 @@ use terse_fuzz::datagram_machine::DatagramMachine;
 use terse_fuzz::input::Input;
 use terse_fuzz::machine::Machine;
 use terse_fuzz::{
-    artefacts, cache_file, certificates, client, datagram_client, datagram_server, endpoint, identity, jpy, messages,
-    pair, reassembler, records, replay, seeds, server,
+    artefacts, cache_file, certificates, client, coap, datagram_client, datagram_server, endpoint, identity, jpy,
+    messages, pair, reassembler, records, replay, seeds, server,
 };
 use terse_tls::ProtocolVersion;
 use terse_tls::cache::Scheme;
@@ -127,6 +127,7 @@ fn the_other_targets_hold() {
     replay_all("identity", identity::run);
     replay_all("jpy", jpy::run);
     replay_all("artefacts", artefacts::run);
+    replay_all("coap", coap::run);
 }
 
 #[test]
@@ -147,6 +148,16 @@ fn artefacts_are_verified() {
     }
     assert!(der > 0 && ber > der, "{der} in DER, {ber} in both");
     assert!(cose > 0, "none in COSE");
+}
+
+#[test]
+fn coap_has_requests_and_responses() {
+    let corpus = corpus("coap");
+    let sums = corpus
+        .iter()
+        .map(|bytes| coap::replay(bytes))
+        .fold((0, 0), |(requests, responses), reached| (requests + reached.requests, responses + reached.responses));
+    assert!(sums.0 > 5 && sums.1 > 5, "{sums:?}");
 }
 
 #[test]

@@ -9,6 +9,7 @@
 //! | [`telemetry`], [`audit_log`] | status messages (RFC 8995, 5.7 and 5.9.4), and what a MASA says about earlier owners (5.8) |
 //! | [`est`] | bodies of EST (RFC 7030): certificates, attributes, certification requests |
 //! | [`pledge`] | the device: from the discovery of proxies to its credential of the domain |
+//! | [`coap`] | CoAP (RFC 7252) as constrained BRSKI uses it: a client, discovery, CA certificates in one payload |
 //!
 //! With the feature `services`:
 //!
@@ -16,6 +17,7 @@
 //! |---|---|
 //! | `registrar` | the decisions of a registrar: who may join, what the MASA is asked, who may enrol (RFC 8995, 5.3 to 5.9) |
 //! | `masa` | the decisions of a MASA: vouchers and audit logs (RFC 8995, 5.5 to 5.8) |
+//! | `coap::Server` | the requests of one peer over CoAP, and the answers to them |
 //! | `http`, `address`, `digest` | what both need: media types, addresses that may be connected to, digests |
 #![no_std]
 #![forbid(unsafe_code)]
@@ -30,6 +32,7 @@ mod base64;
 mod cbor;
 pub mod certificate;
 pub mod cms;
+pub mod coap;
 pub mod cose;
 mod date;
 mod error;

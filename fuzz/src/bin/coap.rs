@@ -1,0 +1,5 @@
+//! The fuzz target `coap`: see [`terse_fuzz::coap`].
+#![no_main]
+#![allow(unsafe_code)] // libFuzzer calls into this binary by an unmangled name
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| terse_fuzz::coap::run(data));
