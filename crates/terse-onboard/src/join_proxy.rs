@@ -50,6 +50,7 @@ pub use follow::{MAX_REGISTRARS, follow};
 use registrars::{Registrars, Source};
 pub use relay::BUFFER_LEN;
 use relay::{Ended, relay};
+pub use terse_brski::join_proxy::{MAX_PREFIXES, OnLink, Prefix};
 pub use udp::{Mode, UdpConfig, UdpCounters, UdpLimits, UdpProxy};
 
 /// The limits of a join proxy.
