@@ -79,13 +79,7 @@ pub(super) async fn run(
 impl Shared {
     /// Passes a datagram of a pledge on.
     async fn pass_on(self: &Arc<Self>, sources: &mut HashMap<Tuple, Source>, content: &[u8], pledge: SocketAddr) {
-        let now = self.registrars.now();
-        let mut state = self.lock();
-        let passed = match state.decisions.from_pledge(pledge, content.len(), now) {
-            Ok(passed) => passed,
-            Err(refusal) => return state.counters.refuse(refusal),
-        };
-        drop(state);
+        let Some(passed) = self.decide(pledge, content.len()) else { return };
         let sent = self.find_source(sources, passed).await.map(|source| (source.socket.try_send(content), source));
         let mut state = self.lock();
         match sent {
@@ -96,6 +90,18 @@ impl Shared {
                 if is_of_network(&error) {
                     self.registrars.failed(source.registrar);
                 }
+            }
+        }
+    }
+
+    fn decide(&self, pledge: SocketAddr, len: usize) -> Option<Passed> {
+        let now = self.registrars.now();
+        let mut state = self.lock();
+        match state.decisions.from_pledge(pledge, len, now) {
+            Ok(passed) => Some(passed),
+            Err(refusal) => {
+                state.counters.refuse(refusal);
+                None
             }
         }
     }
