@@ -83,7 +83,7 @@ async fn follow(mut places: watch::Receiver<Vec<Place>>, failover: Arc<Mutex<Fai
         known.retain(|place, _| now.contains(place));
         look_up(&now, &mut known).await;
         let mut addresses: Vec<SocketAddr> = Vec::new();
-        for address in now.iter().filter_map(|place| known.get(place)) {
+        for address in now.iter().filter_map(|place| known.get(place)).flatten() {
             if !addresses.contains(address) {
                 addresses.push(*address);
             }
@@ -104,19 +104,22 @@ async fn follow(mut places: watch::Receiver<Vec<Place>>, failover: Arc<Mutex<Fai
     }
 }
 
-/// Looks up all of these at once. One whose name has no address at the moment keeps the one before.
-async fn look_up(places: &[Place], known: &mut HashMap<Place, SocketAddr>) {
+/// Looks up all of these at once. One whose name has no addresses at the moment keeps those before.
+async fn look_up(places: &[Place], known: &mut HashMap<Place, Vec<SocketAddr>>) {
     let mut looked_up = JoinSet::new();
     for place in places.iter().cloned() {
         looked_up.spawn(async move {
             let found = tokio::time::timeout(LOOK_UP, tokio::net::lookup_host((place.host(), place.port()))).await;
-            let address = found.ok().and_then(Result::ok).and_then(|mut found| found.next());
-            (place, address)
+            let found = found.ok().and_then(Result::ok);
+            let addresses = found.map(|found| found.take(MAX_ADDRESSES).collect::<Vec<_>>());
+            (place, addresses.unwrap_or_default())
         });
     }
     while let Some(done) = looked_up.join_next().await {
-        if let Ok((place, Some(address))) = done {
-            known.insert(place, address);
+        if let Ok((place, addresses)) = done
+            && !addresses.is_empty()
+        {
+            known.insert(place, addresses);
         }
     }
 }
@@ -125,6 +128,9 @@ async fn look_up(places: &[Place], known: &mut HashMap<Place, SocketAddr>) {
 fn lock(failover: &Mutex<Failover>) -> MutexGuard<'_, Failover> {
     failover.lock().unwrap_or_else(PoisonError::into_inner)
 }
+
+/// The most addresses of one name that are tried.
+const MAX_ADDRESSES: usize = 4;
 
 /// How long a name is looked up.
 const LOOK_UP: Duration = Duration::from_secs(10);
@@ -137,3 +143,6 @@ const SOON: Duration = Duration::from_secs(10);
 
 /// A time that is far away.
 const FAR: Duration = Duration::from_secs(365 * 86_400);
+
+#[cfg(test)]
+mod tests;
