@@ -18,6 +18,7 @@
 //! | `registrar` | the decisions of a registrar: who may join, what the MASA is asked, who may enrol (RFC 8995, 5.3 to 5.9) |
 //! | `masa` | the decisions of a MASA: vouchers and audit logs (RFC 8995, 5.5 to 5.8) |
 //! | `coap::Server` | the requests of one peer over CoAP, and the answers to them |
+//! | `join_proxy` | the decisions of a join proxy for datagrams (draft-ietf-anima-constrained-join-proxy-20) |
 //! | `http`, `address`, `digest` | what both need: media types, addresses that may be connected to, digests |
 #![no_std]
 #![forbid(unsafe_code)]
@@ -50,6 +51,8 @@ mod devices;
 pub mod digest;
 #[cfg(feature = "services")]
 pub mod http;
+#[cfg(feature = "services")]
+pub mod join_proxy;
 #[cfg(feature = "services")]
 pub mod masa;
 #[cfg(feature = "services")]

@@ -19,6 +19,8 @@ pub mod mdns;
 pub enum Service {
     /// A join proxy, or a registrar for the pledges of its own links.
     Proxy,
+    /// A join proxy for datagrams, or a registrar of constrained BRSKI for the pledges of its own links.
+    DatagramProxy,
     /// A registrar, for join proxies.
     Registrar,
 }
@@ -28,12 +30,13 @@ impl Service {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Proxy => "_brski-proxy._tcp.local.",
+            Self::DatagramProxy => "_brski-proxy._udp.local.",
             Self::Registrar => "_brski-registrar._tcp.local.",
         }
     }
 }
 
-/// Where a join proxy or a registrar listens: a host and a TCP port.
+/// Where a join proxy or a registrar listens: a host and a port.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Place {
     host: String,
@@ -52,7 +55,7 @@ impl Place {
         &self.host
     }
 
-    /// Returns the TCP port.
+    /// Returns the port.
     pub const fn port(&self) -> u16 {
         self.port
     }

@@ -1,4 +1,5 @@
-//! A join proxy: it passes the TCP connections of pledges on to the registrar (RFC 8995, 4, "circuit proxy").
+//! A join proxy: it passes the TCP connections of pledges on to the registrar (RFC 8995, 4, "circuit proxy"), and datagrams
+//! ([`UdpProxy`]).
 //!
 //! A pledge has no address yet that the registrar could reach, and the proxy no opinion about what they say: it copies bytes
 //! both ways. It is open to anybody on its links, so that everything is limited.
@@ -42,12 +43,15 @@ mod config;
 mod follow;
 mod registrars;
 mod relay;
+mod udp;
 
 pub use config::{JoinProxyConfig, LimitsConfig};
 pub use follow::{MAX_REGISTRARS, follow};
 use registrars::{Registrars, Source};
 pub use relay::BUFFER_LEN;
 use relay::{Ended, relay};
+pub use terse_brski::join_proxy::{MAX_PREFIXES, OnLink, Prefix};
+pub use udp::{Mode, UdpConfig, UdpCounters, UdpLimits, UdpProxy};
 
 /// The limits of a join proxy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -41,5 +41,6 @@ async fn fixed_places_are_found_once() {
 #[test]
 fn services_have_the_names_of_the_rfc() {
     assert_eq!(Service::Proxy.name(), "_brski-proxy._tcp.local.");
+    assert_eq!(Service::DatagramProxy.name(), "_brski-proxy._udp.local.");
     assert_eq!(Service::Registrar.name(), "_brski-registrar._tcp.local.");
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde::Deserialize;
 
-use super::{Limits, MAX_REGISTRARS};
+use super::{Limits, MAX_REGISTRARS, UdpConfig};
 use crate::config::{self, ConfigError};
 use crate::discovery::{self, Place};
 
@@ -26,6 +26,17 @@ use crate::discovery::{self, Place};
 ///     idle_seconds = 90                               # a connection on which nothing comes ends
 ///     total_seconds = 900                             # each connection ends
 ///     bytes = 1048576                                 # on one connection, both ways together
+///
+///     [udp]                                           # datagrams; by default none
+///     mode = "stateless"                              # or "stateful"
+///     listen = "[fe80::1%eth0]:5684"
+///     registrars = ["registrar.plant.example:5685"]   # stateless: where it takes JPY
+///     on_link = ["2001:db8::/64"]                     # devices with such addresses, too; by default link-local ones alone
+///     mtu = 1280
+///     per_address = 2                                 # stateful: ports of one address at a time
+///     per_interface = 10                              # stateful: devices at a time
+///     idle_seconds = 30                               # stateful: a device that is silent is forgotten
+///     datagrams_per_second = 1000                     # of an interface
 /// "#;
 /// let config = JoinProxyConfig::parse(Path::new("join-proxy.toml"), text)?;
 /// assert!(config.announce);
@@ -35,8 +46,8 @@ use crate::discovery::{self, Place};
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct JoinProxyConfig {
-    /// Where devices arrive: a host and a port. Port 0 picks one.
-    pub listen: String,
+    /// Where devices arrive by TCP: a host and a port. Port 0 picks one. Without it the proxy is for datagrams alone.
+    pub listen: Option<String>,
     /// The registrars, at most [`MAX_REGISTRARS`]. Without any, multicast DNS finds them.
     #[serde(default, deserialize_with = "discovery::places")]
     pub registrars: Vec<Place>,
@@ -46,6 +57,8 @@ pub struct JoinProxyConfig {
     /// What the connections of devices may take.
     #[serde(default)]
     pub limits: LimitsConfig,
+    /// What the proxy does for datagrams.
+    pub udp: Option<UdpConfig>,
 }
 
 /// What the connections of devices may take. Each number is 1 or more.
@@ -94,6 +107,12 @@ impl JoinProxyConfig {
         if self.registrars.len() > MAX_REGISTRARS {
             let problem = format_args!("there are more than {MAX_REGISTRARS} registrars; leave some out");
             return Err(ConfigError::new(path, problem));
+        }
+        if self.listen.is_none() && self.udp.is_none() {
+            return Err(ConfigError::new(path, "no device can arrive; give listen, or [udp]"));
+        }
+        if let Some(problem) = self.udp.as_ref().and_then(UdpConfig::problem) {
+            return Err(ConfigError::new(path, format_args!("[udp]: {problem}")));
         }
         Ok(self)
     }

@@ -15,6 +15,7 @@ mod demo;
 mod handshake;
 mod identity;
 mod identity_early_data;
+mod join_proxy;
 mod masa;
 mod masa_register;
 mod masa_vouchers;

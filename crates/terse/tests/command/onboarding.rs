@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::common::{Outcome, Server, json, run, terse};
+use super::common::{Outcome, Server, run, terse};
 
 const SERIAL: &str = "WI-3005";
 
@@ -169,26 +169,6 @@ fn ok_issue(plant: &Plant) {
     }
 }
 
-#[cfg(unix)]
-#[test]
-fn a_join_proxy_says_at_its_end_what_it_has_done() {
-    let registrar = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let mut command = terse();
-    let address = registrar.local_addr().unwrap().to_string();
-    command.args(["join-proxy", "--listen", "127.0.0.1:0", "--registrar", &address, "--per-address", "1", "--json"]);
-    let mut proxy = Server::start(command);
-    let first = std::net::TcpStream::connect(&proxy.address).unwrap();
-    let (relayed, _) = registrar.accept().unwrap();
-    let mut second = std::net::TcpStream::connect(&proxy.address).unwrap();
-    let read = std::io::Read::read(&mut second, &mut [0]);
-    assert!(matches!(read, Ok(0) | Err(_)), "the second one of this address is closed");
-    proxy.ask_to_end();
-    let report = json(&proxy.line());
-    assert_eq!((&report["relayed"], &report["refused"]), (&1.into(), &1.into()), "{report}");
-    assert_eq!(proxy.wait(), Some(0));
-    drop((first, relayed));
-}
-
 #[test]
 fn a_pledge_that_fails_says_why_in_one_line() {
     let folder = tempfile::tempdir().unwrap();
@@ -248,39 +228,6 @@ fn a_device_and_a_join_proxy_run_from_their_configurations() {
     assert!(plant.path("device/credential/ldevid.pem").exists());
     let again = check(&["pledge", "check", "--config", &device]).object();
     assert!(again["warnings"][0].as_str().unwrap().contains("has a credential already"), "{again}");
-}
-
-#[test]
-fn a_check_of_a_join_proxy_says_what_is_wrong() {
-    let folder = tempfile::tempdir().unwrap();
-    let config = folder.path().join("join-proxy.toml").display().to_string();
-    let check = |text: &str| {
-        fs::write(&config, text).unwrap();
-        let mut command = terse();
-        command.args(["join-proxy", "check", "--config", &config]);
-        run(command)
-    };
-    let listen = "listen = \"127.0.0.1:0\"\n";
-    check("listen = \"nowhere\"\n").refused(1, &["join-proxy.toml", "listen", "HOST:PORT"]);
-    check("listen = \"192.0.2.1:0\"\n").refused(1, &["192.0.2.1", "choose another address"]);
-    check(&format!("{listen}registrars = [\"x\"]\n")).refused(1, &["join-proxy.toml", "line 2", "HOST:PORT"]);
-    check(&format!("{listen}[limits]\nper_address = 0\n")).refused(1, &["join-proxy.toml", "give 1 or more"]);
-    check(&format!("{listen}[limits]\nconnections = 100000\n")).refused(1, &["65536", "give less"]);
-    let many = vec!["\"[::1]:1\""; 17].join(", ");
-    check(&format!("{listen}registrars = [{many}]\n")).refused(1, &["16 registrars"]);
-    // Nobody listens at port 1, and nobody else reaches a loopback address.
-    let warned = check(&format!("{listen}registrars = [\"127.0.0.1:1\"]\nannounce = true\n"));
-    assert_eq!(warned.code, Some(0), "{warned:?}");
-    for part in ["nobody else reaches a loopback address", "127.0.0.1:1 cannot be reached", "the join proxy can run"] {
-        assert!(warned.stdout.contains(part), "{part}: {warned:?}");
-    }
-    // Nothing is replaced, and options do not go with a file.
-    let mut init = terse();
-    init.args(["join-proxy", "init", "--out"]).arg(folder.path());
-    run(init).refused(1, &["join-proxy.toml"]);
-    let mut both = terse();
-    both.args(["join-proxy", "--config", &config, "--listen", "127.0.0.1:0"]);
-    run(both).refused(2, &["--config"]);
 }
 
 #[test]

@@ -40,6 +40,30 @@ impl Jpy {
     pub const fn max_header(self, max: usize) -> Self {
         Self { max_header: if max < Path::MAX_HEADER { max } else { Path::MAX_HEADER } }
     }
+
+    /// Reads a message: returns its header, of any length, and where its content is, which goes to the end.
+    pub fn parse(datagram: &[u8]) -> Result<(&[u8], Range<usize>), Misframed> {
+        let mut decoder = Decoder::new(datagram);
+        if decoder.array().map_err(malformed)? != Some(2) {
+            return Err(Misframed::Malformed);
+        }
+        let header = decoder.bytes().map_err(malformed)?;
+        let content = decoder.bytes().map_err(malformed)?;
+        if decoder.position() != datagram.len() {
+            return Err(Misframed::Malformed);
+        }
+        Ok((header, datagram.len() - content.len()..datagram.len()))
+    }
+
+    /// Writes to `out` what stands before a content of `len` bytes in a message with this header. Returns its length, or `None`
+    /// if `out` is too short.
+    pub fn prefix(header: &[u8], len: usize, out: &mut [u8]) -> Option<usize> {
+        let room = out.len();
+        let mut encoder = Encoder::new(out);
+        let encoded = encoder.array(2).and_then(|encoder| encoder.bytes(header));
+        encoded.and_then(|encoder| encoder.bytes_len(len as u64)).ok()?;
+        Some(room - encoder.into_writer().len())
+    }
 }
 
 impl Default for Jpy {
@@ -54,25 +78,13 @@ impl Framing for Jpy {
     }
 
     fn read(&self, from: SocketAddr, datagram: &[u8]) -> Result<(Path, Range<usize>), Misframed> {
-        let mut decoder = Decoder::new(datagram);
-        if decoder.array().map_err(malformed)? != Some(2) {
-            return Err(Misframed::Malformed);
-        }
-        let header = decoder.bytes().map_err(malformed)?;
-        let content = decoder.bytes().map_err(malformed)?;
-        if decoder.position() != datagram.len() {
-            return Err(Misframed::Malformed);
-        }
+        let (header, content) = Self::parse(datagram)?;
         let path = Path::new(from, header).filter(|_| header.len() <= self.max_header);
-        Ok((path.ok_or(Misframed::HeaderTooLong)?, datagram.len() - content.len()..datagram.len()))
+        Ok((path.ok_or(Misframed::HeaderTooLong)?, content))
     }
 
     fn write(&self, path: &Path, len: usize, out: &mut [u8]) -> Option<usize> {
-        let room = out.len();
-        let mut encoder = Encoder::new(out);
-        let encoded = encoder.array(2).and_then(|encoder| encoder.bytes(path.header()));
-        encoded.and_then(|encoder| encoder.bytes_len(len as u64)).ok()?;
-        Some(room - encoder.into_writer().len())
+        Self::prefix(path.header(), len, out)
     }
 }
 

@@ -1,0 +1,40 @@
+//! The table `[udp]` of the configuration.
+
+use std::path::Path;
+
+use terse_onboard::join_proxy::{JoinProxyConfig, Mode, UdpLimits};
+
+fn parse(udp: &str) -> Result<JoinProxyConfig, String> {
+    JoinProxyConfig::parse(Path::new("join-proxy.toml"), udp).map_err(|error| error.to_string())
+}
+
+const LEAST: &str = "[udp]\nmode = \"stateful\"\nlisten = \"[::]:5684\"\nregistrars = [\"a.example:5684\"]\n";
+
+#[test]
+fn what_is_not_given_is_as_the_draft_says() {
+    let config = parse(LEAST).unwrap();
+    assert!(config.listen.is_none());
+    let udp = config.udp.unwrap();
+    assert_eq!((udp.mode, udp.limits()), (Mode::Stateful, UdpLimits::default()));
+}
+
+#[test]
+fn every_problem_says_what_to_do() {
+    for (text, said) in [
+        ("announce = true\n", "give listen, or [udp]"),
+        (&LEAST.replace("stateful", "stately"), "line 2"),
+        (&LEAST.replace("\"a.example:5684\"", ""), "give one"),
+        (&LEAST.replace("\"a.example:5684\"", &["\"a:1\""; 17].join(", ")), "leave some out"),
+        (&format!("{LEAST}mtu = 255\n"), "give more"),
+        (&format!("{LEAST}per_address = 0\n"), "give 1 or more"),
+        (&format!("{LEAST}idle_seconds = 0\n"), "give 1 or more"),
+        (&format!("{LEAST}per_interface = 257\n"), "give less"),
+        (&format!("{LEAST}datagrams_per_second = 1000001\n"), "give less"),
+        (&format!("{LEAST}on_link = [\"2001:db8::/48\"]\n"), "64 bits or more"),
+        (&format!("{LEAST}on_link = [{}]\n", ["\"::1/128\""; 7].join(", ")), "leave some out"),
+        (&format!("{LEAST}colour = 1\n"), "colour"),
+    ] {
+        let problem = parse(text).unwrap_err();
+        assert!(problem.starts_with("join-proxy.toml: ") && problem.contains(said), "{problem}");
+    }
+}

@@ -1,0 +1,10 @@
+//! The join proxy for datagrams on real sockets: handshakes through both modes, restarts, new keys, and strangers.
+
+extern crate alloc;
+
+mod config;
+mod hostile;
+mod pass;
+mod registrar;
+mod time;
+mod world;

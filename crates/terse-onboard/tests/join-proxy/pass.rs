@@ -1,0 +1,158 @@
+//! Pledges connect through a join proxy.
+
+use core::net::SocketAddr;
+use std::net::UdpSocket;
+use std::thread;
+
+use terse_brski::join_proxy::{HEADER_LEN, OnLink};
+use terse_net::tokio::{Framing, Jpy, Plain};
+use terse_onboard::join_proxy::{Mode, UdpLimits};
+use terse_tls::Path;
+
+use crate::registrar::Registrar;
+use crate::world::{Proxy, SAFETY_LIMIT, configs, datagrams, exchange, pledge, pledge_on, socket};
+
+/// Lets two pledges connect at once, each of which has its own answers. Returns their paths.
+fn two_at_once<F: Framing + 'static>(ip: &str, mode: Mode, framing: F) -> [Path; 2] {
+    let (config, server) = configs(datagrams());
+    let registrar = Registrar::start(&format!("{ip}:0"), server, framing);
+    let proxy = Proxy::start(&format!("{ip}:0"), mode, &[registrar.address]);
+    let address = proxy.address;
+    thread::scope(|scope| {
+        for name in [b"one".repeat(20), b"two".repeat(20)] {
+            let config = &config;
+            scope.spawn(move || {
+                let mut client = pledge(config, address);
+                client.set_limit(SAFETY_LIMIT);
+                client.handshake().unwrap();
+                (0..20).for_each(|_| exchange(&mut client, &name));
+            });
+        }
+    });
+    let paths = [registrar.connected(), registrar.connected()];
+    let counters = proxy.stop();
+    assert!(counters.passed_on >= 40 && counters.answered >= 40, "{counters:?}");
+    assert_eq!((counters.refused, counters.not_authentic, counters.off_link), (0, 0, 0), "{counters:?}");
+    paths
+}
+
+#[test]
+fn two_pledges_connect_at_once_through_the_stateful_mode() {
+    for ip in ["127.0.0.1", "[::1]"] {
+        let [one, two] = two_at_once(ip, Mode::Stateful, Plain);
+        assert_ne!(one.address().port(), two.address().port(), "a source port for each");
+        assert!(one.header().is_empty() && two.header().is_empty());
+    }
+}
+
+#[test]
+fn two_pledges_connect_at_once_through_the_stateless_mode() {
+    for ip in ["127.0.0.1", "[::1]"] {
+        let [one, two] = two_at_once(ip, Mode::Stateless, Jpy::new().max_header(32));
+        assert_eq!(one.address(), two.address(), "one source port");
+        assert_ne!(one.header(), two.header(), "a header for each");
+        assert_eq!([one.header().len(), two.header().len()], [HEADER_LEN; 2]);
+    }
+}
+
+/// A socket of IPv6 has pledges of IPv4, too, in a form of their own.
+#[test]
+fn one_socket_has_pledges_of_both_families() {
+    for mode in [Mode::Stateful, Mode::Stateless] {
+        let (config, server) = configs(datagrams());
+        let registrar = match mode {
+            Mode::Stateful => Registrar::start("127.0.0.1:0", server, Plain),
+            Mode::Stateless => Registrar::start("127.0.0.1:0", server, Jpy::new()),
+        };
+        let proxy = Proxy::start("[::]:0", mode, &[registrar.address]);
+        for ip in ["127.0.0.1", "::1"] {
+            let mut client = pledge(&config, SocketAddr::new(ip.parse().unwrap(), proxy.address.port()));
+            client.set_limit(SAFETY_LIMIT);
+            client.handshake().unwrap();
+            exchange(&mut client, ip.as_bytes());
+        }
+        proxy.stop();
+    }
+}
+
+/// Returns a link-local address of this machine, if an interface has one.
+fn link_local() -> Option<(String, u32)> {
+    let text = std::fs::read_to_string("/proc/net/if_inet6").ok()?;
+    let line = text.lines().find(|line| line.starts_with("fe80"))?;
+    let mut fields = line.split_whitespace();
+    let digits = u128::from_str_radix(fields.next()?, 16).ok()?;
+    let interface = u32::from_str_radix(fields.next()?, 16).ok()?;
+    Some((core::net::Ipv6Addr::from(digits).to_string(), interface))
+}
+
+/// Pledges with link-local addresses need no configuration; the answer goes to their interface. A machine without such an
+/// address has nothing to test.
+#[test]
+fn link_local_pledges_are_answered_on_their_interface() {
+    let Some((ip, interface)) = link_local() else { return };
+    for mode in [Mode::Stateful, Mode::Stateless] {
+        let (config, server) = configs(datagrams());
+        let registrar = match mode {
+            Mode::Stateful => Registrar::start("127.0.0.1:0", server, Plain),
+            Mode::Stateless => Registrar::start("127.0.0.1:0", server, Jpy::new()),
+        };
+        let limits = UdpLimits::default();
+        let proxy = Proxy::start_with("[::]:0", mode, &[registrar.address], OnLink::default(), limits);
+        let own = SocketAddr::V6(core::net::SocketAddrV6::new(ip.parse().unwrap(), 0, 0, interface));
+        let socket = UdpSocket::bind(own).unwrap();
+        let SocketAddr::V6(mut to) = own else { unreachable!() };
+        to.set_port(proxy.address.port());
+        socket.connect(to).unwrap();
+        let mut client = pledge_on(&config, socket);
+        client.set_limit(SAFETY_LIMIT);
+        client.handshake().unwrap();
+        exchange(&mut client, b"here");
+        proxy.stop();
+    }
+}
+
+/// Nobody has the port of the first one, which the network reports; the second one is silent; the third one answers.
+#[test]
+fn the_next_registrar_is_used_when_one_is_gone_or_silent() {
+    for mode in [Mode::Stateful, Mode::Stateless] {
+        let (config, server) = configs(datagrams());
+        let gone = UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        let silent = UdpSocket::bind("127.0.0.1:0").unwrap();
+        silent.set_read_timeout(Some(SAFETY_LIMIT)).unwrap();
+        let registrar = match mode {
+            Mode::Stateful => Registrar::start("127.0.0.1:0", server, Plain),
+            Mode::Stateless => Registrar::start("127.0.0.1:0", server, Jpy::new()),
+        };
+        let all = [gone, silent.local_addr().unwrap(), registrar.address];
+        let proxy = Proxy::start("127.0.0.1:0", mode, &all);
+        let mut client = pledge(&config, proxy.address);
+        client.set_limit(SAFETY_LIMIT);
+        let connecting = thread::spawn(move || {
+            client.handshake().unwrap();
+            exchange(&mut client, b"hello");
+        });
+        silent.recv_from(&mut [0; 2_000]).expect("the silent one has its turn");
+        proxy.advance(core::time::Duration::from_secs(3));
+        connecting.join().unwrap();
+        registrar.connected();
+        proxy.stop();
+    }
+}
+
+/// A proxy without a registrar drops what comes, and goes on when there is one.
+#[test]
+fn a_registrar_that_starts_later_is_used() {
+    let (config, server) = configs(datagrams());
+    let reserved = UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let proxy = Proxy::start("127.0.0.1:0", Mode::Stateless, &[reserved]);
+    let early = socket(proxy.address.ip(), proxy.address);
+    for _ in 0..10 {
+        early.send(b"is anybody there?").unwrap();
+    }
+    let registrar = Registrar::start(&reserved.to_string(), server, Jpy::new());
+    let mut client = pledge(&config, proxy.address);
+    client.set_limit(SAFETY_LIMIT);
+    client.handshake().unwrap();
+    registrar.connected();
+    proxy.stop();
+}

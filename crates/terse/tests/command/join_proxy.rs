@@ -1,0 +1,131 @@
+//! `terse join-proxy` by itself: its options and configuration, and what it says.
+
+use std::fs;
+
+use super::common::{Server, json, run, terse};
+
+/// Runs a command that does what it should.
+fn ok(arguments: &[&str]) {
+    let mut command = terse();
+    command.args(arguments);
+    let outcome = run(command);
+    assert_eq!(outcome.code, Some(0), "{outcome:?}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_join_proxy_says_at_its_end_what_it_has_done() {
+    let registrar = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let mut command = terse();
+    let address = registrar.local_addr().unwrap().to_string();
+    command.args(["join-proxy", "--listen", "127.0.0.1:0", "--registrar", &address, "--per-address", "1", "--json"]);
+    let mut proxy = Server::start(command);
+    let first = std::net::TcpStream::connect(&proxy.address).unwrap();
+    let (relayed, _) = registrar.accept().unwrap();
+    let mut second = std::net::TcpStream::connect(&proxy.address).unwrap();
+    let read = std::io::Read::read(&mut second, &mut [0]);
+    assert!(matches!(read, Ok(0) | Err(_)), "the second one of this address is closed");
+    proxy.ask_to_end();
+    let report = json(&proxy.line());
+    assert_eq!((&report["relayed"], &report["refused"]), (&1.into(), &1.into()), "{report}");
+    assert_eq!(proxy.wait(), Some(0));
+    drop((first, relayed));
+}
+
+/// The registrar is played by the test: it returns each message, and thereby the header with it.
+#[cfg(unix)]
+#[test]
+fn a_join_proxy_for_datagrams_runs_from_options_and_from_its_configuration() {
+    let registrar = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+    let address = registrar.local_addr().unwrap().to_string();
+    std::thread::spawn(move || {
+        let mut buffer = [0; 2_000];
+        while let Ok((len, from)) = registrar.recv_from(&mut buffer) {
+            registrar.send_to(&buffer[..len], from).unwrap();
+        }
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().display().to_string();
+    ok(&["join-proxy", "init", "--out", &out, "--udp-mode", "stateful", "--udp-registrar", &address]);
+    let config = folder.path().join("join-proxy.toml");
+    let text =
+        fs::read_to_string(&config).unwrap().replace("[::]:8443", "127.0.0.1:0").replace("[::]:5684", "127.0.0.1:0");
+    let text =
+        text.replace("announce = true", "announce = false").replace("on_link = []", "on_link = [\"127.0.0.0/8\"]");
+    fs::write(&config, text).unwrap();
+    let config = config.display().to_string();
+    ok(&["join-proxy", "check", "--config", &config]);
+    let options =
+        ["--listen", "127.0.0.1:0", "--udp", "127.0.0.1:0", "--udp-mode", "stateless", "--udp-registrar", &address];
+    for options in [&[&options[..], &["--on-link", "127.0.0.1/32"]].concat()[..], &["--config", &config]] {
+        let mut command = terse();
+        command.args(["join-proxy", "--json"]).args(options);
+        let mut proxy = Server::start(command);
+        let line = proxy.line();
+        let pledge = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+        pledge.connect(line.strip_prefix("udp ").expect("where devices send datagrams to")).unwrap();
+        pledge.set_read_timeout(Some(core::time::Duration::from_millis(100))).unwrap();
+        let mut buffer = [0; 100];
+        let answered = (0..600).find_map(|_| {
+            pledge.send(b"hello").unwrap();
+            pledge.recv(&mut buffer).ok()
+        });
+        assert_eq!(&buffer[..answered.expect("an answer")], b"hello");
+        proxy.ask_to_end();
+        let report = json(&proxy.line());
+        assert!(report["udp"]["answered"].as_u64() >= Some(1), "{report}");
+        assert_eq!((&report["udp"]["off_link"], &report["relayed"]), (&0.into(), &0.into()), "{report}");
+        assert_eq!(proxy.wait(), Some(0));
+    }
+    // What belongs together is said together.
+    for (options, said) in [
+        (vec!["--udp", "127.0.0.1:0"], "--udp-mode"),
+        (vec!["--udp-mode", "stateful", "--listen", "127.0.0.1:0"], "--udp"),
+        (vec!["--udp", "127.0.0.1:0", "--udp-mode", "stately", "--udp-registrar", &address], "stateful or stateless"),
+        (vec![], "--listen"),
+    ] {
+        let mut command = terse();
+        command.arg("join-proxy").args(options);
+        let refused = run(command);
+        refused.refused(2, &[]);
+        assert!(refused.stderr.contains(said), "{refused:?}");
+    }
+}
+
+#[test]
+fn a_check_of_a_join_proxy_says_what_is_wrong() {
+    let folder = tempfile::tempdir().unwrap();
+    let config = folder.path().join("join-proxy.toml").display().to_string();
+    let check = |text: &str| {
+        fs::write(&config, text).unwrap();
+        let mut command = terse();
+        command.args(["join-proxy", "check", "--config", &config]);
+        run(command)
+    };
+    let listen = "listen = \"127.0.0.1:0\"\n";
+    check("listen = \"nowhere\"\n").refused(1, &["join-proxy.toml", "listen", "HOST:PORT"]);
+    check("listen = \"192.0.2.1:0\"\n").refused(1, &["192.0.2.1", "choose another address"]);
+    check(&format!("{listen}registrars = [\"x\"]\n")).refused(1, &["join-proxy.toml", "line 2", "HOST:PORT"]);
+    check(&format!("{listen}[limits]\nper_address = 0\n")).refused(1, &["join-proxy.toml", "give 1 or more"]);
+    check(&format!("{listen}[limits]\nconnections = 100000\n")).refused(1, &["65536", "give less"]);
+    let udp = "[udp]\nmode = \"stateful\"\nregistrars = [\"nowhere.invalid:5684\"]\n";
+    check(&format!("{udp}listen = \"nowhere\"\n")).refused(1, &["join-proxy.toml", "listen", "HOST:PORT"]);
+    check(&format!("{udp}listen = \"192.0.2.1:0\"\n")).refused(1, &["192.0.2.1", "choose another address"]);
+    let warned = check(&format!("announce = true\n{udp}listen = \"127.0.0.1:0\"\n"));
+    assert!(warned.stdout.contains("nobody else reaches") && warned.stdout.contains("no address"), "{warned:?}");
+    let many = vec!["\"[::1]:1\""; 17].join(", ");
+    check(&format!("{listen}registrars = [{many}]\n")).refused(1, &["16 registrars"]);
+    // Nobody listens at port 1, and nobody else reaches a loopback address.
+    let warned = check(&format!("{listen}registrars = [\"127.0.0.1:1\"]\nannounce = true\n"));
+    assert_eq!(warned.code, Some(0), "{warned:?}");
+    for part in ["nobody else reaches a loopback address", "127.0.0.1:1 cannot be reached", "the join proxy can run"] {
+        assert!(warned.stdout.contains(part), "{part}: {warned:?}");
+    }
+    // Nothing is replaced, and options do not go with a file.
+    let mut init = terse();
+    init.args(["join-proxy", "init", "--out"]).arg(folder.path());
+    run(init).refused(1, &["join-proxy.toml"]);
+    let mut both = terse();
+    both.args(["join-proxy", "--config", &config, "--listen", "127.0.0.1:0"]);
+    run(both).refused(2, &["--config"]);
+}
