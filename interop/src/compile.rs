@@ -16,7 +16,7 @@ mod program;
 /// same features, and compiles nothing twice.
 pub fn built_by_cargo(name: &str) -> Result<PathBuf, String> {
     let built = profile_directory();
-    let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    let mut command = cargo();
     command.args(["build", "--quiet", "--workspace", "--exclude", "terse-bench", "--bin", name, "--manifest-path"]);
     command.arg(own("../Cargo.toml")).arg("--target-dir").arg(built.with_file_name(""));
     if built.ends_with("release") {
@@ -24,6 +24,17 @@ pub fn built_by_cargo(name: &str) -> Result<PathBuf, String> {
     }
     run(&mut command, "Cargo has to build it")?;
     Ok(built.join(name))
+}
+
+/// Cargo, as from a shell. It tells a test or a program about the package that this is of, and build scripts take what it says
+/// for a change: they and all that depends on them would be run again.
+pub fn cargo() -> Command {
+    let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    let of_package = |name: &str| ["CARGO_MANIFEST_", "CARGO_PKG_"].iter().any(|prefix| name.starts_with(prefix));
+    for (name, _) in env::vars_os().filter(|(name, _)| name.to_str().is_some_and(of_package)) {
+        command.env_remove(name);
+    }
+    command
 }
 
 /// How the compiler of C optimises libraries: in builds for tests not at all, which takes half of the time, and as
@@ -63,7 +74,7 @@ pub fn run(command: &mut Command, hint: &str) -> Result<String, String> {
 
 /// Where Cargo keeps the files of `package`, which some manifest here names. They are downloaded if need be.
 pub fn shipped(package: &str) -> Result<PathBuf, String> {
-    let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    let mut command = cargo();
     command.args(["metadata", "--format-version", "1", "--manifest-path"]);
     command.arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml"));
     let hint = format!("it has to find the sources of the crate {package}: `cargo fetch` gets them");

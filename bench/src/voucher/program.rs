@@ -3,7 +3,6 @@
 //! What must always hold: all have the same `main`, C library and options, except that Terse with AWS-LC brings the standard
 //! library of Rust; that Cargo builds Terse's part only when it is asked for.
 
-use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -57,7 +56,7 @@ fn terse(provider: &str) -> Result<PathBuf, String> {
 pub(super) fn cargo(provider: &str, target: &Path) -> Result<Command, String> {
     let [ours, its] = ["../Cargo.lock", "voucher/Cargo.lock"].map(own);
     fs::copy(&ours, &its).map_err(|error| format!("{}: {error}", its.display()))?;
-    let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    let mut cargo = terse_interop::compile::cargo();
     cargo.args(["build", "--quiet", "--release", "--no-default-features", "--features", provider]);
     cargo.arg("--manifest-path").arg(own("voucher/Cargo.toml")).arg("--target-dir").arg(target);
     Ok(cargo)
