@@ -8,13 +8,14 @@ use core::fmt;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
-use sqlx::migrate::Migrator;
 
 use crate::config::{ConfigError, beside};
 
+mod migrations;
 mod pool;
 mod server;
 
+pub(crate) use migrations::Migrations;
 pub use pool::{Connection, Pool, Transaction};
 pub use server::{InvalidServer, Server};
 
@@ -98,12 +99,6 @@ impl TryFrom<String> for Database {
 
 /// What is wrong with some connections to a server.
 const UNPROTECTED: &str = "who is on the way can read and change what is sent; write sslmode=verify-full";
-
-/// What makes the tables of a service, of the same versions for both kinds of database.
-pub(crate) struct Migrations {
-    pub(crate) sqlite: Migrator,
-    pub(crate) postgres: Migrator,
-}
 
 #[cfg(test)]
 pub(crate) mod tests;

@@ -5,7 +5,6 @@
 //! process has done that; a look-up costs the same however long an audit log is.
 
 use core::time::Duration;
-use std::sync::LazyLock;
 
 use pki_types::UnixTime;
 use sqlx::Row;
@@ -18,11 +17,6 @@ use terse_tls::crypto::CryptoProvider;
 
 use super::operator::Change;
 use crate::store::{Database, Migrations, Pool, Transaction};
-
-static MIGRATIONS: LazyLock<Migrations> = LazyLock::new(|| Migrations {
-    sqlite: sqlx::migrate!("migrations/sqlite/masa"),
-    postgres: sqlx::migrate!("migrations/postgres/masa"),
-});
 
 /// The database of a MASA. A clone uses the same connections.
 #[derive(Clone, Debug)]
@@ -63,7 +57,7 @@ pub(super) enum Stored {
 impl MasaStore {
     /// Opens the database, and creates it if it is a file that is not there.
     pub async fn open(database: &Database) -> Result<Self, sqlx::Error> {
-        Ok(Self { pool: database.open(&MIGRATIONS).await? })
+        Ok(Self { pool: database.open(&Migrations::MASA).await? })
     }
 
     /// Closes all connections.

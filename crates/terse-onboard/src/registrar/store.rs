@@ -4,8 +4,6 @@
 //! that of two processes on one database one wins and the other one reads again; a device costs a bounded number of rows
 //! a day.
 
-use std::sync::LazyLock;
-
 use pki_types::UnixTime;
 use sqlx::any::AnyArguments;
 use sqlx::query::Query;
@@ -34,11 +32,6 @@ pub(super) use unsent::MAX_UNSENT;
 
 pub use fetched::FetchedVoucher;
 pub use operator::{DeviceReport, Pending, PendingReason};
-
-static MIGRATIONS: LazyLock<Migrations> = LazyLock::new(|| Migrations {
-    sqlite: sqlx::migrate!("migrations/sqlite/registrar"),
-    postgres: sqlx::migrate!("migrations/postgres/registrar"),
-});
 
 /// The database of a registrar.
 #[derive(Clone)]
@@ -76,7 +69,7 @@ pub(super) struct StoredJoining {
 
 impl Store {
     pub(super) async fn open(database: &Database) -> Result<Self, sqlx::Error> {
-        Ok(Self { pool: database.open(&MIGRATIONS).await? })
+        Ok(Self { pool: database.open(&Migrations::REGISTRAR).await? })
     }
 
     /// Whether the database answers.

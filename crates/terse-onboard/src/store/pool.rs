@@ -100,13 +100,16 @@ impl Kind {
         }
         // Large tables take their time.
         let migrations = match self {
-            Self::Sqlite => &migrations.sqlite,
+            Self::Sqlite => migrations.sqlite,
             Self::Postgres => {
                 in_time(transaction.execute("SET LOCAL statement_timeout = 0")).await?;
-                &migrations.postgres
+                migrations.postgres
             }
         };
-        let done = async { migrations.run_direct(&mut *transaction).await.map_err(other_tables) };
+        let done = async {
+            let migrator = migrations.migrator().await?;
+            migrator.run_direct(&mut *transaction).await.map_err(other_tables)
+        };
         within(MIGRATION_TIME, done).await?;
         in_time(transaction.commit()).await?;
         in_time(connection.close()).await

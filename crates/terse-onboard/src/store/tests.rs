@@ -1,6 +1,8 @@
 use sqlx::Row as _;
+use sqlx::migrate::{Migration, Migrator};
 use tokio::task::JoinSet;
 
+use super::migrations::Files;
 use super::*;
 
 mod network;
@@ -13,24 +15,36 @@ pub(crate) fn new_databases(folder: &Path) -> Vec<Database> {
     [Database::File(folder.join("a ?#%.db"))].into_iter().chain(server).collect()
 }
 
-fn migrations() -> Migrations {
-    let [sqlite, postgres] =
-        [sqlx::migrate!("migrations/sqlite/registrar"), sqlx::migrate!("migrations/postgres/registrar")];
-    Migrations { sqlite, postgres }
+/// What a file is named is what a database keeps of it: names and hashes.
+#[tokio::test]
+async fn all_files_are_migrations_and_both_kinds_have_the_same_versions() {
+    for (service, Migrations { sqlite, postgres }) in [("masa", Migrations::MASA), ("registrar", Migrations::REGISTRAR)]
+    {
+        let mut versions = Vec::new();
+        for (kind, files) in [("sqlite", sqlite), ("postgres", postgres)] {
+            let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("migrations").join(kind).join(service);
+            let there = std::fs::read_dir(folder).unwrap().map(|file| file.unwrap().file_name().into_string().unwrap());
+            let mut there: Vec<_> = there.collect();
+            there.sort();
+            let listed: Vec<_> = files.0.iter().map(|(name, _)| format!("{name}.sql")).collect();
+            assert_eq!(listed, there);
+            let migrator = files.migrator().await.unwrap();
+            let known = |one: &Migration| (one.version, one.description.clone().into_owned());
+            versions.push(migrator.iter().map(known).collect::<Vec<_>>());
+        }
+        assert_eq!(versions[0], versions[1]);
+        assert!(versions[0].iter().map(|(version, _)| *version).eq(1..=versions[0].len() as i64));
+    }
 }
 
-#[test]
-fn both_kinds_have_the_same_versions() {
-    let others = Migrations {
-        sqlite: sqlx::migrate!("migrations/sqlite/masa"),
-        postgres: sqlx::migrate!("migrations/postgres/masa"),
-    };
-    for Migrations { sqlite, postgres } in [migrations(), others] {
-        let names = |migrator: &Migrator| -> Vec<_> {
-            migrator.iter().map(|one| (one.version, one.description.clone().into_owned())).collect()
-        };
-        assert_eq!(names(&sqlite), names(&postgres));
-        assert!(!names(&sqlite).is_empty());
+/// Databases of an earlier build, whose migrations `sqlx::migrate!` had read, are taken.
+#[tokio::test]
+async fn migrations_are_what_sqlx_reads_of_the_folder() {
+    for (kind, files) in [("sqlite", Migrations::REGISTRAR.sqlite), ("postgres", Migrations::REGISTRAR.postgres)] {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("migrations").join(kind).join("registrar");
+        let (read, ours) = (Migrator::new(folder).await.unwrap(), files.migrator().await.unwrap());
+        let known = |one: &Migration| (one.version, one.description.clone(), one.checksum.clone());
+        assert!(read.iter().map(known).eq(ours.iter().map(known)));
     }
 }
 
@@ -38,7 +52,7 @@ fn both_kinds_have_the_same_versions() {
 async fn connections_are_told_what_must_hold() {
     let folder = tempfile::tempdir().unwrap();
     for database in new_databases(folder.path()) {
-        let pool = database.open(&migrations()).await.unwrap();
+        let pool = database.open(&Migrations::REGISTRAR).await.unwrap();
         let expected = match &database {
             Database::File(_) => {
                 [("PRAGMA journal_mode", "wal"), ("PRAGMA foreign_keys", "1"), ("PRAGMA synchronous", "2")]
@@ -66,7 +80,7 @@ async fn of_processes_that_start_at_once_one_makes_the_tables() {
         let mut tasks = JoinSet::new();
         for _ in 0..4 {
             let database = database.clone();
-            tasks.spawn(async move { database.open(&migrations()).await.map(drop) });
+            tasks.spawn(async move { database.open(&Migrations::REGISTRAR).await.map(drop) });
         }
         tasks.join_all().await.into_iter().collect::<Result<(), _>>().unwrap();
     }
@@ -76,7 +90,10 @@ async fn of_processes_that_start_at_once_one_makes_the_tables() {
 async fn transactions_are_one_after_the_other() {
     let folder = tempfile::tempdir().unwrap();
     for database in new_databases(folder.path()) {
-        let pools = [database.open(&migrations()).await.unwrap(), database.open(&migrations()).await.unwrap()];
+        let pools = [
+            database.open(&Migrations::REGISTRAR).await.unwrap(),
+            database.open(&Migrations::REGISTRAR).await.unwrap(),
+        ];
         for statement in ["CREATE TABLE counter (n BIGINT NOT NULL)", "INSERT INTO counter VALUES (0)"] {
             sqlx::query(statement).execute(&pools[0]).await.unwrap();
         }
@@ -105,17 +122,13 @@ async fn transactions_are_one_after_the_other() {
 async fn tables_of_another_service_or_a_newer_version_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     for database in new_databases(folder.path()) {
-        let pool = database.open(&migrations()).await.unwrap();
-        let masa = Migrations {
-            sqlite: sqlx::migrate!("migrations/sqlite/masa"),
-            postgres: sqlx::migrate!("migrations/postgres/masa"),
-        };
-        let error = database.open(&masa).await.unwrap_err().to_string();
+        let pool = database.open(&Migrations::REGISTRAR).await.unwrap();
+        let error = database.open(&Migrations::MASA).await.unwrap_err().to_string();
         assert!(error.contains("give each one its own") || error.contains("newer version"), "{error}");
         let newer = "INSERT INTO _sqlx_migrations (version, description, success, checksum, execution_time) \
                      SELECT 9999, 'later', success, checksum, 0 FROM _sqlx_migrations WHERE version = 1";
         sqlx::query(newer).execute(&pool).await.unwrap();
-        let error = database.open(&migrations()).await.unwrap_err().to_string();
+        let error = database.open(&Migrations::REGISTRAR).await.unwrap_err().to_string();
         assert!(error.contains("of a newer version (9999)"), "{error}");
     }
 }
@@ -126,10 +139,10 @@ async fn what_is_no_database_is_said_at_once() {
     let path = folder.path().join("text.db");
     std::fs::write(&path, "this is a text, and it is long enough to be none of the headers that SQLite may write")
         .unwrap();
-    let error = Database::File(path).open(&migrations()).await.unwrap_err().to_string();
+    let error = Database::File(path).open(&Migrations::REGISTRAR).await.unwrap_err().to_string();
     assert!(error.contains("not a database"), "{error}");
     let url = format!("postgres://plant:hunter2@{}/none", folder.path().display().to_string().replace('/', "%2F"));
-    let error = Database::try_from(url).unwrap().open(&migrations()).await.unwrap_err().to_string();
+    let error = Database::try_from(url).unwrap().open(&Migrations::REGISTRAR).await.unwrap_err().to_string();
     assert!(!error.contains("hunter2"), "{error}");
 }
 
@@ -139,7 +152,7 @@ async fn a_check_changes_nothing() {
     for database in new_databases(folder.path()) {
         assert_eq!(database.check().await.unwrap(), None);
         assert!(matches!(database, Database::Server(_)) || database.is_missing());
-        let pool = database.open(&Migrations { sqlite: none(), postgres: none() }).await.unwrap();
+        let pool = database.open(&NONE).await.unwrap();
         sqlx::query("SELECT request FROM requests").execute(&pool).await.unwrap_err();
     }
     let nobody = Database::try_from("postgres://plant:hunter2@127.0.0.1:1/registrar".to_owned()).unwrap();
@@ -148,6 +161,4 @@ async fn a_check_changes_nothing() {
     assert!(!error.contains("hunter2"), "{error}");
 }
 
-fn none() -> Migrator {
-    Migrator::DEFAULT
-}
+const NONE: Migrations = Migrations { sqlite: Files(&[]), postgres: Files(&[]) };

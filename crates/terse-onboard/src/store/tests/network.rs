@@ -8,7 +8,7 @@ use sqlx::Row as _;
 use terse_pki::{Authority, AuthorityOptions, LeafOptions, Usage, Validity};
 use tokio::net::{UnixListener, UnixStream};
 
-use super::{Database, migrations, postgres};
+use super::{Database, Migrations, postgres};
 
 /// Between a service and its server: it carries bytes as long as it may.
 struct Between {
@@ -67,7 +67,7 @@ async fn a_connection_that_does_not_answer_is_given_up() {
     let between = Between::new(Path::new(&server).join(format!(".s.PGSQL.{port}")));
     let folder = between.folder.path().display().to_string().replace('/', "%2F");
     let database = Database::try_from(format!("postgres://postgres@{folder}:{port}/{name}")).unwrap();
-    let pool = database.open(&migrations()).await.unwrap();
+    let pool = database.open(&Migrations::REGISTRAR).await.unwrap();
     let mut transaction = pool.begin().await.unwrap();
     let query = "SELECT COUNT(*) FROM requests";
     sqlx::query(query).fetch_one(&pool).await.unwrap();
@@ -82,7 +82,7 @@ async fn a_connection_that_does_not_answer_is_given_up() {
     assert!(gave_up(transaction.commit().await.unwrap_err()));
     assert!(gave_up(sqlx::query(query).execute(&pool).await.unwrap_err()));
     assert!(gave_up(pool.begin().await.map(drop).unwrap_err()));
-    assert!(gave_up(database.open(&migrations()).await.map(drop).unwrap_err()));
+    assert!(gave_up(database.open(&Migrations::REGISTRAR).await.map(drop).unwrap_err()));
     tokio::time::resume();
 
     between.is_open.store(true, Ordering::SeqCst);
@@ -119,7 +119,7 @@ async fn a_server_is_verified_by_its_certificate_and_its_name() {
     while let Err(error) = database("localhost", &own_root).check().await {
         assert!(error.to_string().contains("does not support TLS"), "{error}");
     }
-    let pool = database("localhost", &own_root).open(&migrations()).await.unwrap();
+    let pool = database("localhost", &own_root).open(&Migrations::REGISTRAR).await.unwrap();
     let query = "SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()";
     assert!(sqlx::query(query).fetch_one(&pool).await.unwrap().get::<bool, _>(0));
     for (host, rest, part) in [("127.0.0.1", &*own_root, "NotValidForName"), ("localhost", "", "UnknownIssuer")] {
