@@ -130,7 +130,8 @@ fn named_path(file: &Path, path: &str) -> Option<PathBuf> {
     let (first, rest) = path.split_once('/').filter(|_| is_path)?;
     let directory = DIRECTORIES.iter().find(|(letter, _)| *letter == first).map(|(_, directory)| *directory);
     match first {
-        ".." | "target" => None,
+        // What begins with a slash is the path of a resource.
+        "" | ".." | "target" => None,
         "src" | "tests" => {
             let mut within = file.ancestors().take_while(|above| *above != root());
             Some(within.find(|above| above.join("Cargo.toml").exists())?.join(path))
