@@ -25,6 +25,26 @@ use crate::{Malformed, SignatureRefused};
 /// # Defaults
 ///
 /// - Voucher requests name the registrar by the SHA-256 of its public key.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use pki_types::CertificateDer;
+/// use terse_brski::certificate::SerialNumberField;
+/// use terse_brski::pledge::{Coaps, ConfigError, Pledge, PledgeConfig};
+/// use terse_tls::Credential;
+/// use terse_tls::crypto::CryptoProvider;
+///
+/// fn pledge(
+///     provider: &CryptoProvider,
+///     idevid: Credential,
+///     manufacturer: Vec<CertificateDer<'static>>,
+/// ) -> Result<Pledge<Coaps>, ConfigError> {
+///     let field = SerialNumberField::default();
+///     let config = PledgeConfig::with_form(Coaps::default(), provider, idevid, manufacturer, field)?;
+///     Ok(Pledge::new(Arc::new(config)))
+/// }
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Coaps {
     proximity: Proximity,

@@ -31,7 +31,7 @@ fn ca_certificates_come_in_three_forms() {
     ] {
         let mut world = World::new(Registrar::answering_at(Resource::CaCerts, response));
         world.run_to(Phase::Enrolled);
-        assert_eq!(world.stored.unwrap().anchors, [root.clone()]);
+        assert_eq!(world.stored.unwrap().anchors, core::slice::from_ref(root));
     }
     // The one CA, where the intermediate comes with the LDevID.
     let mut registrar =
@@ -60,7 +60,7 @@ fn the_highest_ca_is_the_anchor_where_the_root_is_not_there() {
         let mut world = World::new(registrar);
         world.run_to(Phase::Enrolled);
         let enrollment = world.stored.unwrap();
-        assert_eq!(enrollment.anchors, [intermediate.clone()]);
+        assert_eq!(enrollment.anchors, core::slice::from_ref(&intermediate));
         assert_eq!(enrollment.credential.chain().len(), 1);
     }
 }
