@@ -3,7 +3,8 @@
 //! The state machine knows the semantics of HTTP alone. A driver of a pledge with the form [`Coaps`](super::Coaps) gives what
 //! [`request`] returns to a [`coap::Client`](crate::coap::Client), and what [`response`] returns to the pledge. A request that
 //! has no response in the end, for the client's retransmission has failed, is
-//! [`Input::Lost`](super::Input::Lost).
+//! [`Input::Lost`](super::Input::Lost). A client takes 16 kB of a response unless it is configured otherwise, which is what a pledge
+//! reads before it trusts its registrar.
 //!
 //! ```
 //! use terse_brski::coap;

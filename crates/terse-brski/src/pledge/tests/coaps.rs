@@ -8,12 +8,14 @@ use super::*;
 use crate::coap::{Code, Method, PathForm, Payload, Request, Resource, Response, content_format as format};
 use crate::pledge::form::{Coaps, Proximity};
 
+mod datagrams;
 mod enrolling;
 mod happy;
 mod joining;
 mod pins;
 mod registrar;
 mod tampered;
+mod vectors;
 mod waiting;
 mod world;
 

@@ -10,6 +10,7 @@ use terse_tls::crypto::SigningKey;
 use terse_tls::{Credential, Instant, Now};
 
 use super::super::pki::{self, Late, NOW, PKI, at};
+use super::datagrams::Wire;
 use super::*;
 use crate::pledge::{Request as PledgeRequest, coaps};
 use crate::voucher::MAX_LEN;
@@ -36,6 +37,8 @@ pub(super) struct World {
     pub(super) has_late_keys: bool,
     pub(super) false_signature: Option<Vec<u8>>,
     pub(super) connection: Option<ConnectionId>,
+    /// What carries requests and responses as messages, if they are not simply handed over.
+    pub(super) wire: Option<Wire>,
     replies: VecDeque<Reply>,
     ldevid_key: Arc<dyn SigningKey>,
 }
@@ -58,6 +61,14 @@ impl World {
     }
 
     pub(super) fn with(config: PledgeConfig<Coaps>, registrar: Registrar) -> Self {
+        Self::begin(config, registrar, None)
+    }
+
+    pub(super) fn with_wire(config: PledgeConfig<Coaps>, registrar: Registrar, wire: Wire) -> Self {
+        Self::begin(config, registrar, Some(wire))
+    }
+
+    fn begin(config: PledgeConfig<Coaps>, registrar: Registrar, wire: Option<Wire>) -> Self {
         let mut world = Self {
             pledge: Pledge::new(Arc::new(config)),
             now: 1_000,
@@ -69,6 +80,7 @@ impl World {
             has_late_keys: false,
             false_signature: None,
             connection: None,
+            wire,
             replies: VecDeque::new(),
             ldevid_key: pki::new_key(),
         };
@@ -80,8 +92,12 @@ impl World {
         at(NOW + self.now / 1_000)
     }
 
+    fn time(&self) -> Now {
+        Now::new(Instant(self.now), Some(self.date()))
+    }
+
     pub(super) fn give(&mut self, input: Input<'_>) {
-        let now = Now::new(Instant(self.now), Some(self.date()));
+        let now = self.time();
         let commands = self.pledge.handle(now, &mut self.rng, input);
         assert!(commands.len() <= 4, "{commands:?}");
         commands.into_iter().for_each(|command| self.execute(command));
@@ -160,6 +176,9 @@ impl World {
                 assert_eq!((self.connection, to), (None, Target::Proxy(Proxy(1))));
                 self.connects.push((self.now, identity));
                 self.connection = Some(connection);
+                if let Some(wire) = &mut self.wire {
+                    wire.begin(&mut self.rng);
+                }
                 self.replies.push_back(Reply::Connected(connection, self.registrar.chain.clone()));
             }
             Command::Send(connection, request) => {
@@ -169,7 +188,11 @@ impl World {
                     assert_eq!(request.max_response, MAX_LEN);
                 }
                 let mapped = coaps::request(&request).expect("each request has one of CoAP");
-                let response = self.registrar.answer(&mapped);
+                let now = self.time();
+                let response = match &mut self.wire {
+                    Some(wire) => wire.exchange(now, &mut self.rng, mapped, &mut self.registrar),
+                    None => self.registrar.answer(&mapped),
+                };
                 self.replies.push_back(Reply::Response(connection, request, response));
             }
             Command::Close(connection) => {
