@@ -1,10 +1,9 @@
 //! Requests of the pledge as requests of CoAP, and responses of CoAP as those of HTTP that the pledge reads.
 //!
 //! The state machine knows the semantics of HTTP alone. A driver of a pledge with the form [`Coaps`](super::Coaps) gives what
-//! [`request`] returns to a [`coap::Client`](crate::coap::Client), and what [`response`] returns to the pledge. A request that
-//! has no response in the end, for the client's retransmission has failed, is
-//! [`Input::Lost`](super::Input::Lost). A client takes 16 kB of a response unless it is configured otherwise, which is what a pledge
-//! reads before it trusts its registrar.
+//! [`request`] returns to a [`coap::Client`], and what [`response`] returns to the pledge. A request that gets no response in
+//! the end, because the client gives up, is [`Input::Lost`](super::Input::Lost). A client takes 16 kB of a response unless it is
+//! configured otherwise, which is what a pledge reads before it trusts its registrar.
 //!
 //! ```
 //! use terse_brski::coap;
@@ -20,9 +19,8 @@ use super::form::coaps::{CBOR, CERTS_ONLY, MULTIPART_CORE, PKCS10, PKIX_CERT, VO
 use super::http::Response;
 use crate::coap::{self, Code, Payload, Resource, content_format};
 
-/// Returns the request of CoAP for one of a pledge with the form [`Coaps`](super::Coaps): its resource, by the path under
-/// `/.well-known`, its content format, and what it accepts. Other requests have none. How the path is sent is the client's
-/// matter.
+/// Returns the request of CoAP for one of a pledge with the form [`Coaps`](super::Coaps): its resource, its content format, and
+/// what it accepts. Requests over HTTPS have none. How the path is sent is the client's matter.
 pub fn request(request: &Request) -> Option<coap::Request> {
     let segments = request.path.strip_prefix('/')?.split('/').map(str::as_bytes);
     let mut mapped = coap::Request::get(Resource::from_path(segments)?);
