@@ -8,7 +8,7 @@
 //! | [`certificate`] | the fields of certificates that onboarding reads: serial number, issuer, MASA URL, domainID |
 //! | [`telemetry`], [`audit_log`] | status messages (RFC 8995, 5.7 and 5.9.4), and what a MASA says about earlier owners (5.8) |
 //! | [`est`] | bodies of EST (RFC 7030): certificates, attributes, certification requests |
-//! | [`pledge`] | the device: from the discovery of proxies to its credential of the domain |
+//! | [`pledge`] | the device: from the discovery of proxies to its credential of the domain, over HTTPS or over CoAPS |
 //! | [`coap`] | CoAP (RFC 7252) as constrained BRSKI uses it: a client, discovery, CA certificates in one payload |
 //!
 //! With the feature `services`:

@@ -1,5 +1,6 @@
 //! The pledge (RFC 8995, 2.1 and 5): a device that is new in a network, as a state machine without sockets, clock or
-//! randomness of its own.
+//! randomness of its own. It speaks one of two [forms](Form): BRSKI over HTTPS ([`Https`], the default), or constrained BRSKI
+//! over CoAPS ([`Coaps`]).
 //!
 //! ```text
 //!  RFC 8995, fig. 2   states                                     what comes, and where it leads
@@ -22,6 +23,9 @@
 //!  Enrolled          16 Enrolled
 //! ```
 //!
+//! [`Coaps`] goes from 8 to 10: there are no CSR attributes (draft-ietf-anima-constrained-voucher-31, "Pledge Enrollment
+//! Procedure"), and no redirections.
+//!
 //! From 2 to 5 whatever fails leads to 1: the proxy backs off, and the others have their turn. From 7 to 12, and in 14, a
 //! lost connection is made again, and the step repeats its request.
 //!
@@ -39,7 +43,7 @@
 //!
 //! There is at most one connection at a time. Its registrar presents itself unverified
 //! ([`Trust::unverified`](terse_tls::Trust::unverified)), because it is the pledge that authenticates it. The driver looks for proxies all the time (RFC 8995, 4.1 and Appendix B), with
-//! the back-off of its active methods, until [`Event::Enrolled`].
+//! the back-off of its active methods, until [`Event::Enrolled`]. With [`Coaps`] it maps requests and responses by [`coaps`].
 //!
 //! ```
 //! use terse_brski::pledge::{Command, Event, Input, Pledge};
@@ -78,11 +82,13 @@ use terse_tls::crypto::Rng;
 use terse_tls::{Instant, Now};
 
 mod certificates;
+pub mod coaps;
 mod command;
 mod config;
 mod context;
 mod enroll;
 mod failure;
+mod form;
 mod http;
 mod imprint;
 mod join;
@@ -93,25 +99,26 @@ pub use config::{ConfigError, PledgeConfig};
 use context::Context;
 use enroll::Enroll;
 pub use failure::{AttemptFailed, EnrollmentFailed, VoucherRefused};
+pub use form::{Coaps, Form, Https, Proximity};
 pub use http::{Origin, Response};
 use join::{Join, Outstanding};
 use proxies::ProxyTable;
 pub use proxies::{MAX_PROXIES, Proxy};
 
 /// A pledge, from the discovery of proxies to its LDevID. The [module](self) says how it is driven.
-pub struct Pledge {
-    config: Arc<PledgeConfig>,
+pub struct Pledge<F: Form = Https> {
+    config: Arc<PledgeConfig<F>>,
     proxies: ProxyTable<Outstanding>,
-    state: State,
+    state: State<F>,
     numbers: u32,
 }
 
 /// The states, in three groups: without a connection, with a provisional one, and with that of an authenticated registrar.
-enum State {
+enum State<F: Form> {
     /// 1.
     Discover,
     /// 2 to 6.
-    Join(Box<Join>),
+    Join(Box<Join<F>>),
     /// 7 to 15.
     Enroll(Box<Enroll>),
     /// 16.
@@ -156,9 +163,9 @@ pub enum Phase {
     Enrolled,
 }
 
-impl Pledge {
+impl<F: Form> Pledge<F> {
     /// Returns a pledge that knows no proxy yet.
-    pub fn new(config: Arc<PledgeConfig>) -> Self {
+    pub fn new(config: Arc<PledgeConfig<F>>) -> Self {
         Self { config, proxies: ProxyTable::new(), state: State::Discover, numbers: 0 }
     }
 
@@ -204,7 +211,7 @@ impl Pledge {
     }
 }
 
-impl fmt::Debug for Pledge {
+impl<F: Form> fmt::Debug for Pledge<F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Pledge")
             .field("serial_number", &self.config.serial_number())

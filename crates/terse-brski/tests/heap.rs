@@ -6,13 +6,14 @@ use std::sync::Arc;
 use pki_types::{SubjectPublicKeyInfoDer, UnixTime};
 use terse_brski::cms::{Signed, Unsigned, sign};
 use terse_brski::cose::{Signed as Signed1, Unsigned as Unsigned1};
+use terse_brski::pledge::{Coaps, Command, Form, Https, Input, Pledge, PledgeConfig, Proxy, Request};
 use terse_brski::voucher::{Assertion, Nonce, Pin, VoucherRequest};
 use terse_pki::{Authority, AuthorityOptions, Credential, IdevidOptions, NameAttribute, Subject, Validity};
 use terse_rustcrypto::PROVIDER;
 use terse_testkit::allocator::{CountingAllocator, measure};
 use terse_testkit::rng::SeededRng;
-use terse_tls::SignatureScheme;
 use terse_tls::crypto::{CryptoError, Rng, Signing, SigningKey};
+use terse_tls::{Instant, Now, SignatureScheme};
 
 #[global_allocator]
 static ALLOCATOR: CountingAllocator = CountingAllocator;
@@ -151,4 +152,34 @@ fn verifying_cose_takes_its_result_and_little_more() {
     let result = signed.content.len() + signed.chain.iter().map(|certificate| certificate.len()).sum::<usize>();
     println!("verifying COSE: {} bytes at most, for {result} bytes of result", heap.peak);
     assert!(heap.peak < result as i64 + 300, "{heap:?} for {result}");
+}
+
+/// Returns the voucher request of a pledge of this form, and the heap that it takes beyond a copy of the registrar's certificates,
+/// from the end of the handshake to the command that sends it.
+fn request_of<F: Form>(form: F) -> (Request, i64) {
+    let issued = idevid();
+    let credential =
+        terse_tls::Credential::new(issued.chain().to_vec(), PROVIDER.load_key(issued.key()).unwrap()).unwrap();
+    let anchors = vec![issued.chain().last().unwrap().clone()];
+    let config = PledgeConfig::with_form(form, &PROVIDER, credential, anchors, Default::default()).unwrap();
+    let mut pledge = Pledge::new(Arc::new(config));
+    let (now, rng) = (Now::new(Instant(0), None), &mut SeededRng::new(1));
+    let commands = pledge.handle(now, rng, Input::Found(&[Proxy(1)]));
+    let [Command::Connect { connection, .. }] = commands[..] else { panic!("{commands:?}") };
+    let chain = idevid().chain().to_vec(); // of the registrar: as long as one
+    let (commands, heap) = measure(|| pledge.handle(now, rng, Input::Connected { connection, chain: &chain }));
+    let Some(Command::Send(_, request)) = commands.into_iter().next() else { panic!("a request is sent") };
+    let chain: i64 = chain.iter().map(|certificate| certificate.len() as i64).sum();
+    (request, heap.peak - chain)
+}
+
+#[test]
+fn a_pledge_of_constrained_brski_makes_its_request_in_less_than_1_5_kb() {
+    let (request, peak) = request_of(Coaps::default());
+    println!("pledge, CoAPS: {peak} bytes at most, for {} bytes of request", request.body.len());
+    assert!(request.body.len() < 200, "{}", request.body.len());
+    assert!(peak < 1_500, "{peak}");
+    let (long, most) = request_of(Https);
+    println!("pledge, HTTPS: {most} bytes at most, for {} bytes of request", long.body.len());
+    assert!(peak < most / 2, "{peak} and {most}");
 }

@@ -15,7 +15,7 @@ use crate::certificate::{issuer, public_key, subject, validity};
 
 /// The CA certificates of the domain.
 pub(super) struct CaCertificates {
-    /// The root certificates.
+    /// The root certificates, or those of the highest CAs that are known.
     pub(super) anchors: Vec<CertificateDer<'static>>,
     /// The certificates of the other CAs, of which paths are made.
     pub(super) others: Vec<CertificateDer<'static>>,
@@ -28,10 +28,28 @@ impl CaCertificates {
         certificates: Vec<CertificateDer<'static>>,
         pinned: Option<&CertificateDer<'static>>,
     ) -> Result<Self, EnrollmentFailed> {
+        Self::sort(certificates, pinned, false)
+    }
+
+    /// Returns the same for certificates that end below the root: one whose issuer is not among them is an anchor, too
+    /// (draft-ietf-anima-constrained-voucher-31, "Multipart Content-Format for CA certificates").
+    pub(super) fn maybe_without_root(
+        certificates: Vec<CertificateDer<'static>>,
+        pinned: Option<&CertificateDer<'static>>,
+    ) -> Result<Self, EnrollmentFailed> {
+        Self::sort(certificates, pinned, true)
+    }
+
+    fn sort(
+        certificates: Vec<CertificateDer<'static>>,
+        pinned: Option<&CertificateDer<'static>>,
+        is_highest_anchor: bool,
+    ) -> Result<Self, EnrollmentFailed> {
         // RFC 7030, 4.1.3: the certificates of a root whose key changes are all self-issued, and not all self-signed. An
         // anchor is a name and a key, so each of them counts.
-        let (mut anchors, others): (Vec<_>, Vec<_>) =
-            certificates.into_iter().partition(|certificate| is_issued_by(certificate, certificate));
+        let is_highest = |of: &CertificateDer<'_>| !certificates.iter().any(|above| is_issued_by(of, above));
+        let is_anchor = |of: &CertificateDer<'_>| is_issued_by(of, of) || (is_highest_anchor && is_highest(of));
+        let (mut anchors, others): (Vec<_>, Vec<_>) = certificates.iter().cloned().partition(|it| is_anchor(it));
         if anchors.is_empty() {
             anchors.push(pinned.ok_or(EnrollmentFailed::NoAnchor)?.clone());
         }

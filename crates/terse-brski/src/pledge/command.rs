@@ -58,7 +58,7 @@ pub enum Input<'a> {
 #[non_exhaustive]
 pub enum Command {
     /// Begin a connection: TCP, then TLS 1.2 or later with `Trust::unverified` for certificate chains, without a server
-    /// name, and with this identity. The answer is [`Input::Connected`] or [`Input::Lost`].
+    /// name, and with this identity; for [`Coaps`](super::Coaps), UDP and then DTLS in the same way. The answer is [`Input::Connected`] or [`Input::Lost`].
     Connect {
         /// The number of the new connection.
         connection: ConnectionId,
@@ -67,7 +67,7 @@ pub enum Command {
         /// Which credential authenticates the pledge.
         identity: Identity,
     },
-    /// Send an HTTP request. The answer is [`Input::Response`] or [`Input::Lost`].
+    /// Send a request of HTTP, or of CoAP as [`coaps::request`](super::coaps::request) maps it. The answer is [`Input::Response`] or [`Input::Lost`].
     Send(ConnectionId, Request),
     /// Close a connection, or stop making it. There is no answer.
     Close(ConnectionId),
@@ -97,7 +97,8 @@ pub enum Command {
 pub struct Enrollment {
     /// The LDevID with its key, as [`Identity::Ldevid`] in later commands.
     pub credential: Credential,
-    /// The trust anchors of the domain: the root certificates of its CA, which replace the pinned certificate.
+    /// The trust anchors of the domain: the root certificates of its CA, which replace the pinned certificate. A registrar of
+    /// constrained BRSKI may name the highest CA that is there instead.
     pub anchors: Vec<CertificateDer<'static>>,
 }
 
@@ -146,7 +147,7 @@ pub enum Identity {
     Ldevid,
 }
 
-/// An HTTP/1.1 request on a connection that stays open. The driver adds Host, which is the host and port of the target, and
+/// An HTTP/1.1 request on a connection that stays open, or one of CoAP in the same terms. For HTTP the driver adds Host, which is the host and port of the target, and
 /// Content-Length.
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]

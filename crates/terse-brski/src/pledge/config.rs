@@ -8,8 +8,8 @@ use pki_types::CertificateDer;
 use terse_tls::crypto::CryptoProvider;
 use terse_tls::{ApiMisuse, Credential, Expect, SignatureScheme, Trust};
 
+use super::form::{Form, Https};
 use crate::certificate::{Idevid, SerialNumberField, is_device};
-use crate::cms::Unsigned;
 use crate::est::MAX_BODY_LEN;
 use crate::{Malformed, SignatureRefused};
 
@@ -21,8 +21,10 @@ use crate::{Malformed, SignatureRefused};
 /// - A registrar that matches the pin by a path must have the extended key usage cmcRA.
 /// - The serial number is the subject's attribute serialNumber; [`Self::with_serial_number_field`] takes another field.
 /// - Responses of the authenticated registrar have up to [`MAX_BODY_LEN`] bytes, 32 kB.
+/// - The form is BRSKI over HTTPS; [`Self::with_form`] takes another one.
 #[derive(Clone)]
-pub struct PledgeConfig {
+pub struct PledgeConfig<F: Form = Https> {
+    pub(super) form: F,
     pub(super) provider: CryptoProvider,
     pub(super) idevid: Credential,
     /// The scheme that the IDevID's key signs with.
@@ -50,7 +52,7 @@ impl PledgeConfig {
         idevid: Credential,
         manufacturer: Vec<CertificateDer<'static>>,
     ) -> Result<Self, ConfigError> {
-        Self::with_serial_number_field(provider, idevid, manufacturer, SerialNumberField::default())
+        Self::with_form(Https, provider, idevid, manufacturer, SerialNumberField::default())
     }
 
     /// Returns the same as [`Self::new`] for a device that has its serial number in this field of the IDevID.
@@ -60,8 +62,21 @@ impl PledgeConfig {
         manufacturer: Vec<CertificateDer<'static>>,
         field: SerialNumberField,
     ) -> Result<Self, ConfigError> {
+        Self::with_form(Https, provider, idevid, manufacturer, field)
+    }
+}
+
+impl<F: Form> PledgeConfig<F> {
+    /// Returns the same as [`PledgeConfig::with_serial_number_field`] for a device that speaks this form of BRSKI.
+    pub fn with_form(
+        form: F,
+        provider: &CryptoProvider,
+        idevid: Credential,
+        manufacturer: Vec<CertificateDer<'static>>,
+        field: SerialNumberField,
+    ) -> Result<Self, ConfigError> {
         let manufacturer_trust = Trust::new(&manufacturer)?.accept_without_clock();
-        let scheme = scheme_of(provider, &idevid)?;
+        let scheme = scheme_of::<F>(provider, &idevid)?;
         let leaf = idevid.chain().first().ok_or(ConfigError::NoCertificate)?;
         let Idevid { serial_number, issuer, .. } = Idevid::read(provider, leaf, field)?;
         let leads_there = || manufacturer_trust.check(provider, idevid.chain(), Expect::AnyUsage, None).is_ok();
@@ -69,6 +84,7 @@ impl PledgeConfig {
             return Err(ConfigError::DevicesPassForSigners);
         }
         Ok(Self {
+            form,
             provider: *provider,
             idevid,
             scheme,
@@ -110,9 +126,10 @@ impl PledgeConfig {
     }
 }
 
-impl fmt::Debug for PledgeConfig {
+impl<F: Form> fmt::Debug for PledgeConfig<F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("PledgeConfig")
+            .field("form", &self.form)
             .field("serial_number", &self.serial_number)
             .field("idevid", &self.idevid)
             .field("manufacturer", &self.manufacturer.len())
@@ -130,7 +147,8 @@ pub enum ConfigError {
     NoCertificate,
     /// The certificate of the IDevID, or of its issuer, cannot be used.
     Idevid(Malformed),
-    /// The key of the IDevID cannot sign voucher requests, for the reason of [`Unsigned::new`].
+    /// The key of the IDevID cannot sign voucher requests, for the reason of [`cms::Unsigned::new`](crate::cms::Unsigned::new) or
+    /// [`cose::Unsigned::new`](crate::cose::Unsigned::new).
     Key(SignatureRefused),
     /// The trust anchors of the manufacturer cannot be used.
     Manufacturer(ApiMisuse),
@@ -168,10 +186,10 @@ impl From<ApiMisuse> for ConfigError {
 }
 
 /// Returns the first scheme of the IDevID's key that voucher requests can be signed with.
-fn scheme_of(provider: &CryptoProvider, idevid: &Credential) -> Result<SignatureScheme, ConfigError> {
+fn scheme_of<F: Form>(provider: &CryptoProvider, idevid: &Credential) -> Result<SignatureScheme, ConfigError> {
     let mut refused = SignatureRefused::Algorithm;
     for scheme in idevid.key().schemes() {
-        match Unsigned::new(provider, &[], idevid.chain(), *scheme, None) {
+        match F::unsigned(provider, &[], idevid, *scheme, None) {
             Ok(_) => return Ok(*scheme),
             Err(error) => refused = error,
         }

@@ -8,12 +8,13 @@ use terse_tls::{Instant, Now, SignatureScheme};
 
 use super::command::{Command, ConnectionId, Identity, Request, SignatureId, Target};
 use super::config::PledgeConfig;
+use super::form::Form;
 use super::join::Outstanding;
 use super::proxies::{ProxyTable, after};
 
 /// One call of [`Pledge::handle`](super::Pledge::handle).
-pub(super) struct Context<'a> {
-    pub(super) config: &'a PledgeConfig,
+pub(super) struct Context<'a, F: Form> {
+    pub(super) config: &'a PledgeConfig<F>,
     pub(super) time: Now,
     pub(super) rng: &'a mut dyn Rng,
     pub(super) proxies: &'a mut ProxyTable<Outstanding>,
@@ -28,7 +29,7 @@ pub(super) enum Signature {
     Pending(SignatureId),
 }
 
-impl Context<'_> {
+impl<F: Form> Context<'_, F> {
     pub(super) fn now(&self) -> Instant {
         self.time.monotonic
     }

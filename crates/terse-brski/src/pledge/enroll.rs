@@ -15,12 +15,13 @@ use super::certificates::CaCertificates;
 use super::command::{Command, ConnectionId, Enrollment, Event, Identity, Input, Request, SignatureId, Target};
 use super::context::{Context, MAX_REDIRECTIONS, MAX_WAIT_MS, Signature};
 use super::failure::{AttemptFailed, EnrollmentFailed};
+use super::form::Form;
 use super::http::{Redirection, Response};
 use super::imprint::Imprint;
 use super::proxies::Proxy;
 use super::{Phase, State};
 use crate::SignatureRefused;
-use crate::est::{CsrAttributes, UnsignedRequest, encode_body};
+use crate::est::{CsrAttributes, UnsignedRequest};
 
 mod artefacts;
 mod session;
@@ -57,14 +58,14 @@ enum Step {
 
 impl Enroll {
     /// Begins with the status of the voucher, on the connection that was provisional.
-    pub(super) fn begin(
-        cx: &mut Context<'_>,
+    pub(super) fn begin<F: Form>(
+        cx: &mut Context<'_, F>,
         imprint: Imprint,
         proxy: Proxy,
         target: Target,
         connection: ConnectionId,
         registrar: [u8; 32],
-    ) -> State {
+    ) -> State<F> {
         Session::new(imprint, proxy, target, connection, registrar).begin(cx, Step::ReportVoucher)
     }
 
@@ -87,7 +88,7 @@ impl Enroll {
         }
     }
 
-    pub(super) fn handle(self, cx: &mut Context<'_>, input: Input<'_>) -> State {
+    pub(super) fn handle<F: Form>(self, cx: &mut Context<'_, F>, input: Input<'_>) -> State<F> {
         let Self { mut session, step } = self;
         let link = session.link;
         match (step, input) {
@@ -123,25 +124,25 @@ impl Enroll {
 }
 
 impl Session {
-    fn at(self, step: Step) -> State {
+    fn at<F: Form>(self, step: Step) -> State<F> {
         State::Enroll(Box::new(Enroll { session: self, step }))
     }
 
     /// Takes the next step, which is a request.
-    fn begin(mut self, cx: &mut Context<'_>, step: Step) -> State {
+    fn begin<F: Form>(mut self, cx: &mut Context<'_, F>, step: Step) -> State<F> {
         (self.path, self.redirections, self.delays, self.deadline) = (None, 0, 0, None);
         self.send(cx, step)
     }
 
     /// Sends the request of this step, for the first time or again, over a new connection if there is none.
-    fn send(mut self, cx: &mut Context<'_>, step: Step) -> State {
+    fn send<F: Form>(mut self, cx: &mut Context<'_, F>, step: Step) -> State<F> {
         if let Some(request) = step.request(cx) {
             self.transmit(cx, request, step.identity());
         }
         self.at(step)
     }
 
-    fn responded(mut self, cx: &mut Context<'_>, step: Step, response: &Response<'_>) -> State {
+    fn responded<F: Form>(mut self, cx: &mut Context<'_, F>, step: Step, response: &Response<'_>) -> State<F> {
         // RFC 9110, 15.6.4.
         let is_delayed = response.status == 503 && response.retry_after.is_some();
         match step {
@@ -154,7 +155,7 @@ impl Session {
             Step::ReportVoucher => self.begin(cx, Step::RequestCaCerts),
             Step::ReportEnrollment { .. } => self.enrolled(cx, (200..300).contains(&response.status)),
             step if response.status == 202 || is_delayed => self.wait(cx, step, response),
-            step => match response.redirection(None) {
+            step => match response.redirection(None).filter(|_| F::HAS_REDIRECTIONS) {
                 // RFC 7030, 3.2.1: within this origin alone.
                 Some(Redirection::Path(path)) if self.redirections < MAX_REDIRECTIONS => {
                     self.redirections += 1;
@@ -167,19 +168,17 @@ impl Session {
     }
 
     /// Takes the result of this step's request.
-    fn take(self, cx: &mut Context<'_>, step: Step, response: &Response<'_>) -> State {
+    fn take<F: Form>(self, cx: &mut Context<'_, F>, step: Step, response: &Response<'_>) -> State<F> {
         match step {
             Step::RequestCaCerts => {
                 match artefacts::ca_certificates(cx, response, self.imprint.pinned_domain_cert.as_ref()) {
-                    Ok(ca) => self.begin(cx, Step::RequestCsrAttributes { ca }),
+                    Ok(ca) if F::CSR_ATTRIBUTES.is_some() => self.begin(cx, Step::RequestCsrAttributes { ca }),
+                    Ok(ca) => self.make_key(cx, ca, CsrAttributes::default()),
                     Err(why) => self.fail(cx, why),
                 }
             }
             Step::RequestCsrAttributes { ca } => match artefacts::csr_attributes(cx, response) {
-                Ok(attributes) => {
-                    cx.command(Command::MakeKey);
-                    self.at(Step::MakeKey { ca, attributes })
-                }
+                Ok(attributes) => self.make_key(cx, ca, attributes),
                 Err(why) => self.fail(cx, why),
             },
             Step::Enroll { ca, key, .. } => match artefacts::credential(cx, response, &ca, key) {
@@ -193,7 +192,7 @@ impl Session {
         }
     }
 
-    fn wait(mut self, cx: &mut Context<'_>, step: Step, response: &Response<'_>) -> State {
+    fn wait<F: Form>(mut self, cx: &mut Context<'_, F>, step: Step, response: &Response<'_>) -> State<F> {
         let deadline = *self.deadline.get_or_insert(cx.in_ms(MAX_WAIT_MS));
         let Some(connection) = self.link.connection().filter(|_| cx.now() < deadline) else {
             return self.fail(cx, EnrollmentFailed::WaitedTooLong);
@@ -203,14 +202,20 @@ impl Session {
         self.at(step)
     }
 
+    /// 10. Asks for a key.
+    fn make_key<F: Form>(self, cx: &mut Context<'_, F>, ca: CaCertificates, attributes: CsrAttributes) -> State<F> {
+        cx.command(Command::MakeKey);
+        self.at(Step::MakeKey { ca, attributes })
+    }
+
     /// 10 to 11: the key is there, and signs the certification request.
-    fn key(
+    fn key<F: Form>(
         self,
-        cx: &mut Context<'_>,
+        cx: &mut Context<'_, F>,
         ca: CaCertificates,
         attributes: &CsrAttributes,
         key: Result<Arc<dyn SigningKey>, CryptoError>,
-    ) -> State {
+    ) -> State<F> {
         let key = match key {
             Ok(key) => key,
             Err(error) => return self.fail(cx, EnrollmentFailed::Key(error)),
@@ -225,20 +230,20 @@ impl Session {
     }
 
     /// 12. Sends the certification request.
-    fn enroll(
+    fn enroll<F: Form>(
         self,
-        cx: &mut Context<'_>,
+        cx: &mut Context<'_, F>,
         ca: CaCertificates,
         key: Arc<dyn SigningKey>,
         unsigned: UnsignedRequest,
         signature: &[u8],
-    ) -> State {
-        let request = encode_body(&unsigned.signed(signature)).into();
+    ) -> State<F> {
+        let request = F::encode_certification_request(unsigned.signed(signature)).into();
         self.begin(cx, Step::Enroll { ca, key, request })
     }
 
     /// Goes on without the connection, which is lost.
-    fn lost(mut self, cx: &mut Context<'_>, step: Step) -> State {
+    fn lost<F: Form>(mut self, cx: &mut Context<'_, F>, step: Step) -> State<F> {
         match step {
             // RFC 8995, 5.9.4: the failure is told over this connection or not at all.
             Step::ReportFailure(why) => {
@@ -255,7 +260,7 @@ impl Session {
         }
     }
 
-    fn timed_out(mut self, cx: &mut Context<'_>, step: Step) -> State {
+    fn timed_out<F: Form>(mut self, cx: &mut Context<'_, F>, step: Step) -> State<F> {
         match self.link {
             Link::Connecting(..) | Link::Awaiting(..) => self.close(cx).lost(cx, step),
             Link::Waiting(connection, _) => {
@@ -267,7 +272,7 @@ impl Session {
     }
 
     /// 15. Tells the registrar, if the connection of the failed step is there, and ends the attempt then.
-    fn fail(self, cx: &mut Context<'_>, why: EnrollmentFailed) -> State {
+    fn fail<F: Form>(self, cx: &mut Context<'_, F>, why: EnrollmentFailed) -> State<F> {
         match self.link {
             Link::Idle(_) => self.begin(cx, Step::ReportFailure(why)),
             _ => self.end(cx, why),
@@ -275,7 +280,7 @@ impl Session {
     }
 
     /// Ends the attempt: the pledge begins anew, with another voucher.
-    fn end(self, cx: &mut Context<'_>, why: EnrollmentFailed) -> State {
+    fn end<F: Form>(self, cx: &mut Context<'_, F>, why: EnrollmentFailed) -> State<F> {
         let proxy = self.proxy;
         self.close(cx);
         cx.command(Command::Inform(Event::Failed(proxy, AttemptFailed::Enrollment(why))));
@@ -283,7 +288,7 @@ impl Session {
         State::Discover
     }
 
-    fn enrolled(self, cx: &mut Context<'_>, is_reported: bool) -> State {
+    fn enrolled<F: Form>(self, cx: &mut Context<'_, F>, is_reported: bool) -> State<F> {
         self.close(cx);
         cx.command(Command::Inform(Event::Enrolled { is_reported }));
         State::Enrolled
@@ -300,20 +305,20 @@ impl Step {
     }
 
     /// Whether a registrar with these certificates is the one to go on with.
-    fn accepts(&self, cx: &Context<'_>, session: &Session, chain: &[CertificateDer<'_>]) -> bool {
+    fn accepts<F: Form>(&self, cx: &Context<'_, F>, session: &Session, chain: &[CertificateDer<'_>]) -> bool {
         session.is_known(cx, chain)
             || matches!(self, Self::ReportEnrollment { trust } if session::is_of_domain(cx, trust, chain))
     }
 
     /// Returns the request of this step; none if it is something that the pledge does itself.
-    fn request(&self, cx: &Context<'_>) -> Option<Request> {
+    fn request<F: Form>(&self, cx: &Context<'_, F>) -> Option<Request> {
         match self {
-            Self::ReportVoucher => Some(artefacts::voucher_status(Ok(()))),
+            Self::ReportVoucher => Some(artefacts::voucher_status::<F>(Ok(()))),
             Self::RequestCaCerts => Some(artefacts::request_ca_certs(cx)),
-            Self::RequestCsrAttributes { .. } => Some(artefacts::request_csr_attributes(cx)),
+            Self::RequestCsrAttributes { .. } => artefacts::request_csr_attributes(cx),
             Self::Enroll { request, .. } => Some(artefacts::simple_enroll(cx, request)),
-            Self::ReportEnrollment { .. } => Some(artefacts::enroll_status(Ok(()))),
-            Self::ReportFailure(why) => Some(artefacts::enroll_status(Err(why.reason()))),
+            Self::ReportEnrollment { .. } => Some(artefacts::enroll_status::<F>(Ok(()))),
+            Self::ReportFailure(why) => Some(artefacts::enroll_status::<F>(Err(why.reason()))),
             Self::MakeKey { .. } | Self::SignRequest { .. } | Self::Store { .. } => None,
         }
     }

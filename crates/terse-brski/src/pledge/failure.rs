@@ -24,7 +24,7 @@ pub enum AttemptFailed {
     Request(SignatureRefused),
     /// The cryptography failed, or the key did not sign.
     Crypto(CryptoError),
-    /// The registrar gives no voucher, with this HTTP status.
+    /// The registrar gives no voucher, with this HTTP status, or with the code of CoAP that corresponds to it.
     NoVoucher(u16),
     /// The registrar redirects for the second time to another origin, too often, or to what is not followed.
     Redirection,
@@ -40,7 +40,7 @@ pub enum AttemptFailed {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum VoucherRefused {
-    /// The response has another media type than the one that was asked for.
+    /// The response has another media type, or content format, than the one that was asked for.
     ContentType,
     /// The voucher is not signed by the manufacturer.
     Signature(SignatureRefused),
@@ -82,7 +82,7 @@ pub enum EnrollmentFailed {
     NoAnchor,
     /// The CSR attributes are malformed.
     CsrAttributes(Malformed),
-    /// The registrar refuses a request, with this HTTP status.
+    /// The registrar refuses a request, with this HTTP status, or with the code of CoAP that corresponds to it.
     Refused(u16),
     /// There is no key for the LDevID.
     Key(CryptoError),

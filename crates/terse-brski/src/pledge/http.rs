@@ -6,7 +6,7 @@
 use alloc::boxed::Box;
 use core::fmt;
 
-/// An HTTP response, as far as a pledge reads it.
+/// An HTTP response, as far as a pledge reads it; [`coaps::response`](super::coaps::response) makes one of CoAP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Response<'a> {

@@ -12,10 +12,10 @@ use terse_tls::{CertificateError, Expect, KeyPurposeId, Trust};
 use super::certificates::{is_valid_at, same_key};
 use super::config::PledgeConfig;
 use super::failure::VoucherRefused;
+use super::form::{Form, SignedVoucher};
 use super::http::Response;
 use crate::SignatureRefused;
 use crate::certificate::{is_device, is_same_issuer, public_key};
-use crate::cms::Signed;
 use crate::voucher::{Assertion, Nonce, Pin, Voucher};
 
 /// A voucher of this pledge's manufacturer, for this pledge and this request.
@@ -30,19 +30,19 @@ pub(super) struct Imprint {
 
 impl VerifiedVoucher {
     /// Verifies the answer to the request with this nonce.
-    pub(super) fn verify(
-        config: &PledgeConfig,
+    pub(super) fn verify<F: Form>(
+        config: &PledgeConfig<F>,
         time: Option<UnixTime>,
         nonce: &Nonce,
         response: &Response<'_>,
     ) -> Result<Self, VoucherRefused> {
-        if !response.has_type(VOUCHER_TYPE) {
+        if !response.has_type(F::NAMES.voucher_type) {
             return Err(VoucherRefused::ContentType);
         }
-        let signed = Signed::verify(&config.provider, response.body, &config.manufacturer);
-        let signed = signed.map_err(VoucherRefused::Signature)?;
-        verify_signer(config, &signed.chain, time)?;
-        let voucher = Voucher::from_json(&signed.content).map_err(VoucherRefused::Malformed)?;
+        let signed = F::verify(&config.provider, response.body, &config.manufacturer);
+        let SignedVoucher { content, chain, signing_time } = signed.map_err(VoucherRefused::Signature)?;
+        verify_signer(config, &chain, time)?;
+        let voucher = F::decode_voucher(&content).map_err(VoucherRefused::Malformed)?;
         if voucher.serial_number != config.serial_number {
             return Err(VoucherRefused::SerialNumber);
         }
@@ -57,7 +57,7 @@ impl VerifiedVoucher {
             None => return Err(VoucherRefused::Nonceless),
         }
         if let Some(now) = time {
-            check_dates(&voucher, signed.signing_time, now)?;
+            check_dates(&voucher, signing_time, now)?;
         }
         // RFC 8366, 5.3: a pledge that cannot check revocation refuses.
         if voucher.domain_cert_revocation_checks == Some(true) {
@@ -70,13 +70,13 @@ impl VerifiedVoucher {
     }
 
     /// Authenticates the registrar that has presented `chain`, by the pin.
-    pub(super) fn imprint(
+    pub(super) fn imprint<F: Form>(
         self,
-        config: &PledgeConfig,
+        config: &PledgeConfig<F>,
         time: Option<UnixTime>,
         chain: &[CertificateDer<'_>],
     ) -> Result<Imprint, VoucherRefused> {
-        let pin = self.pin().ok_or(VoucherRefused::NoPin)?;
+        let pin = self.pin(&config.form).ok_or(VoucherRefused::NoPin)?;
         authenticate(config, time, pin, chain).map_err(VoucherRefused::Registrar)?;
         let pinned_domain_cert = match pin {
             Pin::Certificate(certificate) => Some(certificate.clone()),
@@ -85,18 +85,18 @@ impl VerifiedVoucher {
         Ok(Imprint { assertion: self.0.assertion, pinned_domain_cert })
     }
 
-    /// Returns the pin of the kind that the request has named the registrar by, a certificate, or else the first one.
-    fn pin(&self) -> Option<&Pin> {
+    /// Returns the pin of the kind that the request has named the registrar by, or else the first one.
+    fn pin(&self, form: &impl Form) -> Option<&Pin> {
         let pins = &self.0.pins;
-        pins.iter().find(|pin| matches!(pin, Pin::Certificate(_))).or_else(|| pins.first())
+        pins.iter().find(|pin| form.is_proximity(pin)).or_else(|| pins.first())
     }
 }
 
 /// Checks that the signer is the manufacturer's: its chain leads to an anchor, or its key is that of an anchor; and that it
 /// is no device. The IDevIDs of all its devices lead to the same anchors often, so that else whoever has the key of one
 /// could make vouchers for all others.
-fn verify_signer(
-    config: &PledgeConfig,
+fn verify_signer<F: Form>(
+    config: &PledgeConfig<F>,
     chain: &[CertificateDer<'_>],
     time: Option<UnixTime>,
 ) -> Result<(), VoucherRefused> {
@@ -128,8 +128,8 @@ fn check_dates(voucher: &Voucher, signing_time: Option<UnixTime>, now: UnixTime)
 
 /// Checks that `chain` is that of a registrar of the pinned domain: its key is pinned, or a path leads to the pin as the
 /// only trust anchor.
-fn authenticate(
-    config: &PledgeConfig,
+fn authenticate<F: Form>(
+    config: &PledgeConfig<F>,
     time: Option<UnixTime>,
     pin: &Pin,
     chain: &[CertificateDer<'_>],
@@ -156,7 +156,7 @@ fn authenticate(
 }
 
 /// Whether the key of a certificate is the pinned one.
-fn is_pinned(config: &PledgeConfig, pin: &Pin, certificate: &CertificateDer<'_>) -> bool {
+fn is_pinned<F: Form>(config: &PledgeConfig<F>, pin: &Pin, certificate: &CertificateDer<'_>) -> bool {
     match (pin, public_key(certificate)) {
         (Pin::Certificate(pinned), _) => same_key(pinned, certificate),
         (Pin::PublicKey(pinned), Ok(key)) => **pinned == *key,
@@ -164,9 +164,6 @@ fn is_pinned(config: &PledgeConfig, pin: &Pin, certificate: &CertificateDer<'_>)
         (_, Err(_)) => false,
     }
 }
-
-/// The media type of vouchers and voucher requests (RFC 8366, 8.3).
-pub(super) const VOUCHER_TYPE: &str = "application/voucher-cms+json";
 
 /// How much later than the pledge's clock another clock may be, in seconds.
 const CLOCK_TOLERANCE_S: u64 = 300;

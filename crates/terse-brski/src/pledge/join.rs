@@ -14,11 +14,11 @@ use super::command::{Command, ConnectionId, Event, Identity, Input, Method, Requ
 use super::context::{Context, MAX_REDIRECTIONS, MAX_WAIT_MS, STEP_TIMEOUT_MS, Signature};
 use super::enroll::{Enroll, voucher_status};
 use super::failure::AttemptFailed;
+use super::form::{Form, Https};
 use super::http::{Redirection, Response};
-use super::imprint::{VOUCHER_TYPE, VerifiedVoucher};
+use super::imprint::VerifiedVoucher;
 use super::proxies::{Proxy, after};
 use super::{Phase, State};
-use crate::cms::Unsigned;
 use crate::voucher::{MAX_LEN, Nonce};
 
 mod request;
@@ -27,9 +27,9 @@ pub(super) use request::Outstanding;
 use request::{Presented, Route, Sent, voucher_request};
 
 /// An attempt without a verified voucher.
-pub(super) struct Join {
+pub(super) struct Join<F: Form = Https> {
     attempt: Attempt,
-    step: Step,
+    step: Step<F>,
 }
 
 /// What every step of an attempt has.
@@ -41,11 +41,11 @@ struct Attempt {
     progress: Instant,
 }
 
-enum Step {
+enum Step<F: Form> {
     /// 2.
     Connect { outstanding: Option<Box<Outstanding>> },
     /// 3.
-    SignVoucherRequest { signature: SignatureId, unsigned: Unsigned, nonce: Nonce, registrar: Presented },
+    SignVoucherRequest { signature: SignatureId, unsigned: F::Unsigned, nonce: Nonce, registrar: Presented },
     /// 4.
     RequestVoucher(Sent),
     /// 5.
@@ -54,12 +54,12 @@ enum Step {
     RefuseVoucher(AttemptFailed),
 }
 
-impl Join {
+impl<F: Form> Join<F> {
     /// Begins the attempt that is due, if there is one.
-    pub(super) fn begin(cx: &mut Context<'_>) -> State {
+    pub(super) fn begin(cx: &mut Context<'_, F>) -> State<F> {
         let Some((proxy, outstanding)) = cx.proxies.begin(cx.time.monotonic, cx.rng) else { return State::Discover };
         let route = outstanding.as_ref().map_or_else(
-            || Route { target: Target::Proxy(proxy), path: REQUEST_VOUCHER.into(), redirections: 0 },
+            || Route { target: Target::Proxy(proxy), path: F::NAMES.request_voucher.into(), redirections: 0 },
             |outstanding| outstanding.route.clone(),
         );
         Attempt::connect(cx, proxy, route, outstanding)
@@ -90,7 +90,7 @@ impl Join {
         }
     }
 
-    pub(super) fn handle(self, cx: &mut Context<'_>, input: Input<'_>) -> State {
+    pub(super) fn handle(self, cx: &mut Context<'_, F>, input: Input<'_>) -> State<F> {
         let connection = self.attempt.connection;
         let is_timed_out = self.timeout(cx.proxies.next_due()) <= cx.now();
         let Self { attempt, step } = self;
@@ -120,22 +120,27 @@ impl Join {
 }
 
 impl Attempt {
-    fn at(self, step: Step) -> State {
+    fn at<F: Form>(self, step: Step<F>) -> State<F> {
         State::Join(Box::new(Join { attempt: self, step }))
     }
 
     /// 2. Begins a connection.
-    fn connect(cx: &mut Context<'_>, proxy: Proxy, route: Route, outstanding: Option<Box<Outstanding>>) -> State {
+    fn connect<F: Form>(
+        cx: &mut Context<'_, F>,
+        proxy: Proxy,
+        route: Route,
+        outstanding: Option<Box<Outstanding>>,
+    ) -> State<F> {
         let connection = cx.connect(route.target.clone(), Identity::Idevid);
         Self { proxy, route, connection, progress: cx.now() }.at(Step::Connect { outstanding })
     }
 
-    fn connected(
+    fn connected<F: Form>(
         mut self,
-        cx: &mut Context<'_>,
+        cx: &mut Context<'_, F>,
         outstanding: Option<Box<Outstanding>>,
         chain: &[CertificateDer<'_>],
-    ) -> State {
+    ) -> State<F> {
         self.progress = cx.now();
         let Some(registrar) = Presented::new(cx, chain) else {
             return self.fail(cx, AttemptFailed::Certificates, None);
@@ -154,13 +159,13 @@ impl Attempt {
     }
 
     /// 3. Makes the voucher request (RFC 8995, 5.2).
-    fn make_request(self, cx: &mut Context<'_>, registrar: Presented) -> State {
+    fn make_request<F: Form>(self, cx: &mut Context<'_, F>, registrar: Presented) -> State<F> {
         let (unsigned, nonce) = match voucher_request(cx, &registrar) {
             Ok(request) => request,
             Err(why) => return self.fail(cx, why, None),
         };
         let (key, scheme) = (cx.config.idevid.key(), cx.config.scheme);
-        match cx.sign(key, Identity::Idevid, scheme, unsigned.message()) {
+        match cx.sign(key, Identity::Idevid, scheme, F::message(&unsigned)) {
             Ok(Signature::Done(signature)) => self.signed(cx, unsigned, &signature, nonce, registrar),
             Ok(Signature::Pending(signature)) => {
                 self.at(Step::SignVoucherRequest { signature, unsigned, nonce, registrar })
@@ -169,27 +174,29 @@ impl Attempt {
         }
     }
 
-    fn signed(
+    fn signed<F: Form>(
         mut self,
-        cx: &mut Context<'_>,
-        unsigned: Unsigned,
+        cx: &mut Context<'_, F>,
+        unsigned: F::Unsigned,
         signature: &[u8],
         nonce: Nonce,
         registrar: Presented,
-    ) -> State {
+    ) -> State<F> {
         self.progress = cx.now();
-        let request = unsigned.signed(signature).into();
-        self.send(cx, Sent { request, nonce, registrar, deadline: None })
+        match F::signed(unsigned, signature) {
+            Ok(request) => self.send(cx, Sent { request: request.into(), nonce, registrar, deadline: None }),
+            Err(refused) => self.fail(cx, AttemptFailed::Request(refused), None),
+        }
     }
 
     /// 4. Sends the voucher request, for the first time or again.
-    fn send(mut self, cx: &mut Context<'_>, sent: Sent) -> State {
+    fn send<F: Form>(mut self, cx: &mut Context<'_, F>, sent: Sent) -> State<F> {
         self.progress = cx.now();
         let request = Request {
             method: Method::Post,
             path: self.route.path.clone(),
-            content_type: Some(VOUCHER_TYPE),
-            accept: Some(VOUCHER_TYPE),
+            content_type: Some(F::NAMES.voucher_type),
+            accept: Some(F::NAMES.voucher_type),
             body: sent.request.clone(),
             max_response: MAX_LEN,
         };
@@ -197,7 +204,7 @@ impl Attempt {
         self.at(Step::RequestVoucher(sent))
     }
 
-    fn responded(mut self, cx: &mut Context<'_>, sent: Sent, response: &Response<'_>) -> State {
+    fn responded<F: Form>(mut self, cx: &mut Context<'_, F>, sent: Sent, response: &Response<'_>) -> State<F> {
         self.progress = cx.now();
         match response.status {
             200 => self.imprint(cx, &sent, response),
@@ -210,13 +217,13 @@ impl Attempt {
                 let until = cx.in_ms(response.retry_after_ms()).min(deadline);
                 self.at(Step::WaitForVoucher { sent: Sent { deadline: Some(deadline), ..sent }, until })
             }
-            300..400 => self.redirected(cx, sent, response),
+            300..400 if F::HAS_REDIRECTIONS => self.redirected(cx, sent, response),
             status => self.fail(cx, AttemptFailed::NoVoucher(status), None),
         }
     }
 
     /// Follows a redirection: one to another origin, where everything begins anew (RFC 8995, 5.6), and a few within one.
-    fn redirected(mut self, cx: &mut Context<'_>, sent: Sent, response: &Response<'_>) -> State {
+    fn redirected<F: Form>(mut self, cx: &mut Context<'_, F>, sent: Sent, response: &Response<'_>) -> State<F> {
         let (origin, is_elsewhere) = match &self.route.target {
             Target::Origin(origin) => (Some(origin), true),
             Target::Proxy(_) => (None, false),
@@ -240,7 +247,7 @@ impl Attempt {
         }
     }
 
-    fn imprint(self, cx: &mut Context<'_>, sent: &Sent, response: &Response<'_>) -> State {
+    fn imprint<F: Form>(self, cx: &mut Context<'_, F>, sent: &Sent, response: &Response<'_>) -> State<F> {
         let (config, date) = (cx.config, cx.date());
         let voucher = VerifiedVoucher::verify(config, date, &sent.nonce, response);
         match voucher.and_then(|voucher| voucher.imprint(config, date, &sent.registrar.chain)) {
@@ -252,13 +259,13 @@ impl Attempt {
             Err(refused) => {
                 // 6. The registrar learns that its voucher was refused, before the connection is closed (5.6.2, 5.7).
                 let why = AttemptFailed::Voucher(refused);
-                cx.send(self.connection, voucher_status(Err(VOUCHER_REFUSED)));
+                cx.send(self.connection, voucher_status::<F>(Err(VOUCHER_REFUSED)));
                 self.at(Step::RefuseVoucher(why))
             }
         }
     }
 
-    fn lost(self, cx: &mut Context<'_>, step: Step) -> State {
+    fn lost<F: Form>(self, cx: &mut Context<'_, F>, step: Step<F>) -> State<F> {
         match step {
             Step::WaitForVoucher { sent, until } => {
                 if let Some(outstanding) = sent.outstanding(self.route) {
@@ -276,7 +283,7 @@ impl Attempt {
         }
     }
 
-    fn timed_out(self, cx: &mut Context<'_>, step: Step) -> State {
+    fn timed_out<F: Form>(self, cx: &mut Context<'_, F>, step: Step<F>) -> State<F> {
         match step {
             Step::WaitForVoucher { sent, until } if until <= cx.now() => self.send(cx, sent),
             Step::WaitForVoucher { .. } => {
@@ -295,22 +302,29 @@ impl Attempt {
     }
 
     /// Closes the connection, and ends the attempt.
-    fn fail(self, cx: &mut Context<'_>, why: AttemptFailed, outstanding: Option<Box<Outstanding>>) -> State {
+    fn fail<F: Form>(
+        self,
+        cx: &mut Context<'_, F>,
+        why: AttemptFailed,
+        outstanding: Option<Box<Outstanding>>,
+    ) -> State<F> {
         cx.command(Command::Close(self.connection));
         self.end(cx, why, outstanding)
     }
 
     /// Ends the attempt, whose connection is closed. A request that was answered with 202 will be repeated.
-    fn end(self, cx: &mut Context<'_>, why: AttemptFailed, outstanding: Option<Box<Outstanding>>) -> State {
+    fn end<F: Form>(
+        self,
+        cx: &mut Context<'_, F>,
+        why: AttemptFailed,
+        outstanding: Option<Box<Outstanding>>,
+    ) -> State<F> {
         let outstanding = outstanding.filter(|outstanding| outstanding.deadline > cx.time.monotonic);
         cx.command(Command::Inform(Event::Failed(self.proxy, why)));
         cx.proxies.failed(cx.time.monotonic, cx.rng, outstanding);
         State::Discover
     }
 }
-
-/// The path of voucher requests (RFC 8995, 8.3.1).
-const REQUEST_VOUCHER: &str = "/.well-known/brski/requestvoucher";
 
 /// What a registrar is told about a voucher that is refused. It is a stranger, and learns nothing else (RFC 8995, 5.7).
 const VOUCHER_REFUSED: &str = "the voucher was not accepted";

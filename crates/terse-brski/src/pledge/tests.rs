@@ -4,6 +4,7 @@ use terse_testkit::rng::SeededRng;
 
 use super::*;
 
+mod coaps;
 mod enrolling;
 mod happy;
 mod interruptions;

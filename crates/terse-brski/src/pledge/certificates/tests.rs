@@ -37,6 +37,26 @@ fn roots_are_anchors_and_the_pin_is_one_if_there_is_no_root() {
 }
 
 #[test]
+fn where_the_root_may_lack_the_highest_certificate_is_an_anchor() {
+    let all = certificates(&authority("Deep", "p256x4"));
+    let (root, below, lowest, other) = (&all[0], &all[1], &all[2], PKI.stranger.root());
+    let sort = |certificates: &[&CertificateDer<'static>], pinned| {
+        let ca = CaCertificates::maybe_without_root(certificates.iter().copied().cloned().collect(), pinned)?;
+        Ok((ca.anchors, ca.others))
+    };
+    let expected = |anchors: &[&CertificateDer<'static>], others: &[&CertificateDer<'static>]| {
+        Ok([anchors, others].map(|those| those.iter().copied().cloned().collect::<Vec<_>>()).into())
+    };
+    assert_eq!(sort(&[lowest, below, root], Some(other)), expected(&[root], &[lowest, below]));
+    assert_eq!(sort(&[lowest, below], Some(root)), expected(&[below], &[lowest]));
+    assert_eq!(sort(&[lowest, below], None), expected(&[below], &[lowest]));
+    // The root of somebody else, which the domain trusts, does not take its place.
+    assert_eq!(sort(&[lowest, below, other], None), expected(&[below, other], &[lowest]));
+    assert_eq!(sort(&[], Some(root)), expected(&[root], &[]));
+    assert_eq!(sort(&[], None), Err(EnrollmentFailed::NoAnchor));
+}
+
+#[test]
 fn the_chain_is_put_in_order_and_has_no_root() {
     let domain = authority("Deep", "p256x4");
     let all = certificates(&domain);

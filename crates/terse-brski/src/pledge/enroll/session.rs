@@ -11,6 +11,7 @@ use terse_tls::{Expect, Instant, KeyPurposeId, Trust};
 
 use crate::pledge::command::{Command, ConnectionId, Identity, Request, Target};
 use crate::pledge::context::{Context, STEP_TIMEOUT_MS};
+use crate::pledge::form::Form;
 use crate::pledge::imprint::Imprint;
 use crate::pledge::proxies::Proxy;
 
@@ -72,7 +73,7 @@ impl Session {
     }
 
     /// Sends a request, or makes a connection for it with this identity if there is none.
-    pub(super) fn transmit(&mut self, cx: &mut Context<'_>, mut request: Request, identity: Identity) {
+    pub(super) fn transmit<F: Form>(&mut self, cx: &mut Context<'_, F>, mut request: Request, identity: Identity) {
         let until = cx.in_ms(STEP_TIMEOUT_MS);
         self.link = match self.link.connection() {
             Some(connection) => {
@@ -87,11 +88,11 @@ impl Session {
     }
 
     /// Whether these are the certificates of the registrar that the voucher has authenticated.
-    pub(super) fn is_known(&self, cx: &Context<'_>, chain: &[CertificateDer<'_>]) -> bool {
+    pub(super) fn is_known<F: Form>(&self, cx: &Context<'_, F>, chain: &[CertificateDer<'_>]) -> bool {
         cx.digest_of(chain) == self.registrar
     }
 
-    pub(super) fn close(mut self, cx: &mut Context<'_>) -> Self {
+    pub(super) fn close<F: Form>(mut self, cx: &mut Context<'_, F>) -> Self {
         if let Some(connection) = self.link.connection() {
             cx.command(Command::Close(connection));
             self.link = Link::Down(None);
@@ -100,7 +101,7 @@ impl Session {
     }
 
     /// Notes that the connection is lost, and when to make another one. Returns false if there were too many.
-    pub(super) fn may_reconnect(&mut self, cx: &Context<'_>) -> bool {
+    pub(super) fn may_reconnect<F: Form>(&mut self, cx: &Context<'_, F>) -> bool {
         if let Link::Waiting(_, until) = self.link {
             self.link = Link::Down(Some(until));
             return true;
@@ -113,7 +114,7 @@ impl Session {
 }
 
 /// Whether these are the certificates of an EST server of the domain (RFC 7030, 3.6.1).
-pub(super) fn is_of_domain(cx: &Context<'_>, trust: &Trust, chain: &[CertificateDer<'_>]) -> bool {
+pub(super) fn is_of_domain<F: Form>(cx: &Context<'_, F>, trust: &Trust, chain: &[CertificateDer<'_>]) -> bool {
     trust.check(&cx.config.provider, chain, Expect::Usage(KeyPurposeId::CMC_RA), cx.date()).is_ok()
 }
 

@@ -13,6 +13,8 @@ use terse_tls::crypto::{CryptoError, Rng, Signing, SigningKey};
 
 use super::*;
 use crate::certificate::Idevid;
+use crate::cms::Signed;
+use crate::pledge::form::{Https, Steps as _};
 use crate::pledge::tests::pki::{NOW, PKI, at, authority, config, credential, validity};
 use crate::pledge::tests::registrar::{sign, voucher};
 
@@ -27,7 +29,7 @@ fn right() -> Voucher {
 
 fn response(body: &[u8]) -> Response<'_> {
     let mut response = Response::new(200, body);
-    response.content_type = Some(VOUCHER_TYPE.as_bytes());
+    response.content_type = Some(Https::NAMES.voucher_type.as_bytes());
     response
 }
 

@@ -11,11 +11,11 @@ use alloc::vec::Vec;
 use pki_types::CertificateDer;
 use terse_tls::Instant;
 
-use crate::cms::Unsigned;
 use crate::pledge::command::Target;
 use crate::pledge::context::Context;
 use crate::pledge::failure::AttemptFailed;
-use crate::voucher::{Assertion, MAX_LEN, Nonce, Pin, VoucherRequest};
+use crate::pledge::form::Form;
+use crate::voucher::{Assertion, MAX_LEN, Nonce, VoucherRequest};
 
 /// Where voucher requests go.
 #[derive(Clone)]
@@ -34,7 +34,7 @@ pub(super) struct Presented {
 
 impl Presented {
     /// Takes a chain, leaf first, if it has at least one certificate, and not too much.
-    pub(super) fn new(cx: &Context<'_>, chain: &[CertificateDer<'_>]) -> Option<Self> {
+    pub(super) fn new<F: Form>(cx: &Context<'_, F>, chain: &[CertificateDer<'_>]) -> Option<Self> {
         let len: usize = chain.iter().map(|certificate| certificate.len()).sum();
         if !(1..=MAX_CERTIFICATES).contains(&chain.len()) || len > MAX_LEN {
             return None;
@@ -72,17 +72,22 @@ impl Sent {
 }
 
 /// Makes a voucher request with a fresh nonce for the registrar that has presented itself so (RFC 8995, 5.2).
-pub(super) fn voucher_request(cx: &mut Context<'_>, registrar: &Presented) -> Result<(Unsigned, Nonce), AttemptFailed> {
+pub(super) fn voucher_request<F: Form>(
+    cx: &mut Context<'_, F>,
+    registrar: &Presented,
+) -> Result<(F::Unsigned, Nonce), AttemptFailed> {
     let mut random = [0; NONCE_LEN];
     cx.rng.fill(&mut random).map_err(AttemptFailed::Crypto)?;
-    let nonce = Nonce::of_random(&random);
-    let mut request = VoucherRequest::new(cx.config.serial_number.to_string());
+    let (config, nonce) = (cx.config, F::nonce(&random));
+    let mut request = VoucherRequest::new(config.serial_number.to_string());
     request.created_on = cx.date();
     request.assertion = Some(Assertion::Proximity);
     request.nonce = Some(nonce.clone());
-    request.proximity_registrar = registrar.chain.first().cloned().map(Pin::Certificate).into_iter().collect();
-    let (config, json) = (cx.config, request.to_json());
-    let unsigned = Unsigned::new(&config.provider, &json, config.idevid.chain(), config.scheme, cx.date());
+    let proximity = registrar.chain.iter().take(1).map(|leaf| config.form.proximity(&config.provider, leaf));
+    request.proximity_registrar = proximity.collect::<Result<_, _>>().map_err(AttemptFailed::Request)?;
+    let content = F::encode_request(&request);
+    drop(request);
+    let unsigned = F::unsigned(&config.provider, &content, &config.idevid, config.scheme, cx.date());
     Ok((unsigned.map_err(AttemptFailed::Request)?, nonce))
 }
 
