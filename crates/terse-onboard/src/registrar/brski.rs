@@ -75,7 +75,7 @@ impl Service {
                     Ok(place) => place,
                     Err(none) => return Ok(Some(self.without_masa(request, manufacturer, none).await?)),
                 };
-                let (signed, now) = (self.sign(&forward.request)?, self.now());
+                let (signed, now) = (self.sign(&forward)?, self.now());
                 match inner.store.forward(request, manufacturer, &signed, now).await? {
                     Forwarded::Stored => {
                         Ok(Some(self.ask_masa(request, &forward.masa, signed, now, place, until).await))
