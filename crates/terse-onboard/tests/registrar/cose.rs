@@ -6,9 +6,10 @@ use terse_brski::http::{CBOR, JSON, VOUCHER_CMS_JSON, VOUCHER_COSE, VOUCHER_COSE
 use terse_brski::telemetry::Status;
 use terse_brski::voucher::{Assertion, Nonce, Pin, Voucher, VoucherRequest};
 use terse_onboard::client::{Incoming, Outgoing};
+use terse_pki::{Authority, AuthorityOptions, RegistrarOptions};
 
 use crate::scripted_masa::Script;
-use crate::world::{Device, PROVIDER, Pledge, SERIAL, World, refused, voucher};
+use crate::world::{Device, PROVIDER, Pledge, SERIAL, World, refused, validity, voucher};
 
 const COSE: Format = Format::CoseCbor;
 const REQUEST: &str = "/.well-known/brski/requestvoucher";
@@ -170,5 +171,27 @@ async fn telemetry_is_taken_in_cbor_and_in_json() {
     }
     let report = &world.operator().await.devices().await.unwrap()[0];
     assert_eq!((report.voucher_status, report.enroll_status), (Some(false), Some(false)));
+    registrar.stop().await;
+}
+
+#[tokio::test]
+async fn a_registrar_with_a_key_for_rsa_takes_requests_in_cms_alone() {
+    let world = World::new().await;
+    let options = AuthorityOptions::new("rsa2048x2".parse().unwrap(), validity());
+    let domain = Authority::new(&AuthorityOptions { key_identifiers: true, ..options }).unwrap();
+    let own = domain.issue_registrar(&RegistrarOptions::new("registrar.plant.example", validity())).unwrap();
+    let chain = format!("{}{}", own.chain_pem(), domain.root_pem());
+    std::fs::write(world.config().with_file_name("registrar.pem"), chain).unwrap();
+    std::fs::write(world.config().with_file_name("registrar.key"), own.key_pem().as_bytes()).unwrap();
+    world.change("[enrolment]\nca = \"ca\"", "");
+    let registrar = world.start().await;
+    let device = world.device(SERIAL).of(COSE);
+    let mut pledge = device.connect(&registrar).await;
+    let request = device.voucher_request(&pledge);
+    refused(&pledge.request_voucher(&request).await, 406, "signs no voucher requests in COSE");
+    assert_eq!((world.masa.arrived(), world.count("requests").await), (0, 0));
+    let device = device.of(Format::CmsJson);
+    let request = device.voucher_request(&pledge);
+    voucher(&world, Format::CmsJson, &pledge.request_voucher(&request).await);
     registrar.stop().await;
 }
