@@ -10,7 +10,7 @@ use terse_brski::registrar::{RequestRecord, RequestState};
 use terse_brski::telemetry::Status;
 use terse_brski::voucher::{Nonce, Pin, Voucher, VoucherRequest};
 use terse_brski::{Malformed, SignatureRefused};
-use terse_pki::{IdevidOptions, RegistrarOptions, Validity};
+use terse_pki::{Authority, AuthorityOptions, IdevidOptions, Validity};
 use terse_rustcrypto::PROVIDER;
 use terse_testkit::rng::SeededRng;
 use terse_tls::{Expect, Trust};
@@ -211,13 +211,13 @@ fn certificates_in_a_pledges_request_count_for_nobody() {
 
 #[test]
 fn the_certificates_of_the_domain_do_not_date_the_idevid() {
-    // The IDevID has ended before the registrar's certificate began.
-    let mut scene = Scene::of(COSE);
+    // The IDevID has ended before the domain began.
+    let options = AuthorityOptions::new("p256x3".parse().unwrap(), Validity::days(NOW - 5, 9));
+    let domain = Authority::new(&AuthorityOptions { key_identifiers: true, ..options }).unwrap();
+    let mut scene = Scene { format: COSE, ..Scene::with_domain(domain) };
     let mut options = IdevidOptions::new("WI-3005", NOW - 1_000);
     options.validity.not_after = NOW - 10;
     scene.idevid = scene.maker.issue_idevid(&options).unwrap();
-    let options = RegistrarOptions::new("registrar.plant.example", Validity::days(NOW - 5, 9));
-    scene.registrar = scene.domain.issue_registrar(&options).unwrap();
     decide(&scene.masa(Policy::default()), &scene.good_request(), &scene.context()).unwrap();
 }
 
