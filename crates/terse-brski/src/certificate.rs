@@ -27,7 +27,7 @@ mod text;
 pub(crate) use fields::key_of;
 pub(crate) use fields::{Fields, algorithm_and_key_of};
 #[cfg(feature = "services")]
-pub(crate) use issued::verify_issued;
+pub(crate) use issued::{verify_issued, with_issuers};
 #[cfg(feature = "services")]
 pub use masa_url::est_base_url;
 pub use masa_url::masa_base_url;

@@ -14,16 +14,23 @@ pub struct Posted<'a> {
     pub body: &'a [u8],
 }
 
-/// The type of vouchers and voucher requests (RFC 8366, 8.3).
+/// The type of vouchers and voucher requests in JSON (RFC 8366, 8.3).
 pub const VOUCHER_CMS_JSON: &str = "application/voucher-cms+json";
 
-/// The type of telemetry and of audit logs (RFC 8995, 5.7 and 5.8.1).
+/// The type of vouchers and voucher requests in CBOR (draft-ietf-anima-constrained-voucher-31).
+pub const VOUCHER_COSE: &str = "application/voucher+cose";
+
+/// The older name of [`VOUCHER_COSE`], which others still send over HTTPS.
+pub const VOUCHER_COSE_CBOR: &str = "application/voucher-cose+cbor";
+
+/// The type of telemetry in JSON and of audit logs (RFC 8995, 5.7 and 5.8.1).
 pub const JSON: &str = "application/json";
 
-/// The types of vouchers that are known and not issued as [`VOUCHER_CMS_JSON`]: those of constrained BRSKI, its older name,
-/// and that of RFC 8366bis.
-const OTHER_VOUCHERS: [&str; 3] =
-    ["application/voucher+cose", "application/voucher-cose+cbor", "application/voucher-jws+json"];
+/// The type of telemetry in CBOR (RFC 8949, 9.5).
+pub const CBOR: &str = "application/cbor";
+
+/// The types of vouchers that are known. The last one, of RFC 8366bis, is never issued.
+const VOUCHERS: [&str; 4] = [VOUCHER_CMS_JSON, VOUCHER_COSE, VOUCHER_COSE_CBOR, "application/voucher-jws+json"];
 
 /// Whether the value of a Content-Type is this type. Parameters do not count: none is defined for the types of BRSKI.
 pub fn is(content_type: Option<&str>, expected: &str) -> bool {
@@ -59,7 +66,7 @@ pub fn acceptance(accept: Option<&str>, offered: &str) -> Acceptance {
             Some(range) if range.eq_ignore_ascii_case(top) => 2,
             Some("*") => 1,
             _ => {
-                is_other_known |= OTHER_VOUCHERS.iter().any(|other| essence.eq_ignore_ascii_case(other));
+                is_other_known |= VOUCHERS.iter().any(|other| essence.eq_ignore_ascii_case(other));
                 continue;
             }
         };

@@ -15,6 +15,7 @@
 //!
 //! | module | content |
 //! |---|---|
+//! | `artefact` | the two forms of vouchers and voucher requests, CMS/JSON and COSE/CBOR, by their media types |
 //! | `registrar` | the decisions of a registrar: who may join, what the MASA is asked, who may enrol (RFC 8995, 5.3 to 5.9) |
 //! | `masa` | the decisions of a MASA: vouchers and audit logs (RFC 8995, 5.5 to 5.8) |
 //! | `coap::Server` | the requests of one peer over CoAP, and the answers to them |
@@ -45,6 +46,8 @@ pub mod voucher;
 
 #[cfg(feature = "services")]
 pub mod address;
+#[cfg(feature = "services")]
+pub mod artefact;
 #[cfg(feature = "services")]
 mod devices;
 #[cfg(feature = "services")]

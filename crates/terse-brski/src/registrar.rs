@@ -106,6 +106,12 @@ impl Registrar {
         self.policy.manufacturers.get(request.manufacturer)
     }
 
+    /// Returns a trust anchor by its place among those of all manufacturers.
+    fn anchor(&self, place: usize) -> Option<CertificateDer<'static>> {
+        let anchors = self.policy.manufacturers.iter().flat_map(|manufacturer| &manufacturer.anchors);
+        anchors.into_iter().nth(place).map(|der| CertificateDer::from(der.clone()))
+    }
+
     fn manufacturer_named(&self, name: &str) -> Result<&Manufacturer, Refusal> {
         self.policy.manufacturers.iter().find(|one| one.name == name).ok_or(Refusal::UnknownManufacturer)
     }

@@ -140,12 +140,16 @@ impl fmt::Display for Refusal {
             Self::DomainId(error) => {
                 return write!(f, "the subject key identifier of the registrar's CA cannot be its domainID: {error}");
             }
-            Self::ContentType => "the Content-Type is not understood; send application/voucher-cms+json",
+            Self::ContentType => {
+                "the Content-Type is not understood; send application/voucher-cms+json or application/voucher+cose"
+            },
             Self::AcceptNotUnderstood => {
-                "no type in Accept is understood; vouchers here are application/voucher-cms+json"
+                "no type in Accept is understood; vouchers here are application/voucher-cms+json or \
+                 application/voucher+cose, as the request"
             }
             Self::NotAcceptable => {
-                "a voucher of the accepted types cannot be issued; vouchers here are application/voucher-cms+json"
+                "a voucher of the accepted types cannot be issued; vouchers here are of the type of the request, \
+                 application/voucher-cms+json or application/voucher+cose"
             }
             Self::NotRegistrar => {
                 "the signer is no registrar: its certificate needs the extended key usage id-kp-cmcRA \

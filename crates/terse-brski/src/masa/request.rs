@@ -8,55 +8,87 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use pki_types::UnixTime;
+use pki_types::{CertificateDer, UnixTime};
 
 use super::{Masa, Refusal, RegistrarPath};
-use crate::certificate::is_same_issuer;
-use crate::cms::Signed;
+use crate::artefact::{Format, Signed};
+use crate::certificate::{is_same_issuer, with_issuers};
 use crate::digest::{Sha256, public_key_sha256, sha256};
-use crate::http::{Acceptance, JSON, Posted, VOUCHER_CMS_JSON, acceptance, is};
+use crate::http::{Acceptance, JSON, Posted, acceptance};
 use crate::voucher::{Assertion, Nonce, Pin, VoucherRequest};
+use crate::{SignatureRefused, cose};
 
 impl Masa {
     /// Verifies a request for a voucher.
     pub fn read_voucher_request(&self, posted: &Posted<'_>, time: UnixTime) -> Result<RegistrarRequest, Refusal> {
-        self.read(posted, VOUCHER_CMS_JSON, time)
+        let format = Format::of_media_type(posted.content_type).ok_or(Refusal::ContentType)?;
+        let (acceptance, voucher_type) = format.acceptance(posted);
+        check_acceptance(acceptance)?;
+        self.read(posted.body, format, voucher_type, time)
     }
 
     /// Verifies a request for an audit log, which has the same body (RFC 8995, 5.8). Its age does not count.
     pub fn read_audit_log_request(&self, posted: &Posted<'_>, time: UnixTime) -> Result<RegistrarRequest, Refusal> {
+        let format = Format::of_media_type(posted.content_type).ok_or(Refusal::ContentType)?;
+        let (of_voucher, voucher_type) = format.acceptance(posted);
         // The registrar may send the same Accept again.
-        let accept = match acceptance(posted.accept, VOUCHER_CMS_JSON) {
-            Acceptance::Accepted => None,
-            _ => posted.accept,
-        };
-        self.read(&Posted { accept, ..*posted }, JSON, time)
+        if of_voucher != Acceptance::Accepted {
+            check_acceptance(acceptance(posted.accept, JSON))?;
+        }
+        self.read(posted.body, format, voucher_type, time)
     }
 
-    fn read(&self, posted: &Posted<'_>, answer: &str, time: UnixTime) -> Result<RegistrarRequest, Refusal> {
-        if !is(posted.content_type, VOUCHER_CMS_JSON) {
-            return Err(Refusal::ContentType);
-        }
-        match acceptance(posted.accept, answer) {
-            Acceptance::Accepted => {}
-            Acceptance::NotAcceptable => return Err(Refusal::NotAcceptable),
-            Acceptance::NotUnderstood => return Err(Refusal::AcceptNotUnderstood),
-        }
-        let signed = Signed::verify_ber(&self.provider, posted.body, &[]).map_err(Refusal::Signature)?;
+    fn read(
+        &self,
+        body: &[u8],
+        format: Format,
+        voucher_type: &'static str,
+        time: UnixTime,
+    ) -> Result<RegistrarRequest, Refusal> {
+        let signed = format.verify(&self.provider, body, &[]).map_err(Refusal::Signature)?;
         let path = RegistrarPath::new(&self.provider, &signed.chain, time)?;
-        let fields = VoucherRequest::from_json(&signed.content).map_err(Refusal::Request)?;
-        let prior = fields.prior_signed_voucher_request.as_deref();
-        let pledge = prior.map(|prior| self.read_pledge_request(prior, &path, time)).transpose()?;
-        let request = RegistrarRequest { sha256: sha256(&self.provider, posted.body), fields, path, pledge };
+        let fields = format.read_request(&signed.content).map_err(Refusal::Request)?;
+        let pledge = match fields.prior_signed_voucher_request.as_deref() {
+            Some(prior) => {
+                let prior = self.verify_pledge(format, prior, &signed.chain).map_err(Refusal::PledgeSignature)?;
+                Some(self.read_pledge_request(format, &prior, &path, time)?)
+            }
+            None => None,
+        };
+        let sha256 = sha256(&self.provider, body);
+        let request = RegistrarRequest { sha256, format, voucher_type, fields, path, pledge };
         request.check_consistency()?;
         Ok(request)
     }
 
-    fn read_pledge_request(&self, prior: &[u8], path: &RegistrarPath, time: UnixTime) -> Result<Pledge, Refusal> {
-        let signed = Signed::verify_ber(&self.provider, prior, &[]).map_err(Refusal::PledgeSignature)?;
+    /// Verifies the signature of a pledge's request, which has the form of the registrar's. In CMS the IDevID comes with it. In
+    /// COSE it comes with the registrar's request, behind the registrar's own certificate.
+    fn verify_pledge(
+        &self,
+        format: Format,
+        prior: &[u8],
+        enclosed: &[CertificateDer<'static>],
+    ) -> Result<Signed, SignatureRefused> {
+        if format == Format::CmsJson {
+            return format.verify(&self.provider, prior, &[]);
+        }
+        let others = enclosed.get(1..).unwrap_or_default();
+        let mut signed: Signed = cose::Signed::verify_by(&self.provider, prior, others)?.into();
+        // What belongs to the domain is no part of the device's path: how long that is valid says nothing of the device.
+        signed.chain = with_issuers(signed.chain, others);
+        Ok(signed)
+    }
+
+    fn read_pledge_request(
+        &self,
+        format: Format,
+        signed: &Signed,
+        path: &RegistrarPath,
+        time: UnixTime,
+    ) -> Result<Pledge, Refusal> {
         let field = |_| self.serial_number_field;
         let verified = self.devices.verify(&self.provider, &signed.chain, field, time)?;
-        let request = VoucherRequest::from_json(&signed.content).map_err(Refusal::PledgeRequest)?;
+        let request = format.read_request(&signed.content).map_err(Refusal::PledgeRequest)?;
         // RFC 8995, 5.5.5.
         if request.serial_number != verified.idevid.serial_number {
             return Err(Refusal::SerialNumber);
@@ -97,10 +129,20 @@ impl Masa {
     }
 }
 
+fn check_acceptance(acceptance: Acceptance) -> Result<(), Refusal> {
+    match acceptance {
+        Acceptance::Accepted => Ok(()),
+        Acceptance::NotAcceptable => Err(Refusal::NotAcceptable),
+        Acceptance::NotUnderstood => Err(Refusal::AcceptNotUnderstood),
+    }
+}
+
 /// A registrar's voucher request that was verified.
 #[derive(Clone, Debug)]
 pub struct RegistrarRequest {
     sha256: Sha256,
+    format: Format,
+    voucher_type: &'static str,
     pub(super) fields: VoucherRequest,
     path: RegistrarPath,
     pub(super) pledge: Option<Pledge>,
@@ -127,6 +169,16 @@ impl RegistrarRequest {
     /// Returns the SHA-256 of the request, by which an issued voucher is found.
     pub const fn sha256(&self) -> &Sha256 {
         &self.sha256
+    }
+
+    /// Returns the form of the request, which its voucher has, too.
+    pub const fn format(&self) -> Format {
+        self.format
+    }
+
+    /// Returns the Content-Type of the voucher: of the names of its type one that the registrar accepts.
+    pub const fn voucher_type(&self) -> &'static str {
+        self.voucher_type
     }
 
     /// Returns the serial number of the device.

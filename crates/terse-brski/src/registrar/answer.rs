@@ -1,4 +1,4 @@
-//! Looks at the answer of a MASA before it goes to the pledge, unchanged (RFC 8995, 5.6).
+//! Looks at the answer of a MASA before it goes to the pledge (RFC 8995, 5.6): unchanged, but in COSE without certificates.
 //!
 //! The pledge verifies its voucher itself. A registrar looks for two reasons: to tell people what was issued, and not to
 //! pass on what is certainly for another request.
@@ -13,11 +13,12 @@ use pki_types::{CertificateDer, UnixTime};
 use terse_tls::{Expect, Trust};
 
 use super::{Manufacturer, PledgeRequest, Refusal, Registrar};
+use crate::artefact::{Format, Signed};
 use crate::certificate::{domain_id, is_device, is_same_issuer, is_unprintable, public_key};
-use crate::cms::Signed;
 use crate::digest::sha256;
-use crate::http::{VOUCHER_CMS_JSON, is, is_named};
+use crate::http::is_named;
 use crate::voucher::{Assertion, MAX_LEN, Nonce, Pin, Voucher};
+use crate::{Malformed, cose};
 
 /// The response of a MASA to a voucher request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,7 +36,7 @@ pub struct MasaResponse<'a> {
 /// What a response means.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// The body is a voucher, which goes to the pledge as it is.
+    /// The body is a voucher, which goes to the pledge.
     Voucher(ReceivedVoucher),
     /// The MASA cannot answer now: the pledge waits for this many seconds, and the same request is sent again.
     Later {
@@ -47,10 +48,21 @@ pub enum Answer {
 /// A voucher as it was received.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReceivedVoucher {
-    /// Its Content-Type.
+    /// The Content-Type for the pledge.
     pub content_type: String,
     /// What it says, or `None` if it is of a type that is not understood here.
     pub findings: Option<Findings>,
+    /// What the pledge gets: the voucher as it came, or in COSE without the certificates in its unprotected header, which are
+    /// for the registrar alone (draft-ietf-anima-constrained-voucher-31).
+    pub voucher: Vec<u8>,
+}
+
+/// The device and the request that a voucher must be for.
+pub(super) struct Expected<'a> {
+    pub(super) format: Format,
+    pub(super) serial_number: &'a str,
+    pub(super) idevid_issuer: Option<&'a [u8]>,
+    pub(super) nonce: Option<&'a Nonce>,
 }
 
 /// What a voucher says, for the audit log and for people.
@@ -87,34 +99,41 @@ impl Registrar {
         }
         let manufacturer = self.manufacturer(request).ok_or(Refusal::UnknownManufacturer)?;
         let content_type = response.content_type.ok_or(Refusal::VoucherType)?;
-        if !is(Some(content_type), VOUCHER_CMS_JSON) {
+        if Format::of_media_type(Some(content_type)) != Some(request.format()) {
             // The pledge must have asked for exactly this type.
             let is_accepted = is_named(request.accept(), content_type) && content_type.len() <= MAX_TYPE_LEN;
             return match manufacturer.opaque_vouchers && is_accepted {
-                true => Ok(Answer::Voucher(ReceivedVoucher { content_type: content_type.into(), findings: None })),
+                true => {
+                    let (content_type, voucher) = (content_type.into(), response.body.into());
+                    Ok(Answer::Voucher(ReceivedVoucher { content_type, findings: None, voucher }))
+                }
                 false => Err(Refusal::VoucherType),
             };
         }
-        let serial_number = &request.idevid().serial_number;
-        let findings =
-            self.read_voucher(manufacturer, serial_number, None, Some(request.nonce()), response.body, time)?;
-        Ok(Answer::Voucher(ReceivedVoucher { content_type: VOUCHER_CMS_JSON.into(), findings: Some(findings) }))
+        let expected = Expected {
+            format: request.format(),
+            serial_number: &request.idevid().serial_number,
+            idevid_issuer: None,
+            nonce: Some(request.nonce()),
+        };
+        let findings = Some(self.read_voucher(manufacturer, &expected, response.body, time)?);
+        let voucher = for_pledge(request.format(), response.body).map_err(Refusal::Voucher)?;
+        Ok(Answer::Voucher(ReceivedVoucher { content_type: request.voucher_type().into(), findings, voucher }))
     }
 
     /// Reads a voucher, which must be for this device: for this issuer if both name one, and for no other nonce.
     pub(super) fn read_voucher(
         &self,
         manufacturer: &Manufacturer,
-        serial_number: &str,
-        idevid_issuer: Option<&[u8]>,
-        nonce: Option<&Nonce>,
+        expected: &Expected<'_>,
         body: &[u8],
         time: UnixTime,
     ) -> Result<Findings, Refusal> {
         let anchors: Vec<_> =
             manufacturer.voucher_anchors.iter().map(|der| CertificateDer::from(der.as_slice())).collect();
-        let signed = Signed::verify_ber(&self.provider, body, &anchors).map_err(Refusal::VoucherSignature)?;
-        let voucher = Voucher::from_json(&signed.content).map_err(Refusal::Voucher)?;
+        let Expected { format, serial_number, idevid_issuer, nonce } = *expected;
+        let signed = format.verify(&self.provider, body, &anchors).map_err(Refusal::VoucherSignature)?;
+        let voucher = format.read_voucher(&signed.content).map_err(Refusal::Voucher)?;
         let is_for_nonce = voucher.nonce.as_ref().is_none_or(|own| Some(own) == nonce);
         let issuers = voucher.idevid_issuer.as_deref().zip(idevid_issuer);
         let is_of_issuer = issuers.is_none_or(|(own, wanted)| is_same_issuer(own, wanted));
@@ -183,6 +202,14 @@ impl MasaResponse<'_> {
             .retry_after
             .map_or(RETRY_SECONDS, |seconds| u32::try_from(seconds).unwrap_or(u32::MAX).clamp(1, MAX_RETRY_SECONDS));
         Answer::Later { retry_after }
+    }
+}
+
+/// Returns a voucher as the pledge gets it.
+fn for_pledge(format: Format, voucher: &[u8]) -> Result<Vec<u8>, Malformed> {
+    match format {
+        Format::CmsJson => Ok(voucher.into()),
+        Format::CoseCbor => cose::without_certificates(voucher),
     }
 }
 

@@ -11,6 +11,7 @@ use pki_types::UnixTime;
 
 use super::{AuditPolicy, NoncelessEvents};
 use crate::audit_log::{AuditLog, Event};
+use crate::base64;
 use crate::stored::after;
 use crate::voucher::Nonce;
 
@@ -99,7 +100,13 @@ impl AuditPolicy {
         if log.version > 1 && !self.accepts_later_versions {
             return Err(AuditRefused::LaterVersion);
         }
-        let is_named = |event: &Event| is_own(event, history) && event.nonce.as_ref() == history.nonce;
+        let is_named = |event: &Event| {
+            is_own(event, history)
+                && match (&event.nonce, history.nonce) {
+                    (Some(logged), Some(own)) => is_one_of(logged, core::slice::from_ref(own)),
+                    (logged, own) => logged.is_none() && own.is_none(),
+                }
+        };
         if !log.events.iter().any(is_named) {
             return Err(AuditRefused::NotNamed);
         }
@@ -123,7 +130,7 @@ impl AuditPolicy {
         let is_own = is_own(event, history);
         let is_known = is_own || self.known_domains.contains(&event.domain_id);
         let Some(nonce) = &event.nonce else { return self.check_without_nonce(is_own, is_known) };
-        if is_own && history.nonces.is_some_and(|nonces| !nonces.contains(nonce)) {
+        if is_own && history.nonces.is_some_and(|nonces| !is_one_of(nonce, nonces)) {
             return Err(AuditRefused::NotRequested);
         }
         if is_known || self.accepts_unknown_domains { Ok(()) } else { Err(AuditRefused::UnknownDomain) }
@@ -161,6 +168,13 @@ fn check_nonceless<'a>(
         removed = removed.saturating_add(event.truncated);
     }
     if removed > unused.len() as u64 { Err(AuditRefused::NotRequested) } else { Ok(()) }
+}
+
+/// Whether the nonce of an event is one of these. The nonce of a request in CBOR is bytes, which are in base64 in the log.
+fn is_one_of(logged: &Nonce, nonces: &[Nonce]) -> bool {
+    let text = core::str::from_utf8(logged.as_bytes()).ok();
+    let bytes = text.and_then(|text| base64::decode(text, "nonce").ok()).and_then(|bytes| Nonce::new(&bytes).ok());
+    nonces.iter().any(|own| own == logged || Some(own) == bytes.as_ref())
 }
 
 fn is_own(event: &Event, history: &History<'_>) -> bool {

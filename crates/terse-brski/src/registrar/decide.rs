@@ -7,9 +7,10 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-use pki_types::UnixTime;
+use pki_types::{CertificateDer, UnixTime};
 
 use super::{Devices, Manufacturer, MasaUrl, PledgeRequest, Refusal, Registrar, RequestRecord, RequestState};
+use crate::artefact::Format;
 use crate::stored::after;
 use crate::voucher::{Assertion, VoucherRequest};
 
@@ -43,13 +44,17 @@ pub enum Decision<'a> {
 }
 
 /// A request to a MASA. It is signed, and stored as [`RequestState::Forwarded`] before it is sent. The Content-Type is that
-/// of vouchers, and Accept is the pledge's ([`PledgeRequest::accept`]).
+/// of its form ([`Format::media_type`]), and Accept is [`PledgeRequest::masa_accept`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Forward {
     /// Where to.
     pub masa: MasaUrl,
     /// The registrar's voucher request, which must be signed, with the certificates that the MASA may pin.
     pub request: VoucherRequest,
+    /// Its form.
+    pub format: Format,
+    /// The certificates that go with it besides the registrar's.
+    pub enclosed: Vec<CertificateDer<'static>>,
 }
 
 impl Registrar {
@@ -63,6 +68,9 @@ impl Registrar {
         let record = record.filter(|record| record.request == *request.sha256());
         match record.map(|record| (record, &record.state)) {
             Some((_, RequestState::Answered { content_type, voucher, .. })) => {
+                // The same bytes may have come by another name of their type.
+                let is_of_form = Format::of_media_type(Some(content_type)) == Some(request.format());
+                let content_type = if is_of_form { request.voucher_type() } else { content_type };
                 Ok(Decision::Answer { content_type, voucher })
             }
             Some((_, RequestState::Rejected)) => Err(Refusal::Rejected),
@@ -113,7 +121,8 @@ impl Registrar {
         fields.nonce = Some(request.nonce().clone());
         fields.idevid_issuer = request.idevid().issuer.clone().map(Vec::into_boxed_slice);
         fields.prior_signed_voucher_request = Some(request.body().into());
-        Ok(Decision::Forward(Box::new(Forward { masa: self.masa(request)?, request: fields })))
+        let (masa, format, enclosed) = (self.masa(request)?, request.format(), request.enclosed.clone());
+        Ok(Decision::Forward(Box::new(Forward { masa, request: fields, format, enclosed })))
     }
 
     fn masa(&self, request: &PledgeRequest) -> Result<MasaUrl, Refusal> {

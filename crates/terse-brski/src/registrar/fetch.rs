@@ -9,9 +9,11 @@ use alloc::vec::Vec;
 
 use pki_types::UnixTime;
 
+use super::answer::Expected;
 use super::{
     Answer, Devices, Findings, Forward, Manufacturer, MasaResponse, PledgeRequest, ReceivedVoucher, Refusal, Registrar,
 };
+use crate::artefact::Format;
 use crate::certificate::{is_same_issuer, issuer_of_ca};
 use crate::http::{Acceptance, VOUCHER_CMS_JSON, acceptance, is};
 use crate::voucher::{MAX_LEN, VoucherRequest};
@@ -53,7 +55,8 @@ impl Registrar {
         let mut request = VoucherRequest::new(device.serial_number.clone());
         request.created_on = Some(time);
         request.idevid_issuer = Some(Box::from(device.idevid_issuer.as_slice()));
-        Ok(Forward { masa: self.masa_url(&device.manufacturer, None)?, request })
+        let (masa, enclosed) = (self.masa_url(&device.manufacturer, None)?, Vec::new());
+        Ok(Forward { masa, request, format: Format::CmsJson, enclosed })
     }
 
     /// Looks at the response of the MASA to such a request. A voucher that this domain could not use is refused.
@@ -72,7 +75,12 @@ impl Registrar {
         let manufacturer = self.manufacturer_named(&device.manufacturer)?;
         let findings =
             self.read_nonceless(manufacturer, &device.serial_number, &device.idevid_issuer, response.body, time)?;
-        Ok(Answer::Voucher(ReceivedVoucher { content_type: VOUCHER_CMS_JSON.into(), findings: Some(findings) }))
+        let voucher = response.body.into();
+        Ok(Answer::Voucher(ReceivedVoucher {
+            content_type: VOUCHER_CMS_JSON.into(),
+            findings: Some(findings),
+            voucher,
+        }))
     }
 
     /// Returns a voucher that was fetched for the issuer `idevid_issuer` as the answer to a pledge, if it is one: for when the
@@ -84,7 +92,9 @@ impl Registrar {
         voucher: &[u8],
         time: UnixTime,
     ) -> Result<ReceivedVoucher, Refusal> {
-        if acceptance(request.accept(), VOUCHER_CMS_JSON) != Acceptance::Accepted {
+        // They are fetched in CMS alone.
+        let is_readable = request.format() == Format::CmsJson;
+        if !is_readable || acceptance(request.accept(), VOUCHER_CMS_JSON) != Acceptance::Accepted {
             return Err(Refusal::NotAcceptable);
         }
         let manufacturer = self.manufacturer(request).ok_or(Refusal::UnknownManufacturer)?;
@@ -93,7 +103,8 @@ impl Registrar {
             return Err(Refusal::OtherVoucher);
         }
         let findings = self.read_nonceless(manufacturer, &request.idevid().serial_number, own, voucher, time)?;
-        Ok(ReceivedVoucher { content_type: VOUCHER_CMS_JSON.into(), findings: Some(findings) })
+        let content_type = VOUCHER_CMS_JSON.into();
+        Ok(ReceivedVoucher { content_type, findings: Some(findings), voucher: voucher.into() })
     }
 
     fn read_nonceless(
@@ -107,7 +118,9 @@ impl Registrar {
         if body.len() > MAX_LEN {
             return Err(Refusal::VoucherTooLong);
         }
-        let findings = self.read_voucher(manufacturer, serial_number, Some(idevid_issuer), None, body, time)?;
+        let expected =
+            Expected { format: Format::CmsJson, serial_number, idevid_issuer: Some(idevid_issuer), nonce: None };
+        let findings = self.read_voucher(manufacturer, &expected, body, time)?;
         if findings.expires_on.is_some_and(|end| end <= time) {
             return Err(Refusal::VoucherExpired);
         }

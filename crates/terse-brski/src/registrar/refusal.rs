@@ -162,12 +162,16 @@ impl fmt::Display for Refusal {
             Self::CertificationRequest(error) => {
                 return write!(f, "the certification request is not as was asked: {error}");
             }
-            Self::ContentType => "the Content-Type is not understood; send application/voucher-cms+json",
+            Self::ContentType => {
+                "the Content-Type is not understood; send application/voucher-cms+json or application/voucher+cose"
+            }
             Self::AcceptNotUnderstood => {
-                "no type in Accept is understood; vouchers here are application/voucher-cms+json"
+                "no type in Accept is understood; vouchers here are application/voucher-cms+json or \
+                 application/voucher+cose, as the request"
             }
             Self::NotAcceptable => {
-                "a voucher of the accepted types is not to be had; vouchers here are application/voucher-cms+json"
+                "a voucher of the accepted types is not to be had; vouchers here are of the type of the request, \
+                 application/voucher-cms+json or application/voucher+cose"
             }
             Self::NoCertificate => "the connection has no client certificate; present the IDevID",
             Self::UnknownManufacturer => {
@@ -194,7 +198,7 @@ impl fmt::Display for Refusal {
             }
             Self::VoucherExpired => "the MASA sent a voucher that has expired; its operator must look into it",
             Self::OtherDomain => "the MASA sent a voucher for another domain; its operator must look into it",
-            Self::StatusType => "the Content-Type is not understood; send application/json",
+            Self::StatusType => "the Content-Type is not understood; send application/json or application/cbor",
             Self::OtherClient => "the voucher was issued to another client; enrol with the IDevID that asked for it",
             Self::VoucherRejected => "the device has said that its voucher is not good; begin anew",
             Self::NoVoucherStatus => "the device has not said whether its voucher is good; send voucher_status first",

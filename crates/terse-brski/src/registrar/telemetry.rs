@@ -7,7 +7,7 @@ use terse_tls::crypto::CryptoProvider;
 
 use super::{Joining, Refusal, Registrar};
 use crate::digest::sha256;
-use crate::http::{JSON, Posted, is};
+use crate::http::{CBOR, JSON, Posted, is};
 use crate::telemetry::Status;
 
 /// What a status message is about.
@@ -57,10 +57,12 @@ impl Registrar {
         posted: &Posted<'_>,
         joining: Option<&Joining>,
     ) -> Result<Telemetry, Refusal> {
-        if !is(posted.content_type, JSON) {
-            return Err(Refusal::StatusType);
-        }
-        let status = Status::from_json(posted.body).map_err(Refusal::Status)?;
+        let status = match posted.content_type {
+            json if is(json, JSON) => Status::from_json(posted.body),
+            cbor if is(cbor, CBOR) => Status::from_cbor(posted.body),
+            _ => return Err(Refusal::StatusType),
+        };
+        let status = status.map_err(Refusal::Status)?;
         let sender = sender(&self.provider, presented, joining);
         // A voucher is judged before there is an LDevID.
         let is_device = match (topic, sender) {

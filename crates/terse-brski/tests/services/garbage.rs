@@ -1,8 +1,9 @@
 //! Whatever bytes come, a service answers with a refusal, or with a decision about what was signed.
 
 use proptest::prelude::*;
+use terse_brski::artefact::Format;
 use terse_brski::est::CsrAttributes;
-use terse_brski::http::VOUCHER_CMS_JSON;
+use terse_brski::http::Posted;
 use terse_brski::masa::Policy;
 use terse_brski::registrar::{MasaResponse, check_certification_request, text_for_people};
 
@@ -29,17 +30,18 @@ fn changed(good: &[u8], changes: &[(prop::sample::Index, u8, bool)]) -> Vec<u8> 
 }
 
 thread_local! {
-    static SCENE: Scene = Scene::new();
+    static SCENES: [Scene; 2] = Format::ALL.map(Scene::of);
 }
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
 
     #[test]
-    fn a_changed_request_to_a_masa_has_its_content_or_is_refused(changes in changes()) {
-        SCENE.with(|scene| {
+    fn a_changed_request_to_a_masa_has_its_content_or_is_refused(changes in changes(), form in 0..2_usize) {
+        SCENES.with(|scenes| {
+            let scene = &scenes[form];
             let good = scene.good_request();
-            let read = scene.masa(Policy::default()).read_voucher_request(&posted(&changed(&good, &changes)), now());
+            let read = scene.masa(Policy::default()).read_voucher_request(&Posted { body: &changed(&good, &changes), ..posted(&good) }, now());
             match read {
                 Ok(request) => {
                     prop_assert_eq!(request.serial_number(), "WI-3005");
@@ -52,12 +54,13 @@ proptest! {
     }
 
     #[test]
-    fn a_changed_request_to_a_registrar_has_its_content_or_is_refused(changes in changes()) {
-        SCENE.with(|scene| {
+    fn a_changed_request_to_a_registrar_has_its_content_or_is_refused(changes in changes(), form in 0..2_usize) {
+        SCENES.with(|scenes| {
+            let scene = &scenes[form];
             let good = scene.pledge_request(&scene.pledge_fields());
             let body = changed(&good, &changes);
             let registrar = scene.registrar(|_| {});
-            match registrar.read_voucher_request(scene.idevid.chain(), &posted(&body), now()) {
+            match registrar.read_voucher_request(scene.idevid.chain(), &Posted { body: &body, ..posted(&good) }, now()) {
                 Ok(request) => prop_assert_eq!(request.nonce().as_bytes(), b"base64-or-not"),
                 Err(refusal) => prop_assert!((400..500).contains(&refusal.status())),
             }
@@ -67,7 +70,7 @@ proptest! {
 
     #[test]
     fn a_changed_client_certificate_is_refused(changes in changes()) {
-        SCENE.with(|scene| {
+        SCENES.with(|[scene, _]| {
             let body = scene.pledge_request(&scene.pledge_fields());
             let certificate = changed(scene.idevid.leaf(), &changes);
             let is_changed = certificate != **scene.idevid.leaf();
@@ -79,14 +82,15 @@ proptest! {
     }
 
     #[test]
-    fn garbage_is_refused(bytes in prop::collection::vec(any::<u8>(), 0..600), accept in ".{0,60}") {
-        SCENE.with(|scene| {
-            let mut posted = posted(&bytes);
-            posted.accept = Some(&accept);
+    fn garbage_is_refused(bytes in prop::collection::vec(any::<u8>(), 0..600), accept in ".{0,60}", form in 0..2_usize) {
+        SCENES.with(|scenes| {
+            let scene = &scenes[form];
+            let content_type = Some(scene.format.media_type());
+            let posted = Posted { content_type, accept: Some(&accept), body: &bytes };
             prop_assert!(scene.masa(Policy::default()).read_voucher_request(&posted, now()).is_err());
             let registrar = scene.registrar(|_| {});
             prop_assert!(registrar.read_voucher_request(scene.idevid.chain(), &posted, now()).is_err());
-            let response = MasaResponse { status: 200, content_type: Some(VOUCHER_CMS_JSON), retry_after: None, body: &bytes };
+            let response = MasaResponse { status: 200, content_type, retry_after: None, body: &bytes };
             prop_assert!(registrar.read_masa_response(&scene.read_by(&registrar), &response, now()).is_err());
             let attributes = CsrAttributes::default();
             prop_assert!(check_certification_request(&bytes, &attributes, scene.idevid.leaf()).is_err());

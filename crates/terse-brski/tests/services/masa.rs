@@ -1,8 +1,9 @@
 //! What a MASA issues, and everything that it refuses.
 
+use terse_brski::artefact::Format;
 use terse_brski::certificate::{domain_id, is_same_issuer};
 use terse_brski::digest::{public_key_sha256, sha256};
-use terse_brski::http::{JSON, Posted, VOUCHER_CMS_JSON};
+use terse_brski::http::{JSON, Posted};
 use terse_brski::masa::{
     Buyer, Claims, Context, Decision, IssuedVoucher, LogEntry, Nonceless, PinChoice, Policy, Proximity, Refusal,
     RevocationStatus,
@@ -13,7 +14,10 @@ use terse_pki::{LeafOptions, Validity};
 use terse_rustcrypto::PROVIDER;
 use terse_tls::CertificateError;
 
-use crate::scene::{NOW, SERIAL, Scene, at, authority, decide, idevid, nonce, now, posted, registrar_credential, sign};
+use crate::scene::{
+    NOW, SERIAL, Scene, at, authority, changed, decide, idevid, nonce, now, other, posted, registrar_credential,
+    sign_in,
+};
 
 fn policy(change: impl FnOnce(&mut Policy)) -> Policy {
     let mut policy = Policy::default();
@@ -33,24 +37,26 @@ fn refused<T: core::fmt::Debug>(result: Result<T, Refusal>, expected: Refusal, s
 
 #[test]
 fn a_voucher_says_what_was_verified() {
-    let scene = Scene::new();
-    let issuance = decide(&scene.masa(Policy::default()), &scene.good_request(), &scene.context()).unwrap();
-    let lowest_ca = scene.chain()[1].clone();
-    let mut voucher = Voucher::new(SERIAL.into(), Assertion::Proximity);
-    voucher.created_on = Some(now());
-    voucher.nonce = nonce("base64-or-not");
-    voucher.idevid_issuer = Some(scene.device.idevid_issuer.clone().into());
-    voucher.domain_cert_revocation_checks = Some(false);
-    voucher.pins = vec![Pin::Certificate(lowest_ca.clone())];
-    assert_eq!(issuance.voucher, voucher);
-    let entry = LogEntry {
-        date: now(),
-        domain_id: domain_id(&PROVIDER, &lowest_ca).unwrap(),
-        key: public_key_sha256(&PROVIDER, &lowest_ca).unwrap(),
-        nonce: nonce("base64-or-not"),
-        assertion: Assertion::Proximity,
-    };
-    assert_eq!(issuance.entry, entry);
+    for format in Format::ALL {
+        let scene = Scene::of(format);
+        let issuance = decide(&scene.masa(Policy::default()), &scene.good_request(), &scene.context()).unwrap();
+        let lowest_ca = scene.chain()[1].clone();
+        let mut voucher = Voucher::new(SERIAL.into(), Assertion::Proximity);
+        voucher.created_on = Some(now());
+        voucher.nonce = nonce("base64-or-not");
+        voucher.idevid_issuer = Some(scene.device.idevid_issuer.clone().into());
+        voucher.domain_cert_revocation_checks = Some(false);
+        voucher.pins = vec![Pin::Certificate(lowest_ca.clone())];
+        assert_eq!(issuance.voucher, voucher);
+        let entry = LogEntry {
+            date: now(),
+            domain_id: domain_id(&PROVIDER, &lowest_ca).unwrap(),
+            key: public_key_sha256(&PROVIDER, &lowest_ca).unwrap(),
+            nonce: nonce("base64-or-not"),
+            assertion: Assertion::Proximity,
+        };
+        assert_eq!(issuance.entry, entry);
+    }
 }
 
 #[test]
@@ -63,222 +69,249 @@ fn idevid_issuer_is_left_out_where_serial_numbers_are_unique() {
 
 #[test]
 fn each_wrong_field_of_the_registrar_is_refused() {
-    type Change = fn(&mut VoucherRequest);
-    let cases: [(Change, Refusal); 7] = [
-        (|fields| fields.serial_number = "WI-3006".into(), Refusal::SerialNumber),
-        (|fields| fields.nonce = nonce("another nonce"), Refusal::Nonce),
-        (|fields| fields.idevid_issuer = Some(b"\x04\x04\x30\x02\x80\x00".as_slice().into()), Refusal::IdevidIssuer),
-        (|fields| fields.created_on = Some(at(NOW - 86_401)), Refusal::Stale),
-        (|fields| fields.created_on = Some(at(NOW + 301)), Refusal::InTheFuture),
-        (|fields| fields.created_on = None, Refusal::Undated),
-        (|fields| fields.prior_signed_voucher_request = None, Refusal::NoPledgeRequest),
-    ];
-    let scene = Scene::new();
-    let masa = scene.masa(Policy::default());
-    for (change, expected) in cases {
-        let mut fields = scene.registrar_fields(Some(scene.pledge_request(&scene.pledge_fields())));
-        change(&mut fields);
-        refused(decide(&masa, &scene.registrar_request(&fields), &scene.context()), expected, 403);
-    }
-    let at_the_limits: [Change; 2] =
-        [|fields| fields.created_on = Some(at(NOW - 86_400)), |fields| fields.created_on = Some(at(NOW + 300))];
-    for change in at_the_limits {
-        let mut fields = scene.registrar_fields(Some(scene.pledge_request(&scene.pledge_fields())));
-        change(&mut fields);
-        decide(&masa, &scene.registrar_request(&fields), &scene.context()).unwrap();
+    for format in Format::ALL {
+        type Change = fn(&mut VoucherRequest);
+        let cases: [(Change, Refusal); 7] = [
+            (|fields| fields.serial_number = "WI-3006".into(), Refusal::SerialNumber),
+            (|fields| fields.nonce = nonce("another nonce"), Refusal::Nonce),
+            (
+                |fields| fields.idevid_issuer = Some(b"\x04\x04\x30\x02\x80\x00".as_slice().into()),
+                Refusal::IdevidIssuer,
+            ),
+            (|fields| fields.created_on = Some(at(NOW - 86_401)), Refusal::Stale),
+            (|fields| fields.created_on = Some(at(NOW + 301)), Refusal::InTheFuture),
+            (|fields| fields.created_on = None, Refusal::Undated),
+            (|fields| fields.prior_signed_voucher_request = None, Refusal::NoPledgeRequest),
+        ];
+        let scene = Scene::of(format);
+        let masa = scene.masa(Policy::default());
+        for (change, expected) in cases {
+            let mut fields = scene.registrar_fields(Some(scene.pledge_request(&scene.pledge_fields())));
+            change(&mut fields);
+            refused(decide(&masa, &scene.registrar_request(&fields), &scene.context()), expected, 403);
+        }
+        let at_the_limits: [Change; 2] =
+            [|fields| fields.created_on = Some(at(NOW - 86_400)), |fields| fields.created_on = Some(at(NOW + 300))];
+        for change in at_the_limits {
+            let mut fields = scene.registrar_fields(Some(scene.pledge_request(&scene.pledge_fields())));
+            change(&mut fields);
+            decide(&masa, &scene.registrar_request(&fields), &scene.context()).unwrap();
+        }
     }
 }
 
 #[test]
 fn each_wrong_field_of_the_pledge_is_refused() {
-    type Change = fn(&mut VoucherRequest);
-    let cases: [(Change, Refusal); 4] = [
-        (|fields| fields.serial_number = "WI-3006".into(), Refusal::SerialNumber),
-        (|fields| fields.nonce = nonce("another nonce"), Refusal::Nonce),
-        (|fields| fields.nonce = None, Refusal::Nonce),
-        (|fields| fields.proximity_registrar = vec![Pin::PublicKeySha256([1; 32])], Refusal::OtherRegistrar),
-    ];
-    let scene = Scene::new();
-    let masa = scene.masa(Policy::default());
-    for (change, expected) in cases {
-        let mut fields = scene.pledge_fields();
-        change(&mut fields);
-        let request = scene.registrar_request(&scene.registrar_fields(Some(scene.pledge_request(&fields))));
-        refused(decide(&masa, &request, &scene.context()), expected, 403);
+    for format in Format::ALL {
+        type Change = fn(&mut VoucherRequest);
+        let cases: [(Change, Refusal); 4] = [
+            (|fields| fields.serial_number = "WI-3006".into(), Refusal::SerialNumber),
+            (|fields| fields.nonce = nonce("another nonce"), Refusal::Nonce),
+            (|fields| fields.nonce = None, Refusal::Nonce),
+            (|fields| fields.proximity_registrar = vec![Pin::PublicKeySha256([1; 32])], Refusal::OtherRegistrar),
+        ];
+        let scene = Scene::of(format);
+        let masa = scene.masa(Policy::default());
+        for (change, expected) in cases {
+            let mut fields = scene.pledge_fields();
+            change(&mut fields);
+            let request = scene.registrar_request(&scene.registrar_fields(Some(scene.pledge_request(&fields))));
+            refused(decide(&masa, &request, &scene.context()), expected, 403);
+        }
     }
 }
 
 #[test]
 fn damage_to_either_signature_is_refused() {
-    let scene = Scene::new();
-    let masa = scene.masa(Policy::default());
-    let good = scene.good_request();
-    let mut damaged = good.clone();
-    let at = good.windows(SERIAL.len()).position(|window| window == SERIAL.as_bytes()).unwrap();
-    damaged[at] ^= 1;
-    refused(decide(&masa, &damaged, &scene.context()), Refusal::Signature(SignatureRefused::Digest), 403);
-    let mut damaged = good.clone();
-    *damaged.last_mut().unwrap() ^= 1;
-    let refusal = decide(&masa, &damaged, &scene.context()).unwrap_err();
-    assert!(matches!(refusal, Refusal::Signature(_)), "{refusal}");
+    for format in Format::ALL {
+        let scene = Scene::of(format);
+        let masa = scene.masa(Policy::default());
+        let good = scene.good_request();
+        let mut damaged = good.clone();
+        // The last place is in the content, wherever the certificates are.
+        let at = good.windows(SERIAL.len()).rposition(|window| window == SERIAL.as_bytes()).unwrap();
+        damaged[at] ^= 1;
+        refused(decide(&masa, &damaged, &scene.context()), Refusal::Signature(changed(format)), 403);
+        let mut damaged = good.clone();
+        *damaged.last_mut().unwrap() ^= 1;
+        let refusal = decide(&masa, &damaged, &scene.context()).unwrap_err();
+        assert!(matches!(refusal, Refusal::Signature(_)), "{refusal}");
 
-    let mut pledge_request = scene.pledge_request(&scene.pledge_fields());
-    let at = pledge_request.windows(SERIAL.len()).position(|window| window == SERIAL.as_bytes()).unwrap();
-    pledge_request[at] ^= 1;
-    let request = scene.registrar_request(&scene.registrar_fields(Some(pledge_request)));
-    refused(decide(&masa, &request, &scene.context()), Refusal::PledgeSignature(SignatureRefused::Digest), 403);
-    let request = scene.registrar_request(&scene.registrar_fields(Some(b"garbage".to_vec())));
-    let refusal = decide(&masa, &request, &scene.context()).unwrap_err();
-    assert!(matches!(refusal, Refusal::PledgeSignature(SignatureRefused::Malformed(_))), "{refusal}");
-    assert_eq!(refusal.status(), 403);
+        let mut pledge_request = scene.pledge_request(&scene.pledge_fields());
+        let at = pledge_request.windows(SERIAL.len()).position(|window| window == SERIAL.as_bytes()).unwrap();
+        pledge_request[at] ^= 1;
+        let request = scene.registrar_request(&scene.registrar_fields(Some(pledge_request)));
+        refused(decide(&masa, &request, &scene.context()), Refusal::PledgeSignature(changed(format)), 403);
+        let request = scene.registrar_request(&scene.registrar_fields(Some(b"garbage".to_vec())));
+        let refusal = decide(&masa, &request, &scene.context()).unwrap_err();
+        assert!(matches!(refusal, Refusal::PledgeSignature(SignatureRefused::Malformed(_))), "{refusal}");
+        assert_eq!(refusal.status(), 403);
+    }
 }
 
 #[test]
 fn signed_garbage_is_refused() {
-    let scene = Scene::new();
-    let masa = scene.masa(Policy::default());
-    let request = sign(&scene.registrar, &scene.chain(), b"{}");
-    let refusal = decide(&masa, &request, &scene.context()).unwrap_err();
-    assert!(matches!(refusal, Refusal::Request(_)), "{refusal}");
-    assert_eq!(refusal.status(), 406);
-    let pledge_request = sign(&scene.idevid, scene.idevid.chain(), b"{}");
-    let request = scene.registrar_request(&scene.registrar_fields(Some(pledge_request)));
-    let refusal = decide(&masa, &request, &scene.context()).unwrap_err();
-    assert!(matches!(refusal, Refusal::PledgeRequest(_)), "{refusal}");
-    assert_eq!(refusal.status(), 406);
-    let too_long = vec![0x30; MAX_LEN + 1];
-    let expected = Refusal::Signature(SignatureRefused::Malformed(Malformed::TooLong(MAX_LEN)));
-    refused(decide(&masa, &too_long, &scene.context()), expected, 403);
+    for format in Format::ALL {
+        let scene = Scene::of(format);
+        let masa = scene.masa(Policy::default());
+        let request = sign_in(format, &scene.registrar, &scene.enclosed(), b"{}");
+        let refusal = decide(&masa, &request, &scene.context()).unwrap_err();
+        assert!(matches!(refusal, Refusal::Request(_)), "{refusal}");
+        assert_eq!(refusal.status(), 406);
+        let pledge_request = sign_in(format, &scene.idevid, scene.idevid.chain(), b"{}");
+        let request = scene.registrar_request(&scene.registrar_fields(Some(pledge_request)));
+        let refusal = decide(&masa, &request, &scene.context()).unwrap_err();
+        assert!(matches!(refusal, Refusal::PledgeRequest(_)), "{refusal}");
+        assert_eq!(refusal.status(), 406);
+        let too_long = vec![0x30; MAX_LEN + 1];
+        let expected = Refusal::Signature(SignatureRefused::Malformed(Malformed::TooLong(MAX_LEN)));
+        refused(decide(&masa, &too_long, &scene.context()), expected, 403);
+    }
 }
 
 #[test]
 fn media_types_are_checked_first() {
-    let scene = Scene::new();
-    let masa = scene.masa(Policy::default());
-    let good = scene.good_request();
-    let read = |content_type, accept| {
-        let result = masa.read_voucher_request(&Posted { content_type, accept, body: &good }, now());
-        result.map(|_| ()).map_err(|refusal| (refusal, refusal.status()))
-    };
-    let own = Some(VOUCHER_CMS_JSON);
-    assert_eq!(read(own, None), Ok(()));
-    assert_eq!(read(own, Some("*/*")), Ok(()));
-    assert_eq!(read(None, None), Err((Refusal::ContentType, 415)));
-    assert_eq!(read(Some(JSON), None), Err((Refusal::ContentType, 415)));
-    assert_eq!(read(own, Some("text/html")), Err((Refusal::AcceptNotUnderstood, 415)));
-    assert_eq!(read(own, Some("application/voucher+cose")), Err((Refusal::NotAcceptable, 406)));
+    for format in Format::ALL {
+        let scene = Scene::of(format);
+        let masa = scene.masa(Policy::default());
+        let good = scene.good_request();
+        let read = |content_type, accept| {
+            let result = masa.read_voucher_request(&Posted { content_type, accept, body: &good }, now());
+            result.map(|_| ()).map_err(|refusal| (refusal, refusal.status()))
+        };
+        let [own, other] = [format, other(format)].map(|format| Some(format.media_type()));
+        assert_eq!(read(own, None), Ok(()));
+        assert_eq!(read(own, Some("*/*")), Ok(()));
+        assert_eq!(read(None, None), Err((Refusal::ContentType, 415)));
+        assert_eq!(read(Some(JSON), None), Err((Refusal::ContentType, 415)));
+        assert_eq!(read(own, Some("text/html")), Err((Refusal::AcceptNotUnderstood, 415)));
+        assert_eq!(read(own, other), Err((Refusal::NotAcceptable, 406)));
+    }
 }
 
 #[test]
 fn a_device_of_another_manufacturer_is_not_known() {
-    let scene = Scene::new();
-    let masa = scene.masa(Policy::default());
-    let other = authority("Maker", "p256x2"); // of the same name
-    let foreign = Scene { idevid: idevid(&other, SERIAL), ..Scene::with_domain(authority("Plant", "p256x3")) };
-    let pledge_request = foreign.pledge_request(&scene.pledge_fields());
-    let request = scene.registrar_request(&scene.registrar_fields(Some(pledge_request)));
-    let refusal = decide(&masa, &request, &scene.context()).unwrap_err();
-    assert!(matches!(refusal, Refusal::PledgeCertificate(_)), "{refusal}");
-    assert_eq!(refusal.status(), 404);
+    for format in Format::ALL {
+        let scene = Scene::of(format);
+        let masa = scene.masa(Policy::default());
+        let other = authority("Maker", "p256x2"); // of the same name
+        let foreign = Scene { idevid: idevid(&other, SERIAL), ..Scene::of(format) };
+        let pledge_request = foreign.pledge_request(&scene.pledge_fields());
+        let request = foreign.registrar_request(&scene.registrar_fields(Some(pledge_request)));
+        let refusal = decide(&masa, &request, &scene.context()).unwrap_err();
+        assert!(matches!(refusal, Refusal::PledgeCertificate(_)), "{refusal}");
+        assert_eq!(refusal.status(), 404);
+    }
 }
 
 #[test]
 fn a_pledge_request_needs_an_idevid() {
-    let scene = Scene::new();
-    let masa = scene.masa(Policy::default());
-    let server = scene.maker.issue(&LeafOptions::new("masa.maker.example", Validity::days(NOW - 1, 9))).unwrap();
-    let pledge_request = sign(&server, server.chain(), &scene.pledge_fields().to_json());
-    let request = scene.registrar_request(&scene.registrar_fields(Some(pledge_request)));
-    refused(decide(&masa, &request, &scene.context()), Refusal::Idevid(Malformed::Missing("serialNumber")), 404);
+    for format in Format::ALL {
+        let scene = Scene::of(format);
+        let masa = scene.masa(Policy::default());
+        let server = scene.maker.issue(&LeafOptions::new("masa.maker.example", Validity::days(NOW - 1, 9))).unwrap();
+        let pledge_fields = format.encode_request(&scene.pledge_fields());
+        let pledge_request = sign_in(format, &server, server.chain(), &pledge_fields);
+        let fields = format.encode_request(&scene.registrar_fields(Some(pledge_request)));
+        let enclosed = [scene.chain(), server.chain().to_vec()].concat();
+        let request = sign_in(format, &scene.registrar, &enclosed, &fields);
+        refused(decide(&masa, &request, &scene.context()), Refusal::Idevid(Malformed::Missing("serialNumber")), 404);
+    }
 }
 
 #[test]
 fn only_known_devices_have_vouchers() {
-    let scene = Scene::new();
-    let masa = scene.masa(Policy::default());
-    let good = scene.good_request();
-    refused(decide(&masa, &good, &Context::default()), Refusal::UnknownDevice, 404);
-    let mut other = scene.device.clone();
-    other.serial_number = "WI-3006".into();
-    let context = Context { device: Some(&other), ..Context::default() };
-    refused(decide(&masa, &good, &context), Refusal::UnknownDevice, 404);
-    let mut other = scene.device.clone();
-    *other.idevid_issuer.last_mut().unwrap() ^= 1;
-    let context = Context { device: Some(&other), ..Context::default() };
-    refused(decide(&masa, &good, &context), Refusal::UnknownDevice, 404);
-    let mut blocked = scene.device.clone();
-    blocked.is_blocked = true;
-    let context = Context { device: Some(&blocked), ..Context::default() };
-    refused(decide(&masa, &good, &context), Refusal::BlockedDevice, 406);
+    for format in Format::ALL {
+        let scene = Scene::of(format);
+        let masa = scene.masa(Policy::default());
+        let good = scene.good_request();
+        refused(decide(&masa, &good, &Context::default()), Refusal::UnknownDevice, 404);
+        let mut other = scene.device.clone();
+        other.serial_number = "WI-3006".into();
+        let context = Context { device: Some(&other), ..Context::default() };
+        refused(decide(&masa, &good, &context), Refusal::UnknownDevice, 404);
+        let mut other = scene.device.clone();
+        *other.idevid_issuer.last_mut().unwrap() ^= 1;
+        let context = Context { device: Some(&other), ..Context::default() };
+        refused(decide(&masa, &good, &context), Refusal::UnknownDevice, 404);
+        let mut blocked = scene.device.clone();
+        blocked.is_blocked = true;
+        let context = Context { device: Some(&blocked), ..Context::default() };
+        refused(decide(&masa, &good, &context), Refusal::BlockedDevice, 406);
+    }
 }
 
 #[test]
 fn an_idevid_can_stand_for_the_record_of_a_device() {
-    let scene = Scene::new();
-    let masa = scene.masa(policy(|policy| {
-        policy.devices_without_record = true;
-        policy.pledge_request_is_required = false;
-    }));
-    let issuance = decide(&masa, &scene.good_request(), &Context::default()).unwrap();
-    assert_eq!(issuance.voucher.assertion, Assertion::Proximity);
-    // Without the IDevID nobody says that there is such a device.
-    let request = scene.registrar_request(&scene.registrar_fields(None));
-    refused(decide(&masa, &request, &Context::default()), Refusal::UnknownDevice, 404);
-    // The record of another device, and to whom that was sold, mean nothing.
-    let mut foreign = scene.device.clone();
-    foreign.serial_number = "WI-3006".into();
-    foreign.idevid_issuer.clear();
-    foreign.owner = Some([9; 32]);
-    let context = Context { device: Some(&foreign), ..Context::default() };
-    assert_eq!(decide(&masa, &scene.good_request(), &context).unwrap(), issuance);
-    // The log says who has the device.
-    let other = LogEntry { key: [9; 32], domain_id: b"other".to_vec(), ..issuance.entry.clone() };
-    let later = LogEntry { date: at(NOW + 1), ..issuance.entry };
-    let log = [later.clone(), other.clone()];
-    decide(&masa, &scene.good_request(), &Context { log: &log, ..Context::default() }).unwrap();
-    let log = [later, LogEntry { date: at(NOW + 2), ..other }];
-    let context = Context { log: &log, ..Context::default() };
-    refused(decide(&masa, &scene.good_request(), &context), Refusal::Claimed, 403);
+    for format in Format::ALL {
+        let scene = Scene::of(format);
+        let masa = scene.masa(policy(|policy| {
+            policy.devices_without_record = true;
+            policy.pledge_request_is_required = false;
+        }));
+        let issuance = decide(&masa, &scene.good_request(), &Context::default()).unwrap();
+        assert_eq!(issuance.voucher.assertion, Assertion::Proximity);
+        // Without the IDevID nobody says that there is such a device.
+        let request = scene.registrar_request(&scene.registrar_fields(None));
+        refused(decide(&masa, &request, &Context::default()), Refusal::UnknownDevice, 404);
+        // The record of another device, and to whom that was sold, mean nothing.
+        let mut foreign = scene.device.clone();
+        foreign.serial_number = "WI-3006".into();
+        foreign.idevid_issuer.clear();
+        foreign.owner = Some([9; 32]);
+        let context = Context { device: Some(&foreign), ..Context::default() };
+        assert_eq!(decide(&masa, &scene.good_request(), &context).unwrap(), issuance);
+        // The log says who has the device.
+        let other = LogEntry { key: [9; 32], domain_id: b"other".to_vec(), ..issuance.entry.clone() };
+        let later = LogEntry { date: at(NOW + 1), ..issuance.entry };
+        let log = [later.clone(), other.clone()];
+        decide(&masa, &scene.good_request(), &Context { log: &log, ..Context::default() }).unwrap();
+        let log = [later, LogEntry { date: at(NOW + 2), ..other }];
+        let context = Context { log: &log, ..Context::default() };
+        refused(decide(&masa, &scene.good_request(), &context), Refusal::Claimed, 403);
+    }
 }
 
 #[test]
 fn what_the_pledge_saw_makes_the_assertion() {
-    let scene = Scene::new();
-    let leaf = scene.registrar.leaf().clone();
-    let chain = scene.chain();
-    let key_of = |index: usize| terse_brski::certificate::public_key(&chain[index]).unwrap();
-    let hash = |index: usize| Pin::PublicKeySha256(sha256(&PROVIDER, key_of(index)));
-    let other = registrar_credential(&authority("Attacker", "p256x2")).leaf().clone();
-    let other_key = Pin::PublicKey(terse_brski::certificate::public_key(&other).unwrap().into());
-    let cases = [
-        (vec![Pin::Certificate(leaf.clone())], Some(true)),
-        (vec![Pin::PublicKey(key_of(0).into())], Some(true)),
-        (vec![hash(0)], Some(true)),
-        (vec![hash(1)], Some(true)), // a replica with a certificate of its own would not be in the chain; a CA is
-        (vec![Pin::Certificate(chain[2].clone())], Some(true)),
-        (vec![Pin::Certificate(other.clone())], Some(false)),
-        (vec![other_key.clone()], Some(false)),
-        (vec![], None),
-        // The first of pubk-sha256, pubk and cert counts.
-        (vec![Pin::Certificate(other.clone()), other_key.clone(), hash(0)], Some(true)),
-        (vec![Pin::Certificate(other), Pin::PublicKey(key_of(0).into())], Some(true)),
-        (vec![Pin::Certificate(leaf), other_key], Some(false)),
-    ];
-    for (seen, expected) in cases {
-        let mut fields = scene.pledge_fields();
-        fields.proximity_registrar = seen.clone();
-        let request = scene.registrar_request(&scene.registrar_fields(Some(scene.pledge_request(&fields))));
-        let under = |proximity| {
-            let masa = scene.masa(policy(|policy| policy.proximity = proximity));
-            decide(&masa, &request, &scene.context()).map(|issuance| issuance.voucher.assertion)
-        };
-        let found = [Proximity::Required, Proximity::NotContradicted, Proximity::Optional].map(under);
-        let expected = match expected {
-            Some(true) => [Ok(Assertion::Proximity); 3],
-            Some(false) => [Err(Refusal::OtherRegistrar), Err(Refusal::OtherRegistrar), Ok(Assertion::Logged)],
-            None => [Err(Refusal::NoProximity), Ok(Assertion::Logged), Ok(Assertion::Logged)],
-        };
-        assert_eq!(found, expected, "{seen:?}");
+    for format in Format::ALL {
+        let scene = Scene::of(format);
+        let leaf = scene.registrar.leaf().clone();
+        let chain = scene.chain();
+        let key_of = |index: usize| terse_brski::certificate::public_key(&chain[index]).unwrap();
+        let hash = |index: usize| Pin::PublicKeySha256(sha256(&PROVIDER, key_of(index)));
+        let other = registrar_credential(&authority("Attacker", "p256x2")).leaf().clone();
+        let other_key = Pin::PublicKey(terse_brski::certificate::public_key(&other).unwrap().into());
+        let cases = [
+            (vec![Pin::Certificate(leaf.clone())], Some(true)),
+            (vec![Pin::PublicKey(key_of(0).into())], Some(true)),
+            (vec![hash(0)], Some(true)),
+            (vec![hash(1)], Some(true)), // a replica with a certificate of its own would not be in the chain; a CA is
+            (vec![Pin::Certificate(chain[2].clone())], Some(true)),
+            (vec![Pin::Certificate(other.clone())], Some(false)),
+            (vec![other_key.clone()], Some(false)),
+            (vec![], None),
+            // The first of pubk-sha256, pubk and cert counts.
+            (vec![Pin::Certificate(other.clone()), other_key.clone(), hash(0)], Some(true)),
+            (vec![Pin::Certificate(other), Pin::PublicKey(key_of(0).into())], Some(true)),
+            (vec![Pin::Certificate(leaf), other_key], Some(false)),
+        ];
+        for (seen, expected) in cases {
+            let mut fields = scene.pledge_fields();
+            fields.proximity_registrar = seen.clone();
+            let request = scene.registrar_request(&scene.registrar_fields(Some(scene.pledge_request(&fields))));
+            let under = |proximity| {
+                let masa = scene.masa(policy(|policy| policy.proximity = proximity));
+                decide(&masa, &request, &scene.context()).map(|issuance| issuance.voucher.assertion)
+            };
+            let found = [Proximity::Required, Proximity::NotContradicted, Proximity::Optional].map(under);
+            let expected = match expected {
+                Some(true) => [Ok(Assertion::Proximity); 3],
+                Some(false) => [Err(Refusal::OtherRegistrar), Err(Refusal::OtherRegistrar), Ok(Assertion::Logged)],
+                None => [Err(Refusal::NoProximity), Ok(Assertion::Logged), Ok(Assertion::Logged)],
+            };
+            assert_eq!(found, expected, "{seen:?}");
+        }
     }
 }
 
@@ -435,32 +468,36 @@ fn the_same_request_again_has_the_same_voucher() {
 
 #[test]
 fn a_voucher_is_not_repeated_for_a_blocked_device_or_a_revoked_registrar() {
-    let scene = Scene::new();
-    let masa = scene.masa(Policy::default());
-    let request = masa.read_voucher_request(&posted(&scene.good_request()), now()).unwrap();
-    let issued = IssuedVoucher { request: *request.sha256(), voucher: b"voucher".to_vec(), expires_on: None };
-    let context = Context { issued: Some(&issued), ..scene.context() };
-    assert_eq!(masa.decide(&request, &context, now()), Ok(Decision::Repeat(b"voucher")));
-    let mut blocked = scene.device.clone();
-    blocked.is_blocked = true;
-    let of_blocked = Context { device: Some(&blocked), ..context };
-    assert_eq!(masa.decide(&request, &of_blocked, now()), Err(Refusal::BlockedDevice));
-    let of_revoked = Context { revocation: RevocationStatus::Revoked, ..context };
-    assert_eq!(masa.decide(&request, &of_revoked, now()), Err(Refusal::Revoked));
+    for format in Format::ALL {
+        let scene = Scene::of(format);
+        let masa = scene.masa(Policy::default());
+        let request = masa.read_voucher_request(&posted(&scene.good_request()), now()).unwrap();
+        let issued = IssuedVoucher { request: *request.sha256(), voucher: b"voucher".to_vec(), expires_on: None };
+        let context = Context { issued: Some(&issued), ..scene.context() };
+        assert_eq!(masa.decide(&request, &context, now()), Ok(Decision::Repeat(b"voucher")));
+        let mut blocked = scene.device.clone();
+        blocked.is_blocked = true;
+        let of_blocked = Context { device: Some(&blocked), ..context };
+        assert_eq!(masa.decide(&request, &of_blocked, now()), Err(Refusal::BlockedDevice));
+        let of_revoked = Context { revocation: RevocationStatus::Revoked, ..context };
+        assert_eq!(masa.decide(&request, &of_revoked, now()), Err(Refusal::Revoked));
+    }
 }
 
 #[test]
 fn the_issuer_is_taken_in_every_form() {
-    let scene = Scene::new();
-    let masa = scene.masa(Policy::default());
-    let whole = scene.device.idevid_issuer.clone();
-    for form in [whole.clone(), whole[2..].to_vec(), whole[whole.len() - 20..].to_vec()] {
-        let mut fields = scene.registrar_fields(Some(scene.pledge_request(&scene.pledge_fields())));
-        fields.idevid_issuer = Some(form.clone().into());
-        let request = masa.read_voucher_request(&posted(&scene.registrar_request(&fields)), now()).unwrap();
-        assert_eq!(request.idevid_issuer(), Some(whole.as_slice()), "as the IDevID has it");
-        assert!(is_same_issuer(&form, &whole));
-        assert!(matches!(masa.decide(&request, &scene.context(), now()), Ok(Decision::Issue(_))));
+    for format in Format::ALL {
+        let scene = Scene::of(format);
+        let masa = scene.masa(Policy::default());
+        let whole = scene.device.idevid_issuer.clone();
+        for form in [whole.clone(), whole[2..].to_vec(), whole[whole.len() - 20..].to_vec()] {
+            let mut fields = scene.registrar_fields(Some(scene.pledge_request(&scene.pledge_fields())));
+            fields.idevid_issuer = Some(form.clone().into());
+            let request = masa.read_voucher_request(&posted(&scene.registrar_request(&fields)), now()).unwrap();
+            assert_eq!(request.idevid_issuer(), Some(whole.as_slice()), "as the IDevID has it");
+            assert!(is_same_issuer(&form, &whole));
+            assert!(matches!(masa.decide(&request, &scene.context(), now()), Ok(Decision::Issue(_))));
+        }
     }
 }
 
@@ -477,17 +514,19 @@ fn a_voucher_has_the_issuer_in_the_form_of_the_record() {
 
 #[test]
 fn an_idevid_counts_after_its_end() {
-    let scene = Scene::new();
-    let mut options = terse_pki::IdevidOptions::new(SERIAL, NOW - 1_000);
-    options.validity.not_after = NOW - 10;
-    let ended = Scene { idevid: scene.maker.issue_idevid(&options).unwrap(), ..Scene::new() };
-    let pledge_request = ended.pledge_request(&scene.pledge_fields());
-    let request = scene.registrar_request(&scene.registrar_fields(Some(pledge_request)));
-    decide(&scene.masa(Policy::default()), &request, &scene.context()).unwrap();
-    options.validity = Validity::days(NOW + 10, 10);
-    let early = Scene { idevid: scene.maker.issue_idevid(&options).unwrap(), ..ended };
-    let pledge_request = early.pledge_request(&scene.pledge_fields());
-    let request = scene.registrar_request(&scene.registrar_fields(Some(pledge_request)));
-    let refusal = decide(&scene.masa(Policy::default()), &request, &scene.context()).unwrap_err();
-    assert!(matches!(refusal, Refusal::PledgeCertificate(CertificateError::NotYetValid { .. })), "{refusal}");
+    for format in Format::ALL {
+        let mut scene = Scene::of(format);
+        let mut options = terse_pki::IdevidOptions::new(SERIAL, NOW - 1_000);
+        options.validity.not_after = NOW - 10;
+        scene.idevid = scene.maker.issue_idevid(&options).unwrap();
+        let pledge_request = scene.pledge_request(&scene.pledge_fields());
+        let request = scene.registrar_request(&scene.registrar_fields(Some(pledge_request)));
+        decide(&scene.masa(Policy::default()), &request, &scene.context()).unwrap();
+        options.validity = Validity::days(NOW + 10, 10);
+        scene.idevid = scene.maker.issue_idevid(&options).unwrap();
+        let pledge_request = scene.pledge_request(&scene.pledge_fields());
+        let request = scene.registrar_request(&scene.registrar_fields(Some(pledge_request)));
+        let refusal = decide(&scene.masa(Policy::default()), &request, &scene.context()).unwrap_err();
+        assert!(matches!(refusal, Refusal::PledgeCertificate(CertificateError::NotYetValid { .. })), "{refusal}");
+    }
 }

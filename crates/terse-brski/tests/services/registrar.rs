@@ -1,6 +1,7 @@
 //! What a registrar accepts of a pledge and of a MASA, and everything that it refuses.
 
 use pki_types::CertificateDer;
+use terse_brski::artefact::Format;
 use terse_brski::certificate::SerialNumberField;
 use terse_brski::digest::sha256;
 use terse_brski::http::{JSON, Posted, VOUCHER_CMS_JSON};
@@ -15,7 +16,8 @@ use terse_rustcrypto::PROVIDER;
 use terse_tls::CertificateError;
 
 use crate::scene::{
-    NOW, SERIAL, Scene, at, authority, idevid, issuer_of, nonce, now, posted, registrar_credential, sign,
+    NOW, SERIAL, Scene, at, authority, changed, idevid, issuer_of, nonce, now, other, posted, registrar_credential,
+    sign, sign_in,
 };
 
 fn read(scene: &Scene, registrar: &Registrar, body: &[u8]) -> Result<(), Refusal> {
@@ -31,117 +33,136 @@ fn refused<T: core::fmt::Debug>(result: Result<T, Refusal>, expected: Refusal, s
 
 #[test]
 fn a_good_request_is_read() {
-    let scene = Scene::new();
-    let registrar = scene.registrar(|_| {});
-    let body = scene.pledge_request(&scene.pledge_fields());
-    let request = registrar.read_voucher_request(scene.idevid.chain(), &posted(&body), now()).unwrap();
-    assert_eq!(*request.sha256(), sha256(&PROVIDER, &body));
-    assert_eq!(*request.client(), sha256(&PROVIDER, scene.idevid.leaf()));
-    assert_eq!(request.idevid().serial_number, SERIAL);
-    assert_eq!(Some(request.nonce()), nonce("base64-or-not").as_ref());
-    assert_eq!(request.body(), body);
-    assert_eq!(request.accept(), Some(VOUCHER_CMS_JSON));
-    assert_eq!(registrar.manufacturer(&request).unwrap().name, "Maker");
+    for format in Format::ALL {
+        let scene = Scene::of(format);
+        let registrar = scene.registrar(|_| {});
+        let body = scene.pledge_request(&scene.pledge_fields());
+        let request = registrar.read_voucher_request(scene.idevid.chain(), &posted(&body), now()).unwrap();
+        assert_eq!(*request.sha256(), sha256(&PROVIDER, &body));
+        assert_eq!(*request.client(), sha256(&PROVIDER, scene.idevid.leaf()));
+        assert_eq!(request.idevid().serial_number, SERIAL);
+        assert_eq!(Some(request.nonce()), nonce("base64-or-not").as_ref());
+        assert_eq!(request.body(), body);
+        assert_eq!(request.accept(), Some(format.media_type()));
+        assert_eq!(registrar.manufacturer(&request).unwrap().name, "Maker");
+    }
 }
 
 #[test]
 fn each_wrong_field_is_refused() {
-    type Change = fn(&mut VoucherRequest);
-    let cases: [(Change, Refusal, u16); 6] = [
-        (|fields| fields.serial_number = "WI-3006".into(), Refusal::SerialNumber, 403),
-        (|fields| fields.nonce = None, Refusal::NoNonce, 403),
-        (|fields| fields.assertion = None, Refusal::NoProximity, 401),
-        (|fields| fields.assertion = Some(Assertion::Logged), Refusal::NoProximity, 401),
-        (|fields| fields.proximity_registrar.clear(), Refusal::NoProximity, 401),
-        (|fields| fields.proximity_registrar = vec![Pin::PublicKeySha256([1; 32])], Refusal::OtherRegistrar, 401),
-    ];
-    let scene = Scene::new();
-    let registrar = scene.registrar(|_| {});
-    for (change, expected, status) in cases {
-        let mut fields = scene.pledge_fields();
-        change(&mut fields);
-        refused(read(&scene, &registrar, &scene.pledge_request(&fields)), expected, status);
+    for format in Format::ALL {
+        type Change = fn(&mut VoucherRequest);
+        let cases: [(Change, Refusal, u16); 6] = [
+            (|fields| fields.serial_number = "WI-3006".into(), Refusal::SerialNumber, 403),
+            (|fields| fields.nonce = None, Refusal::NoNonce, 403),
+            (|fields| fields.assertion = None, Refusal::NoProximity, 401),
+            (|fields| fields.assertion = Some(Assertion::Logged), Refusal::NoProximity, 401),
+            (|fields| fields.proximity_registrar.clear(), Refusal::NoProximity, 401),
+            (|fields| fields.proximity_registrar = vec![Pin::PublicKeySha256([1; 32])], Refusal::OtherRegistrar, 401),
+        ];
+        let scene = Scene::of(format);
+        let registrar = scene.registrar(|_| {});
+        for (change, expected, status) in cases {
+            let mut fields = scene.pledge_fields();
+            change(&mut fields);
+            refused(read(&scene, &registrar, &scene.pledge_request(&fields)), expected, status);
+        }
     }
 }
 
 #[test]
 fn the_pledge_names_this_registrar_in_any_of_three_ways() {
-    let scene = Scene::new();
-    let registrar = scene.registrar(|_| {});
-    let key = terse_brski::certificate::public_key(scene.registrar.leaf()).unwrap();
-    let certificate = Pin::Certificate(scene.registrar.leaf().clone());
-    let (key, hash) = (Pin::PublicKey(key.into()), Pin::PublicKeySha256(sha256(&PROVIDER, key)));
-    let with = |seen: Vec<Pin>| {
-        let mut fields = scene.pledge_fields();
-        fields.proximity_registrar = seen;
-        read(&scene, &registrar, &scene.pledge_request(&fields))
-    };
-    for seen in [vec![certificate.clone()], vec![key.clone()], vec![hash.clone()], vec![certificate, key.clone(), hash]]
-    {
-        assert_eq!(with(seen), Ok(()));
-    }
-    // A renewed certificate of the same domain, an attacker's, and one of several that is wrong.
-    let renewed = Pin::Certificate(registrar_credential(&scene.domain).leaf().clone());
-    let foreign = Pin::Certificate(registrar_credential(&authority("Plant", "p256x3")).leaf().clone());
-    for seen in [vec![renewed], vec![foreign], vec![key, Pin::PublicKeySha256([1; 32])]] {
-        refused(with(seen), Refusal::OtherRegistrar, 401);
+    for format in Format::ALL {
+        let scene = Scene::of(format);
+        let registrar = scene.registrar(|_| {});
+        let key = terse_brski::certificate::public_key(scene.registrar.leaf()).unwrap();
+        let certificate = Pin::Certificate(scene.registrar.leaf().clone());
+        let (key, hash) = (Pin::PublicKey(key.into()), Pin::PublicKeySha256(sha256(&PROVIDER, key)));
+        let with = |seen: Vec<Pin>| {
+            let mut fields = scene.pledge_fields();
+            fields.proximity_registrar = seen;
+            read(&scene, &registrar, &scene.pledge_request(&fields))
+        };
+        for seen in
+            [vec![certificate.clone()], vec![key.clone()], vec![hash.clone()], vec![certificate, key.clone(), hash]]
+        {
+            assert_eq!(with(seen), Ok(()));
+        }
+        // A renewed certificate of the same domain, an attacker's, and one of several that is wrong.
+        let renewed = Pin::Certificate(registrar_credential(&scene.domain).leaf().clone());
+        let foreign = Pin::Certificate(registrar_credential(&authority("Plant", "p256x3")).leaf().clone());
+        for seen in [vec![renewed], vec![foreign], vec![key, Pin::PublicKeySha256([1; 32])]] {
+            refused(with(seen), Refusal::OtherRegistrar, 401);
+        }
     }
 }
 
 #[test]
 fn the_signer_is_the_client_of_the_connection() {
-    let scene = Scene::new();
-    let registrar = scene.registrar(|_| {});
-    // A request of another device, which somebody has recorded.
-    let other = Scene { idevid: idevid(&scene.maker, "WI-3006"), ..Scene::new() };
-    let mut fields = scene.pledge_fields();
-    fields.serial_number = "WI-3006".into();
-    refused(read(&scene, &registrar, &other.pledge_request(&fields)), Refusal::OtherSigner, 401);
-    let body = scene.pledge_request(&scene.pledge_fields());
-    refused(registrar.read_voucher_request(&[], &posted(&body), now()), Refusal::NoCertificate, 401);
-    // A chain can come in the connection alone.
-    let bare = sign(&scene.idevid, &scene.idevid.chain()[..1], &scene.pledge_fields().to_json());
-    assert_eq!(read(&scene, &registrar, &bare), Ok(()));
+    for format in Format::ALL {
+        let scene = Scene::of(format);
+        let registrar = scene.registrar(|_| {});
+        // A request of another device, which somebody has recorded.
+        let other = Scene { idevid: idevid(&scene.maker, "WI-3006"), ..Scene::of(format) };
+        let mut fields = scene.pledge_fields();
+        fields.serial_number = "WI-3006".into();
+        let (expected, status) = match format {
+            Format::CmsJson => (Refusal::OtherSigner, 401),
+            Format::CoseCbor => (Refusal::Signature(SignatureRefused::Signature), 403), // it names no signer
+        };
+        refused(read(&scene, &registrar, &other.pledge_request(&fields)), expected, status);
+        let body = scene.pledge_request(&scene.pledge_fields());
+        refused(registrar.read_voucher_request(&[], &posted(&body), now()), Refusal::NoCertificate, 401);
+        // A chain can come in the connection alone.
+        let bare =
+            sign_in(format, &scene.idevid, &scene.idevid.chain()[..1], &format.encode_request(&scene.pledge_fields()));
+        assert_eq!(read(&scene, &registrar, &bare), Ok(()));
+    }
 }
 
 #[test]
 fn damage_and_garbage_are_refused() {
-    let scene = Scene::new();
-    let registrar = scene.registrar(|_| {});
-    let good = scene.pledge_request(&scene.pledge_fields());
-    let mut damaged = good.clone();
-    let at = good.windows(SERIAL.len()).position(|window| window == SERIAL.as_bytes()).unwrap();
-    damaged[at] ^= 1;
-    refused(read(&scene, &registrar, &damaged), Refusal::Signature(SignatureRefused::Digest), 403);
-    let expected = Refusal::Signature(SignatureRefused::Malformed(Malformed::TooLong(MAX_LEN)));
-    refused(read(&scene, &registrar, &vec![0x30; MAX_LEN + 1]), expected, 403);
-    for body in [&b""[..], b"garbage", &good[..good.len() - 1]] {
-        let refusal = read(&scene, &registrar, body).unwrap_err();
-        assert!(matches!(refusal, Refusal::Signature(_)), "{refusal}");
+    for format in Format::ALL {
+        let scene = Scene::of(format);
+        let registrar = scene.registrar(|_| {});
+        let good = scene.pledge_request(&scene.pledge_fields());
+        let mut damaged = good.clone();
+        let at = good.windows(SERIAL.len()).position(|window| window == SERIAL.as_bytes()).unwrap();
+        damaged[at] ^= 1;
+        refused(read(&scene, &registrar, &damaged), Refusal::Signature(changed(format)), 403);
+        let expected = Refusal::Signature(SignatureRefused::Malformed(Malformed::TooLong(MAX_LEN)));
+        refused(read(&scene, &registrar, &vec![0x30; MAX_LEN + 1]), expected, 403);
+        for body in [&b""[..], b"garbage", &good[..good.len() - 1]] {
+            let refusal = read(&scene, &registrar, body).unwrap_err();
+            assert!(matches!(refusal, Refusal::Signature(_)), "{refusal}");
+        }
+        let refusal =
+            read(&scene, &registrar, &sign_in(format, &scene.idevid, scene.idevid.chain(), b"{}")).unwrap_err();
+        assert!(matches!(refusal, Refusal::Request(_)), "{refusal}");
+        assert_eq!(refusal.status(), 406);
     }
-    let refusal = read(&scene, &registrar, &sign(&scene.idevid, scene.idevid.chain(), b"{}")).unwrap_err();
-    assert!(matches!(refusal, Refusal::Request(_)), "{refusal}");
-    assert_eq!(refusal.status(), 406);
 }
 
 #[test]
 fn media_types_are_checked_first() {
-    let scene = Scene::new();
-    let read = |registrar: &Registrar, content_type, accept| {
-        let body = scene.pledge_request(&scene.pledge_fields());
-        let posted = Posted { content_type, accept, body: &body };
-        let result = registrar.read_voucher_request(scene.idevid.chain(), &posted, now());
-        result.map(|_| ()).map_err(|refusal| (refusal, refusal.status()))
-    };
-    let registrar = scene.registrar(|_| {});
-    let own = Some(VOUCHER_CMS_JSON);
-    assert_eq!(read(&registrar, own, None), Ok(()));
-    assert_eq!(read(&registrar, Some(JSON), None), Err((Refusal::ContentType, 415)));
-    assert_eq!(read(&registrar, None, None), Err((Refusal::ContentType, 415)));
-    assert_eq!(read(&registrar, own, Some("text/html")), Err((Refusal::AcceptNotUnderstood, 415)));
-    assert_eq!(read(&registrar, own, Some("application/voucher+cose")), Err((Refusal::NotAcceptable, 406)));
-    let opaque = scene.registrar(|policy| policy.manufacturers[0].opaque_vouchers = true);
-    assert_eq!(read(&opaque, own, Some("application/voucher-of-tomorrow")), Ok(()));
+    for format in Format::ALL {
+        let scene = Scene::of(format);
+        let read = |registrar: &Registrar, content_type, accept| {
+            let body = scene.pledge_request(&scene.pledge_fields());
+            let posted = Posted { content_type, accept, body: &body };
+            let result = registrar.read_voucher_request(scene.idevid.chain(), &posted, now());
+            result.map(|_| ()).map_err(|refusal| (refusal, refusal.status()))
+        };
+        let registrar = scene.registrar(|_| {});
+        let [own, other] = [format, other(format)].map(|format| Some(format.media_type()));
+        assert_eq!(read(&registrar, own, None), Ok(()));
+        assert_eq!(read(&registrar, Some(JSON), None), Err((Refusal::ContentType, 415)));
+        assert_eq!(read(&registrar, None, None), Err((Refusal::ContentType, 415)));
+        assert_eq!(read(&registrar, own, Some("text/html")), Err((Refusal::AcceptNotUnderstood, 415)));
+        assert_eq!(read(&registrar, own, other), Err((Refusal::NotAcceptable, 406)));
+        let opaque = scene.registrar(|policy| policy.manufacturers[0].opaque_vouchers = true);
+        assert_eq!(read(&opaque, own, Some("application/voucher-of-tomorrow")), Ok(()));
+    }
 }
 
 #[test]
@@ -375,7 +396,7 @@ fn answer(scene: &Scene, registrar: &Registrar, response: &MasaResponse<'_>) -> 
 }
 
 fn response(body: &[u8]) -> MasaResponse<'_> {
-    MasaResponse { status: 200, content_type: Some(VOUCHER_CMS_JSON), retry_after: None, body }
+    MasaResponse { status: 200, content_type: Some(Format::of_artefact(body).media_type()), retry_after: None, body }
 }
 
 #[test]
@@ -420,41 +441,45 @@ fn a_voucher_is_looked_at() {
 
 #[test]
 fn a_voucher_for_another_request_is_refused() {
-    type Change = fn(&mut Voucher);
-    let cases: [Change; 2] =
-        [|fields| fields.serial_number = "WI-3006".into(), |fields| fields.nonce = nonce("another nonce")];
-    let scene = Scene::new();
-    let registrar = scene.registrar(|_| {});
-    for change in cases {
-        let (signer, mut fields) = voucher(&scene);
-        change(&mut fields);
-        let body = sign(&signer, signer.chain(), &fields.to_json());
-        refused(answer(&scene, &registrar, &response(&body)), Refusal::OtherVoucher, 502);
+    for format in Format::ALL {
+        type Change = fn(&mut Voucher);
+        let cases: [Change; 2] =
+            [|fields| fields.serial_number = "WI-3006".into(), |fields| fields.nonce = nonce("another nonce")];
+        let scene = Scene::of(format);
+        let registrar = scene.registrar(|_| {});
+        for change in cases {
+            let (signer, mut fields) = voucher(&scene);
+            change(&mut fields);
+            let body = sign_in(format, &signer, signer.chain(), &format.encode_voucher(&fields));
+            refused(answer(&scene, &registrar, &response(&body)), Refusal::OtherVoucher, 502);
+        }
     }
 }
 
 #[test]
 fn what_is_no_voucher_is_refused() {
-    let scene = Scene::new();
-    let registrar = scene.registrar(|_| {});
-    let (signer, fields) = voucher(&scene);
-    let body = sign(&signer, signer.chain(), &fields.to_json());
-    let mut damaged = body.clone();
-    let place = body.windows(SERIAL.len()).position(|window| window == SERIAL.as_bytes()).unwrap();
-    damaged[place] ^= 1;
-    let expected = Refusal::VoucherSignature(SignatureRefused::Digest);
-    refused(answer(&scene, &registrar, &response(&damaged)), expected, 502);
-    let empty = sign(&signer, signer.chain(), b"{}");
-    let refusal = answer(&scene, &registrar, &response(&empty)).unwrap_err();
-    assert!(matches!(refusal, Refusal::Voucher(_)), "{refusal}");
-    assert_eq!(refusal.status(), 502);
-    refused(answer(&scene, &registrar, &response(&vec![0; MAX_LEN + 1])), Refusal::VoucherTooLong, 502);
-    for content_type in [None, Some("text/html")] {
-        refused(
-            answer(&scene, &registrar, &MasaResponse { content_type, ..response(&body) }),
-            Refusal::VoucherType,
-            502,
-        );
+    for format in Format::ALL {
+        let scene = Scene::of(format);
+        let registrar = scene.registrar(|_| {});
+        let (signer, fields) = voucher(&scene);
+        let body = sign_in(format, &signer, signer.chain(), &format.encode_voucher(&fields));
+        let mut damaged = body.clone();
+        let place = body.windows(SERIAL.len()).position(|window| window == SERIAL.as_bytes()).unwrap();
+        damaged[place] ^= 1;
+        let expected = Refusal::VoucherSignature(changed(format));
+        refused(answer(&scene, &registrar, &response(&damaged)), expected, 502);
+        let empty = sign_in(format, &signer, signer.chain(), b"{}");
+        let refusal = answer(&scene, &registrar, &response(&empty)).unwrap_err();
+        assert!(matches!(refusal, Refusal::Voucher(_)), "{refusal}");
+        assert_eq!(refusal.status(), 502);
+        refused(answer(&scene, &registrar, &response(&vec![0; MAX_LEN + 1])), Refusal::VoucherTooLong, 502);
+        for content_type in [None, Some("text/html"), Some(other(format).media_type())] {
+            refused(
+                answer(&scene, &registrar, &MasaResponse { content_type, ..response(&body) }),
+                Refusal::VoucherType,
+                502,
+            );
+        }
     }
 }
 

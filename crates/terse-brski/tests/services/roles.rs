@@ -25,7 +25,7 @@ use terse_rustcrypto::PROVIDER;
 use terse_testkit::rng::SeededRng;
 use terse_tls::{CertificateError, Expect, Trust};
 
-use crate::scene::{NOW, SERIAL, Scene, at, idevid, nonce, now, posted, sign};
+use crate::scene::{NOW, SERIAL, Scene, at, idevid, nonce, now, posted, sign_in};
 
 /// A MASA with what it remembers.
 pub(crate) struct MasaService {
@@ -62,7 +62,8 @@ impl MasaService {
             Issue::Repeat(voucher) => return Ok(voucher.to_vec()),
             Issue::Issue(issuance) => issuance,
         };
-        let voucher = sign(&self.signer, self.signer.chain(), &issuance.voucher.to_json());
+        let (format, chain) = (request.format(), self.signer.chain());
+        let voucher = sign_in(format, &self.signer, chain, &format.encode_voucher(&issuance.voucher));
         self.device.borrow_mut().owner = Some(issuance.entry.key);
         self.log.borrow_mut().push(issuance.entry);
         let expires_on = issuance.voucher.expires_on;

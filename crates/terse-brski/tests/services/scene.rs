@@ -3,9 +3,11 @@
 use core::time::Duration;
 
 use pki_types::{CertificateDer, UnixTime};
+use terse_brski::SignatureRefused;
+use terse_brski::artefact::{Format, Unsigned};
 use terse_brski::certificate::{Idevid, SerialNumberField};
-use terse_brski::cms::Unsigned;
-use terse_brski::http::{Posted, VOUCHER_CMS_JSON};
+use terse_brski::cose;
+use terse_brski::http::Posted;
 use terse_brski::masa::{Context, Decision, Device, Issuance, Masa, Policy, Refusal, RegistrarRequest};
 use terse_brski::registrar::{self, Manufacturer, PledgeRequest, Registrar};
 use terse_brski::voucher::{Assertion, Nonce, Pin, VoucherRequest};
@@ -38,17 +40,39 @@ pub(crate) fn registrar_credential(domain: &Authority) -> Credential {
     domain.issue_registrar(&options).unwrap()
 }
 
-/// Signs as the holder of a credential, with these certificates.
+/// Signs in CMS as the holder of a credential, with these certificates.
 pub(crate) fn sign(signer: &Credential, chain: &[CertificateDer<'_>], content: &[u8]) -> Vec<u8> {
+    sign_in(Format::CmsJson, signer, chain, content)
+}
+
+/// Signs as the holder of a credential, with these certificates, of which the first is the signer's.
+pub(crate) fn sign_in(format: Format, signer: &Credential, chain: &[CertificateDer<'_>], content: &[u8]) -> Vec<u8> {
     let key = PROVIDER.load_key(signer.key()).unwrap();
     let scheme = key.schemes()[0];
-    let unsigned = Unsigned::new(&PROVIDER, content, chain, scheme, Some(now())).unwrap();
+    let unsigned = Unsigned::new(format, &PROVIDER, content, chain, scheme, now()).unwrap();
     unsigned.sign(&*key, &mut SeededRng::new(7)).unwrap()
+}
+
+/// The form that this one is not.
+pub(crate) fn other(format: Format) -> Format {
+    match format {
+        Format::CmsJson => Format::CoseCbor,
+        Format::CoseCbor => Format::CmsJson,
+    }
+}
+
+/// How content that was changed is refused.
+pub(crate) fn changed(format: Format) -> SignatureRefused {
+    match format {
+        Format::CmsJson => SignatureRefused::Digest,
+        Format::CoseCbor => SignatureRefused::Signature,
+    }
 }
 
 /// Returns a request as it is posted.
 pub(crate) fn posted(body: &[u8]) -> Posted<'_> {
-    Posted { content_type: Some(VOUCHER_CMS_JSON), accept: Some(VOUCHER_CMS_JSON), body }
+    let own = Some(Format::of_artefact(body).media_type());
+    Posted { content_type: own, accept: own, body }
 }
 
 pub(crate) fn nonce(text: &str) -> Option<Nonce> {
@@ -62,6 +86,8 @@ pub(crate) struct Scene {
     pub(crate) registrar: Credential,
     /// The device's record at the MASA.
     pub(crate) device: Device,
+    /// The form of what they send.
+    pub(crate) format: Format,
 }
 
 pub(crate) const SERIAL: &str = "WI-3005";
@@ -71,12 +97,17 @@ impl Scene {
         Self::with_domain(authority("Plant", "p256x3"))
     }
 
+    /// The same, with artefacts of this form.
+    pub(crate) fn of(format: Format) -> Self {
+        Self { format, ..Self::new() }
+    }
+
     pub(crate) fn with_domain(domain: Authority) -> Self {
         let maker = authority("Maker", "p256x2");
         let idevid = idevid(&maker, SERIAL);
         let registrar = registrar_credential(&domain);
         let device = Device::new(SERIAL.into(), issuer_of(&idevid));
-        Self { maker, domain, idevid, registrar, device }
+        Self { maker, domain, idevid, registrar, device, format: Format::CmsJson }
     }
 
     /// The registrar's certificates up to the root, leaf first.
@@ -84,6 +115,16 @@ impl Scene {
         let mut chain = self.registrar.chain().to_vec();
         chain.push(self.domain.root().clone());
         chain
+    }
+
+    /// The certificates of a registrar's request: in COSE those of the device as well.
+    pub(crate) fn enclosed(&self) -> Vec<CertificateDer<'static>> {
+        let mut enclosed = self.chain();
+        if self.format == Format::CoseCbor {
+            enclosed.extend_from_slice(self.idevid.chain());
+            enclosed.push(self.maker.root().clone());
+        }
+        enclosed
     }
 
     pub(crate) fn pledge_fields(&self) -> VoucherRequest {
@@ -96,7 +137,16 @@ impl Scene {
     }
 
     pub(crate) fn pledge_request(&self, fields: &VoucherRequest) -> Vec<u8> {
-        sign(&self.idevid, self.idevid.chain(), &fields.to_json())
+        let content = self.format.encode_request(fields);
+        match self.format {
+            Format::CmsJson => sign(&self.idevid, self.idevid.chain(), &content),
+            // A pledge sends no certificates.
+            Format::CoseCbor => {
+                let key = PROVIDER.load_key(self.idevid.key()).unwrap();
+                let unsigned = cose::Unsigned::new(&content, self.idevid.leaf(), &[], key.schemes()[0]).unwrap();
+                unsigned.sign(&*key, &mut SeededRng::new(7)).unwrap()
+            }
+        }
     }
 
     /// The registrar's request around a pledge's.
@@ -111,7 +161,7 @@ impl Scene {
     }
 
     pub(crate) fn registrar_request(&self, fields: &VoucherRequest) -> Vec<u8> {
-        sign(&self.registrar, &self.chain(), &fields.to_json())
+        sign_in(self.format, &self.registrar, &self.enclosed(), &self.format.encode_request(fields))
     }
 
     /// A registrar's request around a pledge's, both as they should be.

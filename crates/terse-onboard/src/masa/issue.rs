@@ -134,7 +134,8 @@ impl Shared {
                 Decision::Repeat(voucher) => return Ok(Bytes::copy_from_slice(voucher)),
                 Decision::Issue(issuance) => issuance,
             };
-            let signed = self.signer.sign(&self.provider, &issuance.voucher, time).await.map_err(|error| {
+            let signed = self.signer.sign(&self.provider, request.format(), &issuance.voucher, time).await;
+            let signed = signed.map_err(|error| {
                 tracing::error!(error, "a voucher was not signed");
                 Problem::later(StatusCode::SERVICE_UNAVAILABLE, "the voucher could not be signed; try again", 10)
             })?;

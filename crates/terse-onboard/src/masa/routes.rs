@@ -13,7 +13,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use bytes::Bytes;
 use pki_types::UnixTime;
-use terse_brski::http::{JSON, Posted, VOUCHER_CMS_JSON};
+use terse_brski::http::{JSON, Posted};
 use terse_brski::masa::{Masa, Refusal, RegistrarRequest};
 use terse_brski::voucher::MAX_LEN;
 
@@ -66,13 +66,16 @@ async fn voucher(
 ) -> Result<Response, Problem> {
     let received = Received::read(&shared, &peer, request).await?;
     let (request, customer) = received.verify(&shared, &peer, Masa::read_voucher_request).await?;
-    let serial_number = request.serial_number().to_owned();
+    if !shared.signer.has(request.format()) {
+        return Err(UNSIGNABLE);
+    }
+    let (serial_number, content_type) = (request.serial_number().to_owned(), request.voucher_type());
     let voucher = shared.voucher(request, customer, received.time).await.inspect_err(|problem| {
         let (status, reason) = (problem.status().as_u16(), problem.text());
         // Strangers cause it as well.
         tracing::debug!(address = %peer.address, serial_number, status, reason, "no voucher was issued");
     })?;
-    Ok(([(header::CONTENT_TYPE, HeaderValue::from_static(VOUCHER_CMS_JSON))], voucher).into_response())
+    Ok(([(header::CONTENT_TYPE, HeaderValue::from_static(content_type))], voucher).into_response())
 }
 
 async fn audit_log(
@@ -159,6 +162,11 @@ fn field(headers: &HeaderMap, name: HeaderName) -> Option<String> {
     let values: Vec<_> = headers.get_all(name).iter().map(|value| String::from_utf8_lossy(value.as_bytes())).collect();
     (!values.is_empty()).then(|| values.join(", "))
 }
+
+const UNSIGNABLE: Problem = Problem::new(
+    StatusCode::NOT_ACCEPTABLE,
+    "the key of this MASA signs no vouchers in COSE, which has no RSA; send application/voucher-cms+json",
+);
 
 const UNAUTHENTICATED: Problem = Problem::new(
     StatusCode::UNAUTHORIZED,

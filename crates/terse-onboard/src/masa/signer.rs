@@ -1,9 +1,10 @@
 //! The key that signs vouchers. It may be in another process or a hardware module, and take its time.
 
 use alloc::sync::Arc;
+use core::time::Duration;
 
 use pki_types::{CertificateDer, UnixTime};
-use terse_brski::cms::Unsigned;
+use terse_brski::artefact::{Format, Unsigned};
 use terse_brski::voucher::Voucher;
 use terse_net::OsRng;
 use terse_net::tokio::Answer;
@@ -18,6 +19,8 @@ pub type VoucherSigner = Arc<dyn Fn(SignatureScheme, Vec<u8>) -> Answer<Result<V
 pub(super) struct Signer {
     chain: Vec<CertificateDer<'static>>,
     scheme: SignatureScheme,
+    /// Whether COSE has the scheme.
+    has_cose: bool,
     pub(super) sign: VoucherSigner,
 }
 
@@ -35,25 +38,34 @@ impl Signer {
                 "the private key does not belong to the first certificate; give the pair that was issued together",
             );
         }
-        // Whether CMS has the scheme is found out with a message that nobody gets.
-        let fits = |scheme: &&SignatureScheme| Unsigned::new(provider, b"{}", &chain, **scheme, None).is_ok();
-        let scheme =
-            *key.schemes().iter().find(fits).ok_or("vouchers cannot be signed with a key of this kind; use P-256")?;
-        Ok(Self { chain, scheme, sign: in_process(key) })
+        // Whether a form has the scheme is found out with a message that nobody gets.
+        let time = UnixTime::since_unix_epoch(Duration::ZERO);
+        let fits = |format, scheme| Unsigned::new(format, provider, b"{}", &chain, scheme, time).is_ok();
+        let scheme = key.schemes().iter().copied().find(|scheme| fits(Format::CmsJson, *scheme));
+        let scheme = scheme.ok_or("vouchers cannot be signed with a key of this kind; use P-256")?;
+        let has_cose = fits(Format::CoseCbor, scheme);
+        Ok(Self { chain, scheme, has_cose, sign: in_process(key) })
+    }
+
+    /// Whether the key can sign vouchers of this form: COSE has no RSA.
+    pub(super) fn has(&self, format: Format) -> bool {
+        self.has_cose || format == Format::CmsJson
     }
 
     /// Signs a voucher.
     pub(super) async fn sign(
         &self,
         provider: &CryptoProvider,
+        format: Format,
         voucher: &Voucher,
         time: UnixTime,
     ) -> Result<Vec<u8>, String> {
-        let unsigned = Unsigned::new(provider, &voucher.to_json(), &self.chain, self.scheme, Some(time))
+        let content = format.encode_voucher(voucher);
+        let unsigned = Unsigned::new(format, provider, &content, &self.chain, self.scheme, time)
             .map_err(|error| error.to_string())?;
         let signature =
             (self.sign)(self.scheme, unsigned.message().to_vec()).await.map_err(|error| error.to_string())?;
-        Ok(unsigned.signed(&signature))
+        unsigned.signed(&signature).map_err(|error| error.to_string())
     }
 }
 

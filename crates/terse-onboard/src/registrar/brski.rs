@@ -21,6 +21,7 @@ pub(super) async fn request_voucher(State(service): State<Service>, request: Req
     };
     let decisions = &service.inner.settings.decisions;
     match decisions.read_voucher_request(&received.chain, &received.posted(), service.now()) {
+        Ok(request) if !service.inner.settings.signs(request.format()) => Reply::text(406, NO_COSE),
         Ok(request) => service
             .answer_voucher_request(request, received.arrived + service.hold())
             .await
@@ -75,7 +76,7 @@ impl Service {
                     Ok(place) => place,
                     Err(none) => return Ok(Some(self.without_masa(request, manufacturer, none).await?)),
                 };
-                let (signed, now) = (self.sign(&forward.request)?, self.now());
+                let (signed, now) = (self.sign(&forward)?, self.now());
                 match inner.store.forward(request, manufacturer, &signed, now).await? {
                     Forwarded::Stored => {
                         Ok(Some(self.ask_masa(request, &forward.masa, signed, now, place, until).await))
@@ -146,6 +147,9 @@ pub(super) async fn enroll_status(State(service): State<Service>, request: Reque
 pub(super) fn too_many() -> Reply {
     Reply::text(429, "the device has sent too many voucher requests; it can go on tomorrow").retry_after(3_600)
 }
+
+const NO_COSE: &str = "the key of this registrar signs no voucher requests in COSE, which has no RSA; send \
+                       application/voucher-cms+json, or ask an operator for another key";
 
 /// Retry-After while something else is under way.
 const SHORT_RETRY: u32 = 5;

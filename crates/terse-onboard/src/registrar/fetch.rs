@@ -10,7 +10,8 @@ use std::path::{Path, PathBuf};
 use terse_brski::certificate::issuer_of_ca;
 use terse_brski::digest::{Sha256, sha256};
 use terse_brski::registrar::{
-    Answer, AuditRefused, ExpectedDevice, Findings, MasaResponse, MasaUrl, PledgeRequest, Refusal, text_for_people,
+    Answer, AuditRefused, ExpectedDevice, Findings, Forward, MasaResponse, MasaUrl, PledgeRequest, Refusal,
+    text_for_people,
 };
 use terse_net::{Clock, files};
 
@@ -80,11 +81,11 @@ impl Service {
         let client = self.inner.settings.masas.get(&device.manufacturer);
         let client = client.ok_or(FetchError::from(Refusal::UnknownManufacturer))?;
         let forward = self.inner.settings.decisions.fetch(&device, self.now())?;
-        let (request, body) = self.request(&device, &forward.request).await?;
+        let (request, body) = self.request(&device, &forward).await?;
         let response = client.request_voucher(&self.inner.settings.decisions, &forward.masa, &body, None).await?;
         let findings = match self.received(&device, &response) {
             Ok(Some((received, findings))) => {
-                self.inner.store.fetched(&device, &request, &received, &response.body).await?;
+                self.inner.store.fetched(&device, &request, &received).await?;
                 findings
             }
             Ok(None) => return Err(FetchError::Later),
@@ -135,16 +136,12 @@ impl Service {
     }
 
     /// Returns the request to send, which is stored: the last one, if the MASA has not answered that.
-    async fn request(
-        &self,
-        device: &ExpectedDevice,
-        fields: &terse_brski::voucher::VoucherRequest,
-    ) -> Result<(Sha256, Vec<u8>), FetchError> {
+    async fn request(&self, device: &ExpectedDevice, forward: &Forward) -> Result<(Sha256, Vec<u8>), FetchError> {
         if let Some(unanswered) = self.inner.store.unanswered_fetch(device, self.now()).await? {
             return Ok(unanswered);
         }
         let cannot = |_| FetchError::Masa("the registrar cannot sign its voucher request; check its key".into());
-        let body = self.sign(fields).map_err(cannot)?;
+        let body = self.sign(forward).map_err(cannot)?;
         let request = sha256(PROVIDER, &body);
         match self.inner.store.begin_fetch(device, &request, &body, self.now()).await? {
             true => Ok((request, body)),

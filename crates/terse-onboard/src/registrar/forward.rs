@@ -7,9 +7,10 @@
 use core::time::Duration;
 
 use pki_types::UnixTime;
-use terse_brski::cms::Unsigned;
-use terse_brski::registrar::{Answer, MasaResponse, MasaUrl, PledgeRequest, ReceivedVoucher, Refusal, text_for_people};
-use terse_brski::voucher::VoucherRequest;
+use terse_brski::artefact::Unsigned;
+use terse_brski::registrar::{
+    Answer, Forward, MasaResponse, MasaUrl, PledgeRequest, ReceivedVoucher, Refusal, text_for_people,
+};
 use terse_net::OsRng;
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 use tokio::time::Instant;
@@ -85,9 +86,13 @@ impl Service {
     }
 
     /// Signs a registrar's voucher request, with the certificates that the MASA may pin.
-    pub(super) fn sign(&self, request: &VoucherRequest) -> Result<Vec<u8>, Reply> {
+    pub(super) fn sign(&self, forward: &Forward) -> Result<Vec<u8>, Reply> {
         let settings = &self.inner.settings;
-        let signed = Unsigned::new(PROVIDER, &request.to_json(), &settings.chain, settings.scheme, Some(self.now()))
+        let Forward { request, format, enclosed, .. } = forward;
+        let others = enclosed.iter().filter(|one| !settings.chain.contains(one));
+        let certificates: Vec<_> = settings.chain.iter().chain(others).cloned().collect();
+        let content = format.encode_request(request);
+        let signed = Unsigned::new(*format, PROVIDER, &content, &certificates, settings.scheme, self.now())
             .and_then(|unsigned| unsigned.sign(&*settings.key, &mut OsRng));
         signed.map_err(|error| {
             tracing::error!(%error, "the voucher request cannot be signed");
@@ -133,7 +138,8 @@ impl Service {
             return Refusal::UnknownManufacturer.into();
         };
         let Some(client) = settings.masas.get(manufacturer) else { return Refusal::UnknownManufacturer.into() };
-        let asked = client.request_voucher(&settings.decisions, masa, registrar_request, request.accept()).await;
+        let asked =
+            client.request_voucher(&settings.decisions, masa, registrar_request, Some(request.masa_accept())).await;
         let unreachable = place.ended(&asked);
         let response = match asked {
             Ok(response) => response,
@@ -149,7 +155,7 @@ impl Service {
         let read =
             MasaResponse { status: *status, content_type: content_type.as_deref(), retry_after: *retry_after, body };
         match settings.decisions.read_masa_response(request, &read, self.now()) {
-            Ok(Answer::Voucher(voucher)) => self.issued(request, manufacturer, &voucher, response.body).await,
+            Ok(Answer::Voucher(voucher)) => self.issued(request, manufacturer, voucher).await,
             Ok(Answer::Later { retry_after }) => {
                 tracing::warn!(serial_number, masa = masa.base(), status, "the MASA has no answer yet");
                 match self.inner.store.delayed(request.sha256(), sent, retry_after, self.now()).await {
@@ -169,27 +175,21 @@ impl Service {
         }
     }
 
-    async fn issued(
-        &self,
-        request: &PledgeRequest,
-        manufacturer: &str,
-        voucher: &ReceivedVoucher,
-        body: Vec<u8>,
-    ) -> Reply {
+    async fn issued(&self, request: &PledgeRequest, manufacturer: &str, received: ReceivedVoucher) -> Reply {
         let serial_number = &request.idevid().serial_number;
-        match self.inner.store.answer(request, manufacturer, voucher, &body, self.now()).await {
+        match self.inner.store.answer(request, manufacturer, &received, self.now()).await {
             Ok(true) => {}
             Ok(false) => return Reply::later(SHORT_RETRY), // and then it gets the one that is stored
             Err(error) => return Reply::database(&error),
         }
         tracing::info!(serial_number, manufacturer, "a device gets a voucher");
-        if voucher.findings.as_ref().is_some_and(|findings| !findings.pins_own_chain) {
+        if received.findings.as_ref().is_some_and(|findings| !findings.pins_own_chain) {
             tracing::warn!(serial_number, manufacturer, "the voucher pins another domain: the device will refuse it");
         }
-        if voucher.findings.as_ref().is_some_and(|findings| findings.signer_is_known == Some(false)) {
+        if received.findings.as_ref().is_some_and(|findings| findings.signer_is_known == Some(false)) {
             tracing::warn!(serial_number, manufacturer, "the voucher is not signed under voucher_anchors");
         }
-        Reply::body(&voucher.content_type, body)
+        Reply::body(&received.content_type, received.voucher)
     }
 
     /// Stores that a request could not be sent, so that it is sent again as soon as the MASA can be reached.

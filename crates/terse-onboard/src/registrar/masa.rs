@@ -5,7 +5,8 @@
 
 use core::fmt;
 
-use terse_brski::http::{JSON, VOUCHER_CMS_JSON};
+use terse_brski::artefact::Format;
+use terse_brski::http::JSON;
 use terse_brski::registrar::{MasaUrl, Registrar};
 use tokio::sync::OwnedSemaphorePermit;
 
@@ -49,7 +50,7 @@ impl MasaClient {
             let path = format!("{path}/requestvoucher");
             // One byte more than a pledge reads, to see that there is more.
             let limits = ResponseLimits { body: terse_brski::voucher::MAX_LEN + 1, time: self.https.time() };
-            let outgoing = self.post(&path, request, accept.or(Some(VOUCHER_CMS_JSON)));
+            let outgoing = self.post(&path, request, accept.or(Some(Format::of_artefact(request).media_type())));
             connection.send(outgoing, limits).await.map_err(MasaError::from)
         };
         self.https.in_time(exchange).await
@@ -81,7 +82,7 @@ impl MasaClient {
     }
 
     fn post<'a>(&'a self, path: &'a str, request: &[u8], accept: Option<&'a str>) -> Outgoing<'a> {
-        let (body, content_type) = (Some(request.into()), Some(VOUCHER_CMS_JSON));
+        let (body, content_type) = (Some(request.into()), Some(Format::of_artefact(request).media_type()));
         Outgoing { body, path, content_type, accept, authorization: self.https.authorization() }
     }
 

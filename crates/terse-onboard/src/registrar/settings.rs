@@ -10,8 +10,8 @@ use core::time::Duration;
 use std::path::Path;
 
 use pki_types::{CertificateDer, UnixTime};
+use terse_brski::artefact::{Format, Unsigned};
 use terse_brski::certificate::{SerialNumberField, domain_id};
-use terse_brski::cms::Unsigned;
 use terse_brski::registrar::{AuditPolicy, Devices, Manufacturer, NoncelessEvents, Policy, Registrar};
 use terse_net::{Clock, files};
 use terse_tls::crypto::{CryptoProvider, SigningKey};
@@ -40,6 +40,8 @@ pub(super) struct Settings {
     pub(super) key: Arc<dyn SigningKey>,
     /// The scheme by which the key signs voucher requests.
     pub(super) scheme: SignatureScheme,
+    /// Whether COSE has the scheme.
+    has_cose: bool,
     pub(super) server: Arc<ServerConfig>,
     pub(super) audits: BTreeMap<String, AuditPolicy>,
     pub(super) masas: BTreeMap<String, MasaClient>,
@@ -57,10 +59,13 @@ impl Settings {
         let chain_file = beside(path, &config.chain);
         let (chain, key) = credential_files(&chain_file, &beside(path, &config.key))?;
         let credential = credential(&chain_file, &chain, &key)?;
-        let can_sign = |scheme: &SignatureScheme| Unsigned::new(PROVIDER, b"", &chain, *scheme, None).is_ok();
+        // Whether a form has the scheme is found out with a message that nobody gets.
+        let time = UnixTime::since_unix_epoch(Duration::ZERO);
+        let fits = |format, scheme| Unsigned::new(format, PROVIDER, b"", &chain, scheme, time).is_ok();
         let problem = "its key signs no voucher requests; use P-256, P-384, Ed25519 or RSA";
-        let scheme = key.schemes().iter().copied().find(can_sign);
+        let scheme = key.schemes().iter().copied().find(|scheme| fits(Format::CmsJson, *scheme));
         let scheme = scheme.ok_or_else(|| ConfigError::new(&chain_file, problem))?;
+        let has_cose = fits(Format::CoseCbor, scheme);
 
         let mut policy = Policy::default();
         let (mut audits, mut masas) = (BTreeMap::new(), BTreeMap::new());
@@ -93,7 +98,25 @@ impl Settings {
         let domain_ids = chain.iter().map(|certificate| domain_id(PROVIDER, certificate));
         let domain_ids = domain_ids.collect::<Result<_, _>>().map_err(|error| ConfigError::new(&chain_file, error))?;
         let database = config.database.beside(path);
-        Ok(Self { config, database, decisions, chain, key, scheme, server, audits, masas, domain, domain_ids })
+        Ok(Self {
+            config,
+            database,
+            decisions,
+            chain,
+            key,
+            scheme,
+            has_cose,
+            server,
+            audits,
+            masas,
+            domain,
+            domain_ids,
+        })
+    }
+
+    /// Whether the key can sign voucher requests of this form: COSE has no RSA.
+    pub(super) fn signs(&self, format: Format) -> bool {
+        self.has_cose || format == Format::CmsJson
     }
 }
 

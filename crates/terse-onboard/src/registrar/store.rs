@@ -210,7 +210,6 @@ impl Store {
         request: &PledgeRequest,
         manufacturer: &str,
         received: &ReceivedVoucher,
-        voucher: &[u8],
         time: UnixTime,
     ) -> Result<bool, sqlx::Error> {
         let pinned = received.findings.as_ref().filter(|findings| findings.pins_own_chain);
@@ -222,7 +221,7 @@ impl Store {
         )
         .bind(&request.sha256()[..])
         .bind(&received.content_type)
-        .bind(voucher)
+        .bind(&received.voucher)
         .execute(&mut *transaction)
         .await?;
         if done.rows_affected() == 1 {

@@ -1,5 +1,7 @@
 //! The MASA's tests once more, on PostgreSQL.
 
+#[path = "../masa/cose.rs"]
+mod cose;
 #[path = "../masa/customers.rs"]
 mod customers;
 #[path = "../databases/postgres.rs"]
@@ -14,3 +16,5 @@ mod operator;
 mod refusals;
 #[path = "../masa/scene.rs"]
 mod scene;
+#[path = "../masa/tampered.rs"]
+mod tampered;

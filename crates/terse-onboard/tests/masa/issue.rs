@@ -5,73 +5,71 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use terse_aws_lc::PROVIDER;
+use terse_brski::artefact::Format;
 use terse_brski::audit_log::AuditLog;
 use terse_brski::certificate::domain_id;
-use terse_brski::cms::Signed;
+
 use terse_brski::digest::public_key_sha256;
-use terse_brski::http::{JSON, VOUCHER_CMS_JSON};
+use terse_brski::http::JSON;
 use terse_brski::masa::{Claims, Nonceless, PinChoice};
-use terse_brski::voucher::{Assertion, Nonce, Pin, Voucher};
+use terse_brski::voucher::{Assertion, Nonce, Pin};
 use terse_net::Clock;
 use terse_net::pki_types::UnixTime;
 use terse_onboard::masa::{MasaService, VoucherSigner};
-use terse_tls::{Expect, Trust};
+
 use tokio::sync::{Barrier, Notify, Semaphore};
 use tokio::task::JoinSet;
 
-use crate::scene::{Domain, SERIAL, Scene, now, refused, send, soon, time, voucher};
+use crate::scene::{Domain, SERIAL, Scene, issued, now, refused, send, soon, voucher};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_device_gets_a_voucher_that_leads_to_its_anchors() {
-    let scene = Scene::new().await;
-    let masa = scene.start().await;
-    let answer = scene.ask(masa.address, &scene.request("a nonce")).await;
-    assert_eq!(answer.status, 200, "{}", String::from_utf8_lossy(&answer.body));
-    assert_eq!(answer.content_type.as_deref(), Some(VOUCHER_CMS_JSON));
+    for format in Format::ALL {
+        let scene = Scene::of(format).await;
+        let masa = scene.start().await;
+        let answer = scene.ask(masa.address, &scene.request("a nonce")).await;
+        let voucher = issued(&scene, &answer);
+        let lowest_ca = &scene.domain.registrar.chain[1];
+        assert_eq!(voucher.serial_number, SERIAL);
+        assert_eq!(voucher.assertion, Assertion::Proximity);
+        assert_eq!(voucher.nonce, Some(Nonce::new(b"a nonce").unwrap()));
+        assert_eq!(voucher.pins, [Pin::Certificate(lowest_ca.clone())]);
 
-    // As the pledge verifies it.
-    let signed = Signed::verify(&PROVIDER, &answer.body, &[]).unwrap();
-    let trust = Trust::new(&scene.anchors()).unwrap();
-    trust.check(&PROVIDER, &signed.chain, Expect::AnyUsage, Some(time())).unwrap();
-    let voucher = Voucher::from_json(&signed.content).unwrap();
-    let lowest_ca = &scene.domain.registrar.chain[1];
-    assert_eq!(voucher.serial_number, SERIAL);
-    assert_eq!(voucher.assertion, Assertion::Proximity);
-    assert_eq!(voucher.nonce, Some(Nonce::new(b"a nonce").unwrap()));
-    assert_eq!(voucher.pins, [Pin::Certificate(lowest_ca.clone())]);
-
-    // The audit log, and the owner.
-    let answer = scene.ask_audit_log(masa.address, &scene.request("a nonce")).await;
-    assert_eq!((answer.status, answer.content_type.as_deref()), (200, Some(JSON)));
-    let log = AuditLog::from_json(&answer.body, 4_096).unwrap();
-    assert_eq!(log.events.len(), 1);
-    assert_eq!(log.events[0].domain_id, domain_id(&PROVIDER, lowest_ca).unwrap());
-    assert_eq!(log.events[0].nonce, voucher.nonce);
-    masa.stop().await;
-    let records = scene.store().await.devices(SERIAL).await.unwrap();
-    assert_eq!(records.len(), 1);
-    assert_eq!(records[0].device.owner, Some(public_key_sha256(&PROVIDER, lowest_ca).unwrap()));
-    assert_eq!(records[0].entries, 1);
+        // The audit log, and the owner.
+        let answer = scene.ask_audit_log(masa.address, &scene.request("a nonce")).await;
+        assert_eq!((answer.status, answer.content_type.as_deref()), (200, Some(JSON)));
+        let log = AuditLog::from_json(&answer.body, 4_096).unwrap();
+        assert_eq!(log.events.len(), 1);
+        assert_eq!(log.events[0].domain_id, domain_id(&PROVIDER, lowest_ca).unwrap());
+        assert_eq!(log.events[0].nonce, voucher.nonce);
+        masa.stop().await;
+        let records = scene.store().await.devices(SERIAL).await.unwrap();
+        assert_eq!(records.len(), 1);
+        assert_eq!(records[0].device.owner, Some(public_key_sha256(&PROVIDER, lowest_ca).unwrap()));
+        assert_eq!(records[0].entries, 1);
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_same_bytes_get_the_same_voucher_also_after_a_restart() {
-    let scene = Scene::new().await;
-    let request = scene.request("a nonce");
-    let masa = scene.start().await;
-    let first = scene.ask(masa.address, &request).await;
-    assert_eq!(first.status, 200);
-    assert_eq!(scene.ask(masa.address, &request).await, first);
-    masa.stop().await;
-    let masa = scene.start().await;
-    assert_eq!(scene.ask(masa.address, &request).await, first);
-    assert_eq!(scene.log().await.len(), 1);
-    // Another request of the same domain is another voucher, and another entry.
-    let second = scene.ask(masa.address, &scene.request("another nonce")).await;
-    assert_eq!(second.status, 200);
-    assert_ne!(second.body, first.body);
-    assert_eq!(scene.log().await.len(), 2);
-    masa.stop().await;
+    for format in Format::ALL {
+        let scene = Scene::of(format).await;
+        let request = scene.request("a nonce");
+        let masa = scene.start().await;
+        let first = scene.ask(masa.address, &request).await;
+        assert_eq!(first.status, 200);
+        assert_eq!(scene.ask(masa.address, &request).await, first);
+        masa.stop().await;
+        let masa = scene.start().await;
+        assert_eq!(scene.ask(masa.address, &request).await, first);
+        assert_eq!(scene.log().await.len(), 1);
+        // Another request of the same domain is another voucher, and another entry.
+        let second = scene.ask(masa.address, &scene.request("another nonce")).await;
+        assert_eq!(second.status, 200);
+        assert_ne!(second.body, first.body);
+        assert_eq!(scene.log().await.len(), 2);
+        masa.stop().await;
+    }
 }
 
 /// A signer that waits until so many have come to sign.
@@ -92,41 +90,47 @@ fn meeting(service: &MasaService, meeting: &Arc<Barrier>, signatures: &Arc<Atomi
 
 #[tokio::test(flavor = "multi_thread")]
 async fn two_masas_with_one_database_issue_one_voucher_for_one_request() {
-    let scene = Scene::new().await;
-    let (both, signatures) = (Arc::new(Barrier::new(2)), Arc::new(AtomicUsize::new(0)));
-    let start = || {
-        scene.start_with(|service| {
-            let signer = meeting(&service, &both, &signatures);
-            service.with_voucher_signer(signer)
-        })
-    };
-    let (one, other) = (start().await, start().await);
-    let request = scene.request("a nonce");
-    let answers = soon(async { tokio::join!(scene.ask(one.address, &request), scene.ask(other.address, &request)) });
-    let (first, second) = answers.await;
-    assert_eq!(first.status, 200, "{}", String::from_utf8_lossy(&first.body));
-    assert_eq!(first, second);
-    assert_eq!(signatures.load(Ordering::SeqCst), 2, "both have signed, and one was stored");
-    assert_eq!(scene.log().await.len(), 1);
+    for format in Format::ALL {
+        let scene = Scene::of(format).await;
+        let (both, signatures) = (Arc::new(Barrier::new(2)), Arc::new(AtomicUsize::new(0)));
+        let start = || {
+            scene.start_with(|service| {
+                let signer = meeting(&service, &both, &signatures);
+                service.with_voucher_signer(signer)
+            })
+        };
+        let (one, other) = (start().await, start().await);
+        let request = scene.request("a nonce");
+        let answers =
+            soon(async { tokio::join!(scene.ask(one.address, &request), scene.ask(other.address, &request)) });
+        let (first, second) = answers.await;
+        assert_eq!(first.status, 200, "{}", String::from_utf8_lossy(&first.body));
+        assert_eq!(first, second);
+        assert_eq!(signatures.load(Ordering::SeqCst), 2, "both have signed, and one was stored");
+        assert_eq!(scene.log().await.len(), 1);
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn of_two_domains_at_once_one_gets_the_device() {
-    let scene = Scene::new().await;
-    let rival = Domain::new("Rival");
-    let (both, signatures) = (Arc::new(Barrier::new(2)), Arc::new(AtomicUsize::new(0)));
-    let masa = scene.start_with(|service| {
-        let signer = meeting(&service, &both, &signatures);
-        service.with_voucher_signer(signer)
-    });
-    let masa = masa.await;
-    let requests = (scene.request("a nonce"), scene.request_of(&rival, "a nonce"));
-    let answers = async { tokio::join!(scene.ask(masa.address, &requests.0), scene.ask(masa.address, &requests.1)) };
-    let (own, rival) = soon(answers).await;
-    let (got, refused_one) = if own.status == 200 { (own, rival) } else { (rival, own) };
-    assert_eq!(got.status, 200);
-    refused(&refused_one, 403, "belongs to another domain");
-    assert_eq!(scene.log().await.len(), 1);
+    for format in Format::ALL {
+        let scene = Scene::of(format).await;
+        let rival = Domain::new("Rival");
+        let (both, signatures) = (Arc::new(Barrier::new(2)), Arc::new(AtomicUsize::new(0)));
+        let masa = scene.start_with(|service| {
+            let signer = meeting(&service, &both, &signatures);
+            service.with_voucher_signer(signer)
+        });
+        let masa = masa.await;
+        let requests = (scene.request("a nonce"), scene.request_of(&rival, "a nonce"));
+        let answers =
+            async { tokio::join!(scene.ask(masa.address, &requests.0), scene.ask(masa.address, &requests.1)) };
+        let (own, rival) = soon(answers).await;
+        let (got, refused_one) = if own.status == 200 { (own, rival) } else { (rival, own) };
+        assert_eq!(got.status, 200);
+        refused(&refused_one, 403, "belongs to another domain");
+        assert_eq!(scene.log().await.len(), 1);
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -160,26 +164,28 @@ async fn of_all_that_ask_two_masas_at_once_each_gets_one_voucher() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_voucher_that_has_expired_is_replaced_for_the_same_request() {
-    let mut scene = Scene::new().await;
-    scene.add_customer("ca = \"plant-ca.pem\"");
-    scene.config.policy.nonceless = Some(Nonceless { lifetime: 600, pin: PinChoice::LowestCa });
-    let request = scene.nonceless_request();
-    let masa = scene.start().await;
-    let first = scene.ask(masa.address, &request).await;
-    assert_eq!(first.status, 200, "{}", String::from_utf8_lossy(&first.body));
-    masa.stop().await;
+    for format in Format::ALL {
+        let mut scene = Scene::of(format).await;
+        scene.add_customer("ca = \"plant-ca.pem\"");
+        scene.config.policy.nonceless = Some(Nonceless { lifetime: 600, pin: PinChoice::LowestCa });
+        let request = scene.nonceless_request();
+        let masa = scene.start().await;
+        let first = scene.ask(masa.address, &request).await;
+        assert_eq!(first.status, 200, "{}", String::from_utf8_lossy(&first.body));
+        masa.stop().await;
 
-    // Ten minutes later it is repeated for the last time.
-    let later = |seconds| Clock::starting_at(UnixTime::since_unix_epoch(Duration::from_secs(now() + seconds)));
-    let masa = scene.start_at(later(500)).await;
-    assert_eq!(scene.ask(masa.address, &request).await, first);
-    masa.stop().await;
-    let masa = scene.start_at(later(700)).await;
-    let second = scene.ask(masa.address, &request).await;
-    assert_eq!(second.status, 200);
-    assert_ne!(second.body, first.body);
-    assert_eq!(scene.ask(masa.address, &request).await, second);
-    assert_eq!(scene.log().await.len(), 2);
+        // Ten minutes later it is repeated for the last time.
+        let later = |seconds| Clock::starting_at(UnixTime::since_unix_epoch(Duration::from_secs(now() + seconds)));
+        let masa = scene.start_at(later(500)).await;
+        assert_eq!(scene.ask(masa.address, &request).await, first);
+        masa.stop().await;
+        let masa = scene.start_at(later(700)).await;
+        let second = scene.ask(masa.address, &request).await;
+        assert_eq!(second.status, 200);
+        assert_ne!(second.body, first.body);
+        assert_eq!(scene.ask(masa.address, &request).await, second);
+        assert_eq!(scene.log().await.len(), 2);
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,7 +1,8 @@
 //! Each refusal has its status, and a text that says what to do.
 
+use terse_brski::artefact::Format;
 use terse_brski::audit_log::AuditLog;
-use terse_brski::http::VOUCHER_CMS_JSON;
+
 use terse_brski::masa::Claims;
 use terse_onboard::client::Outgoing;
 
@@ -9,90 +10,100 @@ use crate::scene::{Domain, Scene, refused, send, voucher};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_device_that_another_domain_has_is_not_given_away() {
-    let scene = Scene::new().await;
-    let masa = scene.start().await;
-    assert_eq!(scene.ask(masa.address, &scene.request("a nonce")).await.status, 200);
-    let rival = Domain::new("Rival");
-    let answer = scene.ask(masa.address, &scene.request_of(&rival, "a nonce")).await;
-    refused(&answer, 403, "the device belongs to another domain; its owner must have it released");
-    assert_eq!(scene.log().await.len(), 1);
+    for format in Format::ALL {
+        let scene = Scene::of(format).await;
+        let masa = scene.start().await;
+        assert_eq!(scene.ask(masa.address, &scene.request("a nonce")).await.status, 200);
+        let rival = Domain::new("Rival");
+        let answer = scene.ask(masa.address, &scene.request_of(&rival, "a nonce")).await;
+        refused(&answer, 403, "the device belongs to another domain; its owner must have it released");
+        assert_eq!(scene.log().await.len(), 1);
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn strangers_see_no_audit_log() {
-    let mut scene = Scene::new().await;
-    scene.config.policy.claims = Claims::Always;
-    let masa = scene.start().await;
-    let stranger = Domain::new("Stranger");
-    let request = scene.request("a nonce");
-    refused(&scene.ask_audit_log(masa.address, &request).await, 404, "there is no audit log");
-    assert_eq!(scene.ask(masa.address, &request).await.status, 200);
-    let asked = scene.request_of(&stranger, "a nonce");
-    refused(&scene.ask_audit_log(masa.address, &asked).await, 404, "there is no audit log");
-    // Who has had the device sees who has it now, and the other way round.
-    assert_eq!(scene.ask(masa.address, &asked).await.status, 200);
-    for request in [&request, &asked] {
-        let answer = scene.ask_audit_log(masa.address, request).await;
-        assert_eq!(AuditLog::from_json(&answer.body, 4_096).unwrap().events.len(), 2);
+    for format in Format::ALL {
+        let mut scene = Scene::of(format).await;
+        scene.config.policy.claims = Claims::Always;
+        let masa = scene.start().await;
+        let stranger = Domain::new("Stranger");
+        let request = scene.request("a nonce");
+        refused(&scene.ask_audit_log(masa.address, &request).await, 404, "there is no audit log");
+        assert_eq!(scene.ask(masa.address, &request).await.status, 200);
+        let asked = scene.request_of(&stranger, "a nonce");
+        refused(&scene.ask_audit_log(masa.address, &asked).await, 404, "there is no audit log");
+        // Who has had the device sees who has it now, and the other way round.
+        assert_eq!(scene.ask(masa.address, &asked).await.status, 200);
+        for request in [&request, &asked] {
+            let answer = scene.ask_audit_log(masa.address, request).await;
+            assert_eq!(AuditLog::from_json(&answer.body, 4_096).unwrap().events.len(), 2);
+        }
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_the_fields_of_http_say_counts() {
-    let scene = Scene::new().await;
-    let masa = scene.start().await;
-    let mut connection = scene.connect(masa.address, None).await;
-    let request = voucher(&scene.request("a nonce"));
-    let cases = [
-        (Outgoing { content_type: Some("application/json"), ..request.clone() }, 415, "Content-Type"),
-        (Outgoing { content_type: None, ..request.clone() }, 415, "Content-Type"),
-        (Outgoing { accept: Some("application/voucher+cose"), ..request.clone() }, 406, VOUCHER_CMS_JSON),
-        (Outgoing { accept: Some("text/html"), ..request.clone() }, 415, "Accept"),
-        (Outgoing { path: "/", ..request.clone() }, 404, "a MASA is at /.well-known/brski"),
-        (Outgoing { path: "/.well-known/brski/requestvoucher", ..Outgoing::default() }, 405, "send a POST"),
-        (Outgoing { path: "/health", ..request.clone() }, 405, "a GET for /health"),
-    ];
-    for (request, status, part) in cases {
-        refused(&send(&mut connection, request).await.unwrap(), status, part);
+    for format in Format::ALL {
+        let scene = Scene::of(format).await;
+        let masa = scene.start().await;
+        let mut connection = scene.connect(masa.address, None).await;
+        let request = voucher(&scene.request("a nonce"));
+        let cases = [
+            (Outgoing { content_type: Some("application/json"), ..request.clone() }, 415, "Content-Type"),
+            (Outgoing { content_type: None, ..request.clone() }, 415, "Content-Type"),
+            (Outgoing { accept: Some("application/voucher-jws+json"), ..request.clone() }, 406, format.media_type()),
+            (Outgoing { accept: Some("text/html"), ..request.clone() }, 415, "Accept"),
+            (Outgoing { path: "/", ..request.clone() }, 404, "a MASA is at /.well-known/brski"),
+            (Outgoing { path: "/.well-known/brski/requestvoucher", ..Outgoing::default() }, 405, "send a POST"),
+            (Outgoing { path: "/health", ..request.clone() }, 405, "a GET for /health"),
+        ];
+        for (request, status, part) in cases {
+            refused(&send(&mut connection, request).await.unwrap(), status, part);
+        }
+        assert_eq!(scene.log().await, []);
     }
-    assert_eq!(scene.log().await, []);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_device_of_another_manufacturer_is_not_known() {
-    let scene = Scene::new().await;
-    let other = Scene::new().await; // its CA has the same name, and its device the same serial number
-    let masa = scene.start().await;
-    let request = scene.domain.registrar.sign(&other.fields(&scene.domain, "a nonce").to_json());
-    refused(&scene.ask(masa.address, &request).await, 404, "this is no device of this manufacturer");
+    for format in Format::ALL {
+        let scene = Scene::of(format).await;
+        let other = Scene::of(format).await; // its CA has the same name, and its device the same serial number
+        let masa = scene.start().await;
+        let request = other.sign_as(&scene.domain, &other.fields(&scene.domain, "a nonce"));
+        refused(&scene.ask(masa.address, &request).await, 404, "this is no device of this manufacturer");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_device_without_record_counts_if_the_policy_says_so() {
-    let mut scene = Scene::new().await;
-    scene.forget();
-    let masa = scene.start().await;
-    let request = scene.request("a nonce");
-    refused(&scene.ask(masa.address, &request).await, 404, "no such device is known here");
-    assert_eq!(scene.store().await.devices(crate::scene::SERIAL).await.unwrap(), [], "nothing was written");
-    masa.stop().await;
+    for format in Format::ALL {
+        let mut scene = Scene::of(format).await;
+        scene.forget();
+        let masa = scene.start().await;
+        let request = scene.request("a nonce");
+        refused(&scene.ask(masa.address, &request).await, 404, "no such device is known here");
+        assert_eq!(scene.store().await.devices(crate::scene::SERIAL).await.unwrap(), [], "nothing was written");
+        masa.stop().await;
 
-    scene.config.policy.devices_without_record = true;
-    let masa = scene.start().await;
-    let answer = scene.ask(masa.address, &request).await;
-    assert_eq!(answer.status, 200);
-    assert_eq!(scene.ask(masa.address, &request).await, answer);
-    let rival = Domain::new("Rival");
-    refused(&scene.ask(masa.address, &scene.request_of(&rival, "a nonce")).await, 403, "belongs to another domain");
-    assert_eq!(scene.ask(masa.address, &scene.request("another nonce")).await.status, 200);
-    assert_eq!(scene.log().await.len(), 2);
-    masa.stop().await;
+        scene.config.policy.devices_without_record = true;
+        let masa = scene.start().await;
+        let answer = scene.ask(masa.address, &request).await;
+        assert_eq!(answer.status, 200);
+        assert_eq!(scene.ask(masa.address, &request).await, answer);
+        let rival = Domain::new("Rival");
+        refused(&scene.ask(masa.address, &scene.request_of(&rival, "a nonce")).await, 403, "belongs to another domain");
+        assert_eq!(scene.ask(masa.address, &scene.request("another nonce")).await.status, 200);
+        assert_eq!(scene.log().await.len(), 2);
+        masa.stop().await;
 
-    // It was proof enough then, and is no record now.
-    scene.config.policy.devices_without_record = false;
-    let masa = scene.start().await;
-    refused(&scene.ask(masa.address, &scene.request("a third nonce")).await, 404, "no such device is known here");
-    assert_eq!(scene.ask(masa.address, &request).await, answer, "what was issued stays issued");
+        // It was proof enough then, and is no record now.
+        scene.config.policy.devices_without_record = false;
+        let masa = scene.start().await;
+        refused(&scene.ask(masa.address, &scene.request("a third nonce")).await, 404, "no such device is known here");
+        assert_eq!(scene.ask(masa.address, &request).await, answer, "what was issued stays issued");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -7,11 +7,11 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use terse_aws_lc::PROVIDER;
+use terse_brski::artefact::{Format, Unsigned};
 use terse_brski::certificate::{Idevid, SerialNumberField};
-use terse_brski::cms::Unsigned;
-use terse_brski::http::VOUCHER_CMS_JSON;
 use terse_brski::masa::LogEntry;
-use terse_brski::voucher::{Assertion, Nonce, Pin, VoucherRequest};
+use terse_brski::voucher::{Assertion, Nonce, Pin, Voucher, VoucherRequest};
+use terse_brski::{cms, cose};
 use terse_net::files::{read_certificates, read_private_key};
 use terse_net::pki_types::{CertificateDer, UnixTime};
 use terse_net::tokio::Connector;
@@ -21,7 +21,7 @@ use terse_onboard::masa::{InitOptions, MasaConfig, MasaService, MasaStore, init,
 use terse_onboard::store::Database;
 use terse_pki::{Authority, AuthorityOptions, RegistrarOptions, Validity, to_pem};
 use terse_tls::crypto::SigningKey;
-use terse_tls::{ClientConfig, Credential, ServerAddress, Trust};
+use terse_tls::{ClientConfig, Credential, Expect, ServerAddress, Trust};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
@@ -54,8 +54,16 @@ pub(crate) struct Party {
 }
 
 impl Party {
-    pub(crate) fn sign(&self, content: &[u8]) -> Vec<u8> {
-        let unsigned = Unsigned::new(&PROVIDER, content, &self.chain, self.key.schemes()[0], Some(time())).unwrap();
+    /// Signs with all of its certificates, and others.
+    pub(crate) fn sign(&self, format: Format, others: &[CertificateDer<'static>], content: &[u8]) -> Vec<u8> {
+        let chain = [&self.chain, others].concat();
+        let unsigned = Unsigned::new(format, &PROVIDER, content, &chain, self.key.schemes()[0], time()).unwrap();
+        unsigned.sign(&*self.key, &mut OsRng).unwrap()
+    }
+
+    /// Signs in COSE without certificates, as a pledge does.
+    pub(crate) fn sign_bare(&self, content: &[u8]) -> Vec<u8> {
+        let unsigned = cose::Unsigned::new(content, &self.chain[0], &[], self.key.schemes()[0]).unwrap();
         unsigned.sign(&*self.key, &mut OsRng).unwrap()
     }
 
@@ -89,16 +97,28 @@ pub(crate) struct Scene {
     pub(crate) config: MasaConfig,
     pub(crate) device: Party,
     pub(crate) domain: Domain,
+    /// The form of requests.
+    pub(crate) format: Format,
 }
 
 impl Scene {
     pub(crate) async fn new() -> Self {
+        Self::of(Format::CmsJson).await
+    }
+
+    /// A scene whose requests have this form.
+    pub(crate) async fn of(format: Format) -> Self {
+        Self::with_keys(format, "p256x2").await
+    }
+
+    /// A scene whose manufacturer has these keys.
+    pub(crate) async fn with_keys(format: Format, chain: &str) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let options = InitOptions {
             out: directory.path().join("masa"),
             name: "localhost".into(),
             listen: "127.0.0.1:0".parse().unwrap(),
-            chain: "p256x2".parse().unwrap(),
+            chain: chain.parse().unwrap(),
             ca_name: "Maker".into(),
             days: 30,
             now: now(),
@@ -113,7 +133,7 @@ impl Scene {
         let key = read_private_key(out.join("WI-3005.key"), None).unwrap();
         let device =
             Party { chain: read_certificates(out.join("WI-3005.pem")).unwrap(), key: PROVIDER.load_key(&key).unwrap() };
-        Self { directory, config, device, domain: Domain::new("Plant") }
+        Self { directory, config, device, domain: Domain::new("Plant"), format }
     }
 
     /// Adds the customer "plant" to the configuration, as its file would.
@@ -143,12 +163,24 @@ impl Scene {
 
     /// The pledge's request, in which it has seen this registrar.
     pub(crate) fn pledge_request(&self, domain: &Domain, nonce: &str) -> Vec<u8> {
+        self.sign_as_pledge(&self.pledge_fields(domain, nonce))
+    }
+
+    pub(crate) fn sign_as_pledge(&self, fields: &VoucherRequest) -> Vec<u8> {
+        let content = self.format.encode_request(fields);
+        match self.format {
+            Format::CmsJson => self.device.sign(self.format, &[], &content),
+            Format::CoseCbor => self.device.sign_bare(&content),
+        }
+    }
+
+    pub(crate) fn pledge_fields(&self, domain: &Domain, nonce: &str) -> VoucherRequest {
         let mut fields = VoucherRequest::new(SERIAL.into());
         fields.created_on = Some(time());
         fields.assertion = Some(Assertion::Proximity);
         fields.nonce = Some(Nonce::new(nonce.as_bytes()).unwrap());
         fields.proximity_registrar = vec![Pin::Certificate(domain.registrar.chain[0].clone())];
-        self.device.sign(&fields.to_json())
+        fields
     }
 
     /// The fields of a registrar's request.
@@ -168,7 +200,16 @@ impl Scene {
     }
 
     pub(crate) fn request_of(&self, domain: &Domain, nonce: &str) -> Vec<u8> {
-        domain.registrar.sign(&self.fields(domain, nonce).to_json())
+        self.sign_as(domain, &self.fields(domain, nonce))
+    }
+
+    /// Signs as the registrar of a domain does: in COSE with the path of the IDevID.
+    pub(crate) fn sign_as(&self, domain: &Domain, fields: &VoucherRequest) -> Vec<u8> {
+        let others = match self.format {
+            Format::CmsJson => Vec::new(),
+            Format::CoseCbor => [self.device.chain.clone(), self.anchors()].concat(),
+        };
+        domain.registrar.sign(self.format, &others, &self.format.encode_request(fields))
     }
 
     /// A request for a voucher without a nonce, and without a pledge.
@@ -176,7 +217,7 @@ impl Scene {
         let mut fields = VoucherRequest::new(SERIAL.into());
         fields.created_on = Some(time());
         fields.idevid_issuer = Some(self.issuer().into());
-        self.domain.registrar.sign(&fields.to_json())
+        self.sign_as(&self.domain, &fields)
     }
 
     pub(crate) async fn start(&self) -> Running {
@@ -257,12 +298,33 @@ impl Running {
     }
 }
 
+/// Checks the voucher in an answer, and returns its fields.
+pub(crate) fn issued(scene: &Scene, answer: &Incoming) -> Voucher {
+    assert_eq!(answer.status, 200, "{}", String::from_utf8_lossy(&answer.body));
+    assert_eq!(answer.content_type.as_deref(), Some(scene.format.media_type()));
+    // As the pledge and the registrar verify it.
+    let (content, chain) = match scene.format {
+        Format::CmsJson => {
+            let signed = cms::Signed::verify(&PROVIDER, &answer.body, &[]).unwrap();
+            (Voucher::from_json(&signed.content), signed.chain)
+        }
+        Format::CoseCbor => {
+            let signed = cose::Signed::verify(&PROVIDER, &answer.body, &[]).unwrap();
+            (Voucher::from_cbor(&signed.content), signed.chain)
+        }
+    };
+    let trust = Trust::new(&scene.anchors()).unwrap();
+    trust.check(&PROVIDER, &chain, Expect::AnyUsage, Some(time())).unwrap();
+    content.unwrap()
+}
+
 pub(crate) fn voucher(request: &[u8]) -> Outgoing<'static> {
+    let own = Some(Format::of_artefact(request).media_type());
     Outgoing {
         body: Some(request.to_vec()),
         path: "/.well-known/brski/requestvoucher",
-        content_type: Some(VOUCHER_CMS_JSON),
-        accept: Some(VOUCHER_CMS_JSON),
+        content_type: own,
+        accept: own,
         authorization: None,
     }
 }

@@ -1,5 +1,7 @@
 //! The registrar's tests once more, on PostgreSQL.
 
+#[path = "../registrar/cose.rs"]
+mod cose;
 #[path = "../databases/postgres.rs"]
 mod database;
 #[path = "../registrar/enrolment.rs"]

@@ -1,5 +1,6 @@
 //! The registrar over real sockets, with devices and a MASA that are scripts of `terse-brski`.
 
+mod cose;
 #[path = "../databases/sqlite.rs"]
 mod database;
 mod enrolment;

@@ -1,5 +1,6 @@
 //! A MASA that is down, slow, or answers what it should not; and where a MASA URL may lead.
 
+use terse_brski::artefact::Format;
 use terse_brski::http::VOUCHER_CMS_JSON;
 use terse_pki::IdevidOptions;
 
@@ -43,27 +44,29 @@ async fn what_a_masa_answers_has_its_status() {
 
 #[tokio::test]
 async fn a_masa_that_cannot_answer_now_is_asked_the_same_again() {
-    let world = World::new().await;
-    let registrar = world.start().await;
-    let device = world.device(SERIAL);
-    let mut pledge = device.connect(&registrar).await;
-    let request = device.voucher_request(&pledge);
-    world.masa.script(Script::Status(503, "not now"));
-    for _ in 0..3 {
-        let answer = pledge.request_voucher(&request).await;
-        assert_eq!(answer.status, 202);
-        assert!(matches!(answer.retry_after, Some(5 | 30)));
+    for format in Format::ALL {
+        let world = World::new().await;
+        let registrar = world.start().await;
+        let device = world.device(SERIAL).of(format);
+        let mut pledge = device.connect(&registrar).await;
+        let request = device.voucher_request(&pledge);
+        world.masa.script(Script::Status(503, "not now"));
+        for _ in 0..3 {
+            let answer = pledge.request_voucher(&request).await;
+            assert_eq!(answer.status, 202);
+            assert!(matches!(answer.retry_after, Some(5 | 30)));
+        }
+        assert_eq!(world.masa.requests().len(), 1, "it is not asked more often");
+        registrar.stop().await;
+        world.masa.script(Script::Honest);
+        let registrar = world.start_at(ahead(120)).await;
+        let mut pledge = device.connect(&registrar).await;
+        assert_eq!(pledge.request_voucher(&request).await.status, 200);
+        let requests = world.masa.requests();
+        assert_eq!(requests.len(), 2);
+        assert_eq!(requests[0], requests[1], "one request of the registrar");
+        registrar.stop().await;
     }
-    assert_eq!(world.masa.requests().len(), 1, "it is not asked more often");
-    registrar.stop().await;
-    world.masa.script(Script::Honest);
-    let registrar = world.start_at(ahead(120)).await;
-    let mut pledge = device.connect(&registrar).await;
-    assert_eq!(pledge.request_voucher(&request).await.status, 200);
-    let requests = world.masa.requests();
-    assert_eq!(requests.len(), 2);
-    assert_eq!(requests[0], requests[1], "one request of the registrar");
-    registrar.stop().await;
 }
 
 #[tokio::test]

@@ -1,5 +1,6 @@
 //! The same request again: at once, after a restart, and at another process on the same database.
 
+use terse_brski::artefact::Format;
 use terse_brski::est::CsrAttributes;
 use tokio::task::JoinSet;
 
@@ -8,21 +9,23 @@ use crate::world::{Device, Running, SERIAL, World, ahead, certificate};
 
 #[tokio::test]
 async fn the_same_request_has_the_same_voucher_everywhere() {
-    let world = World::new().await;
-    let (first, second) = (world.start().await, world.start().await);
-    let device = world.device(SERIAL);
-    let mut pledge = device.connect(&first).await;
-    let request = device.voucher_request(&pledge);
-    let voucher = pledge.request_voucher(&request).await;
-    assert_eq!(voucher.status, 200);
-    assert_eq!(pledge.request_voucher(&request).await, voucher);
-    assert_eq!(device.connect(&second).await.request_voucher(&request).await, voucher, "another process");
-    first.stop().await;
-    second.stop().await;
-    let third = world.start().await;
-    assert_eq!(device.connect(&third).await.request_voucher(&request).await, voucher, "after a restart");
-    assert_eq!((world.masa.requests().len(), world.masa.issued()), (1, 1));
-    third.stop().await;
+    for format in Format::ALL {
+        let world = World::new().await;
+        let (first, second) = (world.start().await, world.start().await);
+        let device = world.device(SERIAL).of(format);
+        let mut pledge = device.connect(&first).await;
+        let request = device.voucher_request(&pledge);
+        let voucher = pledge.request_voucher(&request).await;
+        assert_eq!(voucher.status, 200);
+        assert_eq!(pledge.request_voucher(&request).await, voucher);
+        assert_eq!(device.connect(&second).await.request_voucher(&request).await, voucher, "another process");
+        first.stop().await;
+        second.stop().await;
+        let third = world.start().await;
+        assert_eq!(device.connect(&third).await.request_voucher(&request).await, voucher, "after a restart");
+        assert_eq!((world.masa.requests().len(), world.masa.issued()), (1, 1));
+        third.stop().await;
+    }
 }
 
 /// Sends a request eight times at once, four times to each registrar, and each is told to come again.
@@ -41,48 +44,52 @@ async fn send_at_once(registrars: &[Running; 2], device: &Device, request: &[u8]
 
 #[tokio::test]
 async fn a_device_that_is_rejected_while_the_masa_takes_its_time_gets_no_voucher() {
-    let world = World::new().await;
-    let registrar = world.start().await;
-    let device = world.device(SERIAL);
-    world.masa.script(Script::Slow);
-    let mut pledge = device.connect(&registrar).await;
-    let request = device.voucher_request(&pledge);
-    let rejected = async {
-        while world.masa.arrived() == 0 {
-            tokio::task::yield_now().await;
-        }
-        world.operator().await.reject(SERIAL, None).await.unwrap();
-        world.masa.release();
-    };
-    let (answer, ()) = tokio::join!(pledge.request_voucher(&request), rejected);
-    assert_eq!((answer.status, world.masa.issued()), (202, 1));
-    crate::world::refused(&pledge.request_voucher(&request).await, 406, "rejected");
-    assert_eq!(world.count("joinings").await, 0);
-    registrar.stop().await;
+    for format in Format::ALL {
+        let world = World::new().await;
+        let registrar = world.start().await;
+        let device = world.device(SERIAL).of(format);
+        world.masa.script(Script::Slow);
+        let mut pledge = device.connect(&registrar).await;
+        let request = device.voucher_request(&pledge);
+        let rejected = async {
+            while world.masa.arrived() == 0 {
+                tokio::task::yield_now().await;
+            }
+            world.operator().await.reject(SERIAL, None).await.unwrap();
+            world.masa.release();
+        };
+        let (answer, ()) = tokio::join!(pledge.request_voucher(&request), rejected);
+        assert_eq!((answer.status, world.masa.issued()), (202, 1));
+        crate::world::refused(&pledge.request_voucher(&request).await, 406, "rejected");
+        assert_eq!(world.count("joinings").await, 0);
+        registrar.stop().await;
+    }
 }
 
 #[tokio::test]
 async fn requests_at_once_are_one_request() {
-    let world = World::new().await;
-    world.change("hold_milliseconds = 30000", "hold_milliseconds = 1");
-    world.masa.script(Script::Slow);
-    let device = world.device(SERIAL);
-    let registrars = [world.start().await, world.start().await];
-    let request = device.voucher_request(&device.connect(&registrars[0]).await);
-    send_at_once(&registrars, &device, &request).await;
-    registrars.map(Running::stop).into_iter().collect::<JoinSet<_>>().join_all().await;
+    for format in Format::ALL {
+        let world = World::new().await;
+        world.change("hold_milliseconds = 30000", "hold_milliseconds = 1");
+        world.masa.script(Script::Slow);
+        let device = world.device(SERIAL).of(format);
+        let registrars = [world.start().await, world.start().await];
+        let request = device.voucher_request(&device.connect(&registrars[0]).await);
+        send_at_once(&registrars, &device, &request).await;
+        registrars.map(Running::stop).into_iter().collect::<JoinSet<_>>().join_all().await;
 
-    // The MASA has not answered for a minute: it is asked once more, and answers both.
-    let registrars = [world.start_at(ahead(120)).await, world.start_at(ahead(120)).await];
-    send_at_once(&registrars, &device, &request).await;
-    world.masa.release();
-    world.masa.release();
-    let mut pledge = device.connect(&registrars[1]).await;
-    while pledge.request_voucher(&request).await.status != 200 {
-        tokio::task::yield_now().await;
+        // The MASA has not answered for a minute: it is asked once more, and answers both.
+        let registrars = [world.start_at(ahead(120)).await, world.start_at(ahead(120)).await];
+        send_at_once(&registrars, &device, &request).await;
+        world.masa.release();
+        world.masa.release();
+        let mut pledge = device.connect(&registrars[1]).await;
+        while pledge.request_voucher(&request).await.status != 200 {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!((world.masa.arrived(), world.masa.issued()), (2, 1));
+        registrars.map(Running::stop).into_iter().collect::<JoinSet<_>>().join_all().await;
     }
-    assert_eq!((world.masa.arrived(), world.masa.issued()), (2, 1));
-    registrars.map(Running::stop).into_iter().collect::<JoinSet<_>>().join_all().await;
 }
 
 #[tokio::test]

@@ -8,11 +8,12 @@ use axum::body::{Body, Bytes};
 use axum::extract::State;
 use axum::http::{HeaderMap, Response, header};
 use axum::routing::{get, post};
-use pki_types::UnixTime;
-use terse_brski::cms::Unsigned;
+use pki_types::{CertificateDer, UnixTime};
+use terse_brski::artefact::{Format, Unsigned};
 use terse_brski::digest::Sha256;
-use terse_brski::http::{JSON, Posted, VOUCHER_CMS_JSON};
+use terse_brski::http::{JSON, Posted};
 use terse_brski::masa::{Context, Decision, Device, IssuedVoucher, LogEntry, Masa, Nonceless, PinChoice, Policy};
+use terse_brski::voucher::Voucher;
 use terse_net::tokio::Acceptor;
 use terse_net::{Clock, OsRng};
 use terse_onboard::serve::{self, Limits};
@@ -67,6 +68,8 @@ struct State_ {
     audits: Script,
     /// The SHA-256 of each voucher request, in the order in which they came.
     requests: Vec<Sha256>,
+    /// The last of them, whole.
+    last: Vec<u8>,
     accepts: Vec<Option<String>>,
     /// How many voucher requests have come, also those that wait.
     arrived: usize,
@@ -179,6 +182,21 @@ impl ScriptedMasa {
         self.inner.state.lock().unwrap().issued.len()
     }
 
+    /// A voucher that the MASA signs, whatever it says.
+    pub(crate) fn signed(&self, format: Format, voucher: &Voucher) -> Vec<u8> {
+        sign(format, &self.inner.signer, &format.encode_voucher(voucher))
+    }
+
+    /// The certificates of the voucher signer.
+    pub(crate) fn signer(&self) -> Vec<CertificateDer<'static>> {
+        self.inner.signer.chain().to_vec()
+    }
+
+    /// The last voucher request, as it came.
+    pub(crate) fn last_request(&self) -> Vec<u8> {
+        self.inner.state.lock().unwrap().last.clone()
+    }
+
     /// How many events the audit log of a device has.
     pub(crate) fn logged(&self, serial: &str) -> usize {
         self.inner.state.lock().unwrap().log.iter().filter(|(of, _)| of == serial).count()
@@ -203,8 +221,9 @@ impl Inner {
             Err(refusal) => return answer(refusal.status(), "text/plain", refusal.to_string()),
         };
         let mut state = self.state.lock().unwrap();
-        let State_ { issued, log, requests, accepts, is_customer, .. } = &mut *state;
+        let State_ { issued, log, requests, last, accepts, is_customer, .. } = &mut *state;
         requests.push(*request.sha256());
+        *last = body.to_vec();
         accepts.push(Self::posted(headers, body).accept.map(str::to_owned));
         let serial = request.serial_number().to_owned();
         let device = request.idevid_issuer().map(|issuer| Device::new(serial.clone(), issuer.into()));
@@ -214,16 +233,17 @@ impl Inner {
         let context =
             Context { issued: earlier.as_ref(), device: device.as_ref(), log: &own, customer, ..Context::default() };
         match self.masa.decide(&request, &context, time) {
-            Ok(Decision::Repeat(voucher)) => answer(200, VOUCHER_CMS_JSON, voucher.to_vec()),
+            Ok(Decision::Repeat(voucher)) => answer(200, request.voucher_type(), voucher.to_vec()),
             Ok(Decision::Issue(issuance)) => {
-                let voucher = sign(&self.signer, &issuance.voucher.to_json());
+                let format = request.format();
+                let voucher = sign(format, &self.signer, &format.encode_voucher(&issuance.voucher));
                 issued.push(IssuedVoucher {
                     request: *request.sha256(),
                     voucher: voucher.clone(),
                     expires_on: issuance.voucher.expires_on,
                 });
                 log.push((serial, issuance.entry));
-                answer(200, VOUCHER_CMS_JSON, voucher)
+                answer(200, request.voucher_type(), voucher)
             }
             Err(refusal) => answer(refusal.status(), "text/plain", refusal.to_string()),
         }
@@ -308,8 +328,8 @@ fn answer(status: u16, content_type: &'static str, body: impl Into<Body>) -> Res
     Response::builder().status(status).header(header::CONTENT_TYPE, content_type).body(body.into()).unwrap()
 }
 
-fn sign(signer: &Credential, content: &[u8]) -> Vec<u8> {
+fn sign(format: Format, signer: &Credential, content: &[u8]) -> Vec<u8> {
     let key = PROVIDER.load_key(signer.key()).unwrap();
-    let unsigned = Unsigned::new(&PROVIDER, content, signer.chain(), key.schemes()[0], Some(now())).unwrap();
+    let unsigned = Unsigned::new(format, &PROVIDER, content, signer.chain(), key.schemes()[0], now()).unwrap();
     unsigned.sign(&*key, &mut OsRng).unwrap()
 }

@@ -7,19 +7,20 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use pki_types::{CertificateDer, UnixTime};
 pub(crate) use terse_aws_lc::PROVIDER;
+use terse_brski::artefact::{Format, Unsigned};
 use terse_brski::certificate::subject;
-use terse_brski::cms::Unsigned;
 use terse_brski::est::{CsrAttributes, UnsignedRequest, decode_body, decode_certs_only, encode_body};
-use terse_brski::http::{JSON, VOUCHER_CMS_JSON};
+use terse_brski::http::{CBOR, JSON};
 use terse_brski::telemetry::Status;
-use terse_brski::voucher::{Assertion, Nonce, Pin, VoucherRequest};
+use terse_brski::voucher::{Assertion, Nonce, Pin, Voucher, VoucherRequest};
+use terse_brski::{SignatureRefused, cms, cose};
 use terse_net::tokio::Connector;
 use terse_net::{Clock, OsRng};
 use terse_onboard::client::{ClientError, HttpsConnection, Incoming, Outgoing, ResponseLimits};
 use terse_onboard::registrar::{InitOptions, Operator, Service, init};
 use terse_pki::{Authority, AuthorityOptions, Credential, IdevidOptions, Validity};
 use terse_tls::crypto::{Rng as _, SigningKey};
-use terse_tls::{CertificateType, ClientConfig, ServerAddress, Trust};
+use terse_tls::{CertificateType, ClientConfig, Expect, ServerAddress, Trust};
 use tokio::net::{TcpSocket, TcpStream};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
@@ -191,6 +192,8 @@ pub(crate) struct Device {
     pub(crate) serial: String,
     idevid: Credential,
     key: Arc<dyn SigningKey>,
+    /// The form of what it sends.
+    format: Format,
 }
 
 impl Device {
@@ -202,12 +205,27 @@ impl Device {
         let idevid = maker.issue_idevid(options).unwrap();
         // A key of any other certificate does as well as a new one.
         let key = maker.issue_idevid(&IdevidOptions::new("key", now().as_secs() - 3_600)).unwrap();
-        Self { serial: options.serial_number.clone(), idevid, key: PROVIDER.load_key(key.key()).unwrap() }
+        Self {
+            serial: options.serial_number.clone(),
+            idevid,
+            key: PROVIDER.load_key(key.key()).unwrap(),
+            format: Format::CmsJson,
+        }
+    }
+
+    /// Its IDevID.
+    pub(crate) fn certificate(&self) -> CertificateDer<'static> {
+        self.idevid.leaf().clone()
+    }
+
+    /// The same device, whose artefacts have this form.
+    pub(crate) fn of(self, format: Format) -> Self {
+        Self { format, ..self }
     }
 
     /// Connects with the IDevID.
     pub(crate) async fn connect(&self, registrar: &Running) -> Pledge {
-        Pledge::connect(registrar, Some(tls(&self.idevid))).await
+        Pledge { format: self.format, ..Pledge::connect(registrar, Some(tls(&self.idevid))).await }
     }
 
     /// Asks for the health over a new connection from this address. Returns the status, unless the connection is closed
@@ -224,7 +242,7 @@ impl Device {
     /// Connects with an LDevID.
     pub(crate) async fn connect_with(&self, registrar: &Running, ldevid: &CertificateDer<'static>) -> Pledge {
         let credential = terse_tls::Credential::new(vec![ldevid.clone()], self.key.clone()).unwrap();
-        Pledge::connect(registrar, Some(credential)).await
+        Pledge { format: self.format, ..Pledge::connect(registrar, Some(credential)).await }
     }
 
     /// A voucher request for this connection, with a fresh nonce.
@@ -238,13 +256,19 @@ impl Device {
         let mut fields = VoucherRequest::new(self.serial.clone());
         fields.created_on = Some(now());
         fields.assertion = Some(Assertion::Proximity);
-        fields.nonce = Some(Nonce::of_random(&random));
+        fields.nonce = Some(match self.format {
+            Format::CmsJson => Nonce::of_random(&random),
+            Format::CoseCbor => Nonce::of_random_bytes(&random),
+        });
         fields.proximity_registrar = vec![Pin::Certificate(pledge.registrar())];
         change(&mut fields);
         let key = PROVIDER.load_key(self.idevid.key()).unwrap();
-        let unsigned =
-            Unsigned::new(&PROVIDER, &fields.to_json(), self.idevid.chain(), key.schemes()[0], Some(now())).unwrap();
-        unsigned.sign(&*key, &mut OsRng).unwrap()
+        let (content, scheme) = (self.format.encode_request(&fields), key.schemes()[0]);
+        let unsigned = match self.format {
+            Format::CmsJson => Unsigned::new(self.format, &PROVIDER, &content, self.idevid.chain(), scheme, now()),
+            Format::CoseCbor => cose::Unsigned::new(&content, self.idevid.leaf(), &[], scheme).map(Unsigned::Cose),
+        };
+        unsigned.unwrap().sign(&*key, &mut OsRng).unwrap()
     }
 
     /// A certification request with the subject of the IDevID and what the attributes ask for.
@@ -281,6 +305,8 @@ impl Device {
 /// A connection of a client to the registrar.
 pub(crate) struct Pledge {
     pub(crate) https: HttpsConnection,
+    /// The form of what it sends.
+    format: Format,
 }
 
 pub(crate) const LIMITS: ResponseLimits = ResponseLimits { body: 32_768, time: Duration::from_secs(120) };
@@ -302,7 +328,8 @@ impl Pledge {
         let connector = Connector::new(Arc::new(config.build().unwrap()), Clock::new());
         let server = ServerAddress::new(registrar.address.ip().into(), registrar.address.port());
         let host = registrar.address.to_string();
-        Ok(Self { https: HttpsConnection::connect(&connector, server, &host, transport).await? })
+        let https = HttpsConnection::connect(&connector, server, &host, transport).await?;
+        Ok(Self { https, format: Format::CmsJson })
     }
 
     /// The registrar's certificate.
@@ -324,16 +351,25 @@ impl Pledge {
     }
 
     pub(crate) async fn request_voucher(&mut self, request: &[u8]) -> Incoming {
-        self.post("/.well-known/brski/requestvoucher", VOUCHER_CMS_JSON, request).await
+        let content_type = Format::of_artefact(request).media_type();
+        self.post("/.well-known/brski/requestvoucher", content_type, request).await
     }
 
     pub(crate) async fn voucher_status(&mut self, status: bool) -> Incoming {
         let status = Status::new(status, (!status).then(|| "the pin is wrong".to_owned()));
-        self.post("/.well-known/brski/voucher_status", JSON, &status.to_json()).await
+        self.say("voucher_status", &status).await
+    }
+
+    async fn say(&mut self, path: &str, status: &Status) -> Incoming {
+        let path = format!("/.well-known/brski/{path}");
+        match self.format {
+            Format::CmsJson => self.post(&path, JSON, &status.to_json()).await,
+            Format::CoseCbor => self.post(&path, CBOR, &status.to_cbor()).await,
+        }
     }
 
     pub(crate) async fn enroll_status(&mut self, status: bool) -> Incoming {
-        self.post("/.well-known/brski/enrollstatus", JSON, &Status::new(status, None).to_json()).await
+        self.say("enrollstatus", &Status::new(status, None)).await
     }
 
     pub(crate) async fn enroll(&mut self, path: &str, request: &[u8]) -> Incoming {
@@ -353,6 +389,28 @@ impl Pledge {
             tokio::task::yield_now().await;
         }
     }
+}
+
+/// The fields of the voucher in an answer, after it was verified as a pledge verifies it. In COSE the pledge knows the signer.
+pub(crate) fn voucher(world: &World, format: Format, incoming: &Incoming) -> Voucher {
+    assert_eq!(incoming.status, 200, "{}", text(incoming));
+    assert_eq!(incoming.content_type.as_deref(), Some(format.media_type()));
+    let (content, chain) = match format {
+        Format::CmsJson => {
+            let signed = cms::Signed::verify(&PROVIDER, &incoming.body, &[]).unwrap();
+            (Voucher::from_json(&signed.content), signed.chain)
+        }
+        Format::CoseCbor => {
+            let bare = cose::Signed::verify(&PROVIDER, &incoming.body, &[]);
+            assert_eq!(bare.unwrap_err(), SignatureRefused::NoSigner, "no certificates go to the pledge");
+            let signer = world.masa.signer();
+            let signed = cose::Signed::verify_by(&PROVIDER, &incoming.body, &signer[..1]).unwrap();
+            (Voucher::from_cbor(&signed.content), signer)
+        }
+    };
+    let trust = Trust::new(&[world.maker.root().clone()]).unwrap();
+    trust.check(&PROVIDER, &chain, Expect::AnyUsage, Some(now())).unwrap();
+    content.unwrap()
 }
 
 pub(crate) fn text(incoming: &Incoming) -> String {

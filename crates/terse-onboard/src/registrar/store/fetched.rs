@@ -146,7 +146,6 @@ impl Store {
         device: &ExpectedDevice,
         request: &Sha256,
         received: &ReceivedVoucher,
-        voucher: &[u8],
     ) -> Result<(), sqlx::Error> {
         let findings = received.findings.as_ref();
         let mut transaction = self.begin().await?;
@@ -162,7 +161,7 @@ impl Store {
         .await?;
         sqlx::query("UPDATE fetched SET voucher = $2, expires = $3, domain_id = $4 WHERE request = $1")
             .bind(&request[..])
-            .bind(voucher)
+            .bind(&received.voucher)
             .bind(findings.and_then(|findings| findings.expires_on).map(seconds))
             .bind(findings.and_then(|findings| findings.domain_id.as_deref()))
             .execute(&mut *transaction)
