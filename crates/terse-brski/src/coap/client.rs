@@ -6,7 +6,8 @@
 //! ```
 //!
 //! What must always hold: there is a timer while a request is outstanding; a response counts only with the token of the
-//! exchange; what is kept of a response has at most the bytes that the configuration allows.
+//! exchange; what is kept of a response has at most the bytes that the configuration allows; a request with all its blocks ends
+//! after the time that the configuration allows.
 
 use alloc::collections::VecDeque;
 use core::fmt;
@@ -15,6 +16,7 @@ use terse_tls::crypto::{CryptoError, Rng};
 use terse_tls::{Instant, Now};
 
 use super::message::{Kind, Message};
+use super::transmission::after;
 use super::{BlockSize, Code, PathForm, Request, Response, Transmission};
 
 mod body;
@@ -24,14 +26,16 @@ mod progress;
 
 use exchange::{Exchange, Tokens};
 pub use failure::Failure;
-use progress::{Progress, Step};
+use progress::{Progress, Step, check_options};
 
 /// How a client behaves.
 ///
 /// # Defaults
 ///
 /// Transmission parameters as in the RFC, blocks of 512 bytes, responses of at most 16 kB, Uri-Path-Abbrev, and after an
-/// acknowledgement as much patience for the response as for acknowledgements.
+/// acknowledgement as much patience for the response as for acknowledgements. A request with all its blocks may take five
+/// minutes: more than the 186 s after which one exchange is given up at the latest, and more than the 247 s
+/// (EXCHANGE_LIFETIME) for which a server keeps what was not fetched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ClientConfig {
@@ -44,6 +48,9 @@ pub struct ClientConfig {
     pub max_response: usize,
     /// How long an acknowledged request waits for its response, in milliseconds.
     pub response_timeout_ms: u64,
+    /// How long a request may take with all its blocks, in milliseconds. Without such a limit a server that answers each block
+    /// just before its timeout would hold a client for days.
+    pub request_timeout_ms: u64,
     /// How requests name their resource. A client that abbreviates falls back to `PathForm::WellKnown` when the server does
     /// not understand it, and keeps to that.
     pub path_form: PathForm,
@@ -57,6 +64,7 @@ impl Default for ClientConfig {
             block_size: BlockSize::at_most(512),
             max_response: 16_384,
             response_timeout_ms: transmission.max_transmit_wait_ms(),
+            request_timeout_ms: 300_000,
             path_form: PathForm::Abbreviated,
         }
     }
@@ -69,6 +77,8 @@ pub struct Client {
     next_id: u16,
     tokens: Tokens,
     exchange: Option<Exchange>,
+    /// When the request that is outstanding is given up.
+    deadline: Instant,
     /// Empty messages to send.
     replies: VecDeque<[u8; 4]>,
     outcome: Option<Result<Response, Failure>>,
@@ -86,6 +96,7 @@ impl Client {
             next_id: u16::from_be_bytes([high, low]),
             tokens: Tokens::new(u32::from_be_bytes(token)),
             exchange: None,
+            deadline: Instant(u64::MAX),
             replies: VecDeque::new(),
             outcome: None,
         })
@@ -95,6 +106,7 @@ impl Client {
     pub fn request(&mut self, now: Now, rng: &mut dyn Rng, request: Request) -> Result<(), CryptoError> {
         self.outcome = None;
         self.exchange = None;
+        self.deadline = after(now.monotonic, self.config.request_timeout_ms);
         let progress = Progress::new(request, self.path_form, &self.config);
         self.exchange = Some(self.begin(now, rng, progress)?);
         Ok(())
@@ -146,12 +158,17 @@ impl Client {
 
     /// Returns when [`Self::handle_timeout`] is to be called; `None` if no request is outstanding.
     pub fn poll_timeout(&self) -> Option<Instant> {
-        self.exchange.as_ref().map(Exchange::deadline)
+        self.exchange.as_ref().map(|exchange| exchange.deadline().min(self.deadline))
     }
 
     /// Handles that time has passed: retransmits, or gives the request up.
     pub fn handle_timeout(&mut self, now: Now) {
-        if let Some(failure) = self.exchange.as_mut().and_then(|exchange| exchange.handle_timeout(now.monotonic)) {
+        let Some(exchange) = &mut self.exchange else { return };
+        let failure = match now.monotonic >= self.deadline {
+            true => Some(Failure::TimedOut),
+            false => exchange.handle_timeout(now.monotonic),
+        };
+        if let Some(failure) = failure {
             self.finish(Err(failure));
         }
     }
@@ -179,8 +196,9 @@ impl Client {
         let is_current = self.exchange.as_ref().is_some_and(|exchange| exchange.token() == message.token());
         if is_confirmable {
             // That of an earlier exchange was taken before, and its acknowledgement was lost.
-            let is_known = self.tokens.was_issued(message.token());
-            self.reply(if is_known { Kind::Acknowledgement } else { Kind::Reset }, message.id());
+            // One with an option that is not understood is rejected (RFC 7252, 5.4.1 and 4.2).
+            let is_taken = self.tokens.was_issued(message.token()) && check_options(message).is_ok();
+            self.reply(if is_taken { Kind::Acknowledgement } else { Kind::Reset }, message.id());
         }
         if is_current {
             self.advance(now, rng, message);

@@ -228,3 +228,59 @@ fn a_client_answers_pings_and_requests_by_rejecting_them() {
     again.client.handle_input(NOW, &mut again.rng, &Message::empty(Kind::Reset, sent.id()));
     again.fails(Failure::Reset);
 }
+
+/// A server that answers each small block just before it is sent again holds a client no longer than the configuration says.
+#[test]
+fn a_request_ends_in_time_however_slowly_its_blocks_come() {
+    let config = ClientConfig { block_size: BlockSize::at_most(16), ..Default::default() };
+    let mut rng = super::rng(3);
+    let (mut client, mut now) = (Client::new(config, &mut rng).unwrap(), NOW);
+    client.request(now, &mut rng, Request::get(Resource::CaCerts)).unwrap();
+    let deadline = config.request_timeout_ms;
+    let (mut out, mut blocks) = (vec![0; MAX_DATAGRAM], 0);
+    let outcome = loop {
+        let due = client.poll_timeout().unwrap();
+        assert!(due <= Instant(deadline));
+        if let Some(len) = client.poll_transmit(now, &mut out) {
+            let sent = Message::parse(&out[..len]).unwrap_or_else(|_| panic!("no message"));
+            let mut answer = Message::new(Kind::Acknowledgement, Code::CONTENT, sent.id(), sent.token());
+            answer.push(option::BLOCK2, &block(blocks, true));
+            answer.set_payload(&payload(16));
+            now = Now::new(Instant(due.0 - 1), None);
+            client.handle_input(now, &mut rng, &answer.encode());
+            blocks += 1;
+        }
+        now = Now::new(client.poll_timeout().unwrap().min(Instant(now.monotonic.0 + 1)), None);
+        client.handle_timeout(now);
+        if let Some(outcome) = client.poll_response() {
+            break outcome;
+        }
+    };
+    assert_eq!((outcome, now.monotonic), (Err(Failure::TimedOut), Instant(deadline)));
+    assert!(blocks > 90, "{blocks}");
+    assert!(!client.is_busy() && client.poll_timeout().is_none());
+    // The next request has the same time.
+    client.request(now, &mut rng, Request::get(Resource::CaCerts)).unwrap();
+    client.handle_timeout(now);
+    assert!(client.is_busy());
+}
+
+/// RFC 7252, 5.4.1 and 4.2.
+#[test]
+fn a_separate_response_with_a_critical_option_that_is_not_understood_is_rejected() {
+    for is_confirmable in [true, false] {
+        let mut played = Played::new(Request::get(Resource::CaCerts));
+        let sent = played.sent().unwrap();
+        let kind = if is_confirmable { Kind::Confirmable } else { Kind::NonConfirmable };
+        let mut separate = Message::new(kind, Code::CONTENT, 10, sent.token());
+        separate.push(65_001, b"x");
+        let separate = separate.encode();
+        played.client.handle_input(NOW, &mut played.rng, &separate);
+        let rejected = is_confirmable.then_some((Kind::Reset, 10));
+        assert_eq!(played.sent().map(|reply| (reply.kind(), reply.id())), rejected);
+        played.fails(Failure::CriticalOption(65_001));
+        // Each copy is rejected (RFC 7252, 4.2).
+        played.client.handle_input(NOW, &mut played.rng, &separate);
+        assert_eq!(played.sent().map(|reply| (reply.kind(), reply.id())), rejected);
+    }
+}
