@@ -42,7 +42,8 @@ pub struct ClientConfig {
     /// The transmission parameters.
     pub transmission: Transmission,
     /// The size of blocks, which a server may make smaller: requests that are longer are sent in blocks, and responses are
-    /// asked for in such.
+    /// asked for in such. Where records or datagrams are limited, it is [`BlockSize::for_datagram`] of the limit: a block of 512
+    /// bytes does not fit into a record of 512.
     pub block_size: BlockSize,
     /// The longest payload of a response that is taken, in bytes.
     pub max_response: usize,

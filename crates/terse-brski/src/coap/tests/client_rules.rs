@@ -151,6 +151,18 @@ fn an_error_in_place_of_a_block_is_the_response() {
     );
 }
 
+/// The request was carried out, and is not sent again.
+#[test]
+fn a_bad_option_while_a_response_is_fetched_is_the_response() {
+    let mut played = Played::new(Request::post(Resource::SimpleEnroll, content_format::PKCS10, b"csr"));
+    played.answer(Code::CHANGED, &[(23, &block(0, true))], &payload(16));
+    played.answer(Code::BAD_OPTION, &[], b"no");
+    let response = played.client.poll_response().expect("an end").unwrap();
+    assert_eq!((response.code, response.diagnostic()), (Code::BAD_OPTION, Some("no")));
+    assert_eq!(played.client.path_form(), PathForm::Abbreviated);
+    assert!(played.sent().is_none());
+}
+
 #[test]
 fn a_server_that_has_lost_blocks_or_wants_smaller_ones_gets_the_request_again_and_not_for_ever() {
     let mut played = Played::new(Request::post(Resource::SimpleEnroll, content_format::PKCS10, &payload(40)));

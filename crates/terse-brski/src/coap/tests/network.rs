@@ -8,8 +8,8 @@ use proptest::prelude::*;
 use super::payload;
 use super::world::{Fate, World};
 use crate::coap::{
-    BlockSize, ClientConfig, Code, ETag, IncomingRequest, PathForm, Payload, Request, Resource, Response, ServerConfig,
-    Transmission, content_format,
+    BlockSize, ClientConfig, Code, ETag, IncomingRequest, Method, PathForm, Payload, Request, Resource, Response,
+    ServerConfig, Transmission, content_format,
 };
 
 /// A voucher request of 700 bytes, which is answered by 900.
@@ -89,6 +89,35 @@ fn the_smaller_block_size_of_two_is_used() {
         assert_eq!(world.requests.len(), 1);
         let longest = world.sent.iter().skip(1).map(|(.., datagram)| datagram.len()).max().unwrap();
         assert!(longest < of_client.min(of_server) + 64, "{of_client} and {of_server}: {longest}");
+    }
+}
+
+/// The messages of all requests, in all forms of paths, with responses that have everything which a response can have.
+#[test]
+fn blocks_for_a_datagram_make_messages_that_fit_into_it() {
+    for limit in [80, 96, 128, 256, 512, 576, 1_088, 1_500] {
+        for path_form in [PathForm::WellKnown, PathForm::Abbreviated, PathForm::Short] {
+            for resource in Resource::ALL {
+                let block_size = BlockSize::for_datagram(limit);
+                let client = ClientConfig { block_size, path_form, ..Default::default() };
+                let mut world = World::new(client, ServerConfig { block_size, ..Default::default() });
+                let payload = payload(3_000);
+                let request = match resource.method() {
+                    Method::Get => Request::get(resource),
+                    Method::Post => Request::post(resource, u16::MAX, &payload),
+                };
+                let request = Request { etag: ETag::new(b"of eight"), ..request.accept(u16::MAX) };
+                let answer = |request: &IncomingRequest| Response {
+                    etag: ETag::new(b"eight of"),
+                    max_age: Some(u32::MAX),
+                    ..Response::success(request.method, Some(u16::MAX), Payload::new(payload.clone()))
+                };
+                let response = world.run(request, answer, |_| Fate::Deliver).unwrap();
+                assert_eq!(response.payload.as_slice(), payload);
+                let longest = world.sent.iter().map(|(.., datagram)| datagram.len()).max().unwrap();
+                assert!(longest <= limit, "{resource:?} as {path_form:?}: {longest} of {limit}");
+            }
+        }
     }
 }
 
