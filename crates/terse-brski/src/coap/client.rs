@@ -141,19 +141,17 @@ impl Client {
         }
     }
 
-    /// Writes the next datagram to send, and returns its length; `None` if there is none, or if `out` is too short for it: a
-    /// message has at most 512 bytes more than the size of a block.
+    /// Writes the next datagram to send, and returns its length; `None` if there is none, or if `out` is too short for it, in
+    /// which case it stays: a message has at most 512 bytes more than the size of a block.
     pub fn poll_transmit(&mut self, _now: Now, out: &mut [u8]) -> Option<usize> {
-        if let Some(reply) = self.replies.pop_front() {
-            out.get_mut(..reply.len())?.copy_from_slice(&reply);
-            return Some(reply.len());
+        if let Some(reply) = self.replies.front() {
+            out.get_mut(..reply.len())?.copy_from_slice(reply);
+            return self.replies.pop_front().map(|reply| reply.len());
         }
-        let exchange = self.exchange.as_mut()?;
-        if !exchange.take_due() {
-            return None;
-        }
+        let exchange = self.exchange.as_mut().filter(|exchange| exchange.is_due())?;
         let datagram = exchange.message().encode();
         out.get_mut(..datagram.len())?.copy_from_slice(&datagram);
+        exchange.sent();
         Some(datagram.len())
     }
 

@@ -107,12 +107,16 @@ impl Server {
         self.answer(now.monotonic, Some(rng), &work, served)
     }
 
-    /// Writes the next datagram to send, and returns its length; `None` if there is none, or if `out` is too short for it: a
-    /// message has at most 512 bytes more than the size of a block.
+    /// Writes the next datagram to send, and returns its length; `None` if there is none, or if `out` is too short for it, in
+    /// which case it stays: a message has at most 512 bytes more than the size of a block.
     pub fn poll_transmit(&mut self, _now: Now, out: &mut [u8]) -> Option<usize> {
-        let next = self.outbox.pop_front().or_else(|| self.separate.take_due())?;
-        out.get_mut(..next.len())?.copy_from_slice(&next);
-        Some(next.len())
+        let next = self.outbox.front().or_else(|| self.separate.due())?;
+        let len = next.len();
+        out.get_mut(..len)?.copy_from_slice(next);
+        if self.outbox.pop_front().is_none() {
+            self.separate.sent();
+        }
+        Some(len)
     }
 
     /// Returns when [`Self::handle_timeout`] is to be called; `None` if nothing waits for a time.

@@ -296,3 +296,16 @@ fn a_separate_response_with_a_critical_option_that_is_not_understood_is_rejected
         assert_eq!(played.sent().map(|reply| (reply.kind(), reply.id())), rejected);
     }
 }
+
+#[test]
+fn a_buffer_that_is_too_short_loses_no_message() {
+    let mut played = Played::new(Request::get(Resource::CaCerts));
+    played.client.handle_input(NOW, &mut played.rng, b"\x40\x00\x00\x09");
+    for kind in [Kind::Reset, Kind::Confirmable] {
+        for len in 0..4 {
+            assert_eq!(played.client.poll_transmit(NOW, &mut vec![0; len]), None, "{kind:?}");
+        }
+        assert_eq!(played.sent().map(|message| message.kind()), Some(kind));
+    }
+    assert!(played.sent().is_none());
+}

@@ -251,3 +251,20 @@ fn a_response_that_is_too_long_for_the_server_is_an_error_of_the_server() {
     server.respond(NOW, &mut super::rng(1), request, response).unwrap();
     assert_eq!(only(&mut server).code(), Code::INTERNAL_SERVER_ERROR);
 }
+
+#[test]
+fn a_buffer_that_is_too_short_loses_no_message() {
+    let mut server = server();
+    server.handle_input(NOW, &message(Code::GET, 7, &[CRTS], b""));
+    let (request, _) = server.poll_request().unwrap();
+    server.handle_timeout(Now::new(Instant(5_000), None));
+    server.respond(NOW, &mut super::rng(1), request, Response::new(Code::NOT_FOUND)).unwrap();
+    for kind in [Kind::Acknowledgement, Kind::Confirmable] {
+        for len in 0..4 {
+            assert_eq!(server.poll_transmit(NOW, &mut vec![0; len]), None, "{kind:?}");
+        }
+        let sent = next(&mut server).expect("a message");
+        assert_eq!(Message::parse(&sent).map(|message| message.kind()).ok(), Some(kind));
+    }
+    assert_eq!(next(&mut server), None);
+}
