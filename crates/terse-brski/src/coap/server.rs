@@ -8,8 +8,10 @@
 //! confirmable message of its own (RFC 7252, 5.2.2).
 //!
 //! What must always hold: of one peer there is at most one request in assembly, one body that is fetched, a few requests in
-//! work, and a few answers that are remembered. A message that comes twice is not carried out twice: it is answered from
-//! memory, or, when that was needed for later answers, not at all.
+//! work, and a few answers that are remembered. What is not answered within EXCHANGE_LIFETIME is given up. A message that comes
+//! twice is not carried out twice as long as its message ID is remembered: within EXCHANGE_LIFETIME, those of the last 1,056
+//! messages. It is answered from memory, or, when that was needed for later answers, not at all. What comes again after 1,056
+//! others is a new message here.
 
 use alloc::collections::VecDeque;
 use core::fmt;
@@ -85,12 +87,12 @@ impl Server {
         }
     }
 
-    /// Returns the next request that is complete. It is to be answered by [`Self::respond`].
+    /// Returns the next request that is complete. It is to be answered by [`Self::respond`], or given up by [`Self::abandon`].
     pub fn poll_request(&mut self) -> Option<(RequestId, IncomingRequest)> {
         self.requests.pop_front()
     }
 
-    /// Answers a request, once. Without effect if the request is not in work.
+    /// Answers a request, once. Without effect if the request is not in work, as after EXCHANGE_LIFETIME (RFC 7252, 4.8.2).
     pub fn respond(
         &mut self,
         now: Now,
@@ -105,6 +107,11 @@ impl Server {
         };
         let served = Body::new(work.asked.key(), response).serve(&work.asked, self.config.block_size);
         self.answer(now.monotonic, Some(rng), &work, served)
+    }
+
+    /// Gives a request up, which is answered by 5.03. Without effect if the request is not in work.
+    pub fn abandon(&mut self, now: Now, rng: &mut dyn Rng, request: RequestId) -> Result<(), CryptoError> {
+        self.respond(now, rng, request, busy())
     }
 
     /// Writes the next datagram to send, and returns its length; `None` if there is none, or if `out` is too short for it, in
@@ -172,8 +179,7 @@ impl Server {
             }
         }
         if self.records.in_work() >= MAX_IN_WORK {
-            let busy = Response { max_age: Some(1), ..Response::new(Code::SERVICE_UNAVAILABLE) };
-            return self.answer_at_once(now, message, Some(asked), busy);
+            return self.answer_at_once(now, message, Some(asked), busy());
         }
         self.body.take_if(|body| body.is_of(&asked)); // what is asked anew is not fetched further
         let request = asked.request(payload);
@@ -268,6 +274,7 @@ impl Server {
     /// Forgets what is older than EXCHANGE_LIFETIME (RFC 7252, 4.5; RFC 7959, 2.4 and 2.5).
     fn forget(&mut self, now: Instant) {
         self.records.forget(now, self.config.transmission.exchange_lifetime_ms());
+        self.requests.retain(|(request, _)| self.records.is_in_work(*request));
         self.assembly.take_if(|kept| now >= kept.deadline);
         self.body.take_if(|kept| kept.deadline.is_some_and(|deadline| now >= deadline));
     }
@@ -282,6 +289,11 @@ impl fmt::Debug for Server {
             .field("is_serving", &self.body.is_some())
             .finish_non_exhaustive()
     }
+}
+
+/// Returns what a client is told that is to ask again later, as late as it may be told.
+fn busy() -> Response {
+    Response { max_age: Some(Response::MAX_RETRY_AFTER_S), ..Response::new(Code::SERVICE_UNAVAILABLE) }
 }
 
 /// The most requests of one peer that are in work. A client has one outstanding (RFC 7252, 4.7: NSTART).
