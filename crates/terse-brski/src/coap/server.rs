@@ -21,7 +21,7 @@ use terse_tls::{Instant, Now};
 
 use super::message::{Kind, Malformed, Message};
 use super::transmission::after;
-use super::{Code, Payload, Response, option};
+use super::{Code, Payload, Response};
 
 mod asked;
 mod assembly;
@@ -209,7 +209,10 @@ impl Server {
     /// Answers a message that is not passed on.
     fn answer_at_once(&mut self, now: Instant, message: &Message, asked: Option<Asked>, response: Response) {
         let asked = asked.unwrap_or_default();
-        let (work, served) = (Work::new(message, asked), Served::whole(response));
+        let (work, mut served) = (Work::new(message, asked), Served::whole(response));
+        if served.code() == Code::REQUEST_ENTITY_TOO_LARGE {
+            served.size1 = Some(u32::try_from(self.config.max_request).unwrap_or(u32::MAX)); // RFC 7252, 5.9.2.9
+        }
         self.records.insert(now, message.id());
         self.answer_in_place(now, &work, served);
     }
@@ -234,10 +237,6 @@ impl Server {
         };
         let mut message = Message::new(kind, served.code(), id, &work.token);
         served.write(&mut message, work.asked.acknowledged_block(served.code(), self.config.block_size));
-        if served.code() == Code::REQUEST_ENTITY_TOO_LARGE {
-            let limit = u32::try_from(self.config.max_request).unwrap_or(u32::MAX);
-            message.push_uint(option::SIZE1, limit); // RFC 7252, 5.9.2.9
-        }
         if let Some(mut rest) = served.rest {
             rest.deadline = Some(after(now, self.config.transmission.exchange_lifetime_ms()));
             self.body = Some(rest);

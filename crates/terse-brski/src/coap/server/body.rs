@@ -21,6 +21,8 @@ pub(super) struct Served {
     block: Option<Block>,
     /// The length of the whole body, with its first block.
     size: Option<u32>,
+    /// The longest request that the server takes, if this one is longer.
+    pub(super) size1: Option<u32>,
     /// The body, if there is more of it to send.
     pub(super) rest: Option<Body>,
 }
@@ -56,7 +58,7 @@ impl Body {
         let (block, mut header) = (Block::at(offset, end < len, size), Response { ..self.header() });
         header.payload.extend_from_slice(&response.payload[offset..end]);
         let size = (offset == 0).then_some(u32::try_from(len).unwrap_or(u32::MAX));
-        Served { header, block: Some(block), size, rest: block.more.then_some(self) }
+        Served { header, block: Some(block), size, size1: None, rest: block.more.then_some(self) }
     }
 
     fn header(&self) -> Response {
@@ -68,7 +70,7 @@ impl Body {
 impl Served {
     /// Returns a response that is sent whole.
     pub(super) const fn whole(header: Response) -> Self {
-        Self { header, block: None, size: None, rest: None }
+        Self { header, block: None, size: None, size1: None, rest: None }
     }
 
     pub(super) const fn code(&self) -> Code {
@@ -87,6 +89,7 @@ impl Served {
             (option::BLOCK2, self.block.map(Block::value)),
             (option::BLOCK1, block1.map(Block::value)),
             (option::SIZE2, self.size),
+            (option::SIZE1, self.size1),
         ];
         for (number, value) in numbers {
             if let Some(value) = value {

@@ -215,12 +215,14 @@ proptest! {
                 Some((4, len)) => Fate::Truncate(*len as usize % 8),
                 _ => Fate::Deliver,
             });
+            let is_done = outcome.is_ok();
             if let Ok(response) = outcome {
                 prop_assert_eq!(response.code, Code::CHANGED, "{}", format!("{:?}", response.diagnostic()));
                 prop_assert_eq!(response.payload.as_slice(), payload(response_len + request_len + round));
             }
             let carried_out = world.requests.iter().filter(|other| other.payload.len() == request_len + round);
-            prop_assert!(carried_out.count() <= 1);
+            let carried_out = carried_out.count();
+            prop_assert!(carried_out == 1 || !is_done && carried_out == 0, "{}", carried_out);
         }
     }
 
@@ -239,7 +241,9 @@ proptest! {
             Some(len) if *len < 100 => Fate::Truncate(*len),
             _ => Fate::Deliver,
         });
-        prop_assert!(outcome.is_ok_and(|response| response.payload.len() <= 1_000) || !world.client.is_busy());
+        if let Ok(response) = outcome {
+            prop_assert!(response.payload.len() <= 1_000);
+        }
         world.settle();
     }
 }

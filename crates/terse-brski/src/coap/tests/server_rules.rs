@@ -327,3 +327,15 @@ fn the_ids_of_the_last_1056_messages_are_remembered() {
         assert_eq!((server.poll_request().is_some(), next(&mut server)), (is_new, None), "{others}");
     }
 }
+
+/// The limit is that of this server, and not of another one that has refused the request.
+#[test]
+fn what_is_too_long_for_another_server_is_refused_without_a_limit() {
+    let mut server = server();
+    server.handle_input(NOW, &message(Code::POST, 1, &[RV], &payload(900)));
+    let (request, incoming) = server.poll_request().unwrap();
+    let response = Response::from_http(incoming.method, 413, None, None, Payload::default());
+    server.respond(NOW, &mut super::rng(1), request, response).unwrap();
+    let answer = only(&mut server);
+    assert_eq!((answer.code(), answer.uint(option::SIZE1, 4)), (Code::REQUEST_ENTITY_TOO_LARGE, None));
+}
