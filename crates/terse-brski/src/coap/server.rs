@@ -92,7 +92,8 @@ impl Server {
         self.requests.pop_front()
     }
 
-    /// Answers a request, once. Without effect if the request is not in work, as after EXCHANGE_LIFETIME (RFC 7252, 4.8.2).
+    /// Answers a request, once. A response in blocks that has no entity tag gets one, so that a client notices when it has blocks
+    /// of two responses. Without effect if the request is not in work, as after EXCHANGE_LIFETIME (RFC 7252, 4.8.2).
     pub fn respond(
         &mut self,
         now: Now,
@@ -105,7 +106,7 @@ impl Server {
             true => Response::new(Code::INTERNAL_SERVER_ERROR),
             false => response,
         };
-        let served = Body::new(work.asked.key(), response).serve(&work.asked, self.config.block_size);
+        let served = Body::new(work.asked.key(), response, request.tag()).serve(&work.asked, self.config.block_size);
         self.answer(now.monotonic, Some(rng), &work, served)
     }
 

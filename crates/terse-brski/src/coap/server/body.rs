@@ -5,12 +5,14 @@ use terse_tls::Instant;
 use super::asked::{Asked, Key};
 use crate::coap::block::Block;
 use crate::coap::message::Message;
-use crate::coap::{BlockSize, Code, Response, option};
+use crate::coap::{BlockSize, Code, ETag, Response, option};
 
 /// A response, and the requests that it belongs to.
 pub(super) struct Body {
     key: Key,
     response: Response,
+    /// The tag of its blocks, if the response has none: blocks of two responses are told apart (RFC 7959, 2.4).
+    tag: Option<ETag>,
     /// When it is forgotten.
     pub(super) deadline: Option<Instant>,
 }
@@ -28,8 +30,8 @@ pub(super) struct Served {
 }
 
 impl Body {
-    pub(super) const fn new(key: Key, response: Response) -> Self {
-        Self { key, response, deadline: None }
+    pub(super) const fn new(key: Key, response: Response, tag: Option<ETag>) -> Self {
+        Self { key, response, tag, deadline: None }
     }
 
     pub(super) fn is_of(&self, asked: &Asked) -> bool {
@@ -63,7 +65,7 @@ impl Body {
 
     fn header(&self) -> Response {
         let Response { code, content_format, etag, max_age, .. } = self.response;
-        Response { content_format, etag, max_age, ..Response::new(code) }
+        Response { content_format, etag: etag.or(self.tag), max_age, ..Response::new(code) }
     }
 }
 

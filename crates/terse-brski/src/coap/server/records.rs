@@ -7,13 +7,21 @@ use core::mem;
 use terse_tls::Instant;
 
 use super::asked::Asked;
-use crate::coap::Payload;
 use crate::coap::message::{Kind, Message};
 use crate::coap::transmission::after;
+use crate::coap::{ETag, Payload};
 
 /// Names a request that waits for its answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RequestId(u64);
+
+impl RequestId {
+    /// Returns a tag for the response, which that of the next 65,535 has not.
+    pub(super) fn tag(self) -> Option<ETag> {
+        let [.., high, low] = self.0.to_be_bytes();
+        ETag::new(&[high, low])
+    }
+}
 
 /// A request that waits for its answer, or is being answered.
 pub(super) struct Work {
