@@ -60,9 +60,13 @@ impl<'a> Reader<'a> {
         self.decoder.bool().map_err(malformed)
     }
 
-    /// Returns a floating-point number of 32 or 64 bits.
+    /// Returns a floating-point number of 16, 32 or 64 bits.
     pub(crate) fn float(&mut self) -> Result<f64, Malformed> {
         match self.kind()? {
+            Type::F16 => match *self.skip()? {
+                [_, high, low] => Ok(half(u16::from_be_bytes([high, low]))),
+                _ => Err(Malformed::Cbor),
+            },
             Type::F32 => self.decoder.f32().map(f64::from).map_err(malformed),
             _ => self.decoder.f64().map_err(malformed),
         }
@@ -183,6 +187,18 @@ impl Open {
         self.has_key = goes_on && self.is_map;
         Ok(goes_on)
     }
+}
+
+/// Returns the number that a half-precision one is (RFC 8949, 3.3): a sign, 5 bits of an exponent with the bias 15, and 10 bits of
+/// a fraction.
+fn half(bits: u16) -> f64 {
+    let (exponent, fraction) = (u64::from(bits >> 10 & 0x1f), u64::from(bits & 0x3ff));
+    let magnitude = match exponent {
+        0 => f64::from(bits & 0x3ff) / f64::from(1 << 24), // fraction * 2^-24
+        0x1f => f64::from_bits(0x7ff << 52 | fraction << 42), // infinite, or no number
+        _ => f64::from_bits((exponent + 1023 - 15) << 52 | fraction << 42), // the bias of f64 is 1023
+    };
+    if bits >> 15 == 0 { magnitude } else { -magnitude }
 }
 
 fn malformed(_: minicbor::decode::Error) -> Malformed {

@@ -7,8 +7,9 @@
 //!
 //! What must always hold: content is returned only together with the signer whose key has verified its signature; which
 //! signer that may be is decided with the chain, by the caller. No header parameter is there twice, be it once protected and
-//! once not (RFC 9052, 3), and none that is critical is unknown. What is hostile is bounded by
-//! [`MAX_LEN`](crate::voucher::MAX_LEN) before it is parsed, and has at most 16 header parameters and 16 certificates.
+//! once not (RFC 9052, 3), but for `x5bag` and `x5chain`, whose certificates are only candidates; and none that is critical is
+//! unknown. What is hostile is bounded by [`MAX_LEN`](crate::voucher::MAX_LEN) before it is parsed, and has at most 16 header
+//! parameters and 16 certificates.
 
 use alloc::vec::Vec;
 
@@ -46,8 +47,11 @@ pub struct Unsigned {
 pub struct Signed {
     /// The content.
     pub content: Vec<u8>,
-    /// The signer's certificate, then the others that came with it: those of x5chain, then those of x5bag, in the order in
-    /// which they came.
+    /// A certificate of the key that has signed, then the others that came with it: those of x5chain, then those of x5bag, in the
+    /// order in which they came, those that are protected first, and each once.
+    ///
+    /// Every member with the key of the first is a possible certificate of the signer, and the order says nothing about which:
+    /// a stranger can put another certificate of that key before the right one. [`Self::signers`] returns them all.
     pub chain: Vec<CertificateDer<'static>>,
 }
 

@@ -21,6 +21,14 @@ impl BlockSize {
         Self(szx)
     }
 
+    /// Returns the largest size whose messages fit into datagrams of this length, with 64 bytes for all but the block; 16 bytes
+    /// if there is less room.
+    ///
+    /// A message of this crate has 64 bytes at most besides its block, unless a request has a long query.
+    pub const fn for_datagram(limit: usize) -> Self {
+        Self::at_most(limit.saturating_sub(MESSAGE_ROOM))
+    }
+
     /// Returns the exponent that stands for it (RFC 7959, 2.2: SZX), from 0 to 6.
     pub const fn szx(self) -> u8 {
         self.0
@@ -76,6 +84,9 @@ impl Block {
         }
     }
 }
+
+/// How many bytes of a message are not for the block: header, token and payload marker have 13 at most, and the options 51.
+const MESSAGE_ROOM: usize = 64;
 
 #[cfg(test)]
 mod tests;

@@ -6,7 +6,8 @@
 //! ```
 //!
 //! What must always hold: there is a timer while a request is outstanding; a response counts only with the token of the
-//! exchange; what is kept of a response has at most the bytes that the configuration allows.
+//! exchange; what is kept of a response has at most the bytes that the configuration allows; a request with all its blocks ends
+//! after the time that the configuration allows.
 
 use alloc::collections::VecDeque;
 use core::fmt;
@@ -15,6 +16,7 @@ use terse_tls::crypto::{CryptoError, Rng};
 use terse_tls::{Instant, Now};
 
 use super::message::{Kind, Message};
+use super::transmission::after;
 use super::{BlockSize, Code, PathForm, Request, Response, Transmission};
 
 mod body;
@@ -24,26 +26,32 @@ mod progress;
 
 use exchange::{Exchange, Tokens};
 pub use failure::Failure;
-use progress::{Progress, Step};
+use progress::{Progress, Step, check_options};
 
 /// How a client behaves.
 ///
 /// # Defaults
 ///
 /// Transmission parameters as in the RFC, blocks of 512 bytes, responses of at most 16 kB, Uri-Path-Abbrev, and after an
-/// acknowledgement as much patience for the response as for acknowledgements.
+/// acknowledgement as much patience for the response as for acknowledgements. A request with all its blocks may take five
+/// minutes: more than the 186 s after which one exchange is given up at the latest, and more than the 247 s
+/// (EXCHANGE_LIFETIME) for which a server keeps what was not fetched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ClientConfig {
     /// The transmission parameters.
     pub transmission: Transmission,
     /// The size of blocks, which a server may make smaller: requests that are longer are sent in blocks, and responses are
-    /// asked for in such.
+    /// asked for in such. Where records or datagrams are limited, it is [`BlockSize::for_datagram`] of the limit: a block of 512
+    /// bytes does not fit into a record of 512.
     pub block_size: BlockSize,
     /// The longest payload of a response that is taken, in bytes.
     pub max_response: usize,
     /// How long an acknowledged request waits for its response, in milliseconds.
     pub response_timeout_ms: u64,
+    /// How long a request may take with all its blocks, in milliseconds. Without such a limit a server that answers each block
+    /// just before its timeout would hold a client for days.
+    pub request_timeout_ms: u64,
     /// How requests name their resource. A client that abbreviates falls back to `PathForm::WellKnown` when the server does
     /// not understand it, and keeps to that.
     pub path_form: PathForm,
@@ -57,6 +65,7 @@ impl Default for ClientConfig {
             block_size: BlockSize::at_most(512),
             max_response: 16_384,
             response_timeout_ms: transmission.max_transmit_wait_ms(),
+            request_timeout_ms: 300_000,
             path_form: PathForm::Abbreviated,
         }
     }
@@ -69,6 +78,8 @@ pub struct Client {
     next_id: u16,
     tokens: Tokens,
     exchange: Option<Exchange>,
+    /// When the request that is outstanding is given up.
+    deadline: Instant,
     /// Empty messages to send.
     replies: VecDeque<[u8; 4]>,
     outcome: Option<Result<Response, Failure>>,
@@ -86,6 +97,7 @@ impl Client {
             next_id: u16::from_be_bytes([high, low]),
             tokens: Tokens::new(u32::from_be_bytes(token)),
             exchange: None,
+            deadline: Instant(u64::MAX),
             replies: VecDeque::new(),
             outcome: None,
         })
@@ -95,6 +107,7 @@ impl Client {
     pub fn request(&mut self, now: Now, rng: &mut dyn Rng, request: Request) -> Result<(), CryptoError> {
         self.outcome = None;
         self.exchange = None;
+        self.deadline = after(now.monotonic, self.config.request_timeout_ms);
         let progress = Progress::new(request, self.path_form, &self.config);
         self.exchange = Some(self.begin(now, rng, progress)?);
         Ok(())
@@ -128,30 +141,33 @@ impl Client {
         }
     }
 
-    /// Writes the next datagram to send, and returns its length; `None` if there is none, or if `out` is too short for it: a
-    /// message has at most 512 bytes more than the size of a block.
+    /// Writes the next datagram to send, and returns its length; `None` if there is none, or if `out` is too short for it, in
+    /// which case it stays: a message has at most 512 bytes more than the size of a block.
     pub fn poll_transmit(&mut self, _now: Now, out: &mut [u8]) -> Option<usize> {
-        if let Some(reply) = self.replies.pop_front() {
-            out.get_mut(..reply.len())?.copy_from_slice(&reply);
-            return Some(reply.len());
+        if let Some(reply) = self.replies.front() {
+            out.get_mut(..reply.len())?.copy_from_slice(reply);
+            return self.replies.pop_front().map(|reply| reply.len());
         }
-        let exchange = self.exchange.as_mut()?;
-        if !exchange.take_due() {
-            return None;
-        }
+        let exchange = self.exchange.as_mut().filter(|exchange| exchange.is_due())?;
         let datagram = exchange.message().encode();
         out.get_mut(..datagram.len())?.copy_from_slice(&datagram);
+        exchange.sent();
         Some(datagram.len())
     }
 
     /// Returns when [`Self::handle_timeout`] is to be called; `None` if no request is outstanding.
     pub fn poll_timeout(&self) -> Option<Instant> {
-        self.exchange.as_ref().map(Exchange::deadline)
+        self.exchange.as_ref().map(|exchange| exchange.deadline().min(self.deadline))
     }
 
     /// Handles that time has passed: retransmits, or gives the request up.
     pub fn handle_timeout(&mut self, now: Now) {
-        if let Some(failure) = self.exchange.as_mut().and_then(|exchange| exchange.handle_timeout(now.monotonic)) {
+        let Some(exchange) = &mut self.exchange else { return };
+        let failure = match now.monotonic >= self.deadline {
+            true => Some(Failure::TimedOut),
+            false => exchange.handle_timeout(now.monotonic),
+        };
+        if let Some(failure) = failure {
             self.finish(Err(failure));
         }
     }
@@ -179,8 +195,9 @@ impl Client {
         let is_current = self.exchange.as_ref().is_some_and(|exchange| exchange.token() == message.token());
         if is_confirmable {
             // That of an earlier exchange was taken before, and its acknowledgement was lost.
-            let is_known = self.tokens.was_issued(message.token());
-            self.reply(if is_known { Kind::Acknowledgement } else { Kind::Reset }, message.id());
+            // One with an option that is not understood is rejected (RFC 7252, 5.4.1 and 4.2).
+            let is_taken = self.tokens.was_issued(message.token()) && check_options(message).is_ok();
+            self.reply(if is_taken { Kind::Acknowledgement } else { Kind::Reset }, message.id());
         }
         if is_current {
             self.advance(now, rng, message);

@@ -125,7 +125,7 @@ pub struct Response {
     pub content_format: Option<u16>,
     /// The tag of the representation.
     pub etag: Option<ETag>,
-    /// For how many seconds it may be kept; with 5.03, after how many seconds the request may be repeated.
+    /// For how many seconds it may be kept; with 5.03 and 4.29, after how many seconds the request may be repeated.
     pub max_age: Option<u32>,
     /// The payload; with an error, a text for people.
     pub payload: Payload,
@@ -154,7 +154,7 @@ impl Response {
     /// Returns what corresponds to an HTTP response with this status and Retry-After, in seconds (RFC 9148, 4.5 and 4.7). The
     /// content format is that of a success: what comes with an error is a text.
     ///
-    /// 202 and 503 are 5.03 with a Max-Age of [`MAX_RETRY_AFTER_S`](Self::MAX_RETRY_AFTER_S) at most.
+    /// 202 and 503 are 5.03, and 429 is 4.29 (RFC 8516), with a Max-Age of [`MAX_RETRY_AFTER_S`](Self::MAX_RETRY_AFTER_S) at most.
     pub fn from_http(
         method: Method,
         status: u16,
@@ -163,9 +163,10 @@ impl Response {
         body: Payload,
     ) -> Self {
         match status {
-            202 | 503 => {
+            202 | 429 | 503 => {
                 let max_age = retry_after_s.unwrap_or(Self::MAX_RETRY_AFTER_S).clamp(1, Self::MAX_RETRY_AFTER_S);
-                Self { max_age: Some(max_age), payload: body, ..Self::new(Code::SERVICE_UNAVAILABLE) }
+                let code = if status == 429 { Code::TOO_MANY_REQUESTS } else { Code::SERVICE_UNAVAILABLE };
+                Self { max_age: Some(max_age), payload: body, ..Self::new(code) }
             }
             204 if method == Method::Get => Self::new(Code::NOT_FOUND),
             200..=299 => Self::success(method, content_format, body),
@@ -205,7 +206,8 @@ impl fmt::Debug for Response {
     }
 }
 
-/// Returns the code of an error with this HTTP status (RFC 8075, 7). One that has no counterpart is 4.00 or 5.00.
+/// Returns the code of an error with this HTTP status (RFC 8075, 7). One that has no counterpart is 4.00 or 5.00. 408 is a
+/// request that a gateway was too slow with: 4.08 would make a client send its blocks again (RFC 7959, 2.9.2).
 const fn error_code(status: u16) -> Code {
     match status {
         401 => Code::UNAUTHORIZED,
@@ -213,17 +215,15 @@ const fn error_code(status: u16) -> Code {
         404 => Code::NOT_FOUND,
         405 => Code::METHOD_NOT_ALLOWED,
         406 => Code::NOT_ACCEPTABLE,
-        408 => Code::REQUEST_ENTITY_INCOMPLETE,
+        408 | 504 => Code::GATEWAY_TIMEOUT,
         409 => Code::CONFLICT,
         412 => Code::PRECONDITION_FAILED,
         413 => Code::REQUEST_ENTITY_TOO_LARGE,
         415 => Code::UNSUPPORTED_CONTENT_FORMAT,
         422 => Code::UNPROCESSABLE_ENTITY,
-        429 => Code::TOO_MANY_REQUESTS,
         400..=499 => Code::BAD_REQUEST,
         501 => Code::NOT_IMPLEMENTED,
         502 => Code::BAD_GATEWAY,
-        504 => Code::GATEWAY_TIMEOUT,
         _ => Code::INTERNAL_SERVER_ERROR,
     }
 }

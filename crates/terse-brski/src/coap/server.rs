@@ -8,8 +8,10 @@
 //! confirmable message of its own (RFC 7252, 5.2.2).
 //!
 //! What must always hold: of one peer there is at most one request in assembly, one body that is fetched, a few requests in
-//! work, and a few answers that are remembered. A message that comes twice is not carried out twice: it is answered from
-//! memory, or, when that was needed for later answers, not at all.
+//! work, and a few answers that are remembered. What is not answered within EXCHANGE_LIFETIME is given up. A message that comes
+//! twice is not carried out twice as long as its message ID is remembered: within EXCHANGE_LIFETIME, those of the last 1,056
+//! messages. It is answered from memory, or, when that was needed for later answers, not at all. What comes again after 1,056
+//! others is a new message here.
 
 use alloc::collections::VecDeque;
 use core::fmt;
@@ -19,7 +21,7 @@ use terse_tls::{Instant, Now};
 
 use super::message::{Kind, Malformed, Message};
 use super::transmission::after;
-use super::{Code, Payload, Response, option};
+use super::{Code, Payload, Response};
 
 mod asked;
 mod assembly;
@@ -85,12 +87,13 @@ impl Server {
         }
     }
 
-    /// Returns the next request that is complete. It is to be answered by [`Self::respond`].
+    /// Returns the next request that is complete. It is to be answered by [`Self::respond`], or given up by [`Self::abandon`].
     pub fn poll_request(&mut self) -> Option<(RequestId, IncomingRequest)> {
         self.requests.pop_front()
     }
 
-    /// Answers a request, once. Without effect if the request is not in work.
+    /// Answers a request, once. A response in blocks that has no entity tag gets one, so that a client notices when it has blocks
+    /// of two responses. Without effect if the request is not in work, as after EXCHANGE_LIFETIME (RFC 7252, 4.8.2).
     pub fn respond(
         &mut self,
         now: Now,
@@ -103,16 +106,25 @@ impl Server {
             true => Response::new(Code::INTERNAL_SERVER_ERROR),
             false => response,
         };
-        let served = Body::new(work.asked.key(), response).serve(&work.asked, self.config.block_size);
+        let served = Body::new(work.asked.key(), response, request.tag()).serve(&work.asked, self.config.block_size);
         self.answer(now.monotonic, Some(rng), &work, served)
     }
 
-    /// Writes the next datagram to send, and returns its length; `None` if there is none, or if `out` is too short for it: a
-    /// message has at most 512 bytes more than the size of a block.
+    /// Gives a request up, which is answered by 5.03. Without effect if the request is not in work.
+    pub fn abandon(&mut self, now: Now, rng: &mut dyn Rng, request: RequestId) -> Result<(), CryptoError> {
+        self.respond(now, rng, request, busy())
+    }
+
+    /// Writes the next datagram to send, and returns its length; `None` if there is none, or if `out` is too short for it, in
+    /// which case it stays: a message has at most 512 bytes more than the size of a block.
     pub fn poll_transmit(&mut self, _now: Now, out: &mut [u8]) -> Option<usize> {
-        let next = self.outbox.pop_front().or_else(|| self.separate.take_due())?;
-        out.get_mut(..next.len())?.copy_from_slice(&next);
-        Some(next.len())
+        let next = self.outbox.front().or_else(|| self.separate.due())?;
+        let len = next.len();
+        out.get_mut(..len)?.copy_from_slice(next);
+        if self.outbox.pop_front().is_none() {
+            self.separate.sent();
+        }
+        Some(len)
     }
 
     /// Returns when [`Self::handle_timeout`] is to be called; `None` if nothing waits for a time.
@@ -168,8 +180,7 @@ impl Server {
             }
         }
         if self.records.in_work() >= MAX_IN_WORK {
-            let busy = Response { max_age: Some(1), ..Response::new(Code::SERVICE_UNAVAILABLE) };
-            return self.answer_at_once(now, message, Some(asked), busy);
+            return self.answer_at_once(now, message, Some(asked), busy());
         }
         self.body.take_if(|body| body.is_of(&asked)); // what is asked anew is not fetched further
         let request = asked.request(payload);
@@ -199,7 +210,10 @@ impl Server {
     /// Answers a message that is not passed on.
     fn answer_at_once(&mut self, now: Instant, message: &Message, asked: Option<Asked>, response: Response) {
         let asked = asked.unwrap_or_default();
-        let (work, served) = (Work::new(message, asked), Served::whole(response));
+        let (work, mut served) = (Work::new(message, asked), Served::whole(response));
+        if served.code() == Code::REQUEST_ENTITY_TOO_LARGE {
+            served.size1 = Some(u32::try_from(self.config.max_request).unwrap_or(u32::MAX)); // RFC 7252, 5.9.2.9
+        }
         self.records.insert(now, message.id());
         self.answer_in_place(now, &work, served);
     }
@@ -224,10 +238,6 @@ impl Server {
         };
         let mut message = Message::new(kind, served.code(), id, &work.token);
         served.write(&mut message, work.asked.acknowledged_block(served.code(), self.config.block_size));
-        if served.code() == Code::REQUEST_ENTITY_TOO_LARGE {
-            let limit = u32::try_from(self.config.max_request).unwrap_or(u32::MAX);
-            message.push_uint(option::SIZE1, limit); // RFC 7252, 5.9.2.9
-        }
         if let Some(mut rest) = served.rest {
             rest.deadline = Some(after(now, self.config.transmission.exchange_lifetime_ms()));
             self.body = Some(rest);
@@ -264,6 +274,7 @@ impl Server {
     /// Forgets what is older than EXCHANGE_LIFETIME (RFC 7252, 4.5; RFC 7959, 2.4 and 2.5).
     fn forget(&mut self, now: Instant) {
         self.records.forget(now, self.config.transmission.exchange_lifetime_ms());
+        self.requests.retain(|(request, _)| self.records.is_in_work(*request));
         self.assembly.take_if(|kept| now >= kept.deadline);
         self.body.take_if(|kept| kept.deadline.is_some_and(|deadline| now >= deadline));
     }
@@ -278,6 +289,11 @@ impl fmt::Debug for Server {
             .field("is_serving", &self.body.is_some())
             .finish_non_exhaustive()
     }
+}
+
+/// Returns what a client is told that is to ask again later, as late as it may be told.
+fn busy() -> Response {
+    Response { max_age: Some(Response::MAX_RETRY_AFTER_S), ..Response::new(Code::SERVICE_UNAVAILABLE) }
 }
 
 /// The most requests of one peer that are in work. A client has one outstanding (RFC 7252, 4.7: NSTART).

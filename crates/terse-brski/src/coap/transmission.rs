@@ -76,9 +76,14 @@ impl Retransmission {
         Ok(Self { timeout_ms, deadline, left: parameters.retransmissions(), is_due: true })
     }
 
-    /// Whether the message is to be sent now. It then counts as sent.
-    pub(super) fn take_due(&mut self) -> bool {
-        core::mem::take(&mut self.is_due)
+    /// Whether the message is to be sent now.
+    pub(super) const fn is_due(&self) -> bool {
+        self.is_due
+    }
+
+    /// Notes that the message was sent.
+    pub(super) const fn sent(&mut self) {
+        self.is_due = false;
     }
 
     pub(super) const fn deadline(&self) -> Instant {

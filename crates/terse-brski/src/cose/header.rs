@@ -1,7 +1,7 @@
 //! The header parameters of a COSE_Sign1 (RFC 9052, 3; RFC 9360, 2).
 //!
-//! What must always hold: each label is there once, in both headers together; `alg` and `crit` are protected, and what is
-//! critical is known here.
+//! What must always hold: each label is there once, in both headers together, but x5bag and x5chain may be in each of them;
+//! `alg` and `crit` are protected, and what is critical is known here.
 
 use alloc::borrow::Cow;
 use alloc::vec::Vec;
@@ -57,13 +57,34 @@ pub(super) const X5CHAIN: Label<'static> = Label::Integer(33);
 pub(super) struct Headers<'a> {
     /// The labels so far.
     labels: Vec<Label<'a>>,
+    /// How many of them are protected.
+    protected_labels: usize,
+    /// Whether certificates are skipped.
+    skips_certificates: bool,
     algorithm: Option<Algorithm>,
     critical: Vec<Label<'a>>,
-    pub(super) x5chain: Vec<Cow<'a, [u8]>>,
-    pub(super) x5bag: Vec<Cow<'a, [u8]>>,
+    /// The x5chain that is protected, then the other one.
+    x5chains: [Vec<Cow<'a, [u8]>>; 2],
+    /// Those of the x5bag that is protected, then those of the other one.
+    x5bag: Vec<Cow<'a, [u8]>>,
 }
 
 impl<'a> Headers<'a> {
+    /// Returns headers of which x5bag and x5chain are skipped, whatever they are.
+    pub(super) fn without_certificates() -> Self {
+        Self { skips_certificates: true, ..Self::default() }
+    }
+
+    /// Returns the certificates of possible signers: the first of each x5chain, and those of x5bag.
+    pub(super) fn signers(&self) -> impl Iterator<Item = &[u8]> {
+        self.x5chains.iter().filter_map(|chain| chain.first()).chain(&self.x5bag).map(AsRef::as_ref)
+    }
+
+    /// Returns all certificates: those of x5chain, then those of x5bag.
+    pub(super) fn certificates(&self) -> impl Iterator<Item = &[u8]> {
+        self.x5chains.iter().flatten().chain(&self.x5bag).map(AsRef::as_ref)
+    }
+
     /// Reads the header that is protected: a map, or nothing (RFC 9052, 3).
     pub(super) fn read_protected(&mut self, encoded: &'a [u8]) -> Result<(), SignatureRefused> {
         if !encoded.is_empty() {
@@ -81,6 +102,7 @@ impl<'a> Headers<'a> {
             }
             reader.finish()?;
         }
+        self.protected_labels = self.labels.len();
         self.check_critical()
     }
 
@@ -104,7 +126,12 @@ impl<'a> Headers<'a> {
 
     fn read_label(&mut self, reader: &mut Reader<'a>) -> Result<Label<'a>, Malformed> {
         let label = Label::read(reader)?;
-        if self.labels.contains(&label) {
+        // The draft has x5bag in both headers of a voucher: for the pledge, and for the registrar, which removes the other one.
+        let others = match label {
+            X5BAG | X5CHAIN => self.labels.get(self.protected_labels..).unwrap_or_default(),
+            _ => &self.labels,
+        };
+        if others.contains(&label) {
             return Err(Malformed::Duplicate(label.name().unwrap_or("a header parameter")));
         }
         if self.labels.len() == MAX_PARAMETERS {
@@ -117,13 +144,17 @@ impl<'a> Headers<'a> {
     /// Reads certificates, or skips what has no meaning here.
     fn read_value(&mut self, label: &Label<'_>, reader: &mut Reader<'a>) -> Result<(), Malformed> {
         match *label {
-            X5BAG => self.x5bag = read_certificates(reader, "x5bag")?,
-            X5CHAIN => self.x5chain = read_certificates(reader, "x5chain")?,
+            X5BAG if !self.skips_certificates => self.x5bag.extend(read_certificates(reader, "x5bag")?),
+            X5CHAIN if !self.skips_certificates => {
+                let [protected, other] = &mut self.x5chains;
+                let chain = if self.protected_labels == 0 { protected } else { other };
+                *chain = read_certificates(reader, "x5chain")?;
+            }
             _ => {
                 reader.skip()?;
             }
         }
-        if self.x5bag.len() + self.x5chain.len() > MAX_CERTIFICATES {
+        if self.certificates().count() > MAX_CERTIFICATES {
             return Err(Malformed::TooMany("certificates"));
         }
         Ok(())

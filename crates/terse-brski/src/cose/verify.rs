@@ -19,40 +19,55 @@ use crate::cbor::{Reader, Writer, encoded_len};
 use crate::certificate::{Fields, algorithm_and_key_of};
 
 impl Signed {
-    /// Verifies a COSE_Sign1. The signer's certificate is one of `signers`, or else one that came with it: the first of x5chain,
-    /// or any of x5bag. Of several certificates of the key that has signed, it is the first.
+    /// Verifies a COSE_Sign1. The signer's certificate is one of `signers`, or else one that came with it: the first of an x5chain,
+    /// or any of x5bag. Of several certificates of the key that has signed, the first is the first of [`Self::chain`].
     pub fn verify(
         provider: &CryptoProvider,
         cose: &[u8],
         signers: &[CertificateDer<'_>],
     ) -> Result<Self, SignatureRefused> {
         let sign1 = Sign1::read(cose)?;
-        let headers = sign1.headers()?;
-        let enclosed = headers.x5chain.iter().take(1).chain(&headers.x5bag).map(AsRef::as_ref);
-        let candidates = signers.iter().map(AsRef::as_ref).chain(enclosed);
+        let headers = sign1.headers(Headers::default())?;
+        let candidates = signers.iter().map(AsRef::as_ref).chain(headers.signers());
         let (content, signer) = verify(provider, &sign1, headers.algorithm()?, candidates)?;
-        let others = headers.x5chain.iter().chain(&headers.x5bag).map(AsRef::as_ref).filter(|other| *other != signer);
-        let chain = core::iter::once(signer).chain(others);
-        Ok(Self { content, chain: chain.map(|certificate| CertificateDer::from(certificate).into_owned()).collect() })
+        let mut chain = vec![signer];
+        for certificate in headers.certificates() {
+            if !chain.contains(&certificate) {
+                chain.push(certificate);
+            }
+        }
+        let owned = |certificate| CertificateDer::from(certificate).into_owned();
+        Ok(Self { content, chain: chain.into_iter().map(owned).collect() })
     }
 
-    /// Verifies a COSE_Sign1 by one of `signers`. What came with it is ignored, as a registrar must ignore what comes with a
-    /// pledge's request: the signer's certificate is all that there is in [`Self::chain`].
+    /// Verifies a COSE_Sign1 by one of `signers`. The certificates that came with it are ignored, whatever they are, as a registrar
+    /// must ignore those of a pledge's request: the signer's certificate is all that there is in [`Self::chain`].
     pub fn verify_by(
         provider: &CryptoProvider,
         cose: &[u8],
         signers: &[CertificateDer<'_>],
     ) -> Result<Self, SignatureRefused> {
         let sign1 = Sign1::read(cose)?;
-        let algorithm = sign1.headers()?.algorithm()?;
+        let algorithm = sign1.headers(Headers::without_certificates())?.algorithm()?;
         let (content, signer) = verify(provider, &sign1, algorithm, signers.iter().map(AsRef::as_ref))?;
         Ok(Self { content, chain: vec![CertificateDer::from(signer).into_owned()] })
     }
+
+    /// Returns the members of [`Self::chain`] that can be the signer's certificate: those with the key that has signed. None of
+    /// them is preferred, and there is at least one.
+    pub fn signers(&self) -> impl Iterator<Item = &CertificateDer<'static>> {
+        let signer = self.chain.first().and_then(|first| key(first));
+        self.chain.iter().filter(move |other| signer.is_some() && key(other) == signer)
+    }
+}
+
+/// Returns the SubjectPublicKeyInfo of a certificate, if it can be read.
+fn key(certificate: &[u8]) -> Option<&[u8]> {
+    Fields::read(certificate).ok().map(|fields| fields.public_key)
 }
 
 impl<'a> Sign1<'a> {
-    fn headers(&'a self) -> Result<Headers<'a>, SignatureRefused> {
-        let mut headers = Headers::default();
+    fn headers(&'a self, mut headers: Headers<'a>) -> Result<Headers<'a>, SignatureRefused> {
         headers.read_protected(&self.protected)?;
         headers.read_unprotected(&mut Reader::new(self.unprotected))?;
         Ok(headers)

@@ -10,6 +10,15 @@ fn sizes_are_powers_of_two_from_16_to_1024() {
 }
 
 #[test]
+fn a_block_leaves_room_for_the_rest_of_its_datagram() {
+    for (limit, bytes) in
+        [(0, 16), (79, 16), (95, 16), (96, 32), (512, 256), (575, 256), (576, 512), (1_088, 1_024), (16_384, 1_024)]
+    {
+        assert_eq!(BlockSize::for_datagram(limit).bytes(), bytes, "{limit}");
+    }
+}
+
+#[test]
 fn values_are_read_as_they_were_written() {
     for number in [0, 1, 15, 16, 4_095, 4_096, (1 << 20) - 1] {
         for (more, szx) in [(false, 0), (true, 0), (false, 6), (true, 6)] {

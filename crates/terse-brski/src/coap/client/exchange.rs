@@ -71,10 +71,18 @@ impl Exchange {
         message
     }
 
-    pub(super) fn take_due(&mut self) -> bool {
-        match &mut self.state {
-            State::Sent(retransmission) => retransmission.take_due(),
+    /// Whether the message is to be sent now.
+    pub(super) const fn is_due(&self) -> bool {
+        match &self.state {
+            State::Sent(retransmission) => retransmission.is_due(),
             State::Acknowledged(_) => false,
+        }
+    }
+
+    /// Notes that the message was sent.
+    pub(super) const fn sent(&mut self) {
+        if let State::Sent(retransmission) = &mut self.state {
+            retransmission.sent();
         }
     }
 

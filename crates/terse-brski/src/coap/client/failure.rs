@@ -12,6 +12,8 @@ pub enum Failure {
     Unreachable,
     /// The server has acknowledged the request, and sent no response.
     NoResponse,
+    /// The request has taken longer than the configuration allows, although the server has answered its blocks.
+    TimedOut,
     /// The server has rejected the message (RFC 7252, 4.2).
     Reset,
     /// The response is longer than is taken: the limit.
@@ -31,6 +33,7 @@ impl fmt::Display for Failure {
         match self {
             Self::Unreachable => f.write_str("the server does not answer: check that it runs and can be reached"),
             Self::NoResponse => f.write_str("the server has taken the request and sent no response: try again later"),
+            Self::TimedOut => f.write_str("the request has taken too long with all its blocks: try again later"),
             Self::Reset => f.write_str("the server has rejected the request: check that it is a registrar"),
             Self::TooLong(limit) => write!(f, "the response is longer than {limit} bytes"),
             Self::CriticalOption(number) => {

@@ -108,7 +108,7 @@ impl Progress {
     /// Handles the response to what was sent.
     pub(super) fn handle(&mut self, message: &Message, config: &ClientConfig) -> Result<Step, Failure> {
         check_options(message)?;
-        if message.code() == Code::BAD_OPTION && self.abbreviation().is_some() {
+        if self.is_abbreviation_refused(message) {
             self.path_form = PathForm::WellKnown;
             self.phase = Phase::Send(0);
             return Ok(Step::Next);
@@ -129,6 +129,13 @@ impl Progress {
             },
             Phase::Fetch(_) => self.collect(message, config),
         }
+    }
+
+    /// Whether the server has refused the request because it does not know the abbreviation. While a response is fetched it
+    /// knows it: the request was carried out, and is not sent again.
+    fn is_abbreviation_refused(&self, message: &Message) -> bool {
+        let is_sent = matches!(self.phase, Phase::Send(_)) && self.abbreviation().is_some();
+        is_sent && message.code() == Code::BAD_OPTION
     }
 
     /// Returns the size that the server wants for Block1 instead (RFC 7959, 2.9.3).
@@ -190,7 +197,7 @@ impl Progress {
 
 /// RFC 7252, 5.4.1: a response with a critical option that is not understood is rejected. One that is there twice is not
 /// understood either (5.4.5).
-fn check_options(message: &Message) -> Result<(), Failure> {
+pub(super) fn check_options(message: &Message) -> Result<(), Failure> {
     for (number, mut values) in message.options() {
         let is_known = matches!(number, option::BLOCK1 | option::BLOCK2);
         if is_critical(number) && !(is_known && values.next().is_some() && values.next().is_none()) {

@@ -18,6 +18,7 @@ fn statuses_of_http_have_their_codes() {
         (404, "4.04 Not Found"),
         (405, "4.05 Method Not Allowed"),
         (406, "4.06 Not Acceptable"),
+        (408, "5.04 Gateway Timeout"),
         (410, "4.00 Bad Request"),
         (413, "4.13 Request Entity Too Large"),
         (415, "4.15 Unsupported Content-Format"),
@@ -30,7 +31,7 @@ fn statuses_of_http_have_their_codes() {
     ] {
         let response = from_http(Method::Post, status, None);
         assert_eq!(format!("{}", response.code), code, "{status}");
-        assert_eq!(response.max_age, None);
+        assert_eq!(response.max_age, (status == 429).then_some(25));
         let is_success = status == 200;
         assert_eq!(response.content_format.is_some(), is_success);
         assert_eq!(response.diagnostic(), (!is_success).then_some("body"));
@@ -43,13 +44,11 @@ fn statuses_of_http_have_their_codes() {
 #[test]
 fn a_pledge_waits_for_as_long_as_a_stateful_proxy_remembers_it() {
     for (retry_after, max_age) in [(None, 25), (Some(0), 1), (Some(7), 7), (Some(26), 25), (Some(u32::MAX), 25)] {
-        for status in [202, 503] {
+        for (status, code) in
+            [(202, Code::SERVICE_UNAVAILABLE), (429, Code::TOO_MANY_REQUESTS), (503, Code::SERVICE_UNAVAILABLE)]
+        {
             let response = from_http(Method::Post, status, retry_after);
-            assert_eq!(
-                (response.code, response.max_age),
-                (Code::SERVICE_UNAVAILABLE, Some(max_age)),
-                "{retry_after:?}"
-            );
+            assert_eq!((response.code, response.max_age), (code, Some(max_age)), "{retry_after:?}");
         }
     }
     assert_eq!(Response::new(Code::CONTENT).max_age_s(), 60);

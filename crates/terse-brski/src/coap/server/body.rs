@@ -5,12 +5,14 @@ use terse_tls::Instant;
 use super::asked::{Asked, Key};
 use crate::coap::block::Block;
 use crate::coap::message::Message;
-use crate::coap::{BlockSize, Code, Response, option};
+use crate::coap::{BlockSize, Code, ETag, Response, option};
 
 /// A response, and the requests that it belongs to.
 pub(super) struct Body {
     key: Key,
     response: Response,
+    /// The tag of its blocks, if the response has none: blocks of two responses are told apart (RFC 7959, 2.4).
+    tag: Option<ETag>,
     /// When it is forgotten.
     pub(super) deadline: Option<Instant>,
 }
@@ -21,13 +23,15 @@ pub(super) struct Served {
     block: Option<Block>,
     /// The length of the whole body, with its first block.
     size: Option<u32>,
+    /// The longest request that the server takes, if this one is longer.
+    pub(super) size1: Option<u32>,
     /// The body, if there is more of it to send.
     pub(super) rest: Option<Body>,
 }
 
 impl Body {
-    pub(super) const fn new(key: Key, response: Response) -> Self {
-        Self { key, response, deadline: None }
+    pub(super) const fn new(key: Key, response: Response, tag: Option<ETag>) -> Self {
+        Self { key, response, tag, deadline: None }
     }
 
     pub(super) fn is_of(&self, asked: &Asked) -> bool {
@@ -56,19 +60,19 @@ impl Body {
         let (block, mut header) = (Block::at(offset, end < len, size), Response { ..self.header() });
         header.payload.extend_from_slice(&response.payload[offset..end]);
         let size = (offset == 0).then_some(u32::try_from(len).unwrap_or(u32::MAX));
-        Served { header, block: Some(block), size, rest: block.more.then_some(self) }
+        Served { header, block: Some(block), size, size1: None, rest: block.more.then_some(self) }
     }
 
     fn header(&self) -> Response {
         let Response { code, content_format, etag, max_age, .. } = self.response;
-        Response { content_format, etag, max_age, ..Response::new(code) }
+        Response { content_format, etag: etag.or(self.tag), max_age, ..Response::new(code) }
     }
 }
 
 impl Served {
     /// Returns a response that is sent whole.
     pub(super) const fn whole(header: Response) -> Self {
-        Self { header, block: None, size: None, rest: None }
+        Self { header, block: None, size: None, size1: None, rest: None }
     }
 
     pub(super) const fn code(&self) -> Code {
@@ -87,6 +91,7 @@ impl Served {
             (option::BLOCK2, self.block.map(Block::value)),
             (option::BLOCK1, block1.map(Block::value)),
             (option::SIZE2, self.size),
+            (option::SIZE1, self.size1),
         ];
         for (number, value) in numbers {
             if let Some(value) = value {

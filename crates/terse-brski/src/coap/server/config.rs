@@ -13,7 +13,8 @@ use crate::coap::{BlockSize, Transmission};
 pub struct ServerConfig {
     /// The transmission parameters.
     pub transmission: Transmission,
-    /// The largest blocks, both of requests and of responses. Clients can make them smaller.
+    /// The largest blocks, both of requests and of responses. Clients can make them smaller. Where records or datagrams are
+    /// limited, it is [`BlockSize::for_datagram`] of the limit: a block of 512 bytes does not fit into a record of 512.
     pub block_size: BlockSize,
     /// The longest payload of a request, in bytes; one that is longer is answered by 4.13.
     pub max_request: usize,

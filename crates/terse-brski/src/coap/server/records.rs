@@ -7,13 +7,21 @@ use core::mem;
 use terse_tls::Instant;
 
 use super::asked::Asked;
-use crate::coap::Payload;
 use crate::coap::message::{Kind, Message};
 use crate::coap::transmission::after;
+use crate::coap::{ETag, Payload};
 
 /// Names a request that waits for its answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RequestId(u64);
+
+impl RequestId {
+    /// Returns a tag for the response, which that of the next 65,535 has not.
+    pub(super) fn tag(self) -> Option<ETag> {
+        let [.., high, low] = self.0.to_be_bytes();
+        ETag::new(&[high, low])
+    }
+}
 
 /// A request that waits for its answer, or is being answered.
 pub(super) struct Work {
@@ -107,6 +115,11 @@ impl Records {
         self.records.iter().filter(|record| matches!(record.state, State::Working(..))).count()
     }
 
+    pub(super) fn is_in_work(&self, request: RequestId) -> bool {
+        let mut states = self.records.iter().map(|record| &record.state);
+        states.any(|state| matches!(state, State::Working(other, ..) if *other == request))
+    }
+
     /// Takes a request to answer it.
     pub(super) fn take_work(&mut self, request: RequestId) -> Option<Work> {
         let is_it = |record: &&mut Record| matches!(&record.state, State::Working(other, ..) if *other == request);
@@ -146,18 +159,16 @@ impl Records {
         })
     }
 
-    /// Returns when the oldest answer is forgotten.
+    /// Returns when the oldest message is forgotten.
     pub(super) fn next_expiry(&self, lifetime_ms: u64) -> Option<Instant> {
-        let finished = self.records.iter().find(|record| !matches!(record.state, State::Working(..)));
-        let received = self.older.front().map(|(_, received)| *received).or(finished.map(|record| record.received));
+        let older = self.older.front().map(|(_, received)| *received);
+        let received = older.into_iter().chain(self.records.front().map(|record| record.received)).min();
         received.map(|received| after(received, lifetime_ms))
     }
 
-    /// Forgets messages that are older than this. What is in work stays until it is answered.
+    /// Forgets messages that are older than this, also those in work, whose clients do not wait any more.
     pub(super) fn forget(&mut self, now: Instant, lifetime_ms: u64) {
-        let is_kept =
-            |record: &Record| matches!(record.state, State::Working(..)) || now < after(record.received, lifetime_ms);
-        self.records.retain(is_kept);
+        self.records.retain(|record| now < after(record.received, lifetime_ms));
         while self.older.front().is_some_and(|(_, received)| now >= after(*received, lifetime_ms)) {
             self.older.pop_front();
         }
@@ -180,7 +191,9 @@ impl Records {
 /// The most messages that are remembered with what became of them.
 const MAX_RECORDS: usize = 32;
 
-/// The most messages before those whose message IDs are remembered: as many as 16 kB in the smallest blocks take.
+/// The most messages before those whose message IDs are remembered: as many as a request of 16 kB in the smallest blocks takes.
+/// Its response takes up to four times as many again, so that the IDs of the request can be forgotten before the response is
+/// fetched.
 const MAX_OLDER: usize = 1_024;
 
 /// The most answers that are remembered.

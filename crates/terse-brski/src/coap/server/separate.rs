@@ -44,10 +44,16 @@ impl Separate {
         self.answers.retain(|answer| answer.id != id);
     }
 
-    pub(super) fn take_due(&mut self) -> Option<Payload> {
-        let due =
-            self.answers.iter_mut().find_map(|answer| answer.retransmission.take_due().then_some(&answer.datagram));
-        due.cloned()
+    /// Returns the answer that is to be sent now.
+    pub(super) fn due(&self) -> Option<&Payload> {
+        self.answers.iter().find(|answer| answer.retransmission.is_due()).map(|answer| &answer.datagram)
+    }
+
+    /// Notes that the answer which is due was sent.
+    pub(super) fn sent(&mut self) {
+        if let Some(answer) = self.answers.iter_mut().find(|answer| answer.retransmission.is_due()) {
+            answer.retransmission.sent();
+        }
     }
 
     pub(super) fn deadline(&self) -> Option<Instant> {

@@ -6,13 +6,15 @@ use alloc::vec::Vec;
 use terse_testkit::rng::SeededRng;
 use terse_tls::{Instant, Now};
 
-use super::payload;
+use super::{payload, rng};
 use crate::coap::block::Block;
 use crate::coap::message::{Kind, Message};
 use crate::coap::option;
 use crate::coap::{
     BlockSize, Client, ClientConfig, Code, ETag, Failure, MAX_DATAGRAM, PathForm, Request, Resource, content_format,
 };
+
+mod messages;
 
 const NOW: Now = Now::new(Instant(0), None);
 
@@ -28,7 +30,7 @@ struct Played {
 impl Played {
     fn new(request: Request) -> Self {
         let config = ClientConfig { block_size: BlockSize::at_most(16), max_response: 100, ..Default::default() };
-        let mut rng = super::rng(3);
+        let mut rng = rng(3);
         let mut client = Client::new(config, &mut rng).unwrap();
         client.request(NOW, &mut rng, request).unwrap();
         Self { client, rng }
@@ -151,6 +153,18 @@ fn an_error_in_place_of_a_block_is_the_response() {
     );
 }
 
+/// The request was carried out, and is not sent again.
+#[test]
+fn a_bad_option_while_a_response_is_fetched_is_the_response() {
+    let mut played = Played::new(Request::post(Resource::SimpleEnroll, content_format::PKCS10, b"csr"));
+    played.answer(Code::CHANGED, &[(23, &block(0, true))], &payload(16));
+    played.answer(Code::BAD_OPTION, &[], b"no");
+    let response = played.client.poll_response().expect("an end").unwrap();
+    assert_eq!((response.code, response.diagnostic()), (Code::BAD_OPTION, Some("no")));
+    assert_eq!(played.client.path_form(), PathForm::Abbreviated);
+    assert!(played.sent().is_none());
+}
+
 #[test]
 fn a_server_that_has_lost_blocks_or_wants_smaller_ones_gets_the_request_again_and_not_for_ever() {
     let mut played = Played::new(Request::post(Resource::SimpleEnroll, content_format::PKCS10, &payload(40)));
@@ -164,7 +178,7 @@ fn a_server_that_has_lost_blocks_or_wants_smaller_ones_gets_the_request_again_an
     played.fails(Failure::Changed);
 
     let config = ClientConfig { block_size: BlockSize::at_most(64), ..Default::default() };
-    let (mut client, mut rng) = (Client::new(config, &mut super::rng(1)).unwrap(), super::rng(1));
+    let (mut client, mut rng) = (Client::new(config, &mut rng(1)).unwrap(), rng(1));
     let post = Request::post(Resource::SimpleEnroll, content_format::PKCS10, &payload(100));
     client.request(NOW, &mut rng, post).unwrap();
     let mut played = Played { client, rng };
@@ -186,45 +200,38 @@ fn critical_options_of_responses_that_are_not_understood_end_the_request() {
     assert_eq!((response.etag, response.max_age), (ETag::new(b"a"), Some(9)));
 }
 
+/// A server that answers each small block just before it is sent again holds a client no longer than the configuration says.
 #[test]
-fn only_the_response_with_the_token_counts() {
-    let mut played = Played::new(Request::get(Resource::CaCerts));
-    let sent = played.sent().unwrap();
-    let other = Message::new(Kind::Acknowledgement, Code::CONTENT, sent.id(), b"no").encode();
-    played.client.handle_input(NOW, &mut played.rng, &other);
-    let other = Message::new(Kind::Acknowledgement, Code::CONTENT, sent.id() ^ 1, sent.token()).encode();
-    played.client.handle_input(NOW, &mut played.rng, &other);
-    for kind in [Kind::Acknowledgement, Kind::Reset] {
-        let other = Message::new(kind, Code::GET, sent.id(), sent.token()).encode();
-        played.client.handle_input(NOW, &mut played.rng, &other);
-        assert!(played.client.poll_timeout().is_some_and(|at| at < Instant(4_000)), "a request is neither");
-    }
-    let other = Message::new(Kind::Confirmable, Code::CONTENT, 9, b"no").encode();
-    played.client.handle_input(NOW, &mut played.rng, &other);
-    assert_eq!(played.sent().map(|reply| (reply.kind(), reply.id())), Some((Kind::Reset, 9)));
-    let other = Message::new(Kind::NonConfirmable, Code::CONTENT, 9, b"no").encode();
-    played.client.handle_input(NOW, &mut played.rng, &other);
-    assert!(played.client.is_busy() && played.sent().is_none());
-    // The separate response comes before any acknowledgement, and once more after its own was lost.
-    let separate = Message::new(Kind::Confirmable, Code::CONTENT, 10, sent.token()).encode();
-    for _ in 0..2 {
-        played.client.handle_input(NOW, &mut played.rng, &separate);
-        assert_eq!(played.sent().map(|reply| (reply.kind(), reply.id())), Some((Kind::Acknowledgement, 10)));
-    }
-    assert_eq!(played.client.poll_response().unwrap().unwrap().code, Code::CONTENT);
-    assert_eq!(played.client.poll_response(), None);
-}
-
-#[test]
-fn a_client_answers_pings_and_requests_by_rejecting_them() {
-    let mut played = Played::new(Request::get(Resource::CaCerts));
-    played.sent().unwrap();
-    for datagram in [&b"\x40\x00\x00\x09"[..], b"\x40\x01\x00\x09"] {
-        played.client.handle_input(NOW, &mut played.rng, datagram);
-        assert_eq!(played.sent().map(|reply| (reply.kind(), reply.id())), Some((Kind::Reset, 9)));
-    }
-    let mut again = Played::new(Request::get(Resource::CaCerts));
-    let sent = again.sent().unwrap();
-    again.client.handle_input(NOW, &mut again.rng, &Message::empty(Kind::Reset, sent.id()));
-    again.fails(Failure::Reset);
+fn a_request_ends_in_time_however_slowly_its_blocks_come() {
+    let config = ClientConfig { block_size: BlockSize::at_most(16), ..Default::default() };
+    let mut rng = rng(3);
+    let (mut client, mut now) = (Client::new(config, &mut rng).unwrap(), NOW);
+    client.request(now, &mut rng, Request::get(Resource::CaCerts)).unwrap();
+    let deadline = config.request_timeout_ms;
+    let (mut out, mut blocks) = (vec![0; MAX_DATAGRAM], 0);
+    let outcome = loop {
+        let due = client.poll_timeout().unwrap();
+        assert!(due <= Instant(deadline));
+        if let Some(len) = client.poll_transmit(now, &mut out) {
+            let sent = Message::parse(&out[..len]).unwrap_or_else(|_| panic!("no message"));
+            let mut answer = Message::new(Kind::Acknowledgement, Code::CONTENT, sent.id(), sent.token());
+            answer.push(option::BLOCK2, &block(blocks, true));
+            answer.set_payload(&payload(16));
+            now = Now::new(Instant(due.0 - 1), None);
+            client.handle_input(now, &mut rng, &answer.encode());
+            blocks += 1;
+        }
+        now = Now::new(client.poll_timeout().unwrap().min(Instant(now.monotonic.0 + 1)), None);
+        client.handle_timeout(now);
+        if let Some(outcome) = client.poll_response() {
+            break outcome;
+        }
+    };
+    assert_eq!((outcome, now.monotonic), (Err(Failure::TimedOut), Instant(deadline)));
+    assert!(blocks > 90, "{blocks}");
+    assert!(!client.is_busy() && client.poll_timeout().is_none());
+    // The next request has the same time.
+    client.request(now, &mut rng, Request::get(Resource::CaCerts)).unwrap();
+    client.handle_timeout(now);
+    assert!(client.is_busy());
 }

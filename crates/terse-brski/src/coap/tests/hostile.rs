@@ -69,7 +69,7 @@ proptest! {
             server.handle_timeout(now);
             while server.poll_transmit(now, &mut out).is_some() {}
         }
-        // Everything is forgotten but what the application owes.
+        // Everything is forgotten, also what the application owes.
         now = Now::new(Instant(now.monotonic.0 + 1_000_000), None);
         for _ in 0..20 {
             server.handle_timeout(now);

@@ -5,11 +5,13 @@ use alloc::vec::Vec;
 
 use terse_tls::{Instant, Now};
 
-use super::payload;
+use super::{payload, rng};
 use crate::coap::block::Block;
 use crate::coap::message::{Kind, Message};
 use crate::coap::option;
 use crate::coap::{BlockSize, Code, MAX_DATAGRAM, PathForm, Payload, Resource, Response, Server, ServerConfig};
+
+mod records;
 
 /// Options of a message: numbers and values.
 type Options<'a> = &'a [(u16, &'a [u8])];
@@ -17,7 +19,7 @@ type Options<'a> = &'a [(u16, &'a [u8])];
 const NOW: Now = Now::new(Instant(0), None);
 
 fn server() -> Server {
-    Server::new(ServerConfig { max_request: 1_000, ..Default::default() }, &mut super::rng(2)).unwrap()
+    Server::new(ServerConfig { max_request: 1_000, ..Default::default() }, &mut rng(2)).unwrap()
 }
 
 /// A confirmable message with options.
@@ -99,7 +101,7 @@ fn every_form_of_a_path_names_its_resource() {
             server.handle_input(NOW, &message(resource.method().code(), id, &options, b""));
             let (request, incoming) = server.poll_request().unwrap();
             assert_eq!(incoming.resource, resource);
-            server.respond(NOW, &mut super::rng(1), request, Response::new(Code::NOT_FOUND)).unwrap();
+            server.respond(NOW, &mut rng(1), request, Response::new(Code::NOT_FOUND)).unwrap();
             assert_eq!(only(&mut server).code(), Code::NOT_FOUND);
             id += 1;
         }
@@ -129,7 +131,7 @@ fn a_request_that_is_not_confirmable_is_answered_by_such_a_message_and_once() {
     let (request, _) = server.poll_request().unwrap();
     server.handle_timeout(Now::new(Instant(5_000), None));
     assert_eq!(next(&mut server), None, "there is nothing to acknowledge");
-    server.respond(NOW, &mut super::rng(1), request, Response::new(Code::NOT_FOUND)).unwrap();
+    server.respond(NOW, &mut rng(1), request, Response::new(Code::NOT_FOUND)).unwrap();
     let answer = only(&mut server);
     assert_eq!((answer.kind(), answer.code(), answer.token()), (Kind::NonConfirmable, Code::NOT_FOUND, &b"tk"[..]));
     server.handle_input(NOW, &datagram);
@@ -188,43 +190,6 @@ fn what_is_too_long_is_refused_with_the_limit() {
 }
 
 #[test]
-fn a_message_that_comes_again_is_answered_from_memory_for_its_lifetime() {
-    let mut server = server();
-    let datagram = message(Code::GET, 7, &[CRTS], b"");
-    server.handle_input(NOW, &datagram);
-    let (request, _) = server.poll_request().unwrap();
-    server.handle_input(NOW, &datagram);
-    assert_eq!(next(&mut server).as_deref(), Some(&b"\x60\x00\x00\x07"[..]), "in work: it is acknowledged");
-    server.respond(NOW, &mut super::rng(1), request, Response::new(Code::NOT_FOUND)).unwrap();
-    let separate = only(&mut server);
-    assert_eq!((separate.kind(), separate.code()), (Kind::Confirmable, Code::NOT_FOUND));
-    server.handle_input(NOW, &datagram);
-    assert_eq!(next(&mut server).as_deref(), Some(&b"\x60\x00\x00\x07"[..]));
-    assert!(server.poll_request().is_none());
-    server.handle_input(NOW, &Message::empty(Kind::Acknowledgement, separate.id()));
-    let lifetime = ServerConfig::default().transmission.exchange_lifetime_ms();
-    assert_eq!(server.poll_timeout(), Some(Instant(lifetime)));
-    server.handle_timeout(Now::new(Instant(lifetime), None));
-    assert_eq!(server.poll_timeout(), None, "nothing is kept");
-    server.handle_input(Now::new(Instant(lifetime), None), &datagram);
-    assert!(server.poll_request().is_some(), "the message ID is used again");
-}
-
-#[test]
-fn requests_are_answered_once_and_at_most_four_are_in_work() {
-    let mut server = server();
-    for id in 0..4 {
-        server.handle_input(NOW, &message(Code::GET, id, &[CRTS], b""));
-    }
-    assert_eq!(code(&mut server, &message(Code::GET, 4, &[CRTS], b"")), Code::SERVICE_UNAVAILABLE);
-    let (request, _) = server.poll_request().unwrap();
-    server.respond(NOW, &mut super::rng(1), request, Response::new(Code::NOT_FOUND)).unwrap();
-    assert_eq!(only(&mut server).code(), Code::NOT_FOUND);
-    server.respond(NOW, &mut super::rng(1), request, Response::new(Code::CONTENT)).unwrap();
-    assert_eq!(next(&mut server), None);
-}
-
-#[test]
 fn blocks_of_a_response_that_is_gone_are_refused_where_the_request_must_not_be_repeated() {
     let mut server = server();
     let block = option::uint(Block { number: 1, more: false, size: BlockSize::at_most(16) }.value());
@@ -234,7 +199,7 @@ fn blocks_of_a_response_that_is_gone_are_refused_where_the_request_must_not_be_r
         server.handle_input(NOW, &message(Code::GET, id, &[CRTS, (option::BLOCK2, &block)], b""));
         let (request, incoming) = server.poll_request().unwrap();
         let response = Response::success(incoming.method, None, Payload::new(payload(len)));
-        server.respond(NOW, &mut super::rng(1), request, response).unwrap();
+        server.respond(NOW, &mut rng(1), request, response).unwrap();
         let answer = only(&mut server);
         assert_eq!(answer.code(), expected, "{len}");
         assert_eq!(answer.payload() == &payload(40)[16..32], expected == Code::CONTENT);
@@ -244,10 +209,39 @@ fn blocks_of_a_response_that_is_gone_are_refused_where_the_request_must_not_be_r
 #[test]
 fn a_response_that_is_too_long_for_the_server_is_an_error_of_the_server() {
     let config = ServerConfig { max_response: 100, ..Default::default() };
-    let mut server = Server::new(config, &mut super::rng(1)).unwrap();
+    let mut server = Server::new(config, &mut rng(1)).unwrap();
     server.handle_input(NOW, &message(Code::GET, 1, &[CRTS], b""));
     let (request, incoming) = server.poll_request().unwrap();
     let response = Response::success(incoming.method, None, Payload::new(payload(101)));
-    server.respond(NOW, &mut super::rng(1), request, response).unwrap();
+    server.respond(NOW, &mut rng(1), request, response).unwrap();
     assert_eq!(only(&mut server).code(), Code::INTERNAL_SERVER_ERROR);
+}
+
+#[test]
+fn a_buffer_that_is_too_short_loses_no_message() {
+    let mut server = server();
+    server.handle_input(NOW, &message(Code::GET, 7, &[CRTS], b""));
+    let (request, _) = server.poll_request().unwrap();
+    server.handle_timeout(Now::new(Instant(5_000), None));
+    server.respond(NOW, &mut rng(1), request, Response::new(Code::NOT_FOUND)).unwrap();
+    for kind in [Kind::Acknowledgement, Kind::Confirmable] {
+        for len in 0..4 {
+            assert_eq!(server.poll_transmit(NOW, &mut vec![0; len]), None, "{kind:?}");
+        }
+        let sent = next(&mut server).expect("a message");
+        assert_eq!(Message::parse(&sent).map(|message| message.kind()).ok(), Some(kind));
+    }
+    assert_eq!(next(&mut server), None);
+}
+
+/// The limit is that of this server, and not of another one that has refused the request.
+#[test]
+fn what_is_too_long_for_another_server_is_refused_without_a_limit() {
+    let mut server = server();
+    server.handle_input(NOW, &message(Code::POST, 1, &[RV], &payload(900)));
+    let (request, incoming) = server.poll_request().unwrap();
+    let response = Response::from_http(incoming.method, 413, None, None, Payload::default());
+    server.respond(NOW, &mut rng(1), request, response).unwrap();
+    let answer = only(&mut server);
+    assert_eq!((answer.code(), answer.uint(option::SIZE1, 4)), (Code::REQUEST_ENTITY_TOO_LARGE, None));
 }

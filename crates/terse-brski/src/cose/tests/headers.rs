@@ -1,5 +1,7 @@
 //! Header parameters: what is known, what is critical, and what is there twice.
 
+use pki_types::PrivatePkcs8KeyDer;
+
 use super::forge::*;
 use super::*;
 
@@ -11,6 +13,13 @@ fn with_protected(parameters: &[(i64, &[u8])]) -> Vec<u8> {
 
 fn with_unprotected(parameters: &[(i64, &[u8])]) -> Vec<u8> {
     Forgery::with(|forgery| forgery.unprotected = header(parameters))
+}
+
+fn in_both(label: i64, value: &[u8]) -> Vec<u8> {
+    Forgery::with(|forgery| {
+        forgery.protected = header(&[(1, ALG_ES256), (label, value)]);
+        forgery.unprotected = header(&[(label, value)]);
+    })
 }
 
 #[test]
@@ -58,11 +67,11 @@ fn no_parameter_is_there_twice() {
         let refused = SignatureRefused::from(Malformed::Duplicate(name));
         assert_eq!(refusal(&with_protected(&[(1, ALG_ES256), (label, value), (label, value)])), refused);
         assert_eq!(refusal(&with_unprotected(&[(label, value), (label, value)])), refused);
-        let both = Forgery::with(|forgery| {
-            forgery.protected = header(&[(1, ALG_ES256), (label, value)]);
-            forgery.unprotected = header(&[(label, value)]);
-        });
-        assert_eq!(refusal(&both), refused);
+        let both = in_both(label, value);
+        match label {
+            32 | 33 => assert_eq!(verify(&both, &[]).unwrap().chain, P256.chain[..1]),
+            _ => assert_eq!(refusal(&both), refused),
+        }
     };
     twice(32, &certificate, "x5bag");
     twice(33, &certificate, "x5chain");
@@ -80,7 +89,7 @@ fn no_parameter_is_there_twice() {
 fn what_is_critical_is_known_and_protected() {
     let certificate = bytes(&P256.chain[0]);
     let good = with_protected(&[(1, ALG_ES256), (2, &[0x81, 0x18, 0x20]), (32, &certificate)]);
-    assert_eq!(refusal(&good), Malformed::Duplicate("x5bag").into());
+    assert_eq!(verify(&good, &[]).unwrap().chain, P256.chain);
     let good = Forgery::with(|forgery| {
         forgery.protected = header(&[(1, ALG_ES256), (2, &[0x82, 0x01, 0x18, 0x20]), (32, &certificate)]);
         forgery.unprotected = vec![0xa0];
@@ -133,13 +142,63 @@ fn certificates_are_in_either_header_and_bounded() {
 
     let many = vec![P256.chain[1].clone(); 16];
     let most = with_unprotected(&[(32, &certificates(&many))]);
-    assert_eq!(verify(&most, &P256.chain[..1]).unwrap().chain.len(), 17);
+    assert_eq!(verify(&most, &P256.chain[..1]).unwrap().chain, P256.chain[..2], "each certificate is there once");
     let refused = SignatureRefused::from(Malformed::TooMany("certificates"));
     assert_eq!(refusal(&with_unprotected(&[(32, &certificates(&many)), (33, &leaf)])), refused);
+    let nine = certificates(&many[..9]);
+    assert_eq!(refusal(&in_both(32, &nine)), refused);
+    assert_eq!(refusal(&in_both(33, &nine)), refused);
     let more = with_unprotected(&[(32, &certificates(&[&many[..], &many[..1]].concat()))]);
     assert_eq!(refusal(&more), refused);
     assert_eq!(refusal(&with_unprotected(&[(32, &[0x80])])), Malformed::Invalid("x5bag").into());
     assert_eq!(refusal(&with_unprotected(&[(33, &[0x80])])), Malformed::Invalid("x5chain").into());
     assert_eq!(refusal(&with_unprotected(&[(32, &[0xf6])])), Malformed::Cbor.into());
     assert_eq!(refusal(&with_unprotected(&[(32, &[0x81, 0x81, 0x40])])), Malformed::Cbor.into());
+}
+
+#[test]
+fn the_first_of_each_x5chain_can_be_the_signer_s() {
+    let [leaf, ca] = [&P256.chain[0], &P256.chain[1]].map(|certificate| bytes(certificate));
+    for (protected, other) in [(&leaf, &ca), (&ca, &leaf)] {
+        let cose = Forgery::with(|forgery| {
+            forgery.protected = header(&[(1, ALG_ES256), (33, protected)]);
+            forgery.unprotected = header(&[(33, other)]);
+        });
+        assert_eq!(verify(&cose, &[]).unwrap().chain, P256.chain[..2]);
+    }
+}
+
+/// A registrar must ignore them in a pledge's request.
+#[test]
+fn certificates_of_a_request_are_ignored_whatever_they_are() {
+    let many = certificates(&vec![P256.chain[1].clone(); 17]);
+    for (label, value) in
+        [32, 33].into_iter().flat_map(|label| [&[0x80][..], &[0xf6], b"\x61a", &many].map(|it| (label, it)))
+    {
+        let protected = with_protected(&[(1, ALG_ES256), (label, value)]);
+        for cose in [with_unprotected(&[(label, value)]), protected, in_both(label, value)] {
+            let signed = Signed::verify_by(&PROVIDER, &cose, &P256.chain[..1]).unwrap();
+            assert_eq!(signed.chain, P256.chain[..1], "{label} {value:x?}");
+        }
+    }
+    let twice = with_unprotected(&[(32, &[0xf6]), (32, &[0xf6])]);
+    let refused = Signed::verify_by(&PROVIDER, &twice, &P256.chain[..1]).unwrap_err();
+    assert_eq!(refused, Malformed::Duplicate("x5bag").into());
+}
+
+#[test]
+fn all_certificates_of_the_key_are_possible_signers() {
+    let key = rcgen::KeyPair::generate().unwrap();
+    let certificate = |name: &str| {
+        let parameters = rcgen::CertificateParams::new([name.into()]).unwrap();
+        parameters.self_signed(&key).unwrap().der().clone()
+    };
+    let (first, second, other) = (certificate("first"), certificate("second"), P256.chain[0].clone());
+    let no_certificate = CertificateDer::from(&[0x30, 0][..]);
+    let bag = [other, second.clone(), no_certificate, first.clone()];
+    let unsigned = Unsigned::new(CONTENT, &first, &bag, P256.scheme).unwrap();
+    let key = terse_aws_lc::PROVIDER.load_key(&PrivatePkcs8KeyDer::from(key.serialize_der()).into()).unwrap();
+    let signed = verify(&unsigned.sign(&*key, &mut SeededRng::new(1)).unwrap(), &[]).unwrap();
+    assert_eq!(signed.chain.len(), 4);
+    assert_eq!(signed.signers().collect::<Vec<_>>(), [&second, &first]);
 }

@@ -109,7 +109,7 @@ fn convert(reader: &mut Reader<'_>, depth: usize, json: &mut String) -> Result<(
         Type::String | Type::StringIndef => push_string(&reader.text()?, json)?,
         Type::Bytes | Type::BytesIndef => push_string(&Base64UrlUnpadded::encode_string(&reader.bytes()?), json)?,
         Type::Bool => json.push_str(if reader.boolean()? { "true" } else { "false" }),
-        Type::F32 | Type::F64 => push_float(reader.float()?, json),
+        Type::F16 | Type::F32 | Type::F64 => push_float(reader.float()?, json),
         _ => match reader.integer()? {
             Some(number) => json.push_str(&number.to_string()),
             None => {

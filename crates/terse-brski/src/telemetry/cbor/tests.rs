@@ -43,7 +43,18 @@ fn a_context_is_read_as_json() {
         (b"\x43\xfb\xff\x00", r#""-_8A""#),
         (b"\xc1\x01", "1"),
         (b"\x65a\"\\\n\x7f", "\"a\\\"\\\\\\n\x7f\""),
-        (b"\xf9\x3c\x00", "null"),
+        // Half-precision numbers, most of them of RFC 8949, Appendix A.
+        (b"\xf9\x00\x00", "0.0"),
+        (b"\xf9\x80\x00", "-0.0"),
+        (b"\xf9\x3c\x00", "1.0"),
+        (b"\xf9\x3e\x00", "1.5"),
+        (b"\xf9\x7b\xff", "65504.0"),
+        (b"\xf9\x02\x00", "3.0517578125e-5"),
+        (b"\xf9\x04\x00", "6.103515625e-5"),
+        (b"\xf9\xc4\x00", "-4.0"),
+        (b"\xf9\x7c\x00", "null"),
+        (b"\xf9\xfc\x00", "null"),
+        (b"\xf9\x7e\x00", "null"),
         (b"\xfa\x3f\x80\x00\x00", "1.0"),
         (b"\xfb\x7f\xf0\x00\x00\x00\x00\x00\x00", "null"),
         (b"\xa2\x61a\x82\x01\x20\x20\xbf\x61b\x9f\xff\xff", r#"{"a":[1,-1],"-1":{"b":[]}}"#),
@@ -56,6 +67,7 @@ fn a_context_is_read_as_json() {
         let again: serde_json::Value = serde_json::from_str(&again).unwrap();
         assert_eq!(again.to_string(), value.to_string());
     }
+    assert_eq!(context(b"\xf9\x00\x01"), Ok(Some("5.960464477539063e-8".into())));
     assert_eq!(context(b"\xf6"), Ok(None));
     for cbor in [&b"\xa1\x40\x00"[..], b"\xa1\xf6\x00", b"\xa1\x80\x00"] {
         assert_eq!(context(cbor), Err(Malformed::Invalid("reason-context")), "{cbor:x?}");
