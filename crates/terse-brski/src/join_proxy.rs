@@ -23,7 +23,8 @@ mod stateless;
 pub use failover::Failover;
 pub use header::{HEADER_LEN, HeaderKey};
 pub use on_link::{MAX_PREFIXES, OnLink, Prefix};
-pub use stateful::{GRACE, PROTECTED, Passed, Stateful, StatefulLimits, Tuple};
+pub use rate::SHARES;
+pub use stateful::{GRACE, PROTECTED, Passed, SILENCE, Stateful, StatefulLimits, Tuple};
 pub use stateless::{KEY_LIFETIME, Stateless, StatelessLimits};
 
 /// Why a join proxy drops a datagram.

@@ -1,4 +1,4 @@
-//! Seeds of messages of a join proxy: whole ones, in every form of a length, and such that are not allowed.
+//! Seeds of messages of a join proxy: whole ones, in every form of a length, and such that have more elements or are not allowed.
 
 use super::Seed;
 
@@ -11,12 +11,15 @@ pub(super) fn all() -> Vec<Seed> {
             seeds.push((format!("jpy-{header}-{content}"), message));
         }
     }
-    let others: [(&str, &[u8]); 8] = [
+    let others: [(&str, &[u8]); 11] = [
         ("limit", b"\x08\x82\x49123456789\x41b"),
         ("long-lengths", b"\x40\x9a\x00\x00\x00\x02\x59\x00\x01a\x5b\x00\x00\x00\x00\x00\x00\x00\x01b"),
         ("indefinite", b"\x40\x9f\x41a\x41b\xff"),
         ("indefinite-header", b"\x40\x82\x5f\x41a\xff\x41b"),
         ("three", b"\x40\x83\x41a\x41b\x41c"),
+        ("many", b"\x40\x9b\xff\xff\xff\xff\xff\xff\xff\xff\x41a\x41b\x01"),
+        ("nested", b"\x40\x84\x41a\x41b\x82\x9f\xbf\x01\xc1\x02\xff\xff\x5f\x41c\xff\x03"),
+        ("deep", b"\x40\x83\x41a\x41b\x81\x81\x81\x81\x81\x81\x81\x81\x81\x81\x81\x81\x81\x81\x81\x81\x01"),
         ("trailing", b"\x40\x82\x41a\x41b\x00"),
         ("text", b"\x40\x82\x61a\x41b"),
         ("endless", b"\x40\x82\x41a\x5b\xff\xff\xff\xff\xff\xff\xff\xff"),

@@ -1,7 +1,7 @@
 //! The header of a stateless join proxy: where the pledge is, encrypted and authenticated (AES-SIV, RFC 5297).
 //!
 //! ```text
-//! header = SIV (16) | encrypted (zone (2) | port (2) | interface identifier (8))
+//! header = SIV (16) | encrypted (zone (4) | port (2) | interface identifier (8))
 //! ```
 //!
 //! The encryption has no nonce: the registrar knows a pledge's connection by its header, so that this must be the same for all
@@ -16,7 +16,7 @@ use core::net::{Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV6};
 use aes_siv::KeyInit as _;
 use aes_siv::siv::Aes128Siv;
 
-use super::on_link::{OnLink, is_link_local};
+use super::on_link::{OnLink, ZONE_IPV4, ZONE_PREFIX, is_link_local, zone_of_prefix};
 
 /// The length of a header.
 pub const HEADER_LEN: usize = TAG_LEN + PLAIN_LEN;
@@ -64,28 +64,28 @@ fn encode(pledge: SocketAddr, on_link: &OnLink) -> Option<[u8; PLAIN_LEN]> {
         SocketAddr::V4(pledge) => (ZONE_IPV4, u32::from(*pledge.ip()).into()),
         SocketAddr::V6(pledge) => {
             let zone = match is_link_local((*pledge.ip()).into()) {
-                true => u16::try_from(pledge.scope_id()).ok().filter(|zone| *zone < ZONE_IPV4)?,
-                false => ZONE_PREFIX + on_link.prefix_of((*pledge.ip()).into())? as u16, // less than MAX_PREFIXES
+                true => Some(pledge.scope_id()).filter(|zone| *zone < ZONE_IPV4)?,
+                false => zone_of_prefix(on_link.prefix_of((*pledge.ip()).into())?),
             };
             (zone, u128::from(*pledge.ip()) as u64)
         }
     };
     let mut plain = [0; PLAIN_LEN];
-    plain[..2].copy_from_slice(&zone.to_be_bytes());
-    plain[2..4].copy_from_slice(&pledge.port().to_be_bytes());
-    plain[4..].copy_from_slice(&identifier.to_be_bytes());
+    plain[..4].copy_from_slice(&zone.to_be_bytes());
+    plain[4..6].copy_from_slice(&pledge.port().to_be_bytes());
+    plain[6..].copy_from_slice(&identifier.to_be_bytes());
     Some(plain)
 }
 
 fn decode(plain: &[u8; PLAIN_LEN], on_link: &OnLink) -> Option<SocketAddr> {
-    let [zone0, zone1, port0, port1, identifier @ ..] = *plain;
-    let (zone, port) = (u16::from_be_bytes([zone0, zone1]), u16::from_be_bytes([port0, port1]));
+    let [zone0, zone1, zone2, zone3, port0, port1, identifier @ ..] = *plain;
+    let (zone, port) = (u32::from_be_bytes([zone0, zone1, zone2, zone3]), u16::from_be_bytes([port0, port1]));
     let identifier = u64::from_be_bytes(identifier);
     let v6 = |address, scope| SocketAddr::from(SocketAddrV6::new(address, port, 0, scope));
     let pledge = match zone {
-        ..ZONE_IPV4 => v6(Ipv6Addr::from(LINK_LOCAL | u128::from(identifier)), zone.into()),
+        ..ZONE_IPV4 => v6(Ipv6Addr::from(LINK_LOCAL | u128::from(identifier)), zone),
         ZONE_IPV4 => SocketAddr::new(Ipv4Addr::from(u32::try_from(identifier).ok()?).into(), port),
-        ZONE_PREFIX.. => v6(on_link.address_in((zone - ZONE_PREFIX).into(), identifier)?, 0),
+        ZONE_PREFIX.. => v6(on_link.address_in((zone - ZONE_PREFIX) as usize, identifier)?, 0),
     };
     on_link.has(pledge).then_some(pledge)
 }
@@ -94,20 +94,15 @@ fn decode(plain: &[u8; PLAIN_LEN], on_link: &OnLink) -> Option<SocketAddr> {
 const TAG_LEN: usize = 16;
 
 /// The length of what is encrypted.
-const PLAIN_LEN: usize = 12;
-
-/// A zone below this is the interface of a link-local IPv6 address.
-const ZONE_IPV4: u16 = 0xfff8;
-
-/// From here on a zone is the number of a prefix.
-const ZONE_PREFIX: u16 = ZONE_IPV4 + 1;
+const PLAIN_LEN: usize = 14;
 
 const LINK_LOCAL: u128 = 0xfe80 << 112;
 
 /// No associated data.
 const NO_DATA: [&[u8]; 0] = [];
 
-const _: () = assert!(super::on_link::MAX_PREFIXES <= (u16::MAX - ZONE_PREFIX) as usize);
+/// The draft asks for 32 bytes at most ("JPY Message Overhead and MTU Size").
+const _: () = assert!(HEADER_LEN <= 32);
 
 #[cfg(test)]
 mod tests;

@@ -28,6 +28,15 @@ impl OnLink {
         pledge.port() != 0 && (is_link_local(pledge.ip()) || self.prefix_of(pledge.ip()).is_some())
     }
 
+    /// Returns the zone of a pledge, which stands for its link: the interface of a link-local IPv6 address, one zone for all
+    /// link-local IPv4 addresses, whose interface is not known, and one for each prefix.
+    pub(super) fn zone(&self, pledge: SocketAddr) -> u32 {
+        match pledge {
+            SocketAddr::V6(pledge) if is_link_local((*pledge.ip()).into()) => pledge.scope_id(),
+            _ => self.prefix_of(pledge.ip()).filter(|_| !is_link_local(pledge.ip())).map_or(ZONE_IPV4, zone_of_prefix),
+        }
+    }
+
     /// Returns the number of the prefix that an address is in.
     pub(super) fn prefix_of(&self, address: IpAddr) -> Option<usize> {
         self.prefixes.iter().position(|prefix| prefix.has(address))
@@ -107,16 +116,21 @@ pub(super) fn canonical(pledge: SocketAddr) -> SocketAddr {
     }
 }
 
-/// Returns the interface of a pledge: the scope of a link-local IPv6 address, and else 0.
-pub(super) fn zone(pledge: SocketAddr) -> u32 {
-    match pledge {
-        SocketAddr::V6(pledge) => pledge.scope_id(),
-        SocketAddr::V4(_) => 0,
-    }
+/// Returns the zone of the prefix with this number.
+pub(super) const fn zone_of_prefix(number: usize) -> u32 {
+    ZONE_PREFIX + number as u32 // less than MAX_PREFIXES
 }
 
 /// The most prefixes.
 pub const MAX_PREFIXES: usize = 6;
+
+/// A zone below this is the interface of a link-local IPv6 address. No system has that many interfaces.
+pub(super) const ZONE_IPV4: u32 = 0xffff_fff8;
+
+/// From here on a zone is the number of a prefix.
+pub(super) const ZONE_PREFIX: u32 = ZONE_IPV4 + 1;
+
+const _: () = assert!(MAX_PREFIXES <= (u32::MAX - ZONE_PREFIX) as usize);
 
 #[cfg(test)]
 mod tests;

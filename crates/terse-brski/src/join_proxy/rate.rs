@@ -6,11 +6,11 @@
 //! What must always hold: the table has at most [`MAX_INTERFACES`] entries of a fixed size, whoever sends.
 
 use alloc::vec::Vec;
-use core::net::{IpAddr, SocketAddr};
+use core::fmt;
+use core::net::IpAddr;
 use core::time::Duration;
 
 use super::MAX_INTERFACES;
-use super::on_link::zone;
 
 /// A rate of datagrams: so many a second, and those of two seconds at once.
 #[derive(Clone, Copy, Debug)]
@@ -39,15 +39,13 @@ impl Rate {
     }
 }
 
-/// The rates of all interfaces.
-#[derive(Debug)]
+/// The rates of all interfaces, which are known by their zones.
 pub(super) struct Rates {
     rate: Rate,
     seed: [u64; 2],
     interfaces: Vec<Interface>,
 }
 
-#[derive(Debug)]
 struct Interface {
     zone: u32,
     due: [Duration; SHARES],
@@ -59,19 +57,27 @@ impl Rates {
         Self { rate: Rate::per_second(datagrams_per_second / SHARES as u32), seed, interfaces: Vec::new() }
     }
 
-    /// Counts a datagram of a pledge. Returns false if it is one too many.
-    pub(super) fn admit(&mut self, pledge: SocketAddr, now: Duration) -> bool {
-        let (rate, share) = (self.rate, self.share(pledge.ip()));
-        let Some(interface) = self.interface(zone(pledge)) else { return false };
+    /// Counts a datagram that came from an address in a zone. Returns false if it is one too many.
+    pub(super) fn admit(&mut self, zone: u32, address: IpAddr, now: Duration) -> bool {
+        let (rate, share) = (self.rate, self.share(address));
+        let Some(interface) = self.interface(zone, now) else { return false };
         let Some(due) = interface.due.get_mut(share) else { return false }; // there always is one
         rate.admit(due, now)
     }
 
-    /// Returns the entry of an interface. When there are too many, the last one is for all that have none.
-    fn interface(&mut self, zone: u32) -> Option<&mut Interface> {
-        let found = self.interfaces.iter().position(|interface| interface.zone == zone);
+    /// Returns the entry of an interface. When there are too many, it takes the place of one all of whose datagrams are due, which
+    /// changes nothing for that one. If there is none, the last one is for all that have no entry.
+    fn interface(&mut self, zone: u32, now: Duration) -> Option<&mut Interface> {
+        let position = |is_it: &dyn Fn(&Interface) -> bool| self.interfaces.iter().position(is_it);
+        let found = position(&|interface| interface.zone == zone);
         if found.is_none() && self.interfaces.len() < MAX_INTERFACES {
             self.interfaces.push(Interface { zone, due: [Duration::ZERO; SHARES] });
+        } else if found.is_none()
+            && let Some(unused) = position(&|interface| interface.due.iter().all(|due| *due <= now))
+        {
+            let interface = self.interfaces.get_mut(unused)?;
+            interface.zone = zone;
+            return Some(interface);
         }
         let last = self.interfaces.len().checked_sub(1)?;
         self.interfaces.get_mut(found.unwrap_or(last))
@@ -88,8 +94,18 @@ impl Rates {
     }
 }
 
-/// The number of shares of an interface.
-const SHARES: usize = 32;
+/// The seed is secret: who knows it can choose whose share he uses up.
+impl fmt::Debug for Rates {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Rates")
+            .field("rate", &self.rate)
+            .field("interfaces", &self.interfaces.len())
+            .finish_non_exhaustive()
+    }
+}
+
+/// The number of equal shares into which the datagrams of an interface are divided in the stateless mode.
+pub const SHARES: usize = 32;
 
 /// The least number of datagrams at once: a flight of a handshake.
 const MIN_AT_ONCE: u32 = 4;

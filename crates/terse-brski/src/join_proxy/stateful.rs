@@ -1,7 +1,8 @@
 //! The stateful mode: a table of the pledges that are there. Each has a source port of its own towards the registrar.
 //!
-//! A tuple is an address and port of a pledge, and its interface. It is **confirmed** when the registrar has answered and the
-//! pledge has sent something after that. When there is no room for another tuple:
+//! A tuple is an address and port of a pledge, and its link. It is **confirmed** when the registrar has answered with more than
+//! replies to a first flight, and the pledge has sent something after that: a registrar sends its certificates only to an address
+//! that has returned a cookie, and a stranger with a spoofed address sees none. When there is no room for another tuple:
 //!
 //! - a confirmed tuple stays, so that no flood of others pushes out a pledge that joins: it ends when it is idle, or may be
 //!   replaced when it is [`PROTECTED`] old;
@@ -11,6 +12,9 @@
 //! If none may be replaced, the datagram is dropped. So strangers with many addresses keep *new* pledges out for a time, and
 //! whoever answers as a pledge does holds his tuples. The stateless mode has no such table.
 //!
+//! A tuple that was answered stays with its registrar, until the network reports that this one is gone, or it is silent for
+//! [`SILENCE`] while the pledge sends.
+//!
 //! What must always hold: the tuples of an address, of an interface and of all are bounded; an answer goes to the pledge whose
 //! tuple it came on, and to nobody when that has ended.
 
@@ -18,7 +22,8 @@ use alloc::collections::BTreeMap;
 use core::net::SocketAddr;
 use core::time::Duration;
 
-use super::on_link::{OnLink, canonical, zone};
+use super::failover::Failover;
+use super::on_link::{OnLink, canonical};
 use super::rate::Rate;
 use super::{MAX_INTERFACES, Refusal};
 
@@ -57,7 +62,7 @@ impl Tuple {
 pub struct Passed {
     /// The tuple, whose source port it goes from. A tuple that was not there before gets a new one.
     pub tuple: Tuple,
-    /// Whether the registrar has answered on this tuple. Until then the tuple can be for another registrar.
+    /// Whether the tuple stays with its registrar, which has answered. Until then it can be for another one.
     pub is_answered: bool,
 }
 
@@ -74,18 +79,20 @@ pub struct Stateful {
 #[derive(Debug)]
 struct State {
     number: u64,
+    zone: u32,
     since: Duration,
     last: Duration,
     /// When all datagrams so far will have been due.
     due: Duration,
-    progress: Progress,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Progress {
-    Begun,
-    Answered,
-    Confirmed,
+    /// When the registrar answered last. There is none if the tuple may go to another registrar.
+    answered: Option<Duration>,
+    /// How many datagrams of the pledge came since the last answer, and when the first of them did.
+    unanswered: u32,
+    unanswered_since: Duration,
+    /// The datagrams of the pledge, and the bytes that were passed back to it.
+    sent: usize,
+    returned: usize,
+    is_confirmed: bool,
 }
 
 impl Stateful {
@@ -111,11 +118,7 @@ impl Stateful {
         if !self.rate.admit(&mut state.due, now) {
             return Err(Refusal::TooMany);
         }
-        let is_answered = state.progress != Progress::Begun;
-        if is_answered {
-            state.progress = Progress::Confirmed;
-        }
-        state.last = now;
+        let is_answered = state.pass_on(now);
         Ok(Passed { tuple: Tuple { pledge, number: state.number }, is_answered })
     }
 
@@ -128,11 +131,19 @@ impl Stateful {
         if !(1..=self.limits.max_content).contains(&len) {
             return Err(Refusal::Length);
         }
-        if state.progress == Progress::Begun {
-            state.progress = Progress::Answered;
-        }
-        state.last = now;
+        state.answer(len, now);
         Ok(tuple.pledge)
+    }
+
+    /// Takes an error of the network about the registrar of a tuple, which can be for another one then. Who can forge the error
+    /// cannot do so while the registrar answers.
+    pub fn failed(&mut self, tuple: &Tuple, now: Duration) {
+        let state = self.tuples.get_mut(&tuple.pledge).filter(|state| state.number == tuple.number);
+        if let Some(state) = state
+            && state.answered.is_some_and(|answered| now.saturating_sub(answered) >= Failover::FIRST_SILENCE)
+        {
+            state.answered = None;
+        }
     }
 
     /// Removes the tuples that are idle.
@@ -166,30 +177,32 @@ impl Stateful {
     /// Makes a tuple, in place of another one if there is no room.
     fn begin(&mut self, pledge: SocketAddr, now: Duration) -> Result<(), Refusal> {
         self.expire(now);
-        let is_of_address = |other: &SocketAddr| other.ip() == pledge.ip() && zone(*other) == zone(pledge);
-        let is_of_interface = |other: &SocketAddr| zone(*other) == zone(pledge);
-        let count = |is_of: &dyn Fn(&SocketAddr) -> bool| self.tuples.keys().filter(|other| is_of(other)).count();
+        let zone = self.on_link.zone(pledge);
+        let is_of_address = |other: &SocketAddr, state: &State| other.ip() == pledge.ip() && state.zone == zone;
+        let is_of_interface = |_: &SocketAddr, state: &State| state.zone == zone;
+        let count = |is_of: &dyn Fn(&SocketAddr, &State) -> bool| {
+            self.tuples.iter().filter(|(other, state)| is_of(other, state)).count()
+        };
         if count(&is_of_address) >= self.limits.per_address {
             self.replace(is_of_address, now)?;
         } else if count(&is_of_interface) >= self.limits.per_interface {
             self.replace(is_of_interface, now)?;
         } else if self.tuples.len() >= self.limits.per_interface.saturating_mul(MAX_INTERFACES) {
-            self.replace(|_| true, now)?;
+            self.replace(|_, _| true, now)?;
         }
         let number = self.next_number;
         self.next_number += 1; // it takes centuries to overflow
-        let state = State { number, since: now, last: now, due: Duration::ZERO, progress: Progress::Begun };
-        self.tuples.insert(pledge, state);
+        self.tuples.insert(pledge, State::new(number, zone, now));
         Ok(())
     }
 
     /// Removes the oldest one of those tuples that may be replaced.
-    fn replace(&mut self, is_of: impl Fn(&SocketAddr) -> bool, now: Duration) -> Result<(), Refusal> {
+    fn replace(&mut self, is_of: impl Fn(&SocketAddr, &State) -> bool, now: Duration) -> Result<(), Refusal> {
         let may_go = |state: &State| {
             let age = now.saturating_sub(state.since);
-            age >= PROTECTED || (age >= GRACE && state.progress != Progress::Confirmed)
+            age >= PROTECTED || (age >= GRACE && !state.is_confirmed)
         };
-        let those = self.tuples.iter().filter(|(other, state)| is_of(other) && may_go(state));
+        let those = self.tuples.iter().filter(|(other, state)| is_of(other, state) && may_go(state));
         let oldest = those.min_by_key(|(_, state)| state.number).map(|(other, _)| *other);
         self.tuples.remove(&oldest.ok_or(Refusal::Full)?);
         Ok(())
@@ -197,10 +210,55 @@ impl Stateful {
 }
 
 impl State {
+    const fn new(number: u64, zone: u32, now: Duration) -> Self {
+        Self {
+            number,
+            zone,
+            since: now,
+            last: now,
+            due: Duration::ZERO,
+            answered: None,
+            unanswered: 0,
+            unanswered_since: now,
+            sent: 0,
+            returned: 0,
+            is_confirmed: false,
+        }
+    }
+
+    /// Counts a datagram of the pledge. Returns whether the tuple stays with its registrar. One datagram may be lost, or need no
+    /// answer: two do not.
+    fn pass_on(&mut self, now: Duration) -> bool {
+        if self.unanswered >= 2 && now.saturating_sub(self.unanswered_since) >= SILENCE {
+            (self.answered, self.unanswered) = (None, 0);
+        }
+        if self.unanswered == 0 {
+            self.unanswered_since = now;
+        }
+        self.unanswered = self.unanswered.saturating_add(1);
+        self.is_confirmed |= self.returned > self.sent.max(2).saturating_mul(COOKIE_REPLY);
+        self.sent = self.sent.saturating_add(1);
+        self.last = now;
+        self.answered.is_some()
+    }
+
+    /// Counts an answer of the registrar.
+    fn answer(&mut self, len: usize, now: Duration) {
+        self.returned = self.returned.saturating_add(len);
+        (self.answered, self.unanswered, self.last) = (Some(now), 0, now);
+    }
+
     fn has_ended(&self, idle: Duration, now: Duration) -> bool {
         now.saturating_sub(self.last) >= idle
     }
 }
+
+/// How long a registrar that has answered on a tuple may be silent while the pledge sends, before another one may be used.
+pub const SILENCE: Duration = Duration::from_secs(10);
+
+/// The most bytes of the reply to a datagram whose sender has not shown that he receives at his address: a request with a cookie,
+/// or an alert. A registrar's certificates take more than two of them.
+const COOKIE_REPLY: usize = 256;
 
 /// How old a tuple is at least before another one takes its place.
 pub const GRACE: Duration = Duration::from_secs(5);

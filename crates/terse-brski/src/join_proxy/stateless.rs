@@ -47,7 +47,7 @@ impl Stateless {
             return Err(Refusal::OffLink);
         }
         self.check_len(len)?;
-        if !self.rates.admit(pledge, now) {
+        if !self.rates.admit(self.on_link.zone(pledge), pledge.ip(), now) {
             return Err(Refusal::TooMany);
         }
         self.key.seal(pledge, &self.on_link).ok_or(Refusal::OffLink)

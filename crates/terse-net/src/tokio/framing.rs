@@ -20,7 +20,7 @@ pub trait Framing: Send {
     fn overhead(&self) -> usize;
 
     /// Reads a datagram that came from `from`: returns the path that it came on, and where in it the datagram of DTLS
-    /// is, which goes to the end.
+    /// is.
     fn read(&self, from: SocketAddr, datagram: &[u8]) -> Result<(Path, Range<usize>), Misframed>;
 
     /// Writes to `out`, which has [`Self::overhead`] bytes, what stands before a datagram of `len` bytes on `path`.

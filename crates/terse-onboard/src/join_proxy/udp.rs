@@ -42,6 +42,7 @@ use tokio::sync::watch;
 use crate::discovery::Place;
 
 mod config;
+mod errors;
 mod front;
 mod registrars;
 mod stateful;
@@ -104,7 +105,7 @@ pub struct UdpCounters {
     pub late: u64,
     /// The datagrams for which there was no registrar.
     pub unreachable: u64,
-    /// The datagrams that a socket did not take.
+    /// The datagrams that a socket did not take, or of which the network reported that they are too long for it.
     pub unsent: u64,
 }
 
@@ -170,12 +171,6 @@ impl UdpProxy {
             }
         }
     }
-}
-
-/// Whether an error of a socket is a report of the network about a peer (ICMP), and not a failure of the socket.
-fn is_of_network(error: &io::Error) -> bool {
-    use io::ErrorKind::{ConnectionRefused, ConnectionReset, HostUnreachable, NetworkDown, NetworkUnreachable};
-    matches!(error.kind(), ConnectionRefused | ConnectionReset | HostUnreachable | NetworkDown | NetworkUnreachable)
 }
 
 /// Creates a socket that sends to a registrar, and receives from it alone.

@@ -19,6 +19,12 @@ fn what_is_not_given_is_as_the_draft_says() {
 }
 
 #[test]
+fn the_least_rate_is_one_datagram_for_each_share() {
+    parse(&format!("{LEAST}datagrams_per_second = 10\n")).unwrap();
+    parse(&format!("{}datagrams_per_second = 32\n", LEAST.replace("stateful", "stateless"))).unwrap();
+}
+
+#[test]
 fn every_problem_says_what_to_do() {
     for (text, said) in [
         ("announce = true\n", "give listen, or [udp]"),
@@ -30,6 +36,9 @@ fn every_problem_says_what_to_do() {
         (&format!("{LEAST}idle_seconds = 0\n"), "give 1 or more"),
         (&format!("{LEAST}per_interface = 257\n"), "give less"),
         (&format!("{LEAST}datagrams_per_second = 1000001\n"), "give less"),
+        (&format!("{LEAST}datagrams_per_second = 9\n"), "give 10 or more"),
+        (&format!("{LEAST}per_interface = 20\ndatagrams_per_second = 19\n"), "give 20 or more"),
+        (&format!("{}datagrams_per_second = 31\n", LEAST.replace("stateful", "stateless")), "give 32 or more"),
         (&format!("{LEAST}on_link = [\"2001:db8::/48\"]\n"), "64 bits or more"),
         (&format!("{LEAST}on_link = [{}]\n", ["\"::1/128\""; 7].join(", ")), "leave some out"),
         (&format!("{LEAST}colour = 1\n"), "colour"),

@@ -256,3 +256,44 @@ fn a_pledge_comes_through_a_flood_of_the_stateless_mode() {
     let counters = proxy.stop();
     assert!(counters.refused > 0, "{counters:?}");
 }
+
+/// Reports to the proxy that its datagrams do not arrive, as whoever is on the way can. Returns whether this machine allows that.
+fn report(code: u8, proxy: SocketAddr, registrar: SocketAddr) -> bool {
+    let (SocketAddr::V4(from), SocketAddr::V4(to)) = (proxy, registrar) else { unreachable!() };
+    let ports = [from.port().to_be_bytes(), to.port().to_be_bytes()];
+    let ip = [&[0x45, 0, 0, 36, 0, 0, 0, 0, 64, 17, 0, 0][..], &from.ip().octets(), &to.ip().octets()].concat();
+    let mut packet = [&[3, code, 0, 0, 0, 0, 0, 0][..], &ip, ports.as_flattened(), &[0, 16, 0, 0], &[0; 8]].concat();
+    let words = packet.chunks(2).map(|word| u32::from(word[0]) << 8 | u32::from(word[1]));
+    let sum: u32 = words.sum();
+    let checksum = !((sum & 0xffff) + (sum >> 16)) as u16;
+    packet[2..4].copy_from_slice(&checksum.to_be_bytes());
+    let icmp = Some(rustix::net::ipproto::ICMP);
+    let Ok(socket) = rustix::net::socket(rustix::net::AddressFamily::INET, rustix::net::SocketType::RAW, icmp) else {
+        return false;
+    };
+    let to = core::net::SocketAddrV4::new(core::net::Ipv4Addr::LOCALHOST, 0);
+    rustix::net::sendto(&socket, &packet, rustix::net::SendFlags::empty(), &to).is_ok()
+}
+
+/// The reports are that the protocol is not there, that the host is not, and that it is isolated. Where nobody may send such there
+/// is nothing to test.
+#[test]
+fn an_error_of_the_network_ends_no_answers_and_changes_no_source_port() {
+    for mode in [Mode::Stateful, Mode::Stateless] {
+        for code in [2, 7, 8] {
+            let scene = Played::start(mode);
+            let (first, proxy) = scene.arrive(b"hello");
+            if !report(code, proxy, scene.socket.local_addr().unwrap()) {
+                return;
+            }
+            let answer = match mode {
+                Mode::Stateful => b"answer".to_vec(),
+                Mode::Stateless => message(Jpy::parse(&first).unwrap().0, b"answer"),
+            };
+            scene.socket.send_to(&answer, proxy).unwrap();
+            assert_eq!(scene.received(), b"answer");
+            assert_eq!(scene.arrive(b"again").1, proxy, "the same source port");
+            scene.proxy.stop();
+        }
+    }
+}

@@ -156,3 +156,31 @@ fn a_registrar_that_starts_later_is_used() {
     registrar.connected();
     proxy.stop();
 }
+
+/// A pledge that was answered, and goes on sending when its registrar is gone, comes to the next one.
+#[test]
+fn a_pledge_whose_registrar_is_gone_comes_to_the_next_one() {
+    let (first, second) = (UdpSocket::bind("127.0.0.1:0").unwrap(), UdpSocket::bind("127.0.0.1:0").unwrap());
+    let all = [first.local_addr().unwrap(), second.local_addr().unwrap()];
+    let proxy = Proxy::start("127.0.0.1:0", Mode::Stateful, &all);
+    let pledge = socket(proxy.address.ip(), proxy.address);
+    let from = arrive(&pledge, &first);
+    first.send_to(b"answer", from).unwrap();
+    pledge.recv(&mut [0; 100]).expect("an answer");
+    drop(first);
+    proxy.advance(core::time::Duration::from_secs(3));
+    arrive(&pledge, &second);
+    proxy.stop();
+}
+
+/// Sends until something arrives at a registrar. Returns from where.
+fn arrive(pledge: &UdpSocket, registrar: &UdpSocket) -> SocketAddr {
+    registrar.set_read_timeout(Some(core::time::Duration::from_millis(50))).unwrap();
+    for _ in 0..1_000 {
+        pledge.send(b"hello").unwrap();
+        if let Ok((_, from)) = registrar.recv_from(&mut [0; 100]) {
+            return from;
+        }
+    }
+    panic!("nothing arrives");
+}

@@ -33,6 +33,39 @@ fn time_without_datagrams_is_no_silence() {
     assert_eq!(failover.pass_on(START + SECOND * 1_001), Some(address(1)));
 }
 
+/// One datagram that is lost, and an hour of nothing: the next datagrams are the first ones of a silence that may begin.
+#[test]
+fn time_without_datagrams_after_one_that_was_not_answered_is_no_silence() {
+    for silence in [Failover::FIRST_SILENCE, Failover::LONG_SILENCE] {
+        let mut failover = Failover::new(vec![address(1), address(2)], silence);
+        failover.pass_on(START);
+        failover.answered(address(1), START);
+        failover.pass_on(START + SECOND);
+        let later = START + SECOND * 3_600;
+        assert_eq!(failover.pass_on(later), Some(address(1)));
+        assert_eq!(failover.pass_on(later + SECOND), Some(address(1)));
+        let sent = (2..=silence.as_secs()).map(|second| failover.pass_on(later + Duration::from_secs(second)));
+        assert_eq!(sent.last(), Some(Some(address(2))), "and now it is silent");
+    }
+}
+
+/// A constrained pledge alone sends again after 9, 18 and 36 seconds.
+#[test]
+fn a_pledge_that_waits_long_for_an_answer_comes_to_the_next_registrar() {
+    let mut failover = three();
+    let used = [0, 9, 27, 63].map(|second| failover.pass_on(START + SECOND * second));
+    assert_eq!(used, [1, 2, 2, 2].map(|last| Some(address(last))));
+}
+
+#[test]
+fn until_one_is_used_the_first_one_is() {
+    let mut failover = Failover::new(vec![address(2)], Failover::LONG_SILENCE);
+    failover.replace(vec![address(1), address(2)]);
+    assert_eq!(failover.pass_on(START), Some(address(1)));
+    failover.replace(vec![address(3), address(1)]);
+    assert_eq!(failover.current(), Some(address(1)));
+}
+
 #[test]
 fn a_registrar_that_answers_is_kept_however_much_else_it_does_not_answer() {
     let mut failover = three();

@@ -16,8 +16,8 @@ fn on_link() -> OnLink {
 /// Returns a pledge of each kind.
 fn pledge() -> impl Strategy<Value = SocketAddr> {
     let v6 = |upper: u128, lower: u64| Ipv6Addr::from(upper << 64 | u128::from(lower));
-    let link_local = move |(lower, port, scope): (u64, u16, u16)| {
-        SocketAddrV6::new(v6(0xfe80 << 48, lower), port, 0, u32::from(scope % ZONE_IPV4)).into()
+    let link_local = move |(lower, port, scope): (u64, u16, u32)| {
+        SocketAddrV6::new(v6(0xfe80 << 48, lower), port, 0, scope % ZONE_IPV4).into()
     };
     let prefix = move |(lower, port, one): (u64, u16, bool)| {
         SocketAddrV6::new(v6(0x2001_0db8_0000_0000 | u128::from(one), lower), port, 0, 0).into()
@@ -27,7 +27,7 @@ fn pledge() -> impl Strategy<Value = SocketAddr> {
         SocketAddr::from((octets, port))
     };
     prop_oneof![
-        (any::<u64>(), 1..=u16::MAX, any::<u16>()).prop_map(link_local),
+        (any::<u64>(), 1..=u16::MAX, any::<u32>()).prop_map(link_local),
         (any::<u64>(), 1..=u16::MAX, any::<bool>()).prop_map(prefix),
         (any::<u8>(), 1..=u16::MAX, any::<bool>()).prop_map(v4),
     ]
@@ -57,7 +57,7 @@ proptest! {
     #[test]
     fn whatever_is_decoded_is_on_a_link(plain in any::<[u8; PLAIN_LEN]>(), zone in ZONE_IPV4 - 3..) {
         let mut plain = plain;
-        plain[..2].copy_from_slice(&zone.to_be_bytes());
+        plain[..4].copy_from_slice(&zone.to_be_bytes());
         if let Some(pledge) = decode(&plain, &on_link()) {
             prop_assert!(on_link().has(pledge));
             prop_assert_eq!(encode(pledge, &on_link()), Some(plain), "in one form");
@@ -72,7 +72,7 @@ fn headers_of_different_pledges_have_nothing_in_common() {
         let pledge = SocketAddr::from(([192, 0, 2, 1], port));
         let header = key(1).seal(pledge, &on_link()).unwrap();
         headers.insert(<[u8; 8]>::try_from(&header[..8]).unwrap());
-        headers.insert(<[u8; 8]>::try_from(&header[20..]).unwrap());
+        headers.insert(<[u8; 8]>::try_from(&header[22..]).unwrap());
     }
     assert_eq!(headers.len(), 1_000);
 }
@@ -87,8 +87,11 @@ fn a_header_is_for_the_links_that_there_are_when_it_is_read() {
 #[test]
 fn an_interface_with_too_large_a_number_is_refused() {
     let pledge = |scope| SocketAddr::from(SocketAddrV6::new("fe80::1".parse().unwrap(), 7, 0, scope));
-    assert!(key(1).seal(pledge(u32::from(ZONE_IPV4) - 1), &on_link()).is_some());
-    for scope in [ZONE_IPV4.into(), 0xffff, 0x1_0000, u32::MAX] {
+    for scope in [1, 65_528, 0x1_0000, ZONE_IPV4 - 1] {
+        let header = key(1).seal(pledge(scope), &on_link()).unwrap();
+        assert_eq!(key(1).open(&header, &on_link()), Some(pledge(scope)), "{scope}");
+    }
+    for scope in [ZONE_IPV4, ZONE_PREFIX, u32::MAX] {
         assert_eq!(key(1).seal(pledge(scope), &on_link()), None);
     }
 }

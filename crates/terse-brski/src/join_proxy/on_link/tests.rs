@@ -76,3 +76,19 @@ fn one_pledge_has_one_form() {
     let labelled = SocketAddrV6::new("fe80::1".parse().unwrap(), 7, 99, 4);
     assert_eq!(canonical(labelled.into()), address("[fe80::1%4]:7"), "a flow label is nothing of a pledge");
 }
+
+#[test]
+fn each_link_has_a_zone() {
+    let prefixes = ["192.0.2.0/24", "2001:db8::/64", "198.51.100.0/24", "169.254.0.0/16"];
+    let on_link = OnLink::new(prefixes.map(|prefix| prefix.parse().unwrap()).to_vec()).unwrap();
+    for (pledge, zone) in [
+        ("[fe80::1%4]:7", 4),
+        ("[fe80::1%65530]:7", 65_530),
+        ("169.254.0.1:7", ZONE_IPV4),
+        ("192.0.2.1:7", ZONE_PREFIX),
+        ("[2001:db8::1]:7", ZONE_PREFIX + 1),
+        ("198.51.100.1:7", ZONE_PREFIX + 2),
+    ] {
+        assert_eq!(on_link.zone(address(pledge)), zone, "{pledge}");
+    }
+}

@@ -23,10 +23,10 @@ fn proxy() -> Stateful {
     Stateful::new(LIMITS, OnLink::default())
 }
 
-/// Lets a pledge send, be answered, and send again.
+/// Lets a pledge send, be answered with certificates, and send again.
 fn confirm(proxy: &mut Stateful, pledge: SocketAddr, now: Duration) -> Tuple {
     let tuple = proxy.from_pledge(pledge, 100, now).unwrap().tuple;
-    assert_eq!(proxy.from_registrar(&tuple, 100, now), Ok(pledge));
+    assert_eq!(proxy.from_registrar(&tuple, 600, now), Ok(pledge));
     let again = proxy.from_pledge(pledge, 100, now).unwrap();
     assert!(again.tuple == tuple && again.is_answered);
     tuple
@@ -159,6 +159,69 @@ fn what_does_not_fit_or_is_not_on_a_link_is_dropped_and_leaves_nothing() {
     assert!(!proxy.from_pledge(pledge(1, 1, 2), 1, START).unwrap().is_answered);
 }
 
+/// Each blind datagram of a stranger with a spoofed address has a cookie as its answer, however many there are.
+#[test]
+fn answers_to_blind_datagrams_confirm_no_tuple() {
+    let mut proxy = proxy();
+    let strangers: Vec<_> = (0..10).map(|address| pledge(address, 1, 2)).collect();
+    for round in 0..8 {
+        let now = START + Duration::from_millis(500) * round;
+        let passed: Vec<_> =
+            strangers.iter().flat_map(|one| [*one; 4]).map(|one| proxy.from_pledge(one, 100, now)).collect();
+        for passed in passed {
+            proxy.from_registrar(&passed.unwrap().tuple, 200, now).unwrap();
+        }
+    }
+    let kept = confirm(&mut proxy, pledge(0x7777, 1, 2), START + GRACE);
+    for newcomer in 0..9 {
+        proxy.from_pledge(pledge(0x100 + newcomer, 1, 2), 100, START + GRACE).unwrap();
+    }
+    assert!(proxy.has(&kept), "it alone is confirmed");
+}
+
+#[test]
+fn a_tuple_whose_registrar_is_silent_while_its_pledge_sends_can_be_for_another_one() {
+    let mut proxy = proxy();
+    let one = pledge(1, 1, 2);
+    let tuple = confirm(&mut proxy, one, START); // which sends once after the answer
+    assert!(proxy.from_pledge(one, 100, START + SECOND * 9).unwrap().is_answered);
+    let moved = proxy.from_pledge(one, 100, START + SILENCE).unwrap();
+    assert!(moved.tuple == tuple && !moved.is_answered);
+    // It stays with the one that answers now, also if one datagram needs no answer and the next one comes much later.
+    proxy.from_registrar(&tuple, 100, START + SECOND * 11).unwrap();
+    assert!(proxy.from_pledge(one, 100, START + SECOND * 12).unwrap().is_answered);
+    assert!(proxy.from_pledge(one, 100, START + SECOND * 40).unwrap().is_answered);
+}
+
+#[test]
+fn a_tuple_whose_registrar_is_gone_can_be_for_another_one_and_keeps_its_place() {
+    let mut proxy = proxy();
+    let one = pledge(1, 1, 2);
+    let tuple = confirm(&mut proxy, one, START);
+    proxy.failed(&tuple, START + SECOND * 2);
+    assert!(proxy.from_pledge(one, 100, START + SECOND * 2).unwrap().is_answered, "it has just answered");
+    proxy.failed(&Tuple { number: tuple.number + 1, ..tuple }, START + SECOND * 3);
+    assert!(proxy.from_pledge(one, 100, START + SECOND * 3).unwrap().is_answered, "that was another tuple");
+    proxy.failed(&tuple, START + SECOND * 3);
+    assert!(!proxy.from_pledge(one, 100, START + SECOND * 3).unwrap().is_answered);
+    for stranger in 10..100 {
+        let _ = proxy.from_pledge(pledge(stranger, 1, 2), 100, START + SECOND * 8);
+    }
+    assert!(proxy.has(&tuple), "it is still confirmed");
+}
+
+#[test]
+fn each_prefix_has_places_of_its_own() {
+    let prefixes = ["192.0.2.0/24", "2001:db8::/64"].map(|prefix| prefix.parse().unwrap());
+    let mut proxy = Stateful::new(LIMITS, OnLink::new(prefixes.to_vec()).unwrap());
+    for last in 1..=10 {
+        proxy.from_pledge(SocketAddr::from(([192, 0, 2, last], 1)), 100, START).unwrap();
+    }
+    assert_eq!(proxy.from_pledge(SocketAddr::from(([192, 0, 2, 11], 1)), 100, START), Err(Refusal::Full));
+    assert!(proxy.from_pledge("[2001:db8::1]:1".parse().unwrap(), 100, START).is_ok());
+    assert!(proxy.from_pledge(SocketAddr::from(([169, 254, 0, 1], 1)), 100, START).is_ok());
+}
+
 proptest! {
     /// Whatever comes in whatever order, no limit is exceeded, and answers go to those who sent on their tuple.
     #[test]
@@ -178,11 +241,11 @@ proptest! {
                 }
             }
             for interface in 1..4 {
-                let all = proxy.tuples.keys().filter(|one| zone(**one) == interface);
+                let all = proxy.tuples.iter().filter(|(_, state)| state.zone == interface);
                 prop_assert!(all.clone().count() <= 5);
                 for address in 0..8 {
                     let ip = pledge(address, 1, interface).ip();
-                    prop_assert!(all.clone().filter(|one| one.ip() == ip).count() <= 2);
+                    prop_assert!(all.clone().filter(|(one, _)| one.ip() == ip).count() <= 2);
                 }
             }
         }

@@ -45,7 +45,7 @@ fn what_does_not_fit_or_is_not_on_a_link_is_dropped() {
         assert_eq!(proxy.pledge(&header, len, START), Err(Refusal::Length));
         assert_eq!(proxy.pledge(&[0; HEADER_LEN], len, START), Err(Refusal::NotAuthentic), "the header is first");
     }
-    for elsewhere in ["[2001:db8::1]:1", "192.0.2.1:1", "[fe80::1%2]:0", "[fe80::1%65528]:1"] {
+    for elsewhere in ["[2001:db8::1]:1", "192.0.2.1:1", "[fe80::1%2]:0", "[fe80::1%4294967288]:1"] {
         assert_eq!(proxy.header(pledge(elsewhere), 1, START), Err(Refusal::OffLink), "{elsewhere}");
     }
 }

@@ -8,12 +8,17 @@
 //! The proxy chooses the header, which tells its pledges apart, and the registrar returns it unchanged. In the draft's terms a
 //! pledge's connection is a 5-tuple: both addresses and ports, and the header.
 //!
-//! What must always hold: what is read is one array of two byte strings of definite length, and nothing more; what is
-//! written is read as the same path and content.
+//! An array may have more elements, which later versions of the draft may give a meaning: they are skipped ("Processing by
+//! Registrar").
+//!
+//! What must always hold: what is read is one array of definite length, which begins with two byte strings of definite length,
+//! and nothing behind it; skipping takes a bounded stack, no memory, and time in proportion to the datagram; what is written is
+//! read as the same path and content.
 
 use core::net::SocketAddr;
 use core::ops::Range;
 
+use minicbor::data::Type;
 use minicbor::{Decoder, Encoder};
 use terse_tls::Path;
 
@@ -41,18 +46,19 @@ impl Jpy {
         Self { max_header: if max < Path::MAX_HEADER { max } else { Path::MAX_HEADER } }
     }
 
-    /// Reads a message: returns its header, of any length, and where its content is, which goes to the end.
+    /// Reads a message: returns its header, of any length, and where its content is. Further elements are skipped.
     pub fn parse(datagram: &[u8]) -> Result<(&[u8], Range<usize>), Misframed> {
         let mut decoder = Decoder::new(datagram);
-        if decoder.array().map_err(malformed)? != Some(2) {
-            return Err(Misframed::Malformed);
-        }
+        let elements = decoder.array().map_err(malformed)?;
+        let further = elements.and_then(|elements| elements.checked_sub(2)).ok_or(Misframed::Malformed)?;
         let header = decoder.bytes().map_err(malformed)?;
         let content = decoder.bytes().map_err(malformed)?;
+        let end = decoder.position();
+        skip_all(&mut decoder, Some(further), MAX_DEPTH)?;
         if decoder.position() != datagram.len() {
             return Err(Misframed::Malformed);
         }
-        Ok((header, datagram.len() - content.len()..datagram.len()))
+        Ok((header, end - content.len()..end))
     }
 
     /// Writes to `out` what stands before a content of `len` bytes in a message with this header. Returns its length, or `None`
@@ -88,9 +94,41 @@ impl Framing for Jpy {
     }
 }
 
+/// Skips so many items, or all until a break. Each takes a byte at least, so that no number of them takes longer than the datagram.
+fn skip_all(decoder: &mut Decoder<'_>, items: Option<u64>, depth: usize) -> Result<(), Misframed> {
+    match items {
+        Some(items) => (0..items).try_for_each(|_| skip(decoder, depth)),
+        None => {
+            while decoder.datatype().map_err(malformed)? != Type::Break {
+                skip(decoder, depth)?;
+            }
+            decoder.skip().map_err(malformed)
+        }
+    }
+}
+
+/// Skips an item that is nested at most this deep.
+fn skip(decoder: &mut Decoder<'_>, depth: usize) -> Result<(), Misframed> {
+    let depth = depth.checked_sub(1).ok_or(Misframed::Malformed)?;
+    let items = match decoder.datatype().map_err(malformed)? {
+        Type::Array | Type::ArrayIndef => decoder.array().map_err(malformed)?,
+        Type::Map | Type::MapIndef => decoder.map().map_err(malformed)?.map(|pairs| pairs.saturating_mul(2)),
+        Type::Tag => {
+            decoder.tag().map_err(malformed)?;
+            Some(1)
+        }
+        Type::Break => return Err(Misframed::Malformed),
+        _ => return decoder.skip().map_err(malformed),
+    };
+    skip_all(decoder, items, depth)
+}
+
 fn malformed(_: minicbor::decode::Error) -> Misframed {
     Misframed::Malformed
 }
+
+/// How deep further elements may be nested.
+const MAX_DEPTH: usize = 16;
 
 /// The length of the head of an array of two.
 const ARRAY_HEAD: usize = 1;

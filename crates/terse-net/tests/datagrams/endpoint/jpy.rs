@@ -114,7 +114,7 @@ fn what_is_no_jpy_is_counted() {
         b"\x82\x5f\x43old\xff\x41b",
         b"\x82\x43old\x5f\x41b\xff",
         b"\x82\x43old\x41b\x00", // something behind it
-        b"\x83\x43old\x41b\x40",
+        b"\x83\x43old\x41b",     // an element is missing
         b"\x82\x43old\x5b\xff\xff\xff\xff\xff\xff\xff\xff",
     ];
     let too_long = [wrap(&[7; 33], b"?"), wrap(&[7; 65], b"?"), wrap(&[7; 200], b"?")];

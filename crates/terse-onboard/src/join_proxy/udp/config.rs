@@ -4,7 +4,7 @@ use core::time::Duration;
 
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
-use terse_brski::join_proxy::{MAX_PREFIXES, OnLink};
+use terse_brski::join_proxy::{MAX_PREFIXES, OnLink, SHARES};
 
 use super::{Mode, UdpLimits};
 use crate::discovery::{self, Place};
@@ -54,6 +54,13 @@ impl UdpConfig {
         }
         if self.datagrams_per_second > MAX_DATAGRAMS {
             return Some(format!("datagrams_per_second is more than {MAX_DATAGRAMS}; give less"));
+        }
+        let (least, why) = match self.mode {
+            Mode::Stateful => (self.per_interface.into(), "per_interface, so that a device has less than one"),
+            Mode::Stateless => (SHARES as u32, "the number of shares, so that a device has less than one"),
+        };
+        if self.datagrams_per_second < least {
+            return Some(format!("datagrams_per_second is less than {why}; give {least} or more"));
         }
         if self.mtu < MIN_MTU {
             return Some(format!("mtu is less than {MIN_MTU}, in which no handshake fits; give more"));

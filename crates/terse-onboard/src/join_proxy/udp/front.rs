@@ -6,7 +6,7 @@ use std::io;
 
 use tokio::net::UdpSocket;
 
-use super::is_of_network;
+use super::errors::is_of_network;
 
 /// The socket to which pledges send.
 pub(super) struct Front {

@@ -1,11 +1,14 @@
 //! The registrars of a join proxy for datagrams: their addresses, and which one is used.
 //!
-//! What must always hold: names are looked up beside what pledges send, which waits for nobody.
+//! What must always hold: names are looked up beside what pledges send, which waits for nobody; an address that is configured as
+//! such is used at once.
 
 use alloc::sync::Arc;
-use core::net::SocketAddr;
+use core::net::{IpAddr, SocketAddr};
+use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use core::time::Duration;
 use std::collections::HashMap;
+use std::io;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use terse_brski::join_proxy::Failover;
@@ -13,6 +16,7 @@ use tokio::sync::watch;
 use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::Instant;
 
+use super::errors::is_of_address;
 use crate::discovery::Place;
 use crate::join_proxy::MAX_REGISTRARS;
 
@@ -22,6 +26,8 @@ pub(super) struct Registrars {
     failover: Arc<Mutex<Failover>>,
     /// The registrar that answered last, while it was the one that is used.
     used: Mutex<Option<SocketAddr>>,
+    /// Whether it was logged that this machine has no sockets.
+    is_warned: AtomicBool,
     lookup: AbortHandle,
 }
 
@@ -29,7 +35,7 @@ impl Registrars {
     pub(super) fn start(places: watch::Receiver<Vec<Place>>, silence: Duration) -> Self {
         let failover = Arc::new(Mutex::new(Failover::new(Vec::new(), silence)));
         let lookup = tokio::spawn(follow(places, failover.clone())).abort_handle();
-        Self { start: Instant::now(), failover, used: Mutex::default(), lookup }
+        Self { start: Instant::now(), failover, used: Mutex::default(), is_warned: AtomicBool::new(false), lookup }
     }
 
     /// Returns the time since the start, which is the time of all decisions.
@@ -66,6 +72,15 @@ impl Registrars {
         tracing::debug!(%registrar, "the registrar cannot be reached");
         lock(&self.failover).failed(registrar, self.now());
     }
+
+    /// Takes an error of making a socket to a registrar. A machine that has no more sockets says nothing about the registrar.
+    pub(super) fn not_connected(&self, registrar: SocketAddr, error: &io::Error) {
+        if is_of_address(error) {
+            self.failed(registrar);
+        } else if !self.is_warned.swap(true, Relaxed) {
+            tracing::warn!(%error, "there is no socket to a registrar; raise the limit of open files; this is said once");
+        }
+    }
 }
 
 impl Drop for Registrars {
@@ -74,34 +89,44 @@ impl Drop for Registrars {
     }
 }
 
-/// Looks up the registrars whenever they change, and now and then, until nobody tells any more.
+/// Looks up the registrars whenever they change, and now and then.
 async fn follow(mut places: watch::Receiver<Vec<Place>>, failover: Arc<Mutex<Failover>>) {
     let mut known = HashMap::new();
-    let mut was_complete = true;
+    let (mut was_complete, mut is_told) = (true, true);
     loop {
         let now = places.borrow_and_update().iter().take(MAX_REGISTRARS).cloned().collect::<Vec<_>>();
         known.retain(|place, _| now.contains(place));
+        known.extend(now.iter().filter_map(|place| Some((place.clone(), vec![literal(place)?]))));
+        lock(&failover).replace(in_order(&now, &known));
         look_up(&now, &mut known).await;
-        let mut addresses: Vec<SocketAddr> = Vec::new();
-        for address in now.iter().filter_map(|place| known.get(place)).flatten() {
-            if !addresses.contains(address) {
-                addresses.push(*address);
-            }
-        }
         let is_complete = now.iter().all(|place| known.contains_key(place));
         if was_complete && !is_complete {
             tracing::warn!("a registrar has no address; others are used, if there are any");
         }
         was_complete = is_complete;
-        lock(&failover).replace(addresses);
+        lock(&failover).replace(in_order(&now, &known));
         let again = tokio::time::sleep(if is_complete { AGAIN } else { SOON });
         tokio::select! {
-            changed = places.changed() => if changed.is_err() {
-                return core::future::pending().await; // nobody tells of others any more
-            },
+            changed = places.changed(), if is_told => is_told = changed.is_ok(),
             () = again => {}
         }
     }
+}
+
+/// Returns the address of a registrar that is configured by its address.
+fn literal(place: &Place) -> Option<SocketAddr> {
+    Some(SocketAddr::new(place.host().parse::<IpAddr>().ok()?, place.port()))
+}
+
+/// Returns the addresses of these registrars in their order, each once.
+fn in_order(places: &[Place], known: &HashMap<Place, Vec<SocketAddr>>) -> Vec<SocketAddr> {
+    let mut addresses = Vec::new();
+    for address in places.iter().filter_map(|place| known.get(place)).flatten() {
+        if !addresses.contains(address) {
+            addresses.push(*address);
+        }
+    }
+    addresses
 }
 
 /// Looks up all of these at once. One whose name has no addresses at the moment keeps those before.

@@ -1,9 +1,10 @@
 //! The stateful mode on sockets: one to which pledges send, and one for each pledge, connected to the registrar.
 //!
 //! What must always hold: there are no more sockets than the table has tuples, and those that it had a second ago; an answer is
-//! passed on by the tuple whose socket it came on.
+//! passed on by the tuple whose socket it came on; answers are read for as long as a socket is there, whatever it reports.
 
 use alloc::sync::Arc;
+use core::convert::Infallible;
 use core::net::SocketAddr;
 use core::time::Duration;
 use std::collections::HashMap;
@@ -16,9 +17,10 @@ use tokio::sync::watch;
 use tokio::task::AbortHandle;
 use tokio::time::MissedTickBehavior;
 
+use super::errors::{is_of_network, is_too_long, receive};
 use super::front::Front;
 use super::registrars::Registrars;
-use super::{UdpCounters, connect, is_of_network};
+use super::{UdpCounters, connect};
 
 /// What the task that reads from pledges shares with those that read answers.
 struct Shared {
@@ -89,6 +91,7 @@ impl Shared {
                 state.counters.unsent += 1;
                 if is_of_network(&error) {
                     self.registrars.failed(source.registrar);
+                    state.decisions.failed(&passed.tuple, self.registrars.now());
                 }
             }
         }
@@ -133,8 +136,7 @@ impl Shared {
                 Some(Source { socket, registrar, task })
             }
             Err(error) => {
-                tracing::debug!(%registrar, %error, "no datagram can be sent to the registrar");
-                self.registrars.failed(registrar);
+                self.registrars.not_connected(registrar, &error);
                 None
             }
         }
@@ -147,13 +149,12 @@ impl Shared {
     }
 
     /// Passes the answers of a registrar on, until it is aborted.
-    async fn answer(self: Arc<Self>, socket: Arc<UdpSocket>, registrar: SocketAddr, tuple: Tuple) {
+    async fn answer(self: Arc<Self>, socket: Arc<UdpSocket>, registrar: SocketAddr, tuple: Tuple) -> Infallible {
         let mut input = vec![0; self.max_content + 1];
         loop {
-            match socket.recv(&mut input).await {
+            match receive(&socket, &mut input).await {
                 Ok(len) => self.answer_with(input.get(..len).unwrap_or_default(), registrar, &tuple),
-                Err(error) if is_of_network(&error) => self.registrars.failed(registrar),
-                Err(error) => return self.fail(&error, registrar),
+                Err(error) => self.fail(&error, registrar, &tuple),
             }
         }
     }
@@ -169,8 +170,15 @@ impl Shared {
         }
     }
 
-    fn fail(&self, error: &io::Error, registrar: SocketAddr) {
-        tracing::debug!(%registrar, %error, "a socket to the registrar has failed");
+    /// Takes what the socket of a tuple reports.
+    fn fail(&self, error: &io::Error, registrar: SocketAddr, tuple: &Tuple) {
+        let mut state = self.lock();
+        if is_of_network(error) {
+            self.registrars.failed(registrar);
+            state.decisions.failed(tuple, self.registrars.now());
+        } else if is_too_long(error) {
+            state.counters.unsent += 1;
+        }
     }
 
     /// Nobody panics with the lock.

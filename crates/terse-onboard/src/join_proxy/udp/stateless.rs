@@ -1,7 +1,7 @@
 //! The stateless mode on sockets: one to which pledges send, and one connected to the registrar.
 //!
 //! What must always hold: what comes from elsewhere than the registrar does not get here; nothing is sent to a pledge before the
-//! header of the answer was verified.
+//! header of the answer was verified; the source port stays, whatever the socket reports, until another registrar is used.
 
 use core::net::SocketAddr;
 use std::io;
@@ -14,9 +14,10 @@ use tokio::net::UdpSocket;
 use tokio::sync::watch;
 use zeroize::Zeroizing;
 
+use super::errors::{self, is_of_network, is_too_long};
 use super::front::Front;
 use super::registrars::Registrars;
-use super::{JPY_OVERHEAD, UdpCounters, connect, is_of_network};
+use super::{JPY_OVERHEAD, UdpCounters, connect};
 
 struct Proxy {
     front: Front,
@@ -64,7 +65,7 @@ pub(super) async fn run(
 /// Waits for an answer, for ever if there is nobody who could send one.
 async fn receive(back: Option<&Back>, answer: &mut [u8]) -> io::Result<usize> {
     match back {
-        Some(back) => back.socket.recv(answer).await,
+        Some(back) => errors::receive(&back.socket, answer).await,
         None => core::future::pending().await,
     }
 }
@@ -105,8 +106,7 @@ impl Proxy {
         match connect(registrar).await {
             Ok(socket) => self.back = Some(Back { socket, registrar }),
             Err(error) => {
-                tracing::debug!(%registrar, %error, "no datagram can be sent to the registrar");
-                self.registrars.failed(registrar);
+                self.registrars.not_connected(registrar, &error);
             }
         }
         self.back.as_ref().map(drop)
@@ -119,8 +119,8 @@ impl Proxy {
             Ok(len) => answer.get(..len).unwrap_or_default(),
             Err(error) if is_of_network(&error) => return self.registrars.failed(registrar),
             Err(error) => {
-                tracing::debug!(%registrar, %error, "the socket to the registrar has failed");
-                return self.back = None;
+                self.counters.unsent += u64::from(is_too_long(&error));
+                return;
             }
         };
         let now = self.registrars.now();
@@ -166,3 +166,6 @@ fn seed() -> io::Result<[u64; 2]> {
 fn no_random_bytes(_: terse_tls::crypto::CryptoError) -> io::Error {
     io::Error::other("the system gives no random bytes")
 }
+
+#[cfg(test)]
+mod tests;

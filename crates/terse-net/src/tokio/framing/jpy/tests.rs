@@ -40,13 +40,15 @@ proptest! {
 
     /// Whatever is read is written again as the same path and content, in the shortest form.
     #[test]
-    fn anything_that_is_read_is_written(datagram in proptest::collection::vec(any::<u8>(), 0..100), two in any::<bool>()) {
+    fn anything_that_is_read_is_written(
+        datagram in proptest::collection::vec(any::<u8>(), 0..100),
+        array in proptest::option::of(0x82..0x90u8),
+    ) {
         let mut datagram = datagram;
-        if two && !datagram.is_empty() {
-            datagram[0] = 0x82;
+        if let (Some(array), Some(first)) = (array, datagram.first_mut()) {
+            *first = array;
         }
         if let Ok((from, range)) = Jpy::new().read(PROXY, &datagram) {
-            prop_assert!(range.end == datagram.len());
             let again = framed(Jpy::new(), from.header(), &datagram[range.clone()]);
             prop_assert!(again.len() <= datagram.len());
             let (from_again, range_again) = Jpy::new().read(PROXY, &again).unwrap();
@@ -93,14 +95,16 @@ fn a_header_that_is_too_long_is_refused_as_such() {
 
 #[test]
 fn everything_else_is_refused() {
-    let refused: [(&str, &[u8]); 14] = [
+    let refused: [(&str, &[u8]); 16] = [
         ("nothing", b""),
         ("a record of DTLS", &[22, 254, 253, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0]),
         ("an array of indefinite length", b"\x9f\x41a\x41b\xff"),
         ("a header of indefinite length", b"\x82\x5f\x41a\xff\x41b"),
         ("content of indefinite length", b"\x82\x41a\x5f\x41b\xff"),
         ("one element", b"\x81\x41a"),
-        ("three elements", b"\x83\x41a\x41b\x41c"),
+        ("no element", b"\x80"),
+        ("an element that is missing", b"\x83\x41a\x41b"),
+        ("more elements than bytes", b"\x9b\xff\xff\xff\xff\xff\xff\xff\xff\x41a\x41b\x01\x01"),
         ("text", b"\x82\x61a\x41b"),
         ("text as content", b"\x82\x41a\x61b"),
         ("a number", b"\x82\x41a\x01"),
@@ -113,4 +117,52 @@ fn everything_else_is_refused() {
         assert_eq!(Jpy::new().read(PROXY, datagram), Err(Misframed::Malformed), "{name}");
     }
     assert_eq!(Jpy::new().read(PROXY, b"\x82\x40\x40"), Ok((PROXY.into(), 3..3)), "both may be empty");
+}
+
+/// "JPY messages with more than two elements": the first two count.
+#[test]
+fn further_elements_are_skipped() {
+    let further: [&[u8]; 12] = [
+        b"\x83\x41a\x42bc\x41c",
+        b"\x83\x41a\x42bc\x01",
+        b"\x84\x41a\x42bc\x39\x01\x00\xfb\x00\x00\x00\x00\x00\x00\x00\x00",
+        b"\x83\x41a\x42bc\x80",
+        b"\x83\x41a\x42bc\x82\x63abc\xa1\x01\xf6",
+        b"\x83\x41a\x42bc\x9f\x01\x9f\xff\xff",
+        b"\x84\x41a\x42bc\xbf\x01\x02\xff\x5f\x41a\xff",
+        b"\x84\x41a\x42bc\x82\x9f\xff\x01\x02",
+        b"\x83\x41a\x42bc\xc1\x01",
+        b"\x83\x41a\x42bc\x7f\x61a\xff",
+        b"\x83\x41a\x42bc\xf9\x3c\x00",
+        b"\x98\x03\x41a\x42bc\x41c",
+    ];
+    for datagram in further {
+        let (from, range) = Jpy::new().read(PROXY, datagram).unwrap_or_else(|_| panic!("{datagram:x?}"));
+        assert_eq!((from, &datagram[range]), (path(b"a"), &b"bc"[..]));
+        let behind = [datagram, b"\x00"].concat();
+        assert_eq!(Jpy::new().read(PROXY, &behind), Err(Misframed::Malformed), "{behind:x?}");
+        for len in 0..datagram.len() {
+            assert_eq!(Jpy::new().read(PROXY, &datagram[..len]), Err(Misframed::Malformed), "{len} of {datagram:x?}");
+        }
+    }
+}
+
+/// What nests deeper than the bound is refused, however deep it is.
+#[test]
+fn skipping_is_bounded() {
+    for head in [b"\x81", b"\x9f", b"\xc1", b"\xbf"] {
+        for depth in [MAX_DEPTH, 60_000] {
+            let mut datagram = b"\x83\x41a\x41b".to_vec();
+            datagram.extend(head.repeat(depth));
+            datagram.push(1);
+            datagram.extend([0xff].repeat(depth));
+            assert_eq!(Jpy::new().read(PROXY, &datagram), Err(Misframed::Malformed), "{head:x?}");
+        }
+    }
+    let nested = [&b"\x83\x41a\x41b"[..], &[0x81; MAX_DEPTH - 1], &[1]].concat();
+    assert!(Jpy::new().read(PROXY, &nested).is_ok());
+    let broken: [&[u8]; 3] = [b"\x83\x41a\x41b\xff", b"\x83\x41a\x41b\x82\x01\xff", b"\x83\x41a\x41b\x1c"];
+    for datagram in broken {
+        assert_eq!(Jpy::new().read(PROXY, datagram), Err(Misframed::Malformed), "{datagram:x?}");
+    }
 }

@@ -1,3 +1,5 @@
+use rustix::io::Errno;
+
 use super::*;
 
 fn loopback(last: u8) -> SocketAddr {
@@ -31,4 +33,44 @@ async fn all_addresses_are_in_the_order_of_the_registrars_and_each_is_there_once
     while registrars.pass_on() != Some(loopback(3)) {
         tokio::task::yield_now().await;
     }
+}
+
+/// The first turn of the task has looked no name up yet.
+#[tokio::test]
+async fn an_address_is_used_while_names_are_still_looked_up() {
+    let places = ["nowhere.invalid", "127.0.0.2", "::1"].map(|host| Place::new(host, 5684)).to_vec();
+    let (_places, known) = watch::channel(places);
+    let registrars = Registrars::start(known, Failover::FIRST_SILENCE);
+    tokio::task::yield_now().await;
+    assert_eq!(registrars.pass_on(), Some(loopback(2)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn names_are_looked_up_again_when_nobody_tells_of_registrars_any_more() {
+    let (places, known) = watch::channel(vec![Place::new("127.0.0.1", 5684)]);
+    let registrars = Registrars::start(known, Failover::FIRST_SILENCE);
+    drop(places);
+    while registrars.pass_on().is_none() {
+        tokio::task::yield_now().await;
+    }
+    // Once because the sender is gone, and then after each pause.
+    for _ in 0..3 {
+        tokio::time::sleep(AGAIN).await;
+        lock(&registrars.failover).replace(Vec::new());
+        tokio::time::sleep(AGAIN + SOON).await;
+        assert_eq!(registrars.pass_on(), Some(loopback(1)), "it was looked up again");
+    }
+}
+
+#[tokio::test]
+async fn a_machine_without_sockets_blames_no_registrar() {
+    let (_places, known) = watch::channel(["127.0.0.1", "127.0.0.2"].map(|host| Place::new(host, 5684)).to_vec());
+    let registrars = Registrars::start(known, Failover::FIRST_SILENCE);
+    tokio::task::yield_now().await;
+    for errno in [Errno::MFILE, Errno::NFILE, Errno::NOBUFS, Errno::NOMEM] {
+        registrars.not_connected(loopback(1), &io::Error::from_raw_os_error(errno.raw_os_error()));
+        assert_eq!(registrars.pass_on(), Some(loopback(1)), "{errno}");
+    }
+    registrars.not_connected(loopback(1), &io::Error::from_raw_os_error(Errno::NETUNREACH.raw_os_error()));
+    assert_eq!(registrars.pass_on(), Some(loopback(2)));
 }

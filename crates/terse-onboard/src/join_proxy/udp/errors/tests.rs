@@ -1,0 +1,19 @@
+use super::*;
+
+fn error(errno: Errno) -> io::Error {
+    io::Error::from_raw_os_error(errno.raw_os_error())
+}
+
+#[test]
+fn what_icmp_messages_become_is_of_the_network() {
+    for errno in OF_NETWORK.into_iter().chain([Errno::ACCESS, Errno::PERM, Errno::CONNRESET]) {
+        assert!(is_of_network(&error(errno)) && !is_too_long(&error(errno)) && is_of_address(&error(errno)), "{errno}");
+    }
+    for errno in [Errno::MFILE, Errno::NFILE, Errno::NOBUFS, Errno::NOMEM, Errno::MSGSIZE, Errno::IO] {
+        assert!(!is_of_network(&error(errno)) && !is_of_address(&error(errno)), "{errno}");
+    }
+    for errno in [Errno::ADDRNOTAVAIL, Errno::AFNOSUPPORT] {
+        assert!(!is_of_network(&error(errno)) && is_of_address(&error(errno)), "{errno}");
+    }
+    assert!(is_too_long(&error(Errno::MSGSIZE)));
+}
