@@ -104,10 +104,13 @@ pub fn client_config(block_size: BlockSize) -> ClientConfig {
     config
 }
 
+/// EXCHANGE_LIFETIME (RFC 7252, 4.8.2).
+const EXCHANGE_LIFETIME_MS: u64 = 247_000;
+
 fn serve(block_size: BlockSize, data: &[u8]) -> Reached {
     let mut server = Server::new(server_config(block_size), &mut NoRng).expect("no randomness is needed");
     let (mut now, mut out) = (Now::new(Instant(0), None), vec![0; MAX_DATAGRAM]);
-    let (mut waiting, mut reached): (Vec<(RequestId, IncomingRequest)>, _) = (Vec::new(), Reached::default());
+    let (mut waiting, mut reached): (Vec<(Instant, RequestId, IncomingRequest)>, _) = (Vec::new(), Reached::default());
     for (what, bytes) in operations(data) {
         match what % 4 {
             PAUSE => {
@@ -115,7 +118,7 @@ fn serve(block_size: BlockSize, data: &[u8]) -> Reached {
                 server.handle_timeout(now);
             }
             ANSWER if !waiting.is_empty() => {
-                let (id, request) = waiting.remove(0);
+                let (_, id, request) = waiting.remove(0);
                 let payload = vec![9; 16 * usize::from(bytes.first().copied().unwrap_or_default())];
                 let response = Response::success(request.method, None, Payload::new(payload));
                 server.respond(now, &mut NoRng, id, response).expect("no randomness is needed");
@@ -126,7 +129,9 @@ fn serve(block_size: BlockSize, data: &[u8]) -> Reached {
         while let Some((id, request)) = server.poll_request() {
             assert!(request.payload.len() <= MAX_LEN && request.method == request.resource.method());
             reached.requests += 1;
-            waiting.push((id, request));
+            waiting.push((now.monotonic, id, request));
+            // A server gives up what is not answered for so long.
+            waiting.retain(|(since, ..)| now.monotonic.0 - since.0 < EXCHANGE_LIFETIME_MS);
             assert!(waiting.len() <= 4, "what is in work is bounded");
         }
         let sent = core::iter::from_fn(|| server.poll_transmit(now, &mut out)).count();

@@ -160,10 +160,10 @@ fn aiocoap_is_a_client() {
     let expected = [
         line("discovery", "2.05", "40", "-", links.as_bytes()),
         line("small", "2.04", "-", "-", b""),
-        line("block1", "2.04", "836", "-", &reversed(5_000)),
+        line("block1", "2.04", "836", "own", &reversed(5_000)),
         line("block2", "2.05", "62", "746167", &body(3_000)),
         line("abbreviated", "2.05", "62", "746167", &body(3_000)),
-        line("both", "2.04", "836", "-", &reversed(3_000)),
+        line("both", "2.04", "836", "own", &reversed(3_000)),
         line("unknown", "4.02", "-", "-", b"Uri-Path-Abbrev"),
         line("missing", "4.04", "-", "-", b""),
         line("method", "4.05", "-", "-", b""),
@@ -171,7 +171,12 @@ fn aiocoap_is_a_client() {
         line("separate", "2.04", "-", "-", b""),
         line("non", "2.04", "-", "-", b""),
     ];
-    assert_eq!(lines, expected);
+    // The server tells its responses in blocks apart by entity tags of its own, of two bytes.
+    let own = |line: String| match line.split(' ').nth(3) {
+        Some(etag) if etag.len() == 4 => line.replacen(etag, "own", 1),
+        _ => line,
+    };
+    assert_eq!(lines.into_iter().map(own).collect::<Vec<_>>(), expected);
     assert_eq!(requests.len(), 8, "each once, without what is refused: {requests:?}");
     assert_eq!((requests[2].payload.as_slice(), requests[2].content_format), (&*body(5_000), Some(836)));
 }
