@@ -70,6 +70,7 @@ bytes = 1048576
 [udp]
 # "stateful", or "stateless", for which the registrar must take JPY.
 mode = "{mode}"
+# Where devices send to. The address of the link is better, as in "[fe80::1%eth0]:5684": answers come from it then.
 listen = "[::]:5684"
 registrars = [{}]
 # Devices have link-local addresses; add the prefixes of others.
