@@ -163,7 +163,16 @@ impl World {
             true => self.database.clone(),
             false => format!("sqlite:{}", self.folder.path().join("registrar").join(&self.database).display()),
         };
-        sqlx::AnyPool::connect(&url).await.unwrap()
+        // The server's own default is for transactions that fail where another one writes the same row; those of the services
+        // wait, and so do these.
+        let waits = match self.database.starts_with("postgres") {
+            true => "SET default_transaction_isolation = 'read committed'",
+            false => "PRAGMA busy_timeout = 10000",
+        };
+        let pool = sqlx::any::AnyPoolOptions::new().after_connect(move |connection, _| {
+            Box::pin(async move { sqlx::Executor::execute(connection, waits).await.map(drop) })
+        });
+        pool.connect(&url).await.unwrap()
     }
 
     /// How many rows a table has.
