@@ -38,6 +38,7 @@ use tokio::task::JoinSet;
 
 use crate::discovery::Place;
 use crate::shares::Shares;
+use crate::stop::stopped;
 
 mod config;
 mod follow;
@@ -142,7 +143,7 @@ impl JoinProxy {
                     counters.add(ended.unwrap_or(Ended::Broken { bytes: 0 }));
                     continue;
                 }
-                _ = stop.wait_for(|is_stopped| *is_stopped) => break,
+                () = stopped(&mut stop) => break,
             };
             let (pledge, address) = match accepted {
                 Ok(accepted) => accepted,

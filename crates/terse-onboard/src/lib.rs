@@ -29,4 +29,5 @@ pub mod rate;
 pub mod registrar;
 pub mod serve;
 mod shares;
+mod stop;
 pub mod store;

@@ -19,6 +19,8 @@ pub struct Config {
     /// The address of a plain HTTP listener that answers GET /health, for load balancers. Without it there is none; the
     /// listener for pledges answers it as well, to those with a client certificate.
     pub health: Option<String>,
+    /// What constrained BRSKI needs. Without it, devices come over HTTPS alone.
+    pub coaps: Option<CoapsConfig>,
     /// Whether the registrar is announced by multicast DNS, for join proxies: `false` unless it is given.
     #[serde(default)]
     pub announce: bool,
@@ -39,6 +41,24 @@ pub struct Config {
     /// The limits.
     #[serde(default)]
     pub limits: LimitsConfig,
+}
+
+/// Where devices of constrained BRSKI arrive, over DTLS.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[non_exhaustive]
+pub struct CoapsConfig {
+    /// The address where devices and stateful join proxies send to: `[2001:db8::1]:5684`. Port 0 picks one.
+    pub listen: String,
+    /// The address where stateless join proxies send to. Without it there is none.
+    pub jpy: Option<String>,
+    /// The size of the largest IP packet that is sent: 1,024 unless it is given.
+    #[serde(default = "mtu")]
+    pub mtu: u16,
+}
+
+const fn mtu() -> u16 {
+    1_024
 }
 
 /// Who issues the LDevIDs, and what they have: either `ca` or `est_server` is given.
