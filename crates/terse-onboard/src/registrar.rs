@@ -60,6 +60,7 @@ mod external_ca;
 mod fetch;
 mod forward;
 mod https;
+mod identity;
 mod init;
 mod masa;
 mod names;

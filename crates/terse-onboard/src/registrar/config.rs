@@ -35,6 +35,8 @@ pub struct Config {
     pub database: Database,
     /// Where devices get their LDevIDs. Without it the registrar gives vouchers alone.
     pub enrolment: Option<Enrolment>,
+    /// What devices of constrained BRSKI need to get an identity key. Without it they get certificates alone.
+    pub identity: Option<IdentityConfig>,
     /// The manufacturers whose devices may join.
     #[serde(default, rename = "manufacturer")]
     pub manufacturers: Vec<ManufacturerConfig>,
@@ -99,6 +101,23 @@ pub struct EstServerConfig {
     pub password_file: Option<PathBuf>,
     /// The CRLs of the CA behind it, which count for re-enrolments. Without them revocation is not checked.
     pub crl: Option<PathBuf>,
+}
+
+/// The generator (PKG) of identity keys.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[non_exhaustive]
+pub struct IdentityConfig {
+    /// The directory of the generator, as `terse pkg init` makes it without a passphrase. It is read at the start.
+    pub pkg: PathBuf,
+    /// The name of a device: `{serial}` unless it is given, where `{serial}` stands for its serial number, and
+    /// `{manufacturer}` for the name of its manufacturer here.
+    #[serde(default = "serial")]
+    pub name: String,
+}
+
+fn serial() -> String {
+    "{serial}".into()
 }
 
 /// A manufacturer.

@@ -24,8 +24,8 @@ use super::store::{Issued, Known, RequestKey, Stored, StoredJoining};
 use super::{Service, names};
 
 /// A client that is let in.
-struct Admitted {
-    device: StoredJoining,
+pub(super) struct Admitted {
+    pub(super) device: StoredJoining,
     /// The SHA-256 of the certificate that it has presented.
     client: Sha256,
     /// Whether that is an LDevID.
@@ -107,7 +107,7 @@ impl Service {
 
     /// Lets a client in, or says why not. A device asks for the CA certificates right after it has said that its voucher is
     /// good: it is kept waiting for its audit log, so that it need not come again.
-    async fn admit(&self, received: &Received) -> Result<(Admitted, &Domain), Reply> {
+    pub(super) async fn admit(&self, received: &Received) -> Result<(Admitted, &Domain), Reply> {
         let client = match self.admission(received).await? {
             Admission::Open(admitted, domain) => return Ok((admitted, domain)),
             Admission::Wait { client, .. } => client,

@@ -14,6 +14,7 @@ use terse_brski::est::{decode_body, encode_body, encode_certs_only};
 use terse_brski::http::{Posted, is};
 use terse_brski::registrar::Refusal;
 use tokio::time::Instant;
+use zeroize::Zeroizing;
 
 use crate::serve::{Peer, UnreadBody, read_body};
 
@@ -39,7 +40,6 @@ pub(super) enum Form {
 }
 
 /// An answer, in the terms of HTTP.
-#[derive(Debug)]
 pub(super) struct Reply {
     pub(super) status: u16,
     pub(super) content: Content,
@@ -50,7 +50,6 @@ pub(super) struct Reply {
 }
 
 /// What an answer has. That of EST looks different over HTTPS and over CoAPS.
-#[derive(Debug)]
 pub(super) enum Content {
     /// Something of this media type.
     Of(String, Vec<u8>),
@@ -62,6 +61,8 @@ pub(super) enum Content {
     Certificate(CertificateDer<'static>),
     /// The DER of CSR attributes.
     CsrAttributes(Vec<u8>),
+    /// The file of an identity key, which goes over CoAPS alone: nothing erases it in the memory of an HTTP server.
+    IdentityKey(Zeroizing<String>),
 }
 
 impl Received {
@@ -178,6 +179,7 @@ impl Content {
             Self::CaCertificates(certificates) => base64(CERTIFICATES, &encode_certs_only(&certificates)),
             Self::Certificate(certificate) => base64(CERTIFICATES_ONLY, &encode_certs_only(&[certificate])),
             Self::CsrAttributes(attributes) => base64("application/csrattrs", &attributes),
+            Self::IdentityKey(_) => (TEXT.into(), Vec::new(), false),
         }
     }
 }

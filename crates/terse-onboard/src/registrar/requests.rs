@@ -23,6 +23,7 @@ impl Service {
             Resource::CsrAttributes => self.csr_attributes(received).await,
             Resource::SimpleEnroll => self.simple_enroll(received).await,
             Resource::SimpleReenroll => self.simple_reenroll(received).await,
+            Resource::IdentityKey => self.identity_key(received).await,
             _ => Err(Reply::text(404, "there is no such resource here")),
         };
         answer.unwrap_or_else(|reply| reply)

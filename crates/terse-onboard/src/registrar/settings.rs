@@ -20,6 +20,7 @@ use terse_tls::{CertificateType, ClientAuthentication, Credential, ServerConfig,
 use super::coaps::server_config;
 use super::config::{AuditConfig, Config, ManufacturerConfig, SerialField, WhichDevices, WhoseVouchers};
 use super::domain::Domain;
+use super::identity::IdentityKeys;
 use super::masa::MasaClient;
 use super::names;
 use crate::config::{ConfigError, beside};
@@ -46,6 +47,7 @@ pub(super) struct Settings {
     pub(super) server: Arc<ServerConfig>,
     /// The same for datagrams, if devices of constrained BRSKI are served.
     pub(super) coaps: Option<Arc<ServerConfig>>,
+    pub(super) identity: Option<IdentityKeys>,
     pub(super) audits: BTreeMap<String, AuditPolicy>,
     pub(super) masas: BTreeMap<String, MasaClient>,
     pub(super) domain: Option<Domain>,
@@ -102,6 +104,7 @@ impl Settings {
             Some(own) => Some(server_config(credential.clone(), own.mtu).map_err(|error| wrong(&error))?),
             None => None,
         };
+        let identity = config.identity.as_ref().map(|own| IdentityKeys::load(path, &config, own)).transpose()?;
         let unverified = Trust::unverified(&[CertificateType::X509]).map_err(|error| wrong(&error))?;
         let mut server = ServerConfig::builder(PROVIDER);
         server.credential(credential).client_authentication(ClientAuthentication::Required(unverified));
@@ -119,6 +122,7 @@ impl Settings {
             has_cose,
             server,
             coaps,
+            identity,
             audits,
             masas,
             domain,

@@ -7,15 +7,20 @@ use terse_brski::artefact::Format;
 use terse_brski::coap::{Code, ETag, PathForm, Request, Resource, Response, content_format};
 use terse_brski::est::{CsrAttributes, decode_certs_only};
 use terse_brski::voucher::Assertion;
+use terse_ibc::Generator;
+use terse_ibc::files::KeyFile;
+use terse_net::{Clock, OsRng};
 use terse_onboard::discovery::Place;
 use terse_onboard::join_proxy::{Mode, UdpLimits, UdpProxy};
+use terse_onboard::registrar::Service;
 use terse_pki::Authority;
+use terse_tls::identity::IdentityAlgorithm;
 use terse_tls::{Expect, ProtocolVersion, Trust};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use crate::coaps_pledge::{CoapsPledge, How, refused};
-use crate::world::{Device, PROVIDER, SERIAL, World, now, verified};
+use crate::world::{Device, PROVIDER, SERIAL, World, authority, now, verified};
 
 const COSE: Format = Format::CoseCbor;
 const DTLS_1_2: How = How { version: ProtocolVersion::TLS_1_2, path_form: PathForm::WellKnown, max_datagram: 976 };
@@ -250,4 +255,47 @@ async fn a_device_joins_through_a_join_proxy_of_each_mode() {
         task.await.unwrap();
         registrar.stop().await;
     }
+}
+
+#[tokio::test]
+async fn a_device_gets_the_identity_key_of_its_serial_number() {
+    let world = World::new().await.with_coaps();
+    let generator = Generator::new(IdentityAlgorithm::Ristretto255, 1, now().as_secs() + 86_400, &mut OsRng).unwrap();
+    let pkg = world.folder.path().join("registrar/pkg");
+    std::fs::create_dir(&pkg).unwrap();
+    std::fs::write(pkg.join("pkg.pem"), generator.to_pem().as_bytes()).unwrap();
+    world.change("[enrolment]", "[identity]\npkg = \"pkg\"\n[enrolment]");
+    let registrar = world.start().await;
+    let (device, to) = (world.device(SERIAL).of(COSE), registrar.coaps.unwrap());
+    let ask = || Request::post(Resource::IdentityKey, content_format::IDENTITY_KEY, b"");
+
+    let mut stranger = device.connect_coaps(to, How::default()).await;
+    refused(&stranger.send(ask()).await, Code::UNAUTHORIZED, "");
+    let mut pledge = joined(&device, to).await;
+    let request = device.certification_request(&CsrAttributes::default());
+    let ldevid = pledge.enroll(Resource::SimpleEnroll, &request).await.payload.to_vec().into();
+    let mut member = device.connect_coaps_with(to, &ldevid, How::default()).await;
+    refused(&member.send(ask().accept(content_format::CBOR)).await, Code::NOT_ACCEPTABLE, "");
+    let answer = member.send(ask()).await;
+    assert_eq!((answer.code, answer.content_format), (Code::CHANGED, Some(content_format::IDENTITY_KEY)));
+    let file = KeyFile::from_pem(core::str::from_utf8(&answer.payload).unwrap()).unwrap();
+    let key = file.key.as_key();
+    assert_eq!((key.identity().to_string(), key.parameters()), (format!("device:{SERIAL}"), generator.parameters()));
+    assert_eq!(member.send(ask()).await.payload, answer.payload, "and the same again");
+    world.operator().await.reject(SERIAL, None).await.unwrap();
+    refused(&member.send(ask()).await, Code::NOT_ACCEPTABLE, "rejected");
+    registrar.stop().await;
+}
+
+#[tokio::test]
+async fn identity_keys_of_two_manufacturers_have_names_of_their_own() {
+    let world = World::new().await.with_coaps();
+    std::fs::write(world.folder.path().join("registrar/other.pem"), authority("Other").root_pem()).unwrap();
+    world.change("[enrolment]", "[identity]\npkg = \"pkg\"\n[enrolment]");
+    world.change("[[manufacturer]]", "[[manufacturer]]\nname = \"other\"\nanchors = \"other.pem\"\n[[manufacturer]]");
+    let problem = async || Service::open(&world.config(), Clock::new()).await.err().unwrap().to_string();
+    let problem_of_names = problem().await;
+    assert!(problem_of_names.contains("{manufacturer}"), "{problem_of_names}");
+    world.change("pkg = \"pkg\"", "pkg = \"pkg\"\nname = \"{manufacturer}/{serial}\"");
+    assert!(problem().await.contains("terse pkg init"));
 }

@@ -89,7 +89,7 @@ fn respond(request: &IncomingRequest, reply: Reply) -> Answered {
         return respond(request, not_acceptable());
     };
     let tag = (request.resource == Resource::CaCerts && status == 200).then(|| sha256(PROVIDER, &body));
-    let response = Response::from_http(request.method, status, retry_after, format, Payload::new(body));
+    let response = Response::from_http(request.method, status, retry_after, format, body);
     let etag = tag.as_ref().and_then(|digest| ETag::new(digest.get(..TAG_LEN)?));
     let mut response = response;
     response.etag = etag.filter(|_| response.code == Code::CONTENT);
@@ -97,14 +97,15 @@ fn respond(request: &IncomingRequest, reply: Reply) -> Answered {
 }
 
 /// Returns the content format and the bytes of a content, in a format that is accepted.
-fn represent(content: Content, accept: Option<u16>) -> Option<(Option<u16>, Vec<u8>)> {
-    use content_format::{CSRATTRS, MULTIPART_CORE, PKCS7_CERTS_ONLY, PKIX_CERT};
-    Some(match content {
+fn represent(content: Content, accept: Option<u16>) -> Option<(Option<u16>, Payload)> {
+    use content_format::{CSRATTRS, IDENTITY_KEY, MULTIPART_CORE, PKCS7_CERTS_ONLY, PKIX_CERT};
+    let (format, body) = match content {
         Content::Text(text) => (None, text.into_bytes()),
         Content::Of(media_type, body) => {
             let known = TYPES.iter().find(|(_, known)| *known == media_type);
             (Some(known?.0), body)
         }
+        Content::IdentityKey(file) => (Some(IDENTITY_KEY), file.as_bytes().to_vec()),
         Content::CsrAttributes(der) => (Some(CSRATTRS), der),
         Content::CaCertificates(certificates) => match (accept, certificates.as_slice()) {
             (Some(MULTIPART_CORE), _) => {
@@ -119,18 +120,20 @@ fn represent(content: Content, accept: Option<u16>) -> Option<(Option<u16>, Vec<
             Some(PKIX_CERT) => (Some(PKIX_CERT), certificate.to_vec()),
             _ => (Some(PKCS7_CERTS_ONLY), encode_certs_only(&[certificate])),
         },
-    })
+    };
+    Some((format, Payload::new(body))) // which is erased in the end
 }
 
 /// Returns the content formats of a resource's answers, the first of which comes unless another one is asked for. `None` if
 /// there is no such resource here.
 fn accepts(resource: Resource) -> Option<&'static [u16]> {
-    use content_format::{MULTIPART_CORE, PKCS7_CERTS_ONLY, PKIX_CERT, VOUCHER_COSE};
+    use content_format::{IDENTITY_KEY, MULTIPART_CORE, PKCS7_CERTS_ONLY, PKIX_CERT, VOUCHER_COSE};
     match resource {
         Resource::RequestVoucher => Some(&[VOUCHER_COSE]),
         Resource::VoucherStatus | Resource::EnrollStatus => Some(&[]),
         Resource::CaCerts => Some(&[PKCS7_CERTS_ONLY, MULTIPART_CORE, PKIX_CERT]),
         Resource::SimpleEnroll | Resource::SimpleReenroll => Some(&[PKCS7_CERTS_ONLY, PKIX_CERT]),
+        Resource::IdentityKey => Some(&[IDENTITY_KEY]),
         _ => None,
     }
 }
