@@ -5,7 +5,6 @@
 //! replaced by that of another domain.
 
 use core::num::NonZeroU32;
-use core::time::Duration;
 use std::io::{self, IsTerminal as _};
 use std::path::PathBuf;
 
@@ -13,21 +12,28 @@ use clap::{Args, Subcommand, ValueEnum};
 use serde_json::json;
 use terse_onboard::config::is_readable_by_others;
 use terse_onboard::discovery::mdns::Browser;
-use terse_onboard::discovery::{Fixed, Place, Service};
+use terse_onboard::discovery::{Fixed, Place};
 use terse_onboard::pledge::{
-    CredentialDirectory, Device, GaveUp, Onboarded, PledgeFile, Progress, Settings, Spent, onboard, renew,
+    CredentialDirectory, Device, FormName, GaveUp, PledgeFile, Progress, Settings, SocketForm, onboard, renew,
 };
-use terse_pki::{KeyAlgorithm, Subject};
+use terse_pki::KeyAlgorithm;
 
 use crate::failure::Failure;
 use crate::output::{self, printable};
 use crate::services;
+
+mod form;
+mod report;
+
+use form::{Form, FormArgs};
+use report::{report, subject};
 
 const EXAMPLE: &str = "Example:
   terse pledge --idevid WI-3005.pem --key WI-3005.key --masa-ca WI-3005-anchors.pem --out credential
                                                     onboard through any proxy that multicast DNS finds
 With
   --registrar [fe80::1%eth0]:8443                   through this join proxy, or with this registrar
+  --form coaps --registrar [fe80::1%eth0]:5684      constrained BRSKI, over CoAPS: CBOR and DTLS 1.3; --dtls 1.2 for DTLS 1.2
   --config pledge.toml                              all of it from a file
   --renew --registrar registrar.plant.example:8443 --out credential
                                                     alone: renew the certificate that is in the directory
@@ -35,7 +41,7 @@ It writes credential/ldevid.pem, the certificate with its key, and credential/do
   terse client --connect broker.plant.example:8883 --ca credential/domain-ca.pem \\
       --cert credential/ldevid.pem --key credential/ldevid.pem";
 
-/// A device that is new in a network: it earns the credential of its domain (RFC 8995).
+/// A device that is new in a network: it earns the credential of its domain (RFC 8995, or constrained BRSKI over CoAPS).
 #[derive(Args, Debug)]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true, after_help = EXAMPLE)]
 pub(crate) struct PledgeArgs {
@@ -56,6 +62,8 @@ pub(crate) struct PledgeArgs {
     /// A join proxy or a registrar to try (repeatable) [default: what multicast DNS finds]
     #[arg(long = "registrar", value_name = "HOST:PORT")]
     registrars: Vec<Place>,
+    #[command(flatten)]
+    form: FormArgs,
     /// The directory for the credential
     #[arg(long, value_name = "DIR", required_unless_present = "config")]
     out: Option<PathBuf>,
@@ -95,6 +103,9 @@ impl Check {
     fn run(self, json: bool) -> Result<(), Failure> {
         let file = PledgeFile::read(&self.config).map_err(failed)?;
         let device = file.device().map_err(failed)?;
+        if file.form == FormName::Coaps {
+            device.clone().with_form(file.coaps()).map_err(failed)?;
+        }
         let credentials = CredentialDirectory::new(&file.out);
         let mut warnings = Vec::new();
         match credentials.has_credential() {
@@ -105,8 +116,10 @@ impl Check {
             warnings.push(format!("{}: others can read it; run chmod 600", file.key.display()));
         }
         if json {
-            let serial_number = device.serial_number();
-            return output::json(&json!({ "ok": true, "serial_number": serial_number, "warnings": warnings }));
+            let (serial_number, form) = (device.serial_number(), file.form.name());
+            return output::json(
+                &json!({ "ok": true, "serial_number": serial_number, "form": form, "warnings": warnings }),
+            );
         }
         warnings.iter().try_for_each(|warning| output::line(printable(warning)))?;
         output::line(printable(&format!("the device {} can be onboarded", device.serial_number())))
@@ -141,7 +154,25 @@ pub(crate) fn run(args: PledgeArgs, json: bool) -> Result<(), Failure> {
 
 impl PledgeArgs {
     async fn onboard(self, json: bool) -> Result<(), Failure> {
-        let (device, registrars, out) = self.device()?;
+        let file = self.config.as_deref().map(PledgeFile::read).transpose().map_err(failed)?;
+        let form = self.form.form(file.as_ref())?;
+        let device = self.device(file.as_ref())?;
+        match form {
+            Form::Https => self.join(device, file, form, json).await,
+            Form::Coaps(coaps, _) => self.join(device.with_form(coaps).map_err(failed)?, file, form, json).await,
+        }
+    }
+
+    async fn join<F: SocketForm>(
+        self,
+        device: Device<F>,
+        file: Option<PledgeFile>,
+        form: Form,
+        json: bool,
+    ) -> Result<(), Failure> {
+        let (in_file, out) = file.map_or((Vec::new(), None), |file| (file.registrars, Some(file.out)));
+        let registrars = if self.registrars.is_empty() { in_file } else { self.registrars };
+        let out = self.out.or(out).ok_or_else(|| Failure::Usage("give --out".into()))?;
         let credentials = CredentialDirectory::new(&out);
         if credentials.has_credential() {
             let path = credentials.ldevid();
@@ -160,37 +191,35 @@ impl PledgeArgs {
         let settings = Settings {
             max_failures: if self.once { NonZeroU32::new(attempts) } else { None },
             algorithm: self.algorithm.into(),
+            coaps: form.settings(),
             ..Settings::default()
         };
         let onboarded = match registrars.is_empty() {
             true => {
-                let browser = Browser::new(Service::Proxy).map_err(failed)?;
+                let browser = Browser::new(form.service()).map_err(failed)?;
                 onboard(&device, browser, &credentials, &settings, observe).await
             }
             false => onboard(&device, Fixed::new(registrars), &credentials, &settings, observe).await,
         };
-        report(&device, &credentials, &onboarded.map_err(gave_up)?, json)
+        report(&device, &credentials, &onboarded.map_err(gave_up)?, form.name(), json)
     }
 
-    /// Returns the device, the places to try, and the directory of its credential.
-    fn device(&self) -> Result<(Device, Vec<Place>, PathBuf), Failure> {
-        let (device, registrars, out) = match (&self.config, &self.idevid, &self.key, &self.masa_ca) {
-            (Some(path), ..) => {
-                let file = PledgeFile::read(path).map_err(failed)?;
-                (file.device().map_err(failed)?, file.registrars, Some(file.out))
-            }
-            (None, Some(idevid), Some(key), Some(masa_ca)) => {
-                (Device::read(idevid, key, masa_ca).map_err(failed)?, Vec::new(), None)
-            }
+    /// Returns the device of the configuration, or of the arguments.
+    fn device(&self, file: Option<&PledgeFile>) -> Result<Device, Failure> {
+        let device = match (file, &self.idevid, &self.key, &self.masa_ca) {
+            (Some(file), ..) => file.device().map_err(failed)?,
+            (None, Some(idevid), Some(key), Some(masa_ca)) => Device::read(idevid, key, masa_ca).map_err(failed)?,
             _ => return Err(Failure::Usage("give --config, or --idevid, --key and --masa-ca".into())),
         };
-        let device = if self.require_nonce { device.accept_nonceless(false) } else { device };
-        let registrars = if self.registrars.is_empty() { registrars } else { self.registrars.clone() };
-        let out = self.out.clone().or(out).ok_or_else(|| Failure::Usage("give --out".into()))?;
-        Ok((device, registrars, out))
+        Ok(if self.require_nonce { device.accept_nonceless(false) } else { device })
     }
 
     async fn renew(self, json: bool) -> Result<(), Failure> {
+        if self.form.form(None)?.name() == FormName::Coaps {
+            let problem =
+                "certificates are renewed over HTTPS alone: leave --form out, and name the registrar's port for HTTPS";
+            return Err(Failure::Usage(problem.into()));
+        }
         let out = self.out.ok_or_else(|| Failure::Usage("give --out".into()))?;
         let credentials = CredentialDirectory::new(out);
         let mut problems = Vec::new();
@@ -214,62 +243,6 @@ impl PledgeArgs {
         }
         Err(Failure::Failed(printable(&problems.join("; "))))
     }
-}
-
-fn report(
-    device: &Device,
-    credentials: &CredentialDirectory,
-    onboarded: &Onboarded,
-    json: bool,
-) -> Result<(), Failure> {
-    let subject = subject(&onboarded.credential);
-    let (ldevid, anchors) = (credentials.ldevid(), credentials.anchors());
-    let phases = onboarded.timings.stages();
-    if json {
-        let phases: Vec<_> = phases
-            .map(|(stage, spent)| {
-                let Spent { sent, received, .. } = spent;
-                json!({ "phase": stage.name(), "ms": ms(spent.time), "sent": sent, "received": received })
-            })
-            .collect();
-        return output::json(&json!({
-            "enrolled": true,
-            "serial_number": device.serial_number(),
-            "registrar": onboarded.proxy.to_string(),
-            "assertion": onboarded.assertion.name(),
-            "reported": onboarded.is_reported,
-            "subject": subject,
-            "ldevid": ldevid.display().to_string(),
-            "anchors": anchors.display().to_string(),
-            "ms": ms(onboarded.timings.total()),
-            "phases": phases,
-        }));
-    }
-    let mut text = format!("{} is enrolled", device.serial_number());
-    let mut row = |name: &str, value: String| text += &format!("\n  {name:<14}{value}");
-    row("subject", subject);
-    row("through", onboarded.proxy.to_string());
-    row("assertion", onboarded.assertion.name().into());
-    row("credential", ldevid.display().to_string());
-    row("trusts", anchors.display().to_string());
-    if !onboarded.is_reported {
-        row("note", "the registrar could not be told".into());
-    }
-    for (stage, spent) in phases {
-        row("time", format!("{:8.1} ms  {}", ms(spent.time), stage.name()));
-    }
-    row("time", format!("{:8.1} ms  in all", ms(onboarded.timings.total())));
-    output::line(text.split('\n').map(printable).collect::<Vec<_>>().join("\n"))
-}
-
-fn subject(credential: &terse_tls::Credential) -> String {
-    let leaf = credential.chain().first();
-    leaf.and_then(|leaf| Subject::of(leaf).ok()).map(|subject| subject.to_string()).unwrap_or_default()
-}
-
-/// Returns milliseconds with the precision of microseconds.
-fn ms(time: Duration) -> f64 {
-    (time.as_secs_f64() * 1e6).round() / 1e3
 }
 
 fn gave_up(why: GaveUp) -> Failure {

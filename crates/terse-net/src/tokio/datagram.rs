@@ -23,16 +23,15 @@ use terse_tls::{
 };
 use tokio::net::UdpSocket;
 
+use super::alarm::Alarm;
 use super::{AsyncSigner, AsyncStore, Framing, Plain};
 use crate::datagram::{BUFFER_LEN, Demand, Idle, MAX_OVERDUE};
 use crate::{Clock, DatagramEvent, NetError, OsRng, Watch};
 
-mod alarm;
 mod answers;
 mod counters;
 mod transport;
 
-use alarm::Alarm;
 use answers::{Answered, Answers};
 pub use counters::SocketCounters;
 
