@@ -1,17 +1,19 @@
 //! The discovery of join proxies and registrars (RFC 8995, 4.1, 4.3 and Appendix B).
 //!
 //! A pledge looks for [`Service::Proxy`], and a join proxy for [`Service::Registrar`]. What they use is a [`Discovery`]: places
-//! that somebody has configured ([`Fixed`]), or announcements by DNS-SD over multicast DNS ([`mdns`]).
+//! that somebody has configured ([`Fixed`]), announcements by DNS-SD over multicast DNS ([`mdns`]), or, for constrained BRSKI,
+//! answers to questions by CoAP ([`coap`]).
 //!
 //! What must always hold: discovery is hostile input, and says only where to try. Whoever answers there is authenticated by
 //! the voucher.
 
 use core::fmt;
-use core::net::{IpAddr, Ipv6Addr};
+use core::net::{IpAddr, Ipv6Addr, SocketAddr};
 use core::str::FromStr;
 
 use serde::{Deserialize as _, Deserializer};
 
+pub mod coap;
 pub mod mdns;
 
 /// A service of onboarding, as DNS-SD names it (RFC 8995, Appendix B).
@@ -87,6 +89,17 @@ impl FromStr for Place {
             None if is_name(host) && !host.contains([':', '[', ']', '/', '@']) => Ok(Self::new(host, port)),
             _ => Err(wrong()),
         }
+    }
+}
+
+/// The place at an address: with its scope, if it has one.
+impl From<SocketAddr> for Place {
+    fn from(address: SocketAddr) -> Self {
+        let host = match address {
+            SocketAddr::V6(address) if address.scope_id() != 0 => format!("{}%{}", address.ip(), address.scope_id()),
+            address => address.ip().to_string(),
+        };
+        Self::new(host, address.port())
     }
 }
 

@@ -6,7 +6,7 @@
 //! | [`serve`] | HTTPS servers that know who is at the other end |
 //! | [`store`] | the database of a service |
 //! | [`client`] | an HTTPS connection for one request after the other |
-//! | [`discovery`] | where join proxies and registrars are: configured, or announced by multicast DNS |
+//! | [`discovery`] | where join proxies and registrars are: configured, announced by multicast DNS, or asked for by CoAP |
 //! | [`pledge`] | a device, from its IDevID to the credential of its domain |
 //! | [`join_proxy`] | a proxy for pledges that have no way to the registrar yet |
 //! | [`registrar`] | the registrar of a domain |

@@ -16,6 +16,14 @@ fn places_are_read_and_printed() {
 }
 
 #[test]
+fn the_place_of_an_address_has_its_interface() {
+    for text in ["192.0.2.1:443", "[::1]:8443", "[fe80::1%7]:8443"] {
+        let place = Place::from(text.parse::<SocketAddr>().unwrap());
+        assert_eq!((&place, place.to_string()), (&text.parse().unwrap(), text.to_owned()));
+    }
+}
+
+#[test]
 fn what_is_no_place_is_refused_with_an_example() {
     for text in
         ["", ":443", "host", "host:", "host:0", "host:65536", "::1:443", "[host]:443", "[::1:443", "a b:1", "a/b:1"]
