@@ -130,6 +130,66 @@ pub trait Discovery: Send {
     fn failed(&mut self, _place: &Place) {}
 }
 
+/// Two ways to find places at once. A place that both have found is gone when both have lost it.
+#[derive(Debug)]
+pub struct Together<A, B> {
+    one: A,
+    other: B,
+    /// The places that both have found, which are as many as either knows.
+    by_both: Vec<Place>,
+    found: Vec<Place>,
+}
+
+impl<A: Discovery, B: Discovery> Together<A, B> {
+    /// Finds what one of these finds.
+    pub const fn new(one: A, other: B) -> Self {
+        Self { one, other, by_both: Vec::new(), found: Vec::new() }
+    }
+
+    /// Returns what a change of one of them means for both.
+    fn change(&mut self, change: Change) -> Option<Change> {
+        match &change {
+            Change::Found(place) if self.found.contains(place) => {
+                self.by_both.push(place.clone());
+                None
+            }
+            Change::Found(place) => {
+                self.found.push(place.clone());
+                Some(change)
+            }
+            Change::Gone(place) => match self.by_both.iter().position(|known| known == place) {
+                Some(known) => {
+                    self.by_both.remove(known);
+                    None
+                }
+                None => {
+                    self.found.retain(|known| known != place);
+                    Some(change)
+                }
+            },
+        }
+    }
+}
+
+impl<A: Discovery, B: Discovery> Discovery for Together<A, B> {
+    async fn next(&mut self) -> Change {
+        loop {
+            let change = tokio::select! {
+                change = self.one.next() => change,
+                change = self.other.next() => change,
+            };
+            if let Some(change) = self.change(change) {
+                return change;
+            }
+        }
+    }
+
+    fn failed(&mut self, place: &Place) {
+        self.one.failed(place);
+        self.other.failed(place);
+    }
+}
+
 /// Places that are known without a search.
 #[derive(Clone, Debug)]
 pub struct Fixed(alloc::collections::VecDeque<Place>);

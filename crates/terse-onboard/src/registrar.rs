@@ -212,6 +212,11 @@ impl Listening {
         self.coaps.as_ref()?.jpy_address()
     }
 
+    /// Returns the addresses where devices and join proxies ask for registrars by CoAP, if that is configured.
+    pub fn discovery_addresses(&self) -> impl Iterator<Item = SocketAddr> {
+        self.coaps.iter().flat_map(Coaps::discovery_addresses)
+    }
+
     /// Returns the address for health checks, if there is one.
     pub fn health_address(&self) -> Option<SocketAddr> {
         self.health.as_ref().map(Health::address)

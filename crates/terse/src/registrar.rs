@@ -148,6 +148,9 @@ async fn serve(config: Config, verbose: bool) -> Result<(), Failure> {
             output::line(format_args!("{what} {address}"))?;
         }
     }
+    for address in listening.discovery_addresses() {
+        output::line(format_args!("discovery {address}"))?;
+    }
     listening.run(stop).await;
     Ok(())
 }

@@ -52,3 +52,18 @@ fn services_have_the_names_of_the_rfc() {
     assert_eq!(Service::DatagramProxy.name(), "_brski-proxy._udp.local.");
     assert_eq!(Service::Registrar.name(), "_brski-registrar._tcp.local.");
 }
+
+#[tokio::test]
+async fn a_place_that_two_ways_have_found_is_gone_when_both_have_lost_it() {
+    let [one, other] = ["one.example", "other.example"].map(|host| Place::new(host, 5684));
+    let mut together = Together::new(Fixed::new([one.clone()]), Fixed::new([one.clone(), other.clone()]));
+    let mut found = vec![together.next().await, together.next().await];
+    found.sort_by_key(|change| format!("{change:?}"));
+    assert_eq!(found, [Change::Found(one.clone()), Change::Found(other.clone())]);
+    // Only now has the second way had a turn for certain.
+    let nothing = tokio::time::timeout(core::time::Duration::ZERO, together.next()).await;
+    assert!(nothing.is_err());
+    assert_eq!(together.change(Change::Gone(one.clone())), None);
+    assert_eq!(together.change(Change::Gone(one.clone())), Some(Change::Gone(one)));
+    assert_eq!(together.change(Change::Gone(other.clone())), Some(Change::Gone(other)));
+}

@@ -24,6 +24,7 @@ use super::config::CoapsConfig;
 use super::settings::PROVIDER;
 use super::{Service, StartError};
 use crate::config::ConfigError;
+use crate::discovery::coap::{CoreResponder, Links};
 use crate::serve::Limits;
 use crate::shares::Shares;
 
@@ -36,6 +37,8 @@ use front::Front;
 pub(super) struct Coaps {
     pledges: (Front<Plain>, SocketAddr),
     join_proxies: Option<(Front<Jpy>, SocketAddr)>,
+    /// What answers those who ask for registrars.
+    responder: Option<CoreResponder>,
 }
 
 impl Coaps {
@@ -66,7 +69,16 @@ impl Coaps {
             }
             None => None,
         };
-        Ok(Self { pledges, join_proxies })
+        let jpy = join_proxies.as_ref().map(|(_, address)| *address);
+        let responder = CoreResponder::new(Links::registrar(address, jpy));
+        let responder = own.discovery.then(|| responder.beside(address, own.discovery_port)).transpose();
+        let responder = responder.map_err(|error| wrong("the port of CoAP, for discovery", error))?;
+        Ok(Self { pledges, join_proxies, responder })
+    }
+
+    /// Returns the addresses where devices and join proxies ask for registrars.
+    pub(super) fn discovery_addresses(&self) -> impl Iterator<Item = SocketAddr> {
+        self.responder.iter().flat_map(CoreResponder::local_addrs)
     }
 
     /// Returns the address where pledges and stateful join proxies send to.
@@ -87,7 +99,12 @@ impl Coaps {
                 front.run(stop.clone(), last_requests).await;
             }
         };
-        tokio::join!(self.pledges.0.run(stop.clone(), last_requests), join_proxies);
+        let responder = async {
+            if let Some(responder) = self.responder {
+                responder.run(stop.clone()).await;
+            }
+        };
+        tokio::join!(self.pledges.0.run(stop.clone(), last_requests), join_proxies, responder);
     }
 }
 

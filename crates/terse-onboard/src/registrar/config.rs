@@ -7,6 +7,7 @@ use std::path::PathBuf;
 
 use serde::Deserialize;
 
+use crate::discovery::coap;
 use crate::store::Database;
 
 /// A registrar.
@@ -57,10 +58,20 @@ pub struct CoapsConfig {
     /// The size of the largest IP packet that is sent: 1,024 unless it is given.
     #[serde(default = "mtu")]
     pub mtu: u16,
+    /// Whether devices and join proxies are answered that ask for registrars by CoAP: `false` unless it is given.
+    #[serde(default)]
+    pub discovery: bool,
+    /// The port where they ask: 5,683, which is that of CoAP, unless it is given. Port 0 picks one.
+    #[serde(default = "discovery_port")]
+    pub discovery_port: u16,
 }
 
 const fn mtu() -> u16 {
     1_024
+}
+
+const fn discovery_port() -> u16 {
+    coap::PORT
 }
 
 /// Who issues the LDevIDs, and what they have: either `ca` or `est_server` is given.

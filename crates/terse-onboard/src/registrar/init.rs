@@ -161,6 +161,7 @@ const COAPS: &str = "# Devices of constrained BRSKI, over DTLS, and the messages
 # [coaps]
 # listen = \"[2001:db8::1]:5684\"
 # jpy = \"[2001:db8::1]:5685\"
+# discovery = true
 
 ";
 

@@ -1,6 +1,7 @@
 //! Devices of constrained BRSKI: their way into the domain over CoAPS, and who is refused on it.
 
 use std::net::SocketAddr;
+use std::time::Duration;
 
 use pki_types::CertificateDer;
 use terse_brski::artefact::Format;
@@ -10,7 +11,8 @@ use terse_brski::voucher::Assertion;
 use terse_ibc::Generator;
 use terse_ibc::files::KeyFile;
 use terse_net::{Clock, OsRng};
-use terse_onboard::discovery::Place;
+use terse_onboard::discovery::coap::{Reach, Seeker, Sought};
+use terse_onboard::discovery::{Change, Discovery as _, Place};
 use terse_onboard::join_proxy::{Mode, UdpLimits, UdpProxy};
 use terse_onboard::registrar::Service;
 use terse_pki::Authority;
@@ -298,4 +300,22 @@ async fn identity_keys_of_two_manufacturers_have_names_of_their_own() {
     assert!(problem_of_names.contains("{manufacturer}"), "{problem_of_names}");
     world.change("pkg = \"pkg\"", "pkg = \"pkg\"\nname = \"{manufacturer}/{serial}\"");
     assert!(problem().await.contains("terse pkg init"));
+}
+
+#[tokio::test]
+async fn join_proxies_find_the_registrar_by_coap() {
+    let world = World::new().await.with_coaps();
+    world.change("[coaps]", "[coaps]\ndiscovery = true\ndiscovery_port = 0");
+    let registrar = world.start().await;
+    let asked = registrar.discovery[0];
+    let host = Place::new(asked.ip().to_string(), asked.port());
+    for (sought, address) in
+        [(Sought::Registrar, registrar.coaps.unwrap()), (Sought::StatelessRegistrar, registrar.jpy.unwrap())]
+    {
+        let mut seeker = Seeker::new(&[sought], Reach::Hosts(vec![host.clone()])).unwrap();
+        let found = tokio::time::timeout(Duration::from_secs(60), seeker.next()).await.unwrap();
+        let Change::Found(place) = found else { panic!("{found:?}") };
+        assert_eq!((place.host(), place.port()), (address.ip().to_string().as_str(), address.port()));
+    }
+    registrar.stop().await;
 }

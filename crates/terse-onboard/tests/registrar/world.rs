@@ -67,6 +67,8 @@ pub(crate) struct Running {
     /// Where devices of constrained BRSKI arrive, and the messages of stateless join proxies, if that is configured.
     pub(crate) coaps: Option<SocketAddr>,
     pub(crate) jpy: Option<SocketAddr>,
+    /// Where registrars are asked for.
+    pub(crate) discovery: Vec<SocketAddr>,
     stop: watch::Sender<bool>,
     task: JoinHandle<()>,
     /// Its own, if it can be killed.
@@ -81,6 +83,7 @@ impl Running {
             health: listening.health_address(),
             coaps: listening.coaps_address(),
             jpy: listening.jpy_address(),
+            discovery: listening.discovery_addresses().collect(),
             stop: watch::channel(false).0,
             task: tokio::spawn(async {}),
             runtime: None,
