@@ -46,7 +46,7 @@ pub use credentials::{CredentialDirectory, CredentialError};
 pub use device::{Device, DeviceError};
 pub use dtls::{CoapsSettings, DtlsVersion};
 pub use file::{FormName, PledgeFile};
-pub use renewal::{NotRenewed, renew};
+pub use renewal::{NotRenewed, renew, renew_over_coaps};
 pub use timings::{Spent, Stage, Timings};
 
 /// How a pledge goes about it.

@@ -15,6 +15,7 @@ use terse_onboard::discovery::mdns::Browser;
 use terse_onboard::discovery::{Fixed, Place};
 use terse_onboard::pledge::{
     CredentialDirectory, Device, FormName, GaveUp, PledgeFile, Progress, Settings, SocketForm, onboard, renew,
+    renew_over_coaps,
 };
 use terse_pki::KeyAlgorithm;
 
@@ -36,7 +37,8 @@ With
   --form coaps --registrar [fe80::1%eth0]:5684      constrained BRSKI, over CoAPS: CBOR and DTLS 1.3; --dtls 1.2 for DTLS 1.2
   --config pledge.toml                              all of it from a file
   --renew --registrar registrar.plant.example:8443 --out credential
-                                                    alone: renew the certificate that is in the directory
+                                                    alone: renew the certificate that is in the directory; with
+                                                    --form coaps at the registrar's port for CoAPS
 It writes credential/ldevid.pem, the certificate with its key, and credential/domain-ca.pem, whom to trust:
   terse client --connect broker.plant.example:8883 --ca credential/domain-ca.pem \\
       --cert credential/ldevid.pem --key credential/ldevid.pem";
@@ -77,7 +79,7 @@ pub(crate) struct PledgeArgs {
     #[arg(long)]
     once: bool,
     /// Renew the certificate in the directory
-    #[arg(long, requires = "registrars", conflicts_with_all = ["config", "idevid", "key", "masa_ca", "once", "require_nonce"])]
+    #[arg(long, requires = "registrars", conflicts_with_all = ["config", "idevid", "key", "masa_ca", "once", "require_nonce", "proximity"])]
     renew: bool,
     /// Show each step, also if standard error is no terminal
     #[arg(long, short)]
@@ -215,16 +217,17 @@ impl PledgeArgs {
     }
 
     async fn renew(self, json: bool) -> Result<(), Failure> {
-        if self.form.form(None)?.name() == FormName::Coaps {
-            let problem =
-                "certificates are renewed over HTTPS alone: leave --form out, and name the registrar's port for HTTPS";
-            return Err(Failure::Usage(problem.into()));
-        }
+        let form = self.form.form(None)?;
         let out = self.out.ok_or_else(|| Failure::Usage("give --out".into()))?;
         let credentials = CredentialDirectory::new(out);
         let mut problems = Vec::new();
         for place in &self.registrars {
-            match renew(&credentials, place, self.algorithm.into()).await {
+            let algorithm = self.algorithm.into();
+            let renewed = match form {
+                Form::Https => renew(&credentials, place, algorithm).await,
+                Form::Coaps(_, settings) => renew_over_coaps(&credentials, place, algorithm, &settings).await,
+            };
+            match renewed {
                 Ok(credential) => {
                     let subject = subject(&credential);
                     let path = credentials.ldevid();
@@ -232,6 +235,7 @@ impl PledgeArgs {
                         true => output::json(&json!({
                             "renewed": true,
                             "registrar": place.to_string(),
+                            "form": form.name().name(),
                             "subject": subject,
                             "ldevid": path.display().to_string(),
                         })),

@@ -22,6 +22,8 @@ use crate::discovery::Place;
 mod coaps;
 mod https;
 
+pub(super) use coaps::connected_socket;
+
 /// A form of BRSKI with a transport.
 pub trait Carried: Form {
     /// Its connections.

@@ -18,6 +18,7 @@ mod pki;
 mod raw;
 mod registrar;
 mod relay;
+mod renewal;
 mod signer;
 
 use pki::PKI;

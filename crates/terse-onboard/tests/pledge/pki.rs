@@ -50,7 +50,7 @@ pub(crate) fn validity() -> Validity {
     Validity { not_before: now - 3_600, ..Validity::days(now, 30) }
 }
 
-fn authority((name, chain): (&str, &str)) -> Authority {
+pub(crate) fn authority((name, chain): (&str, &str)) -> Authority {
     let options = AuthorityOptions::new(chain.parse().unwrap(), Validity::without_end(0));
     Authority::new(&AuthorityOptions { name: name.into(), key_identifiers: true, ..options }).unwrap()
 }

@@ -195,10 +195,13 @@ fn a_pledge_that_fails_says_why_in_one_line() {
     pledge(&["--config", &at("pledge.toml"), "--registrar", "nowhere"]).refused(2, &["HOST:PORT"]);
     pledge(&["--renew", "--out", &at("credential")]).refused(2, &[]);
     let config = at("pledge.toml");
+    let renew = ["--renew", "--out", &at("credential"), "--registrar", "127.0.0.1:1"];
+    pledge(&[&renew[..], &["--dtls", "1.2"]].concat()).refused(2, &["--form coaps"]);
+    pledge(&[&renew[..], &["--form", "coaps"]].concat()).refused(1, &["ldevid.pem"]);
     pledge(&["--config", &config, "--dtls", "1.2"]).refused(2, &["--form coaps"]);
     pledge(&["--config", &config, "--form", "https", "--proximity", "pubk"]).refused(2, &["--form coaps"]);
-    pledge(&["--config", &config, "--form", "coap"]).refused(2, &["https", "coaps"]);
-    pledge(&["--config", &config, "--form", "coaps", "--dtls", "1.1"]).refused(2, &["1.2, 1.3"]);
+    pledge(&["--config", &config, "--form", "coap"]).refused(2, &["--form", "coap"]);
+    pledge(&["--config", &config, "--form", "coaps", "--dtls", "1.1"]).refused(2, &["--dtls", "1.1"]);
     // Files that are wrong.
     fs::write(at("pledge.toml"), format!("{configuration}colour = 1\n")).unwrap();
     pledge(&["--config", &at("pledge.toml")]).refused(1, &["pledge.toml", "line 5", "colour"]);
