@@ -10,6 +10,9 @@ use crate::world::{answer, soon};
 
 const LINKS: u8 = 40;
 
+/// Makes an answer of a question.
+type Answer<'a> = dyn Fn(&[u8]) -> Vec<u8> + 'a;
+
 /// A host that answers.
 struct Host(UdpSocket);
 
@@ -34,7 +37,7 @@ impl Host {
     }
 
     /// Answers the next questions with these datagrams, each made of the question, and the later ones not at all.
-    async fn answer(&self, answers: &[&dyn Fn(&[u8]) -> Vec<u8>]) -> core::convert::Infallible {
+    async fn answer(&self, answers: &[&Answer<'_>]) -> core::convert::Infallible {
         for answer in answers {
             let (question, from) = self.asked().await;
             self.0.send_to(&answer(&question), from).await.unwrap();
@@ -46,7 +49,7 @@ impl Host {
 }
 
 /// Waits for the next change while a host answers.
-async fn next(seeker: &mut Seeker, host: &Host, answers: &[&dyn Fn(&[u8]) -> Vec<u8>]) -> Change {
+async fn next(seeker: &mut Seeker, host: &Host, answers: &[&Answer<'_>]) -> Change {
     tokio::select! {
         change = seeker.next() => change,
         never = host.answer(answers) => match never {},

@@ -75,7 +75,11 @@ fn a_join_proxy_for_datagrams_runs_from_options_and_from_its_configuration() {
         });
         assert_eq!(&buffer[..answered.expect("an answer")], b"hello");
         proxy.ask_to_end();
-        let report = json(&proxy.line());
+        let mut line = proxy.line();
+        if line.starts_with("discovery ") {
+            line = proxy.line(); // the configuration has it
+        }
+        let report = json(&line);
         assert!(report["udp"]["answered"].as_u64() >= Some(1), "{report}");
         assert_eq!((&report["udp"]["off_link"], &report["relayed"]), (&0.into(), &0.into()), "{report}");
         assert_eq!(proxy.wait(), Some(0));

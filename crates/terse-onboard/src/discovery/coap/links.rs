@@ -8,7 +8,10 @@ use terse_brski::coap::link_format::{self, QUERY_REGISTRAR, QUERY_STATELESS};
 
 /// The links that a [`CoreResponder`](super::CoreResponder) answers with.
 #[derive(Clone)]
-pub struct Links(Arc<dyn Fn(&[String], SocketAddr) -> String + Send + Sync>);
+pub struct Links(Arc<Answer>);
+
+/// Returns the links for the arguments of a query, at the address that the answer comes from.
+type Answer = dyn Fn(&[String], SocketAddr) -> String + Send + Sync;
 
 impl Links {
     /// Creates links from a function of the arguments of a query, and of the address that the answer comes from. It returns an

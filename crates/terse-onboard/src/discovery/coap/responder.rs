@@ -67,8 +67,9 @@ impl CoreResponder {
     }
 
     /// Listens beside a service at this address, at another port: at the same address and, if it is link-local, at the group of
-    /// its interface. If it is the unspecified address, at each address that the host has now, and at the group of each link.
-    pub fn beside(self, service: SocketAddr, port: u16) -> io::Result<Self> {
+    /// its interface. If it is the unspecified address, at each address that the host has now, and at the group of each link; an
+    /// address that cannot be used is left out then, and logged.
+    pub fn beside(mut self, service: SocketAddr, port: u16) -> io::Result<Self> {
         if let Some(link) = Link::with_address(service)? {
             return self.on_link(&link, port);
         }
@@ -77,9 +78,15 @@ impl CoreResponder {
         }
         let has = |address: &IpAddr| address.is_ipv4() || service.is_ipv6();
         let addresses = routable_addresses()?.into_iter().filter(has);
-        let this = addresses.map(|ip| SocketAddr::new(ip, port)).try_fold(self, Self::at)?;
+        let at_addresses = addresses.map(|ip| Place::at(SocketAddr::new(ip, port)));
         let links = if service.is_ipv6() { Link::all()? } else { Vec::new() };
-        links.iter().try_fold(this, |this, link| this.on_link(link, port))
+        for place in at_addresses.chain(links.iter().map(|link| Place::on_link(link, port))) {
+            match place {
+                Ok(place) => self.places.push(place),
+                Err(error) => tracing::warn!("{error}"),
+            }
+        }
+        Ok(self)
     }
 
     /// Listens at this address, which is one of the host: an answer from the unspecified one may come from where it was not
@@ -89,27 +96,14 @@ impl CoreResponder {
             let problem = format!("{address}: give one address, from which answers come");
             return Err(io::Error::new(io::ErrorKind::InvalidInput, problem));
         }
-        let socket = sockets::bound(address).map_err(|error| at(address, &error))?;
-        let address = socket.local_addr()?;
-        self.places.push(Place { socket, address, group: None });
+        self.places.push(Place::at(address)?);
         Ok(self)
     }
 
     /// Listens on a link: at the group of all CoAP nodes and at the host's link-local address. Where another service of the host
     /// has the port of that address, it listens at the group alone, and its answers come from another port (RFC 7252, 8.2).
     pub fn on_link(mut self, link: &Link, port: u16) -> io::Result<Self> {
-        let socket = match sockets::bound(link.address(port)) {
-            Err(error) if error.kind() == io::ErrorKind::AddrInUse => {
-                tracing::info!(interface = link.name(), port, "the port is in use; only multicast is answered there");
-                sockets::bound(link.address(0))
-            }
-            bound => bound,
-        };
-        let socket = socket.map_err(|error| at(link.address(port), &error))?;
-        let address = socket.local_addr()?;
-        let group_port = if port == 0 { address.port() } else { port };
-        let group = sockets::of_group(link, group_port).map_err(|error| at(link.address(group_port), &error))?;
-        self.places.push(Place { socket, address, group: Some(group) });
+        self.places.push(Place::on_link(link, port)?);
         Ok(self)
     }
 
@@ -136,6 +130,26 @@ impl CoreResponder {
 }
 
 impl Place {
+    fn at(address: SocketAddr) -> io::Result<Self> {
+        let socket = sockets::bound(address).map_err(|error| at(address, &error))?;
+        Ok(Self { address: socket.local_addr()?, socket, group: None })
+    }
+
+    fn on_link(link: &Link, port: u16) -> io::Result<Self> {
+        let socket = match sockets::bound(link.address(port)) {
+            Err(error) if error.kind() == io::ErrorKind::AddrInUse => {
+                tracing::info!(interface = link.name(), port, "the port is in use; only multicast is answered there");
+                sockets::bound(link.address(0))
+            }
+            bound => bound,
+        };
+        let socket = socket.map_err(|error| at(link.address(port), &error))?;
+        let address = socket.local_addr()?;
+        let group_port = if port == 0 { address.port() } else { port };
+        let group = sockets::of_group(link, group_port).map_err(|error| at(link.address(group_port), &error))?;
+        Ok(Self { socket, address, group: Some(group) })
+    }
+
     async fn run(self, links: Links, mut stop: watch::Receiver<bool>) -> CoreCounters {
         let (own, rate) = (self.address, Shared::new());
         let mut asked = Asked { links, own, rate, counters: CoreCounters::default() };
