@@ -4,13 +4,16 @@ CARGO ?= cargo
 DEVICE_TARGETS := thumbv7em-none-eabihf thumbv7m-none-eabi
 DEVICE_CRATES := -p terse-tls -p terse-rustcrypto -p terse-brski
 
+# A workspace of its own, since it has no standard library.
+FIRMWARE := firmware/Cargo.toml
+
 SECONDS ?= 60
 
 # Features are those that the chosen packages want. With one choice throughout, nothing is compiled twice: `bogo/run`,
 # `tools/product.sh` and `interop` make the same. Only the benchmarks want more: `rsa-signing`.
 WORKSPACE := --workspace --exclude terse-bench
 
-.PHONY: help demo test prepare lint product devices unit beside smoke fuzz interop bytes bench lossy bogo
+.PHONY: help demo test prepare lint product devices size unit beside smoke fuzz interop bytes bench lossy bogo
 
 help: ## Show this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -29,6 +32,7 @@ prepare: ## Install what the tests need: packages with apt-get, Rust targets wit
 lint: ## Formatting and lints
 	$(CARGO) fmt --all --check
 	rustfmt --edition 2024 --check bench/voucher/src/lib.rs
+	$(CARGO) fmt --all --check --manifest-path $(FIRMWARE)
 	$(CARGO) clippy --workspace --all-targets --features terse-rustcrypto/rsa-signing -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --features terse-rustcrypto/rsa-signing --no-deps --quiet
 
@@ -51,9 +55,20 @@ devices: ## Build the device crates for Cortex-M, as a firmware has them: withou
 		$(CARGO) build --quiet $(DEVICE_CRATES) $$targets && \
 		$(CARGO) build --quiet -p terse-ibc --no-default-features $$targets; \
 	fi
+	@if tools/prepare.sh has-target thumbv7em-none-eabihf; then \
+		echo "checking the images of firmware/ for thumbv7em-none-eabihf"; \
+		cd firmware && $(CARGO) check --quiet --locked -p terse-pledge --target thumbv7em-none-eabihf; \
+	fi
 
-unit: ## Unit tests, properties, client against server, the command
+size: export TERSE_TESTING := 0
+size: ## How large whole pledges are on Cortex-M4F, and what of; SIZE="--symbols 40" lists what is largest
+	@if tools/prepare.sh has-target thumbv7em-none-eabihf; then \
+		$(CARGO) run --quiet --locked --manifest-path $(FIRMWARE) -p terse-size -- $(SIZE); \
+	fi
+
+unit: ## Unit tests, properties, client against server, the command; the driver of firmware/ on this machine
 	$(CARGO) test $(WORKSPACE)
+	$(CARGO) test --locked --manifest-path $(FIRMWARE) --lib --bin terse-size
 
 fuzz: ## Fuzz each target for SECONDS, a minute unless given; a finding is an error
 	@CARGO="$(CARGO)" tools/fuzz.sh run $(SECONDS)
@@ -63,7 +78,7 @@ interop: ## Against OpenSSL, GnuTLS, wolfSSL, BoringSSL, Mbed TLS, Scandium, dim
 
 # The matrix waits for timers most of its time. Meanwhile the builds of other profiles run, which it has no part in.
 beside:
-	+@tools/beside.sh "$(MAKE) --no-print-directory product fuzz SECONDS=$(SECONDS)" "$(MAKE) --no-print-directory interop"
+	+@tools/beside.sh "$(MAKE) --no-print-directory product size fuzz SECONDS=$(SECONDS)" "$(MAKE) --no-print-directory interop"
 
 smoke: ## Whether the benchmarks run, not how fast anything is; and the provider for devices as they have it, signing with RSA
 	$(CARGO) test --workspace --test smoke --test rustcrypto --test api

@@ -145,7 +145,7 @@ enum Command {
     Unverified(unverified::Arguments),
     /// The time of each cryptographic operation, as devices of `terse compare --devices`
     Operations(device::Arguments),
-    /// Signing a voucher request as CMS, beside OpenSSL and wolfSSL: heap, stack, instructions, time, and size of programs
+    /// Signing a voucher request as CMS, beside OpenSSL and wolfSSL, and as COSE: heap, stack, instructions, time, and size of programs
     Voucher(signing::Arguments),
     /// Measures a signer in this process, for `voucher`
     #[command(hide = true)]

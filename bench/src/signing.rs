@@ -1,4 +1,4 @@
-//! `terse-bench voucher`: what signing a voucher request takes, beside OpenSSL and wolfSSL.
+//! `terse-bench voucher`: what signing a voucher request takes, as CMS beside OpenSSL and wolfSSL, and as COSE.
 
 use std::env;
 use std::path::PathBuf;
@@ -7,8 +7,8 @@ use clap::Args;
 use terse_bench::measure::instructions;
 use terse_bench::table::{lay_out, thousands};
 use terse_bench::voucher::{
-    LibrarySize, Once, Phase, Pledge, Processes, Program, Report, Signer, Times, count, libraries, once, programs,
-    sign, signers, warm,
+    Form, LibrarySize, Once, Phase, Pledge, Processes, Program, Report, Signer, Times, count, libraries, once,
+    programs, sign, signers, warm,
 };
 
 /// The options of `terse-bench voucher`.
@@ -57,13 +57,22 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), String> {
     for signer in &signers {
         eprintln!("{}: {}", signer.name(), signer.version()?);
         let signed = sign(*signer, &pledge)?;
-        pledge.check_with_openssl(&signed)?;
+        if signer.form() == Form::Cms {
+            pledge.check_with_openssl(&signed)?;
+        }
         let [heap, stack] = [Once::Heap, Once::Stack].map(|what| once(&program, what, *signer, &pledge));
         let counts = match arguments.no_instructions || !instructions::is_possible() {
             true => None,
             false => Some(count(&program, *signer, &pledge)?),
         };
-        columns.push(Column { name: signer.name(), signed: signed.len(), heap: heap?, stack: stack?, counts });
+        columns.push(Column {
+            name: signer.name(),
+            form: signer.form(),
+            signed: signed.len(),
+            heap: heap?,
+            stack: stack?,
+            counts,
+        });
     }
     let (rounds, seconds) = if arguments.quick { (3, 0.01) } else { (usize::from(arguments.rounds), 0.05) };
     eprintln!("time");
@@ -73,11 +82,19 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), String> {
         pledge.content.len(),
         pledge.chain.iter().map(|certificate| certificate.len()).sum::<usize>()
     );
-    println!("{}", render(&columns, &times));
+    let measured: Vec<_> = columns.iter().zip(&times).collect();
+    let (cms, cose): (Vec<_>, Vec<_>) = measured.into_iter().partition(|(column, _)| column.form == Form::Cms);
+    if !cms.is_empty() {
+        println!("{}", render(&cms));
+    }
+    if !cose.is_empty() {
+        println!("As COSE, with the hash of the registrar's key, or with its certificate (-cert)\n\n{}", render(&cose));
+    }
     if !arguments.programs {
         return Ok(());
     }
-    let mut names: Vec<_> = signers.iter().map(|signer| signer.name()).collect();
+    let cms = signers.iter().filter(|signer| signer.form() == Form::Cms);
+    let mut names: Vec<_> = cms.map(|signer| signer.name()).collect();
     // It signs no CMS, so that only its size can be compared.
     names.extend(arguments.only.is_empty().then_some("mbedtls"));
     render_programs(&names, &pledge, rounds).map(|table| println!("{table}"))
@@ -116,17 +133,19 @@ fn select<'a>(all: &'a [Box<dyn Signer>], only: &[String]) -> Result<Vec<&'a dyn
 /// What was measured of a signer.
 struct Column {
     name: &'static str,
+    form: Form,
     signed: usize,
     heap: Report,
     stack: Report,
     counts: Option<[f64; 3]>,
 }
 
-fn render(columns: &[Column], times: &[Times]) -> String {
-    let header = core::iter::once("").chain(columns.iter().map(|column| column.name)).map(String::from).collect();
+fn render(measured: &[(&Column, &Times)]) -> String {
+    let columns = || measured.iter().map(|(column, _)| *column);
+    let header = core::iter::once("").chain(columns().map(|column| column.name)).map(String::from).collect();
     let mut table: Vec<Vec<String>> = vec![header];
     let mut row = |label: String, cell: &dyn Fn(&Column) -> String| {
-        table.push(core::iter::once(label).chain(columns.iter().map(cell)).collect());
+        table.push(core::iter::once(label).chain(columns().map(cell)).collect());
     };
     let bytes = |number: i64| thousands(number.unsigned_abs());
     row("signed, bytes".into(), &|column| thousands(column.signed as u64));
@@ -140,7 +159,7 @@ fn render(columns: &[Column], times: &[Times]) -> String {
         });
     }
     let label = "CPU time, signing alone, µs (least)".to_owned();
-    table.push(core::iter::once(label).chain(times.iter().map(time)).collect());
+    table.push(core::iter::once(label).chain(measured.iter().map(|(_, times)| time(times))).collect());
     lay_out(&table)
 }
 

@@ -67,8 +67,8 @@ impl Once {
                 signed.clear();
                 let mut take = |bytes: &[u8]| signed.extend_from_slice(bytes);
                 match &loaded {
-                    Some(loaded) => loaded.sign(&pledge.content, &mut take),
-                    None => signer.load(pledge)?.sign(&pledge.content, &mut take),
+                    Some(loaded) => loaded.sign(pledge, &mut take),
+                    None => signer.load(pledge)?.sign(pledge, &mut take),
                 }
             };
             if phase == Phase::Alone {
@@ -76,7 +76,7 @@ impl Once {
             }
             let (peak, total) = self.measure(phase, &mut call)?;
             (report.peak[phase as usize], report.total[phase as usize]) = (peak, total);
-            pledge.check(&signed)?;
+            signer.check(pledge, &signed)?;
         }
         Ok(report)
     }

@@ -1,14 +1,16 @@
-//! Signing a voucher request as CMS (RFC 8995, 5.2; RFC 8366, 5.4), with Terse and with other libraries: `terse-bench voucher`.
+//! Signing a voucher request as CMS (RFC 8995, 5.2; RFC 8366, 5.4), with Terse and with other libraries, and as COSE
+//! (draft-ietf-anima-constrained-voucher-31) with Terse: `terse-bench voucher`.
 //!
-//! All sign the same 783 bytes of JSON with the same key and certificates, which they get as DER, with ECDSA on P-256 and the
-//! attributes contentType, messageDigest and signingTime. What must always hold: what was signed counts only after
-//! [`Pledge::check`] has verified it.
+//! All have the same key and certificates, as DER, and sign with ECDSA on P-256. As CMS they sign the same 783 bytes of JSON, with
+//! the attributes contentType, messageDigest and signingTime. As COSE the same voucher request is encoded in CBOR, which is
+//! measured too. What must always hold: what was signed counts only after [`Signer::check`] has verified it.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use pki_types::UnixTime;
 
 mod child;
+mod cose;
 mod library;
 mod peer;
 mod pledge;
@@ -24,20 +26,37 @@ pub use time::{Processes, Times, warm};
 
 use crate::compile::Library;
 
-/// An implementation of CMS.
+/// How a voucher request is encoded and signed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// JSON in CMS.
+    Cms,
+    /// CBOR in COSE.
+    Cose,
+}
+
+/// An implementation of CMS or of COSE.
 pub trait Signer {
     /// Returns the name in tables and on the command line.
     fn name(&self) -> &'static str;
+    /// Returns what it signs as.
+    fn form(&self) -> Form {
+        Form::Cms
+    }
     /// Loads the library, and returns its version, or the reason why it is not there.
     fn version(&self) -> Result<String, String>;
     /// Parses the key and the certificates.
     fn load<'a>(&self, pledge: &'a Pledge) -> Result<Box<dyn Loaded + 'a>, String>;
+    /// Verifies that `signed` is the voucher request of `pledge`, signed by its key.
+    fn check(&self, pledge: &Pledge, signed: &[u8]) -> Result<(), String> {
+        pledge.check(signed)
+    }
 }
 
 /// A key and certificates that an implementation has parsed.
 pub trait Loaded {
-    /// Signs `content`, and gives the ContentInfo to `take` before it is freed.
-    fn sign(&self, content: &[u8], take: &mut dyn FnMut(&[u8])) -> Result<(), String>;
+    /// Signs the voucher request of `pledge`, and gives the ContentInfo or the COSE_Sign1 to `take` before it is freed.
+    fn sign(&self, pledge: &Pledge, take: &mut dyn FnMut(&[u8])) -> Result<(), String>;
 }
 
 /// Returns all signers, in the order of columns.
@@ -48,14 +67,18 @@ pub fn signers() -> Vec<Box<dyn Signer>> {
         Box::new(peer::Peer::new("openssl", Library::OpenSsl)),
         Box::new(peer::Peer::new("wolfssl-asm", Library::WolfSslAsm)),
         Box::new(peer::Peer::new("wolfssl-low", Library::WolfSslLow)),
+        Box::new(cose::AWS_LC),
+        Box::new(cose::AWS_LC_CERTIFICATE),
+        Box::new(cose::RUSTCRYPTO),
+        Box::new(cose::RUSTCRYPTO_CERTIFICATE),
     ]
 }
 
 /// Returns the signed voucher request of `pledge`, which was verified.
 pub fn sign(signer: &dyn Signer, pledge: &Pledge) -> Result<Vec<u8>, String> {
     let mut signed = Vec::new();
-    signer.load(pledge)?.sign(&pledge.content, &mut |bytes| signed.extend_from_slice(bytes))?;
-    pledge.check(&signed)?;
+    signer.load(pledge)?.sign(pledge, &mut |bytes| signed.extend_from_slice(bytes))?;
+    signer.check(pledge, &signed)?;
     Ok(signed)
 }
 

@@ -119,10 +119,10 @@ struct Key<'a> {
 }
 
 impl Loaded for Key<'_> {
-    fn sign(&self, content: &[u8], take: &mut dyn FnMut(&[u8])) -> Result<(), String> {
+    fn sign(&self, pledge: &Pledge, take: &mut dyn FnMut(&[u8])) -> Result<(), String> {
         let mut len = 0;
         // SAFETY: it was loaded by this peer, and is not yet unloaded; the content is borrowed for the call.
-        let signed = unsafe { (self.functions.sign)(self.loaded.as_ptr(), content.into(), &raw mut len) };
+        let signed = unsafe { (self.functions.sign)(self.loaded.as_ptr(), pledge.content[..].into(), &raw mut len) };
         let signed = NonNull::new(signed).ok_or_else(|| text((self.functions.error)()))?;
         // SAFETY: the peer has written so many bytes there, and keeps them until they are released.
         take(unsafe { slice::from_raw_parts(signed.as_ptr(), len) });

@@ -6,6 +6,7 @@ use std::process::Command;
 
 use pki_types::pem::PemObject;
 use pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
+use terse_brski::certificate::public_key;
 use terse_brski::cms::Signed;
 use terse_brski::voucher::{Assertion, Nonce, Pin, VoucherRequest};
 use terse_pki::{Authority, AuthorityOptions, IdevidOptions, NameAttribute, Subject, Validity};
@@ -22,6 +23,10 @@ pub struct Pledge {
     pub chain: Vec<CertificateDer<'static>>,
     /// The voucher request, JSON.
     pub content: Vec<u8>,
+    /// The same voucher request before it is encoded.
+    pub request: VoucherRequest,
+    /// The same, with the registrar by the SHA-256 of its public key, as pledges of constrained BRSKI name it.
+    pub short_request: VoucherRequest,
 }
 
 /// The length of the voucher request in the paper that this repeats.
@@ -85,12 +90,16 @@ impl Pledge {
             let path = directory.join(name);
             fs::read(&path).map_err(|error| format!("{}: {error}", path.display()))
         };
+        let content = read(CONTENT)?;
+        let request = VoucherRequest::from_json(&content).map_err(|error| error.to_string())?;
         let present = CERTIFICATES.into_iter().filter(|name| directory.join(name).exists());
         Ok(Self {
             directory: directory.into(),
             key: PrivatePkcs8KeyDer::from(read(KEY)?).into(),
             chain: present.map(|name| read(name).map(CertificateDer::from)).collect::<Result<_, _>>()?,
-            content: read(CONTENT)?,
+            content,
+            short_request: by_key_hash(&request)?,
+            request,
         })
     }
 
@@ -129,6 +138,19 @@ impl Pledge {
             false => Err(format!("openssl cms -verify: {}", String::from_utf8_lossy(&output.stderr))),
         }
     }
+}
+
+/// Returns a voucher request that names the registrar by the SHA-256 of its public key instead of its certificate.
+fn by_key_hash(request: &VoucherRequest) -> Result<VoucherRequest, String> {
+    let [Pin::Certificate(registrar)] = &request.proximity_registrar[..] else {
+        return Err("the voucher request names its registrar in another way than expected".into());
+    };
+    let key = public_key(registrar).map_err(|error| error.to_string())?;
+    let digest = terse_rustcrypto::PROVIDER.sha256.hash(&[key]);
+    let digest = digest.as_ref().try_into().map_err(|_| "SHA-256 has 32 bytes")?;
+    let mut short = request.clone();
+    short.proximity_registrar = vec![Pin::PublicKeySha256(digest)];
+    Ok(short)
 }
 
 /// Returns a voucher request of [`CONTENT_LEN`] bytes, and the serial number in it.

@@ -1,8 +1,7 @@
-//! Terse signs with either of its providers.
+//! Terse signs CMS with either of its providers.
 
 use std::sync::Arc;
 
-use pki_types::CertificateDer;
 use terse_brski::cms;
 use terse_net::OsRng;
 use terse_tls::SignatureScheme;
@@ -31,20 +30,20 @@ impl Signer for Terse {
 
     fn load<'a>(&self, pledge: &'a Pledge) -> Result<Box<dyn Loaded + 'a>, String> {
         let key = self.provider.load_key(&pledge.key).map_err(|error| error.to_string())?;
-        Ok(Box::new(Key { provider: self.provider, key, chain: &pledge.chain }))
+        Ok(Box::new(Key { provider: self.provider, key }))
     }
 }
 
-struct Key<'a> {
+struct Key {
     provider: &'static CryptoProvider,
     key: Arc<dyn SigningKey>,
-    chain: &'a [CertificateDer<'static>],
 }
 
-impl Loaded for Key<'_> {
-    fn sign(&self, content: &[u8], take: &mut dyn FnMut(&[u8])) -> Result<(), String> {
+impl Loaded for Key {
+    fn sign(&self, pledge: &Pledge, take: &mut dyn FnMut(&[u8])) -> Result<(), String> {
         let scheme = SignatureScheme::ECDSA_SECP256R1_SHA256;
-        let signed = cms::sign(self.provider, content, self.chain, Some(now()), &*self.key, scheme, &mut OsRng);
+        let signed =
+            cms::sign(self.provider, &pledge.content, &pledge.chain, Some(now()), &*self.key, scheme, &mut OsRng);
         take(&signed.map_err(|error| error.to_string())?);
         Ok(())
     }

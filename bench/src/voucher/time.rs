@@ -46,7 +46,7 @@ fn round(loaded: &dyn Loaded, pledge: &Pledge, seconds: f64) -> Result<f64, Stri
     let start = cpu_seconds();
     let mut count = 0.0;
     loop {
-        loaded.sign(&pledge.content, &mut |_| {})?;
+        loaded.sign(pledge, &mut |_| {})?;
         count += 1.0;
         let elapsed = cpu_seconds() - start;
         if elapsed >= seconds {

@@ -1,0 +1,24 @@
+//! The smallest pledge of constrained BRSKI: DTLS 1.3 with one suite, P-256 alone, requests that name the registrar by the hash
+//! of its key.
+#![no_std]
+#![no_main]
+
+use terse_pledge::coaps::CoapsExchange;
+use terse_pledge::keys;
+use terse_rustcrypto::{group, hash, sign, suites, verify};
+use terse_tls::SignatureScheme;
+use terse_tls::crypto::{CryptoProvider, SignatureAlgorithms};
+
+static SIGNATURES: SignatureAlgorithms = SignatureAlgorithms::new(
+    &[verify::ECDSA_P256_SHA256],
+    &[(SignatureScheme::ECDSA_SECP256R1_SHA256, &[verify::ECDSA_P256_SHA256])],
+);
+
+static PROVIDER: CryptoProvider = CryptoProvider::new("min", SIGNATURES, hash::SHA256, sign::load_p256_key)
+    .tls13_suites(&[&suites::TLS_AES_128_CCM_SHA256])
+    .groups(&[group::SECP256R1]);
+
+#[cortex_m_rt::entry]
+fn main() -> ! {
+    terse_pledge::start::<CoapsExchange>(&PROVIDER, keys::p256)
+}

@@ -1,0 +1,32 @@
+//! What an image does after a reset.
+
+use pki_types::PrivatePkcs8KeyDer;
+use terse_brski::pledge::Proxy;
+use terse_tls::Credential;
+use terse_tls::crypto::CryptoProvider;
+use zeroize::Zeroizing;
+
+use crate::driver::Driver;
+use crate::exchange::Exchange;
+use crate::keys::Kind;
+use crate::mailbox::Mailbox;
+use crate::runtime;
+
+/// Onboards the device, and stops. A device whose identity cannot be used stops as well.
+pub fn start<E: Exchange>(provider: &CryptoProvider, kind: Kind) -> ! {
+    runtime::begin();
+    onboard::<E>(provider, kind);
+    loop {
+        cortex_m::asm::wfi();
+    }
+}
+
+fn onboard<E: Exchange>(provider: &CryptoProvider, kind: Kind) -> Option<()> {
+    let mut board = Mailbox::new();
+    let own = board.provisioned();
+    let key = Zeroizing::new(own.key);
+    let key = provider.load_key(&PrivatePkcs8KeyDer::from(&key[..]).into()).ok()?;
+    let idevid = Credential::new(own.idevid, key).ok()?;
+    Driver::<_, E>::new(&mut board, provider, kind, idevid, own.manufacturer).ok()?.run(&[Proxy(1)]);
+    Some(())
+}

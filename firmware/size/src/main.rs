@@ -1,0 +1,110 @@
+//! `make size`: builds the images for Cortex-M, and prints how large they are and what of.
+//!
+//! It reads the ELF files that Cargo makes, as a linker has laid them out, and needs no tools beside.
+
+use std::env;
+use std::error::Error;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+use image::Image;
+use object::read::elf::ElfFile32;
+
+mod image;
+mod owner;
+
+const TARGET: &str = "thumbv7em-none-eabihf";
+
+/// An image.
+struct Entry {
+    name: &'static str,
+    what: &'static str,
+    /// The most bytes of flash that it may take.
+    most: u64,
+}
+
+/// The images.
+const IMAGES: [Entry; 3] = [
+    Entry { name: "cbrski-min", what: "cBRSKI, one of each algorithm", most: 999_999 },
+    Entry { name: "cbrski-typ", what: "cBRSKI, three suites, X25519 and Ed25519 beside P-256", most: 999_999 },
+    Entry { name: "brski-https", what: "BRSKI over HTTPS, two suites, P-256", most: 999_999 },
+];
+
+/// What no image may have, because it names no server, no suite of TLS 1.2, no revocation lists and no staples: the beginnings of names.
+const ABSENT: [&str; 6] = [
+    "terse_tls::handshake::tls12::server::",
+    "terse_tls::handshake::tls13::server::client_hello",
+    "terse_tls::handshake::tls12::client::server_hello",
+    "terse_tls::cert::crls::Crls::of",
+    "terse_tls::cert::ocsp::Judge",
+    "terse_tls::endpoint::",
+];
+
+/// How many crates are listed, unless an argument says otherwise.
+const CRATES: usize = 12;
+
+fn main() -> ExitCode {
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("terse-size: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run() -> Result<(), Box<dyn Error>> {
+    let arguments: Vec<String> = env::args().skip(1).collect();
+    let (crates, symbols) = match &arguments[..] {
+        [] => (CRATES, 0),
+        [option, count] if option == "--crates" => (count.parse()?, 0),
+        [option, count] if option == "--symbols" => (CRATES, count.parse()?),
+        _ => {
+            return Err(
+                "usage: terse-size [--crates N | --symbols N]\n\nExample: make size SIZE=\"--symbols 40\"".into()
+            );
+        }
+    };
+    let directory = build()?;
+    let mut images = Vec::new();
+    for Entry { name, .. } in IMAGES {
+        let bytes = std::fs::read(directory.join(name)).map_err(|error| format!("{name}: {error}"))?;
+        images.push(Image::read(&ElfFile32::<object::Endianness>::parse(&*bytes)?)?);
+    }
+    println!("{}", image::sizes(&IMAGES, &images));
+    println!("{}", image::crates(&IMAGES, &images, crates));
+    if symbols > 0 {
+        for (Entry { name, .. }, image) in IMAGES.iter().zip(&images) {
+            println!("{name}\n{}", image.symbols(symbols));
+        }
+    }
+    IMAGES.iter().zip(&images).try_for_each(|(entry, image)| check(entry, image))
+}
+
+/// Checks that an image is no larger than it may be, and has nothing that it does not name.
+fn check(Entry { name, most, .. }: &Entry, image: &Image) -> Result<(), Box<dyn Error>> {
+    if image.flash() > *most {
+        return Err(
+            format!("{name} takes more than {most} bytes of flash: find out why, or write down a new limit").into()
+        );
+    }
+    match image.find(&ABSENT) {
+        Some(symbol) => Err(format!("{name} has code that it does not name: {symbol}").into()),
+        None => Ok(()),
+    }
+}
+
+/// Builds the images, and returns their directory.
+fn build() -> Result<PathBuf, Box<dyn Error>> {
+    let workspace = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
+    let target = env::var_os("CARGO_TARGET_DIR").map_or_else(|| Path::new(workspace).join("target"), PathBuf::from);
+    let target = std::path::absolute(target)?;
+    let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut build = Command::new(cargo);
+    build.args(["build", "--quiet", "--locked", "--release", "--package", "terse-pledge", "--target", TARGET]);
+    build.arg("--target-dir").arg(&target).current_dir(workspace); // where Cargo finds the flags of the target
+    if !build.status()?.success() {
+        return Err("the images cannot be built".into());
+    }
+    Ok(target.join(TARGET).join("release"))
+}
