@@ -84,6 +84,7 @@ install_package openssl openssl
 install_package curl curl
 install_package ip iproute2
 install_package avahi-browse avahi-utils
+install_package coap-client-gnutls libcoap3-bin
 install_package /usr/bin/pg_ctlcluster postgresql
 install_package /usr/sbin/avahi-daemon avahi-daemon
 install_package dbus-daemon dbus-daemon
