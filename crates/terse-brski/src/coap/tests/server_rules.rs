@@ -245,3 +245,22 @@ fn what_is_too_long_for_another_server_is_refused_without_a_limit() {
     let answer = only(&mut server);
     assert_eq!((answer.code(), answer.uint(option::SIZE1, 4)), (Code::REQUEST_ENTITY_TOO_LARGE, None));
 }
+
+/// A block that an earlier request asks for late has another token, so that its client takes nothing for it.
+#[test]
+fn a_late_message_takes_no_block_away_from_the_client_that_fetches() {
+    let mut server = server();
+    server.handle_input(NOW, &message(Code::POST, 1, &[RV, (option::BLOCK2, &[0])], b""));
+    let (request, incoming) = server.poll_request().unwrap();
+    let response = Response::success(incoming.method, None, Payload::new(payload(40)));
+    server.respond(NOW, &mut rng(1), request, response).unwrap();
+    assert_eq!(only(&mut server).payload(), &payload(40)[..16]);
+    let block = |number| option::uint(Block { number, more: false, size: BlockSize::at_most(16) }.value());
+    // The last block, and one that there is not.
+    for (id, number) in [(2, 2), (3, 9)] {
+        server.handle_input(NOW, &message(Code::POST, id, &[RV, (option::BLOCK2, &block(number))], b""));
+        only(&mut server);
+    }
+    server.handle_input(NOW, &message(Code::POST, 4, &[RV, (option::BLOCK2, &block(1))], b""));
+    assert_eq!(only(&mut server).payload(), &payload(40)[16..32]);
+}
