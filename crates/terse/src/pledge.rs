@@ -5,17 +5,19 @@
 //! replaced by that of another domain.
 
 use core::num::NonZeroU32;
+use core::time::Duration;
 use std::io::{self, IsTerminal as _};
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 use serde_json::json;
 use terse_onboard::config::is_readable_by_others;
+use terse_onboard::discovery::coap::{Reach, Seeker, Sought};
 use terse_onboard::discovery::mdns::Browser;
-use terse_onboard::discovery::{Fixed, Place};
+use terse_onboard::discovery::{Discovery, Fixed, Place, Service, Together};
 use terse_onboard::pledge::{
-    CredentialDirectory, Device, FormName, GaveUp, PledgeFile, Progress, Settings, SocketForm, onboard, renew,
-    renew_over_coaps,
+    Coaps, CoapsSettings, CredentialDirectory, Device, FormName, GaveUp, Onboarded, PledgeFile, Progress, Settings,
+    SocketForm, onboard, renew, renew_over_coaps,
 };
 use terse_pki::KeyAlgorithm;
 
@@ -35,6 +37,7 @@ const EXAMPLE: &str = "Example:
 With
   --registrar [fe80::1%eth0]:8443                   through this join proxy, or with this registrar
   --form coaps --registrar [fe80::1%eth0]:5684      constrained BRSKI, over CoAPS: CBOR and DTLS 1.3; --dtls 1.2 for DTLS 1.2
+  --form any                                        the one, then the other, through what is found
   --config pledge.toml                              all of it from a file
   --renew --registrar registrar.plant.example:8443 --out credential
                                                     alone: renew the certificate that is in the directory; with
@@ -61,7 +64,8 @@ pub(crate) struct PledgeArgs {
     /// The certificates under which the manufacturer signs vouchers
     #[arg(long, value_name = "FILE", required_unless_present_any = ["config", "renew"])]
     masa_ca: Option<PathBuf>,
-    /// A join proxy or a registrar to try (repeatable) [default: what multicast DNS finds]
+    /// A join proxy or a registrar to try (repeatable) [default: what multicast DNS finds, and with CoAPS
+    /// what answers by CoAP]
     #[arg(long = "registrar", value_name = "HOST:PORT")]
     registrars: Vec<Place>,
     #[command(flatten)]
@@ -105,7 +109,7 @@ impl Check {
     fn run(self, json: bool) -> Result<(), Failure> {
         let file = PledgeFile::read(&self.config).map_err(failed)?;
         let device = file.device().map_err(failed)?;
-        if file.form == FormName::Coaps {
+        if file.form != FormName::Https {
             device.clone().with_form(file.coaps()).map_err(failed)?;
         }
         let credentials = CredentialDirectory::new(&file.out);
@@ -159,22 +163,9 @@ impl PledgeArgs {
         let file = self.config.as_deref().map(PledgeFile::read).transpose().map_err(failed)?;
         let form = self.form.form(file.as_ref())?;
         let device = self.device(file.as_ref())?;
-        match form {
-            Form::Https => self.join(device, file, form, json).await,
-            Form::Coaps(coaps, _) => self.join(device.with_form(coaps).map_err(failed)?, file, form, json).await,
-        }
-    }
-
-    async fn join<F: SocketForm>(
-        self,
-        device: Device<F>,
-        file: Option<PledgeFile>,
-        form: Form,
-        json: bool,
-    ) -> Result<(), Failure> {
         let (in_file, out) = file.map_or((Vec::new(), None), |file| (file.registrars, Some(file.out)));
-        let registrars = if self.registrars.is_empty() { in_file } else { self.registrars };
-        let out = self.out.or(out).ok_or_else(|| Failure::Usage("give --out".into()))?;
+        let registrars = if self.registrars.is_empty() { in_file } else { self.registrars.clone() };
+        let out = self.out.clone().or(out).ok_or_else(|| Failure::Usage("give --out".into()))?;
         let credentials = CredentialDirectory::new(&out);
         if credentials.has_credential() {
             let path = credentials.ldevid();
@@ -182,28 +173,18 @@ impl PledgeArgs {
             return Err(Failure::Failed(format!("{}: {problem}", path.display())));
         }
         credentials.check().map_err(failed)?;
-        let shows_progress = self.verbose || io::stderr().is_terminal();
-        let observe = |progress: Progress| {
-            // What stops a device for good is said in any case.
-            if shows_progress || matches!(progress, Progress::NotStored(_)) {
-                output::warn(&printable(&progress.to_string()));
+        let way = Way { args: &self, registrars, credentials, settings: form.settings(), has_turns: self.once };
+        match form {
+            Form::Https => way.https(&device).await?.map_err(gave_up)?.report(&way, json),
+            Form::Coaps(coaps, _) => {
+                let device = device.with_form(coaps).map_err(failed)?;
+                way.coaps(&device).await?.map_err(gave_up)?.report(&way, json)
             }
-        };
-        let attempts = u32::try_from(registrars.len().max(1)).unwrap_or(u32::MAX);
-        let settings = Settings {
-            max_failures: if self.once { NonZeroU32::new(attempts) } else { None },
-            algorithm: self.algorithm.into(),
-            coaps: form.settings(),
-            ..Settings::default()
-        };
-        let onboarded = match registrars.is_empty() {
-            true => {
-                let browser = Browser::new(form.service()).map_err(failed)?;
-                onboard(&device, browser, &credentials, &settings, observe).await
+            Form::Any(coaps, _) => {
+                let constrained = device.clone().with_form(coaps).map_err(failed)?;
+                Way { has_turns: true, ..way }.in_turn(&constrained, &device, json).await
             }
-            false => onboard(&device, Fixed::new(registrars), &credentials, &settings, observe).await,
-        };
-        report(&device, &credentials, &onboarded.map_err(gave_up)?, form.name(), json)
+        }
     }
 
     /// Returns the device of the configuration, or of the arguments.
@@ -225,6 +206,7 @@ impl PledgeArgs {
             let algorithm = self.algorithm.into();
             let renewed = match form {
                 Form::Https => renew(&credentials, place, algorithm).await,
+                Form::Any(..) => return Err(Failure::Usage("--renew: give --form https or --form coaps".into())),
                 Form::Coaps(_, settings) => renew_over_coaps(&credentials, place, algorithm, &settings).await,
             };
             match renewed {
@@ -249,6 +231,95 @@ impl PledgeArgs {
     }
 }
 
+/// How a device goes about it, in either form.
+struct Way<'a> {
+    args: &'a PledgeArgs,
+    registrars: Vec<Place>,
+    credentials: CredentialDirectory,
+    settings: CoapsSettings,
+    /// Whether each registrar is tried once.
+    has_turns: bool,
+}
+
+/// A device that is enrolled.
+struct Enrolled {
+    serial_number: String,
+    onboarded: Onboarded,
+    form: FormName,
+}
+
+impl Way<'_> {
+    async fn https(&self, device: &Device) -> Result<Result<Enrolled, GaveUp>, Failure> {
+        let onboarded = match self.registrars.is_empty() {
+            true => self.join(device, Browser::new(Service::Proxy).map_err(failed)?).await,
+            false => self.join(device, Fixed::new(self.registrars.clone())).await,
+        };
+        Ok(onboarded.map(|onboarded| Enrolled::new(device, onboarded, FormName::Https)))
+    }
+
+    async fn coaps(&self, device: &Device<Coaps>) -> Result<Result<Enrolled, GaveUp>, Failure> {
+        let onboarded = match self.registrars.is_empty() {
+            true => {
+                let browser = Browser::new(Service::DatagramProxy).map_err(failed)?;
+                let seeker = Seeker::new(&[Sought::JoinProxy, Sought::Registrar], Reach::AllLinks).map_err(failed)?;
+                self.join(device, Together::new(seeker, browser)).await
+            }
+            false => self.join(device, Fixed::new(self.registrars.clone())).await,
+        };
+        Ok(onboarded.map(|onboarded| Enrolled::new(device, onboarded, FormName::Coaps)))
+    }
+
+    /// Tries both forms, the smaller one first, and again and again with longer and longer pauses.
+    async fn in_turn(self, coaps: &Device<Coaps>, https: &Device, json: bool) -> Result<(), Failure> {
+        let mut pause = FIRST_PAUSE;
+        loop {
+            match self.coaps(coaps).await? {
+                Ok(enrolled) => return enrolled.report(&self, json),
+                Err(why) => self.say(&format!("over CoAPS: {why}; trying HTTPS")),
+            }
+            match self.https(https).await? {
+                Ok(enrolled) => return enrolled.report(&self, json),
+                Err(why) if self.args.once => return Err(gave_up(why)),
+                Err(why) => self.say(&format!("over HTTPS: {why}; trying CoAPS in {} seconds", pause.as_secs())),
+            }
+            tokio::time::sleep(pause).await;
+            pause = (pause * 2).min(LONGEST_PAUSE);
+        }
+    }
+
+    async fn join<F: SocketForm>(&self, device: &Device<F>, discovery: impl Discovery) -> Result<Onboarded, GaveUp> {
+        let observe = |progress: Progress| match progress {
+            // What stops a device for good is said in any case.
+            Progress::NotStored(_) => output::warn(&printable(&progress.to_string())),
+            progress => self.say(&progress.to_string()),
+        };
+        let attempts = u32::try_from(self.registrars.len().max(1)).unwrap_or(u32::MAX);
+        let settings = Settings {
+            max_failures: if self.has_turns { NonZeroU32::new(attempts) } else { None },
+            algorithm: self.args.algorithm.into(),
+            coaps: self.settings,
+            ..Settings::default()
+        };
+        onboard(device, discovery, &self.credentials, &settings, observe).await
+    }
+
+    fn say(&self, what: &str) {
+        if self.args.verbose || io::stderr().is_terminal() {
+            output::warn(&printable(what));
+        }
+    }
+}
+
+impl Enrolled {
+    fn new<F: SocketForm>(device: &Device<F>, onboarded: Onboarded, form: FormName) -> Self {
+        Self { serial_number: device.serial_number().into(), onboarded, form }
+    }
+
+    fn report(&self, way: &Way<'_>, json: bool) -> Result<(), Failure> {
+        report(&self.serial_number, &way.credentials, &self.onboarded, self.form, json)
+    }
+}
+
 fn gave_up(why: GaveUp) -> Failure {
     Failure::Failed(printable(&why.to_string()))
 }
@@ -256,3 +327,7 @@ fn gave_up(why: GaveUp) -> Failure {
 fn failed(error: impl core::fmt::Display) -> Failure {
     Failure::Failed(printable(&error.to_string()))
 }
+
+/// The first pause after both forms have failed, which doubles to an hour, as that of a proxy does (RFC 8995, 4.1).
+const FIRST_PAUSE: Duration = Duration::from_secs(5);
+const LONGEST_PAUSE: Duration = Duration::from_secs(3_600);

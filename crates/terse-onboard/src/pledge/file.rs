@@ -18,7 +18,7 @@ use crate::discovery::{self, Place};
 /// out = "credentials"
 /// registrars = ["[fe80::1%eth0]:5684"]   # without any, multicast DNS finds them
 /// accept_nonceless = true
-/// form = "coaps"                         # constrained BRSKI; without it, BRSKI over HTTPS
+/// form = "coaps"                         # constrained BRSKI, or "any" for both; without it, BRSKI over HTTPS
 /// dtls = "1.3"
 /// proximity = "pubk-sha256"
 /// ```
@@ -59,14 +59,17 @@ pub enum FormName {
     Https,
     /// Constrained BRSKI over CoAPS.
     Coaps,
+    /// Both in turn, CoAPS first.
+    Any,
 }
 
 impl FormName {
-    /// Returns the name: `https` or `coaps`.
+    /// Returns the name: `https`, `coaps` or `any`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Https => "https",
             Self::Coaps => "coaps",
+            Self::Any => "any",
         }
     }
 }

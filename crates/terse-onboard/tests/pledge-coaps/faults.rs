@@ -32,7 +32,7 @@ fn reordering(nth: usize) -> Fault {
     Box::new(move |way, number, datagram| {
         let held = &mut held[way as usize];
         match number % nth == nth - 1 {
-            true => core::mem::replace(held, Some(datagram)).into_iter().collect(),
+            true => held.replace(datagram).into_iter().collect(),
             false => core::iter::once(datagram).chain(held.take()).collect(),
         }
     })

@@ -21,7 +21,7 @@ pub(crate) type Fault = Box<dyn FnMut(Way, usize, Vec<u8>) -> Vec<Vec<u8>> + Sen
 pub(crate) struct Relay {
     port: u16,
     lengths: Arc<Mutex<Vec<(Way, usize)>>>,
-    tasks: [JoinHandle<()>; 1],
+    task: JoinHandle<()>,
 }
 
 impl Relay {
@@ -30,7 +30,7 @@ impl Relay {
         let port = socket.local_addr().unwrap().port();
         let lengths = Arc::<Mutex<Vec<_>>>::default();
         let task = tokio::spawn(pass(socket, registrar, fault, lengths.clone()));
-        Self { port, lengths, tasks: [task] }
+        Self { port, lengths, task }
     }
 
     pub(crate) fn place(&self) -> Place {
@@ -45,7 +45,7 @@ impl Relay {
 
 impl Drop for Relay {
     fn drop(&mut self) {
-        self.tasks.iter().for_each(JoinHandle::abort);
+        self.task.abort();
     }
 }
 

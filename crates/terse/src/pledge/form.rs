@@ -1,7 +1,6 @@
 //! The form of BRSKI that a device speaks: over HTTPS, or over CoAPS with what belongs to that.
 
 use clap::{Args, ValueEnum};
-use terse_onboard::discovery::Service;
 use terse_onboard::pledge::{Coaps, CoapsSettings, DtlsVersion, FormName, PledgeFile, Proximity};
 
 use crate::failure::Failure;
@@ -9,7 +8,7 @@ use crate::failure::Failure;
 /// The arguments.
 #[derive(Args, Clone, Copy, Debug)]
 pub(super) struct FormArgs {
-    /// The form of BRSKI: RFC 8995 over HTTPS, or constrained BRSKI over CoAPS [default: https]
+    /// The form of BRSKI: RFC 8995 over HTTPS, constrained BRSKI over CoAPS, or any: CoAPS first [default: https]
     #[arg(long, value_enum)]
     form: Option<FormArg>,
     /// With CoAPS: the version of DTLS [default: 1.3]
@@ -24,6 +23,7 @@ pub(super) struct FormArgs {
 enum FormArg {
     Https,
     Coaps,
+    Any,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -46,6 +46,7 @@ enum ProximityArg {
 pub(super) enum Form {
     Https,
     Coaps(Coaps, CoapsSettings),
+    Any(Coaps, CoapsSettings),
 }
 
 impl FormArgs {
@@ -54,6 +55,7 @@ impl FormArgs {
         let form = match self.form {
             Some(FormArg::Https) => FormName::Https,
             Some(FormArg::Coaps) => FormName::Coaps,
+            Some(FormArg::Any) => FormName::Any,
             None => file.map_or(FormName::Https, |file| file.form),
         };
         if form == FormName::Https {
@@ -74,7 +76,11 @@ impl FormArgs {
             Some(DtlsArg::Dtls13) => DtlsVersion::Dtls13,
             None => file.and_then(|file| file.dtls).unwrap_or_default(),
         };
-        Ok(Form::Coaps(Coaps::default().with_proximity(proximity.unwrap_or_default()), settings))
+        let coaps = Coaps::default().with_proximity(proximity.unwrap_or_default());
+        Ok(match form {
+            FormName::Any => Form::Any(coaps, settings),
+            _ => Form::Coaps(coaps, settings),
+        })
     }
 }
 
@@ -83,14 +89,7 @@ impl Form {
         match self {
             Self::Https => FormName::Https,
             Self::Coaps(..) => FormName::Coaps,
-        }
-    }
-
-    /// Returns what join proxies for the form announce.
-    pub(super) const fn service(self) -> Service {
-        match self {
-            Self::Https => Service::Proxy,
-            Self::Coaps(..) => Service::DatagramProxy,
+            Self::Any(..) => FormName::Any,
         }
     }
 
@@ -98,7 +97,7 @@ impl Form {
     pub(super) fn settings(self) -> CoapsSettings {
         match self {
             Self::Https => CoapsSettings::default(),
-            Self::Coaps(_, settings) => settings,
+            Self::Coaps(_, settings) | Self::Any(_, settings) => settings,
         }
     }
 }

@@ -3,14 +3,14 @@
 use core::time::Duration;
 
 use serde_json::json;
-use terse_onboard::pledge::{CredentialDirectory, Device, FormName, Onboarded, SocketForm, Spent};
+use terse_onboard::pledge::{CredentialDirectory, FormName, Onboarded, Spent};
 use terse_pki::Subject;
 
 use crate::failure::Failure;
 use crate::output::{self, printable};
 
-pub(super) fn report<F: SocketForm>(
-    device: &Device<F>,
+pub(super) fn report(
+    serial_number: &str,
     credentials: &CredentialDirectory,
     onboarded: &Onboarded,
     form: FormName,
@@ -28,7 +28,7 @@ pub(super) fn report<F: SocketForm>(
             .collect();
         return output::json(&json!({
             "enrolled": true,
-            "serial_number": device.serial_number(),
+            "serial_number": serial_number,
             "registrar": onboarded.proxy.to_string(),
             "form": form.name(),
             "assertion": onboarded.assertion.name(),
@@ -40,7 +40,7 @@ pub(super) fn report<F: SocketForm>(
             "phases": phases,
         }));
     }
-    let mut text = format!("{} is enrolled", device.serial_number());
+    let mut text = format!("{} is enrolled", serial_number);
     let mut row = |name: &str, value: String| text += &format!("\n  {name:<14}{value}");
     row("subject", subject);
     row("through", onboarded.proxy.to_string());

@@ -39,7 +39,8 @@ impl Peer for CoapsConnection<Counted<UdpSocket>> {
     }
 
     async fn closed(&mut self) {
-        self.closed().await;
+        let error = self.closed().await;
+        tracing::debug!(%error, "a CoAPS connection ended");
     }
 
     async fn exchange(&mut self, request: &Request) -> Result<Incoming, ClientError> {
