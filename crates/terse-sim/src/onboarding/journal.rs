@@ -17,8 +17,10 @@ pub(super) struct Journal {
     pub(super) datagrams: Vec<Datagram>,
     /// The bytes that each side gave to TCP, in their order.
     pub(super) streams: [Vec<Piece>; 2],
-    /// Which handshake a connection begins with, by the port of the pledge.
-    pub(super) handshakes: BTreeMap<u16, Step>,
+    /// The step of each datagram by its bytes, of which no two have the same: records have numbers.
+    steps: BTreeMap<Vec<u8>, Step>,
+    /// The steps of the datagrams that a join proxy has passed on in each direction, in their order.
+    pub(super) passed: [Vec<Step>; 2],
     /// When the pledge was done, and whether the registrar knows.
     pub(super) enrolled: Option<(Time, bool)>,
     /// What failed on the way: attempts are repeated.
@@ -30,6 +32,8 @@ pub(super) struct Journal {
 /// A datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Datagram {
+    /// Who has sent it: the pledge sends up.
+    pub(super) direction: Direction,
     /// The step that it belongs to.
     pub(super) step: Step,
     /// How many of its bytes are headers and tags of records.
@@ -69,12 +73,18 @@ impl Journal {
         after.checked_sub(1).and_then(|place| self.begun.get(place)).map_or(Step::Handshake, |(_, step)| *step)
     }
 
-    /// Notes a datagram between the registrar and the pledge with this port. One with a message of CoAP, or with which a connection
-    /// ends, belongs to the step that the pledge takes; all others, to the handshake of their connection.
-    pub(super) fn note(&mut self, port: u16, is_of_handshake: bool, records: usize, len: usize) {
-        let handshake = self.handshakes.get(&port).copied().filter(|_| is_of_handshake);
+    /// Notes a datagram, so many bytes of which are headers and tags of records. One that has neither a message of CoAP nor the
+    /// end of a connection belongs to the `handshake` of its connection; all others, to the step that the pledge takes.
+    pub(super) fn note(&mut self, direction: Direction, handshake: Option<Step>, records: usize, datagram: &[u8]) {
         let step = handshake.unwrap_or_else(|| self.step());
-        self.datagrams.push(Datagram { step, records, len });
+        self.datagrams.push(Datagram { direction, step, records, len: datagram.len() });
+        self.steps.insert(datagram.to_vec(), step);
+    }
+
+    /// Notes that a join proxy passes a datagram on.
+    pub(super) fn note_passed(&mut self, direction: Direction, datagram: &[u8]) {
+        let step = self.steps.get(datagram).copied().unwrap_or_else(|| self.step());
+        self.passed[direction.index()].push(step);
     }
 
     /// Notes whole records of TLS 1.3 that are given to TCP. They belong to the step that the pledge takes.

@@ -38,6 +38,26 @@ fn it_ends_enrolled_over_each_number_of_hops() {
     }
 }
 
+/// What the pledge sends in a step does not depend on what is behind the proxy, nor on when the frames leave.
+#[test]
+fn each_step_has_the_same_bytes_on_the_hop_of_the_pledge() {
+    for dtls in Dtls::ALL {
+        let steps = |hops| {
+            let outcome = onboard(&Setting::new(dtls, hops));
+            outcome.steps.iter().map(|count| (count.step, count.bytes.up, count.bytes.down)).collect::<Vec<_>>()
+        };
+        let (near, far) = (steps(2), steps(4));
+        for ((step, up, down), (_, far_up, far_down)) in near.iter().zip(&far) {
+            // An ECDSA signature may be a byte longer or two.
+            assert!(up.abs_diff(*far_up) <= 4 && down.abs_diff(*far_down) <= 4, "{dtls:?} {step}: {near:?} {far:?}");
+        }
+        // The certificate of the device goes in the handshake, and each status is two frames each way at most.
+        let (_, status, _) = near.iter().find(|(step, ..)| *step == Step::VoucherStatus).copied().unwrap();
+        let (_, handshake, _) = near[0];
+        assert!(handshake > 1_000 && status < 200, "{near:?}");
+    }
+}
+
 /// Over two hops one is the pledge's, and one the proxy's, with JPY messages: 36 to 38 bytes more for each datagram, and no other.
 #[test]
 fn the_header_of_the_proxy_is_what_its_hop_has_more() {

@@ -10,6 +10,7 @@ use terse_brski::pledge::{Request, coaps};
 use terse_tls::{ClientConfig, Connection, Credential, Datagrams, Event, Instant, Now, ServerAddress};
 
 use super::{block_size, records};
+use crate::direction::Direction;
 use crate::host::{SocketEvent, SocketId, Sockets};
 use crate::onboarding::clock::Clock;
 use crate::onboarding::journal::Shared;
@@ -46,7 +47,7 @@ pub(in crate::onboarding) struct CoapsLink {
 /// A connection.
 struct Open {
     socket: SocketId,
-    port: u16,
+    handshake: Step,
     connection: Connection,
     client: Option<coap::Client>,
     request: Option<Request>,
@@ -79,7 +80,13 @@ impl CoapsLink {
         self.parties.client(credential, &self.protocol, Some(self.options.datagrams))
     }
 
-    fn begin(&mut self, now: Now, sockets: &mut Sockets<'_>, credential: &Credential) -> Result<Open, String> {
+    fn begin(
+        &mut self,
+        now: Now,
+        sockets: &mut Sockets<'_>,
+        credential: &Credential,
+        handshake: Step,
+    ) -> Result<Open, String> {
         let port = self.next_port;
         self.next_port += 1;
         let remote = self.options.remote;
@@ -89,7 +96,7 @@ impl CoapsLink {
         let connection =
             Connection::client(config, address, now, &mut self.random).map_err(|error| error.to_string())?;
         let socket = sockets.bind(port).ok_or("the port of the pledge is taken")?;
-        Ok(Open { socket, port, connection, client: None, request: None, is_closing: false })
+        Ok(Open { socket, handshake, connection, client: None, request: None, is_closing: false })
     }
 
     /// Handles what the connection has to say.
@@ -162,7 +169,8 @@ impl CoapsLink {
             if let Err(error) = sockets.send_to(open.socket, self.options.remote, &datagram[..len]) {
                 return self.journal.borrow_mut().fail(format!("a datagram of {len} bytes was not sent: {error:?}"));
             }
-            self.journal.borrow_mut().note(open.port, is_of_handshake, records, len);
+            let handshake = is_of_handshake.then_some(open.handshake);
+            self.journal.borrow_mut().note(Direction::Up, handshake, records, &datagram[..len]);
         }
     }
 
@@ -175,9 +183,8 @@ impl CoapsLink {
 impl Link for CoapsLink {
     fn connect(&mut self, now: Time, sockets: &mut Sockets<'_>, credential: &Credential, handshake: Step) {
         let now = self.clock.now(now);
-        match self.begin(now, sockets, credential) {
+        match self.begin(now, sockets, credential, handshake) {
             Ok(open) => {
-                self.journal.borrow_mut().handshakes.insert(open.port, handshake);
                 self.open = Some(open);
                 self.flush(now, sockets);
             }
@@ -205,8 +212,6 @@ impl Link for CoapsLink {
         self.transmit(now, sockets, None);
         if let Some(open) = self.open.take() {
             sockets.close(open.socket);
-            // What still comes of the connection belongs to the step that is under way then.
-            self.journal.borrow_mut().handshakes.remove(&open.port);
         }
         self.reports.clear();
     }

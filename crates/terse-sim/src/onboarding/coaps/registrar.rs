@@ -13,11 +13,13 @@ use terse_brski::http::{CBOR, VOUCHER_COSE};
 use terse_tls::{ConnectionHandle, Endpoint, EndpointEvent, EndpointLimits, Instant, Now, Path, ServerConfig};
 
 use super::{CoapsOptions, block_size, records};
+use crate::direction::Direction;
 use crate::host::{Application, SocketEvent, SocketId, Sockets};
 use crate::onboarding::clock::Clock;
 use crate::onboarding::journal::Shared;
 use crate::onboarding::jpy;
 use crate::onboarding::services::{Asked, Services};
+use crate::onboarding::step::Step;
 use crate::{Random, Time};
 
 /// A registrar.
@@ -32,6 +34,8 @@ pub(in crate::onboarding) struct CoapsRegistrar {
     /// The port, and whether a stateless join proxy sends there.
     port: Port,
     peers: BTreeMap<ConnectionHandle, Peer>,
+    /// The handshake of each pledge that has not closed its connection: the step that it took when its first datagram came.
+    handshakes: BTreeMap<Path, Step>,
 }
 
 /// The port of a registrar.
@@ -59,7 +63,18 @@ impl CoapsRegistrar {
         journal: Shared,
     ) -> Result<Self, terse_tls::Error> {
         let endpoint = Endpoint::new(config, EndpointLimits::default(), &mut random)?;
-        Ok(Self { options, endpoint, services, clock, random, journal, socket: None, port, peers: BTreeMap::new() })
+        Ok(Self {
+            options,
+            endpoint,
+            services,
+            clock,
+            random,
+            journal,
+            socket: None,
+            port,
+            peers: BTreeMap::new(),
+            handshakes: BTreeMap::new(),
+        })
     }
 
     fn events(&mut self, now: Time) {
@@ -75,6 +90,9 @@ impl CoapsRegistrar {
                 }
                 EndpointEvent::PeerClosed => {
                     self.peers.remove(&handle);
+                    if let Some(path) = self.endpoint.path(handle) {
+                        self.handshakes.remove(path);
+                    }
                     self.endpoint.connection(handle).into_iter().for_each(terse_tls::Connection::close);
                 }
                 EndpointEvent::Failed(_) | EndpointEvent::Replaced => drop(self.peers.remove(&handle)),
@@ -129,7 +147,7 @@ impl CoapsRegistrar {
         let mut datagram = [0; LONGEST_MESSAGE];
         while let Some((path, len)) = self.endpoint.poll_transmit(now, &mut datagram) {
             let records = records::overhead(&datagram[..len], self.options.dtls.tag_len());
-            let is_of_handshake = message != Some(len - records);
+            let handshake = self.handshakes.get(&path).copied().filter(|_| message != Some(len - records));
             let framed = match self.port {
                 Port::Coaps(_) => datagram[..len].to_vec(),
                 Port::Jpy(_) => jpy::encode(path.header(), &datagram[..len]),
@@ -137,7 +155,7 @@ impl CoapsRegistrar {
             if let Err(error) = sockets.send_to(socket, path.address(), &framed) {
                 return self.journal.borrow_mut().fail(format!("a datagram of {len} bytes was not sent: {error:?}"));
             }
-            self.journal.borrow_mut().note(path.address().port(), is_of_handshake, records, len);
+            self.journal.borrow_mut().note(Direction::Down, handshake, records, &datagram[..len]);
         }
     }
 
@@ -163,6 +181,7 @@ impl Application for CoapsRegistrar {
                 Port::Jpy(_) => jpy::take(&mut datagram).and_then(|header| Path::new(from, &header)),
             };
             let Some(path) = path else { continue };
+            self.handshakes.entry(path.clone()).or_insert_with(|| self.journal.borrow().step());
             self.endpoint.handle_datagram(engine_now, &mut self.random, path, &mut datagram);
             self.events(now);
             self.flush(engine_now, sockets);

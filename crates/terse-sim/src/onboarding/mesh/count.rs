@@ -12,12 +12,36 @@ use crate::onboarding::journal::Journal;
 use crate::onboarding::step::Step;
 use crate::tsch::Mesh;
 
-/// Counts the frames of the network and of the pledge's hop from `begun` on, by the step that the pledge took. It ended at `end`.
-pub(super) fn steps(network: &Ledger, last_hop: &Ledger, journal: &Journal, [begun, end]: [Time; 2]) -> Vec<StepCount> {
+/// The frames of a mesh.
+pub(super) struct Frames<'a> {
+    pub(super) ledger: &'a Ledger,
+    /// Whether there is a frame of each packet: none was refused because a mote had no room.
+    pub(super) is_whole: bool,
+}
+
+/// Counts the frames of the network and of the pledge's hop from `begun` on, by the step of their datagram. It ended at `end`.
+pub(super) fn steps(
+    network: &Frames<'_>,
+    last_hop: &Frames<'_>,
+    journal: &Journal,
+    [begun, end]: [Time; 2],
+) -> Vec<StepCount> {
+    let sent = |direction| {
+        let datagrams = journal.datagrams.iter().filter(move |datagram| datagram.direction == direction);
+        datagrams.map(|datagram| datagram.step).collect::<Vec<Step>>()
+    };
+    // Nothing is lost between the registrar and the gateway.
+    let [passed_up, passed_down] = journal.passed.clone();
+    let of_network = [passed_up, sent(Direction::Down)];
+    let of_last_hop = [sent(Direction::Up), passed_down];
     let mut sums: BTreeMap<Step, Bytes> = BTreeMap::new();
-    for (ledger, is_last_hop) in [(network, false), (last_hop, true)] {
-        for record in ledger.records().iter().filter(|record| record.at >= begun) {
-            let bytes = sums.entry(journal.step_at(record.at)).or_default();
+    for (frames, steps, is_last_hop) in [(network, of_network, false), (last_hop, of_last_hop, true)] {
+        let places = frames.places();
+        for record in frames.ledger.records().iter().filter(|record| record.at >= begun) {
+            let place = places.get(&record.packet).copied().filter(|_| frames.is_whole);
+            let step = place.and_then(|(direction, place)| steps[direction.index()].get(place));
+            let step = step.copied().unwrap_or_else(|| journal.step_at(record.at));
+            let bytes = sums.entry(step).or_default();
             let sum = match (is_last_hop, record.direction) {
                 (true, Direction::Up) => &mut bytes.up,
                 (true, Direction::Down) => &mut bytes.down,
@@ -35,6 +59,21 @@ pub(super) fn steps(network: &Ledger, last_hop: &Ledger, journal: &Journal, [beg
     }
     let count = |(step, bytes)| StepCount { step, bytes, time: times.get(&step).copied().unwrap_or_default() };
     sums.into_iter().map(count).collect()
+}
+
+impl Frames<'_> {
+    /// Returns the direction of each packet, and its place among those of the same direction, in the order of sending.
+    fn places(&self) -> BTreeMap<u64, (Direction, usize)> {
+        let data = self.ledger.records().iter().filter(|record| record.kind == Kind::Datagram);
+        let directions: BTreeMap<u64, Direction> = data.map(|record| (record.packet, record.direction)).collect();
+        let mut counts = [0; 2];
+        let place = |(packet, direction): (u64, Direction)| {
+            let count = &mut counts[direction.index()];
+            *count += 1;
+            (packet, (direction, *count - 1))
+        };
+        directions.into_iter().map(place).collect()
+    }
 }
 
 /// The counts of all motes of a mesh at a time.

@@ -14,8 +14,8 @@
 //! sends everything to its root, and the pledge's datagrams end at the proxy. Their compressed headers have the routing header of a
 //! packet to a root, which a link-local datagram would not have: four bytes in the first frame of each.
 //!
-//! What must always hold: a run is a function of its setting, its parties and the seed; each frame counts in the step that the
-//! pledge takes when it is sent.
+//! What must always hold: a run is a function of its setting, its parties and the seed; each frame counts in the step of its
+//! datagram, or, once a mote had no room for a packet, in the step that the pledge takes when it is sent.
 
 use core::time::Duration;
 

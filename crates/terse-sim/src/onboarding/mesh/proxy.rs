@@ -6,7 +6,9 @@ use core::time::Duration;
 use terse_brski::join_proxy::{HeaderKey, OnLink, Stateless, StatelessLimits};
 use terse_tls::crypto::{CryptoError, Rng as _};
 
+use crate::direction::Direction;
 use crate::host::{Application, SocketEvent, SocketId, Sockets};
+use crate::onboarding::journal::Shared;
 use crate::onboarding::jpy;
 use crate::{Random, Time};
 
@@ -14,20 +16,26 @@ use crate::{Random, Time};
 pub(super) struct JoinProxy {
     decisions: Stateless,
     registrar: SocketAddr,
+    journal: Shared,
     /// Where pledges send, and the socket towards the registrar.
     sockets: Option<[SocketId; 2]>,
 }
 
 impl JoinProxy {
     /// Creates a proxy to this registrar, for datagrams of this length.
-    pub(super) fn new(registrar: SocketAddr, max_content: usize, mut random: Random) -> Result<Self, CryptoError> {
+    pub(super) fn new(
+        registrar: SocketAddr,
+        max_content: usize,
+        mut random: Random,
+        journal: Shared,
+    ) -> Result<Self, CryptoError> {
         let mut key = [0; HeaderKey::LEN];
         random.fill(&mut key)?;
         let mut number = || u64::from(random.next_u32()) << 32 | u64::from(random.next_u32());
         let seed = [number(), number()];
         let limits = StatelessLimits { max_content, datagrams_per_second: DATAGRAMS_PER_SECOND };
         let decisions = Stateless::new(limits, OnLink::default(), HeaderKey::new(&key), seed, Duration::ZERO);
-        Ok(Self { decisions, registrar, sockets: None })
+        Ok(Self { decisions, registrar, journal, sockets: None })
     }
 
     /// Passes a datagram on, and returns where it goes, if anywhere.
@@ -35,11 +43,14 @@ impl JoinProxy {
         let now = now.since(Time::ZERO);
         if is_of_pledge {
             let header = self.decisions.header(from, datagram.len(), now).ok()?;
+            self.journal.borrow_mut().note_passed(Direction::Up, datagram);
             *datagram = jpy::encode(&header, datagram);
             return Some(self.registrar);
         }
         let header = jpy::take(datagram).filter(|_| from == self.registrar)?;
-        self.decisions.pledge(&header, datagram.len(), now).ok()
+        let pledge = self.decisions.pledge(&header, datagram.len(), now).ok()?;
+        self.journal.borrow_mut().note_passed(Direction::Down, datagram);
+        Some(pledge)
     }
 }
 

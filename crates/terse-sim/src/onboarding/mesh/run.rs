@@ -9,7 +9,7 @@ use terse_brski::join_proxy::HEADER_LEN;
 use terse_brski::pledge::Coaps;
 use terse_tls::Datagrams;
 
-use super::count::{Batteries, Reading, steps};
+use super::count::{Batteries, Frames, Reading, steps};
 use super::proxy::{JOIN_PORT, JoinProxy, REGISTRAR_PORT};
 use super::{Outcome, Setting, topology};
 use crate::gateway::{Gateway, INTERNET};
@@ -53,8 +53,8 @@ pub fn run(setting: &Setting, parties: &Parties) -> Result<Outcome, Failed> {
         return Err(Failed::Conservation(conservation.to_string()));
     }
     let journal = journal.borrow();
-    let [network, last_hop] = [world.mesh, world.last_hop].map(|id| world.network.ledger(id));
-    let steps = steps(network, last_hop, &journal, [BEGINS, enrolled]);
+    let [network, last_hop] = [world.mesh, world.last_hop].map(|id| world.counted(id));
+    let steps = steps(&network, &last_hop, &journal, [BEGINS, enrolled]);
     let [of_network, of_last_hop] = world.charges([&earlier, &from, &to]);
     let add = |sums: [f64; 2], charges: &[f64; 2]| [sums[0] + charges[0], sums[1] + charges[1]];
     let charge = |charges: &[[f64; 2]], mote: u16| charges.get(usize::from(mote)).copied().unwrap_or_default();
@@ -86,7 +86,7 @@ impl World {
             [address(&mesh, setting.hops - 1)?, address(&last_hop, 0)?, address(&last_hop, 1)?];
         let registrar = SocketAddr::new(IpAddr::V6(REGISTRAR), REGISTRAR_PORT);
         let (pledge, service) = programs(setting, parties, SocketAddr::new(proxy_link_local, JOIN_PORT), journal)?;
-        let proxy = JoinProxy::new(registrar, LONGEST_CONTENT, random(5)).map_err(failed)?;
+        let proxy = JoinProxy::new(registrar, LONGEST_CONTENT, random(5), journal.clone()).map_err(failed)?;
         let mut network: Network<Box<dyn Node>> = Network::new(setting.seed);
         let service = network.add(Box::new(Host::new(registrar.ip(), service, random(0))));
         let gateway = network.add(Box::new(gateway()));
@@ -98,6 +98,12 @@ impl World {
         let last_hop = network.connect_mesh(&[(0, proxy), (1, pledge)], last_hop).map_err(Failed::Mesh)?;
         network.connect(gateway, service, topology::internet());
         Ok(Self { network, mesh, last_hop })
+    }
+
+    /// Returns the frames of a mesh, and whether each packet of it has some.
+    fn counted(&self, id: LinkId) -> Frames<'_> {
+        let dropped = self.network.mesh(id).and_then(|mesh| mesh.dropped().get(&Cause::QueueFull));
+        Frames { ledger: self.network.ledger(id), is_whole: dropped.is_none() }
     }
 
     /// Reads the counts of all motes: of the network, and of the pledge's hop.
