@@ -11,8 +11,8 @@
 //! Nobody takes time or charge to compute.
 //!
 //! The hop of the pledge is a mesh of its own, in cells of the same slotframe that the others leave free: a mesh of the simulator
-//! sends everything to its root, and the pledge's datagrams end at the proxy. Their compressed headers have the routing header of a
-//! packet to a root, which a link-local datagram would not have: four bytes in the first frame of each.
+//! sends everything to its root, and the pledge's datagrams end at the proxy. Their compressed headers have the routing header and
+//! both interface identifiers of a packet to a root: some 20 bytes in each datagram that a link-local one would not have.
 //!
 //! What must always hold: a run is a function of its setting, its parties and the seed; each frame counts in the step of its
 //! datagram, or, once a mote had no room for a packet, in the step that the pledge takes when it is sent.
@@ -59,7 +59,7 @@ impl Setting {
         Self { dtls, path_form, proximity, hops, loss: 0.0, seed: 1, limit: Duration::from_secs(86_400) }
     }
 
-    /// Returns what pledge and registrar speak, with timers for a slow network: those of RFC 9031, 8.4.4.1, for CoAP, and of RFC
+    /// Returns what pledge and registrar speak, with timers for a slow network: those of RFC 9031, 7.2, for CoAP, and of RFC
     /// 7925, 11, for DTLS.
     fn protocol(&self) -> Protocol {
         let mut transmission = Transmission::default();
