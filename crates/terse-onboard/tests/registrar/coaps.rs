@@ -49,7 +49,7 @@ async fn goes_the_whole_way(world: &World, device: &Device, to: SocketAddr, how:
     assert_eq!((answer.code, answer.content_format), (Code::CHANGED, Some(content_format::PKIX_CERT)));
     let ldevid = CertificateDer::from(answer.payload.to_vec());
     let anchors = Trust::new(&certificates).unwrap();
-    anchors.check(&PROVIDER, &[ldevid.clone()], Expect::Client, Some(now())).unwrap();
+    anchors.check(&PROVIDER, std::slice::from_ref(&ldevid), Expect::Client, Some(now())).unwrap();
 
     let mut member = device.connect_coaps_with(to, &ldevid, how).await;
     assert_eq!(member.say(Resource::EnrollStatus, true).await.code, Code::CHANGED);
