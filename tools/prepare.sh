@@ -105,6 +105,7 @@ install_package ethtool ethtool
 install_package parallel parallel
 install_package python3 python3
 fetch_java interop/java/scandium/pom.xml
+fetch_java crates/terse-onboard/tests/foreign/pom.xml
 install_python pycose pycose==1.1.0 cbor2==5.9.0
 install_target thumbv7em-none-eabihf
 install_target thumbv7m-none-eabi

@@ -255,6 +255,12 @@ impl<F: Framing> DatagramEndpoint<F> {
         self.endpoint.path(handle)
     }
 
+    /// Whether the client's path is not validated, so that long answers must be asked for in small parts: see
+    /// [`terse_tls::Endpoint::needs_confirmation`].
+    pub fn needs_confirmation(&self, handle: ConnectionHandle) -> bool {
+        self.endpoint.needs_confirmation(handle)
+    }
+
     /// Confirms the client's path: the application knows that the client is there, because it answered what was sent
     /// there ([`terse_tls::AddressChange::Limited`]).
     pub fn confirm_address(&mut self, handle: ConnectionHandle) {

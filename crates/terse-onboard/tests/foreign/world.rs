@@ -97,6 +97,11 @@ impl World {
         Folder(self.folder.path())
     }
 
+    /// Where the services run.
+    pub(crate) const fn runtime(&self) -> &Runtime {
+        &self.runtime
+    }
+
     pub(crate) fn stop(self) {
         self.stop.send(true).unwrap();
         self.runtime.block_on(async {

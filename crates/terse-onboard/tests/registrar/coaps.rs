@@ -25,7 +25,13 @@ use crate::coaps_pledge::{CoapsPledge, How, refused};
 use crate::world::{Device, PROVIDER, SERIAL, World, authority, now, verified};
 
 const COSE: Format = Format::CoseCbor;
-const DTLS_1_2: How = How { version: ProtocolVersion::TLS_1_2, path_form: PathForm::WellKnown, max_datagram: 976 };
+const DTLS_1_2: How = How {
+    version: ProtocolVersion::TLS_1_2,
+    path_form: PathForm::WellKnown,
+    max_datagram: 976,
+    answers_checks: true,
+    max_retransmit: 4,
+};
 
 /// The whole way: to the certificate, with it to the report, and to the next certificate.
 async fn goes_the_whole_way(world: &World, device: &Device, to: SocketAddr, how: How) {
@@ -50,7 +56,7 @@ async fn goes_the_whole_way(world: &World, device: &Device, to: SocketAddr, how:
     assert_eq!((answer.code, answer.content_format), (Code::CHANGED, Some(content_format::PKIX_CERT)));
     let ldevid = CertificateDer::from(answer.payload.to_vec());
     let anchors = Trust::new(&certificates).unwrap();
-    anchors.check(&PROVIDER, &[ldevid.clone()], Expect::Client, Some(now())).unwrap();
+    anchors.check(&PROVIDER, std::slice::from_ref(&ldevid), Expect::Client, Some(now())).unwrap();
 
     let mut member = device.connect_coaps_with(to, &ldevid, how).await;
     assert_eq!(member.say(Resource::EnrollStatus, true).await.code, Code::CHANGED);
@@ -214,6 +220,33 @@ async fn a_device_that_waits_for_an_operator_comes_back_with_the_same_bytes() {
     assert_eq!(anew.request_voucher(&request).await.payload, answer.payload);
     assert_eq!(world.masa.issued(), 1);
     registrar.stop().await;
+}
+
+/// From where a device has not shown that it is there, it gets three times as many bytes as it sends. An answer in blocks of the
+/// usual size would come after several repetitions of the request, of which there are none here.
+#[tokio::test]
+async fn a_device_that_answers_no_checks_gets_long_answers_at_another_port_without_delay() {
+    for version in [ProtocolVersion::TLS_1_2, ProtocolVersion::TLS_1_3] {
+        let world = World::new().await.with_coaps();
+        let registrar = world.start().await;
+        let device = world.device(SERIAL).of(COSE);
+        let to = registrar.coaps.unwrap();
+        let how = How { version, answers_checks: false, max_retransmit: 0, ..How::default() };
+        let mut pledge = device.connect_coaps(to, how).await;
+        let request = device.voucher_request_to(pledge.registrar(), |_| {});
+        pledge.move_to_another_port(to);
+        let answer = pledge.request_voucher(&request).await;
+        assert_eq!(answer.code, Code::CHANGED, "{:?}", answer.diagnostic());
+        pledge.move_to_another_port(to);
+        assert_eq!(pledge.say(Resource::VoucherStatus, true).await.code, Code::CHANGED);
+        pledge.move_to_another_port(to);
+        assert_eq!(pledge.ca_certificates().await.len(), 2);
+        let request = device.certification_request(&CsrAttributes::default());
+        pledge.move_to_another_port(to);
+        let answer = pledge.enroll(Resource::SimpleEnroll, &request).await;
+        assert_eq!(answer.code, Code::CHANGED, "{:?}", answer.diagnostic());
+        registrar.stop().await;
+    }
 }
 
 /// A join proxy in front of the registrar: its address, and how it is stopped.

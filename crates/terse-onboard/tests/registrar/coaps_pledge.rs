@@ -34,11 +34,21 @@ pub(crate) struct How {
     pub(crate) path_form: PathForm,
     /// The size of datagrams.
     pub(crate) max_datagram: usize,
+    /// Whether it answers return routability checks (RFC 9853).
+    pub(crate) answers_checks: bool,
+    /// How often a message of CoAP is sent again.
+    pub(crate) max_retransmit: u8,
 }
 
 impl Default for How {
     fn default() -> Self {
-        Self { version: ProtocolVersion::TLS_1_3, path_form: PathForm::Abbreviated, max_datagram: 976 }
+        Self {
+            version: ProtocolVersion::TLS_1_3,
+            path_form: PathForm::Abbreviated,
+            max_datagram: 976,
+            answers_checks: true,
+            max_retransmit: 4,
+        }
     }
 }
 
@@ -88,6 +98,7 @@ impl CoapsPledge {
                 config.suites(vec![CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8]);
             }
             let datagrams = Datagrams::default().max_datagram(how.max_datagram).connection_id(Some(0));
+            let datagrams = datagrams.return_routability_check(how.answers_checks);
             config.datagrams(datagrams.initial_timeout(200).min_timeout(100));
             let server = ServerAddress::new(to.ip().into(), to.port());
             let config = Arc::new(config.build().unwrap());
@@ -98,7 +109,8 @@ impl CoapsPledge {
             dtls.handshake()?;
             let mut config = CoapConfig::default();
             config.path_form = how.path_form;
-            config.transmission.ack_timeout_ms = 300;
+            config.transmission.max_retransmit = how.max_retransmit;
+            config.transmission.ack_timeout_ms = if how.max_retransmit == 0 { 60_000 } else { 300 };
             let room = BlockSize::for_datagram(dtls.connection().max_message());
             config.block_size = config.block_size.min(room);
             let coap = coap::Client::new(config, &mut OsRng).unwrap();

@@ -102,8 +102,9 @@ impl<F: Framing> Front<F> {
         match event {
             DatagramEvent::Connected => self.connected(handle),
             DatagramEvent::Data(data) => {
-                let now = self.now();
+                let (now, largest) = (self.now(), self.largest_blocks(handle));
                 if let Some(peer) = self.peers.get_mut(&handle) {
+                    peer.coap.limit_response_blocks(largest);
                     peer.coap.handle_input(now, &data);
                 }
                 self.proceed(handle);
@@ -179,10 +180,20 @@ impl<F: Framing> Front<F> {
         self.answers.spawn(async move { (handle, id, messages::answer(&service, chain, request).await) });
     }
 
+    /// The largest blocks of answers. A peer that goes on from elsewhere, as behind a join proxy that has forgotten it, gets three
+    /// times as many bytes as it has sent from there, unless it answers return routability checks. So it asks for each block.
+    fn largest_blocks(&self, handle: ConnectionHandle) -> BlockSize {
+        match self.endpoint.needs_confirmation(handle) {
+            true => BlockSize::at_most(UNCONFIRMED_BLOCK),
+            false => BlockSize::MAX,
+        }
+    }
+
     fn answered(&mut self, handle: ConnectionHandle, id: RequestId, answered: Answered) {
-        let now = self.now();
+        let (now, largest) = (self.now(), self.largest_blocks(handle));
         let Answered { response, closes } = answered;
         if let Some(peer) = self.peers.get_mut(&handle) {
+            peer.coap.limit_response_blocks(largest);
             let response: Response = response;
             if let Err(error) = peer.coap.respond(now, &mut OsRng, id, response) {
                 tracing::error!(%error, "there is no randomness for an answer");
@@ -236,3 +247,7 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// How long an answer that closes its connection can be asked for again: until a client has sent its request three times
 /// (RFC 7252, 4.8: 2 s to 3 s, then twice as long).
 const LINGER_MS: u64 = 10_000;
+
+/// The bytes of a block on a path that is not validated. A request for a block has 45 bytes at least, record included, and what
+/// comes with a block 50 at most.
+const UNCONFIRMED_BLOCK: usize = 64;
