@@ -84,6 +84,7 @@ install_package openssl openssl
 install_package curl curl
 install_package ip iproute2
 install_package avahi-browse avahi-utils
+install_package coap-client-gnutls libcoap3-bin
 install_package /usr/bin/pg_ctlcluster postgresql
 install_package /usr/sbin/avahi-daemon avahi-daemon
 install_package dbus-daemon dbus-daemon
@@ -104,6 +105,7 @@ install_package ethtool ethtool
 install_package parallel parallel
 install_package python3 python3
 fetch_java interop/java/scandium/pom.xml
+fetch_java crates/terse-onboard/tests/foreign/pom.xml
 install_python pycose pycose==1.1.0 cbor2==5.9.0
 install_target thumbv7em-none-eabihf
 install_target thumbv7m-none-eabi

@@ -17,9 +17,23 @@ mod table;
 
 use scene::Scene;
 
+/// What a device speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Form {
+    /// RFC 8995 over HTTPS, through a join proxy for TCP.
+    Https,
+    /// Constrained BRSKI over CoAPS with DTLS 1.3, through a stateless join proxy.
+    Coaps13,
+    /// The same with DTLS 1.2.
+    Coaps12,
+}
+
 /// What is measured.
 #[derive(Clone, Debug)]
 pub struct Bootstrap {
+    /// What the devices speak.
+    pub form: Form,
     /// How many devices there are.
     pub rounds: usize,
     /// The directory for all files; by default that of temporary files.
@@ -29,6 +43,8 @@ pub struct Bootstrap {
 /// All devices.
 #[derive(Clone, Debug, Serialize)]
 pub struct Measured {
+    /// What the devices speak.
+    pub form: Form,
     /// The kind of file system of the databases, and of the device's files.
     pub file_system: String,
     /// The devices that were measured.
@@ -61,9 +77,9 @@ pub struct Phase {
     pub phase: String,
     /// How long it took.
     pub ms: f64,
-    /// The bytes that TCP carried for the pledge.
+    /// The bytes that TCP or UDP carried for the pledge.
     pub sent: u64,
-    /// The bytes that TCP carried to the pledge.
+    /// The bytes that TCP or UDP carried to the pledge.
     pub received: u64,
 }
 
@@ -84,10 +100,10 @@ impl Bootstrap {
         let program = terse_interop::compile::built_by_cargo("terse")?;
         let directory = self.directory.clone().unwrap_or_else(std::env::temp_dir);
         let file_system = file_system::of(&directory);
-        let mut measured = Measured { file_system, devices: Vec::new(), first_ms: Vec::new() };
+        let mut measured = Measured { form: self.form, file_system, devices: Vec::new(), first_ms: Vec::new() };
         for round in 1..=self.rounds {
             eprintln!("device {round} of {}", self.rounds);
-            let scene = Scene::start(&program, &directory)?;
+            let scene = Scene::start(&program, &directory, self.form)?;
             measured.first_ms.push(scene.onboard(0)?.enrolled_ms);
             measured.devices.push(scene.onboard(1)?);
         }

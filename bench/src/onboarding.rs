@@ -2,14 +2,17 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
-use terse_bench::bootstrap::Bootstrap;
+use clap::{Args, ValueEnum};
+use terse_bench::bootstrap::{Bootstrap, Form};
 
 use crate::write;
 
 /// How many devices are onboarded, and where their files are.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
+    /// What the devices speak: RFC 8995 over HTTPS, or constrained BRSKI over CoAPS
+    #[arg(long, value_enum, value_name = "FORM", default_value_t = FormArg::Https)]
+    form: FormArg,
     /// A short run: 1 device
     #[arg(long)]
     quick: bool,
@@ -24,10 +27,26 @@ pub(crate) struct Arguments {
     json: Option<PathBuf>,
 }
 
+/// What devices speak.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum FormArg {
+    /// RFC 8995 over HTTPS
+    Https,
+    /// Constrained BRSKI, DTLS 1.3
+    Coaps,
+    /// Constrained BRSKI, DTLS 1.2
+    CoapsDtls12,
+}
+
 /// Runs the command.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), String> {
     let rounds = if arguments.quick { 1 } else { usize::from(arguments.rounds) };
-    let measured = Bootstrap { rounds, directory: arguments.directory.clone() }.measure()?;
+    let form = match arguments.form {
+        FormArg::Https => Form::Https,
+        FormArg::Coaps => Form::Coaps13,
+        FormArg::CoapsDtls12 => Form::Coaps12,
+    };
+    let measured = Bootstrap { form, rounds, directory: arguments.directory.clone() }.measure()?;
     print!("{}", measured.render());
     arguments.json.as_deref().map_or(Ok(()), |path| write(path, &serde_json::json!(measured)))
 }

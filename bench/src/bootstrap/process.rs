@@ -36,9 +36,14 @@ impl Process {
 
     /// Returns the address that a service says it listens at.
     pub(super) fn address(&self) -> Result<String, String> {
+        self.address_of("listening")
+    }
+
+    /// Returns the address of one kind, which a service says in its next line.
+    pub(super) fn address_of(&self, kind: &str) -> Result<String, String> {
         let (_, line) = self.line()?;
-        let address = line.strip_prefix("listening ").ok_or_else(|| format!("{line:?} is no address"))?;
-        Ok(address.to_owned())
+        let address = line.strip_prefix(kind).and_then(|rest| rest.strip_prefix(' '));
+        address.map(str::to_owned).ok_or_else(|| format!("{line:?} is no address of the kind {kind}"))
     }
 
     /// Returns the next line of standard output, and the milliseconds from the start to it.

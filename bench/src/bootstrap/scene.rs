@@ -11,7 +11,7 @@ use terse_interop::compile::run;
 
 use super::process::Process;
 use super::relay::Relay;
-use super::{Device, Phase};
+use super::{Device, Form, Phase};
 use crate::probe::children_seconds;
 use crate::web::text;
 
@@ -21,6 +21,7 @@ pub(super) struct Scene {
     relay: Relay,
     /// Where the join proxy listens.
     proxy: String,
+    form: Form,
     program: PathBuf,
     folder: TempDir,
 }
@@ -40,7 +41,7 @@ const DEVICES: [&str; 2] = ["WI-0000", "WI-0001"];
 
 impl Scene {
     /// Makes all files in a new folder of `directory`, and starts the services.
-    pub(super) fn start(program: &Path, directory: &Path) -> Result<Self, String> {
+    pub(super) fn start(program: &Path, directory: &Path, form: Form) -> Result<Self, String> {
         let folder = tempfile::Builder::new().prefix("terse-bootstrap-").tempdir_in(directory).map_err(text)?;
         let at = |name: &str| folder.path().join(name).display().to_string();
         let call = |words: &[&str]| run(Command::new(program).args(words), "it is part of this benchmark").map(drop);
@@ -59,13 +60,30 @@ impl Scene {
 
         let (config, ca) = (at("plant/registrar.toml"), at("maker/ca/ca.pem"));
         let init = ["registrar", "init", "--out", &at("plant"), "--name", "registrar.example"];
-        call(&[&init[..], &["--manufacturer-ca", &ca, "--listen", "127.0.0.1:0"]].concat())?;
+        let coaps: &[&str] = match form {
+            Form::Https => &[],
+            Form::Coaps13 | Form::Coaps12 => &["--coaps", "127.0.0.1:0", "--jpy", "127.0.0.1:0"],
+        };
+        call(&[&init[..], &["--manufacturer-ca", &ca, "--listen", "127.0.0.1:0"], coaps].concat())?;
         configure(Path::new(&config), relay.port())?;
         let registrar = start("registrar", &["registrar", "--config", &config])?;
         let address = registrar.address()?;
-        let proxy = start("join-proxy", &["join-proxy", "--listen", "127.0.0.1:0", "--registrar", &address])?;
-        let address = proxy.address()?;
-        Ok(Self { services: [masa, registrar, proxy], relay, proxy: address, program: program.into(), folder })
+        let (proxy, address) = match form {
+            Form::Https => {
+                let proxy = start("join-proxy", &["join-proxy", "--listen", "127.0.0.1:0", "--registrar", &address])?;
+                let address = proxy.address()?;
+                (proxy, address)
+            }
+            Form::Coaps13 | Form::Coaps12 => {
+                registrar.address_of("coaps")?;
+                let jpy = registrar.address_of("jpy")?;
+                let udp = ["join-proxy", "--udp", "127.0.0.1:0", "--udp-mode", "stateless", "--udp-registrar", &jpy];
+                let proxy = start("join-proxy", &[&udp[..], &["--on-link", "127.0.0.0/8"]].concat())?;
+                let address = proxy.address_of("udp")?;
+                (proxy, address)
+            }
+        };
+        Ok(Self { services: [masa, registrar, proxy], relay, proxy: address, form, program: program.into(), folder })
     }
 
     /// Onboards a device.
@@ -97,6 +115,11 @@ impl Scene {
         command.args(["pledge", "--once", "--json", "--registrar", &self.proxy]).arg("--out").arg(out);
         command.arg("--idevid").arg(file(".pem")).arg("--key").arg(file(".key"));
         command.arg("--masa-ca").arg(file("-anchors.pem"));
+        match self.form {
+            Form::Https => {}
+            Form::Coaps13 => drop(command.args(["--form", "coaps"])),
+            Form::Coaps12 => drop(command.args(["--form", "coaps", "--dtls", "1.2"])),
+        }
         command
     }
 

@@ -1,7 +1,7 @@
 //! The tables of `terse-bench bootstrap`.
 
 use super::scene::START;
-use super::{Device, Leg, Measured, Phase};
+use super::{Device, Form, Leg, Measured, Phase};
 use crate::table::{lay_out, thousands};
 
 /// The phases that `terse pledge` reports, and what they are called here: as in constrained BRSKI, whose names are short.
@@ -30,15 +30,33 @@ const PAPER: &str = "1,467 ± 22, 1,469 ± 32";
 const AIM: &str = "below 100";
 
 pub(super) fn render(measured: &Measured) -> String {
-    let Measured { file_system, devices, .. } = measured;
+    let Measured { form, file_system, devices, .. } = measured;
+    let (form, columns) = match form {
+        Form::Https => ("over HTTPS", Columns::TcpAndEthernet),
+        Form::Coaps13 => ("over CoAPS, DTLS 1.3, through a stateless join proxy", Columns::Udp),
+        Form::Coaps12 => ("over CoAPS, DTLS 1.2, through a stateless join proxy", Columns::Udp),
+    };
+    let note = match columns {
+        Columns::TcpAndEthernet => format!(
+            "\nEthernet: in segments of {SEGMENT} bytes with {HEADERS} bytes of headers each, and what opens TCP; no \
+             acknowledgements alone\n"
+        ),
+        Columns::Udp => "\nbytes of the pledge are of UDP payload; those of the registrar's legs of TCP\n".into(),
+    };
     format!(
-        "{} devices, each with new keys of all parties; four processes; databases on {file_system}, synced with each commit\n\n\
-         {}\n{}\nEthernet: in segments of {SEGMENT} bytes with {HEADERS} bytes of headers each, and what opens TCP; no \
-         acknowledgements alone\n",
+        "{} devices {form}, each with new keys of all parties; four processes; databases on {file_system}, synced with each \
+         commit\n\n{}\n{}{note}",
         devices.len(),
         times(measured),
-        bytes(devices),
+        bytes(devices, columns),
     )
+}
+
+/// What the table of bytes has.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Columns {
+    TcpAndEthernet,
+    Udp,
 }
 
 fn times(measured: &Measured) -> String {
@@ -64,7 +82,7 @@ fn times(measured: &Measured) -> String {
     lay_out(&rows)
 }
 
-fn bytes(devices: &[Device]) -> String {
+fn bytes(devices: &[Device], columns: Columns) -> String {
     let header = ["bytes, median", "sent", "received", "sent, Ethernet", "received, Ethernet"];
     let mut rows = vec![header.map(str::to_owned).to_vec()];
     let mut totals = [Vec::new(), Vec::new()];
@@ -87,6 +105,9 @@ fn bytes(devices: &[Device]) -> String {
         };
         let row = Carried { bytes: [way(|leg| leg.sent), way(|leg| leg.received)], opens: true };
         rows.push(row.cells(&format!("{name}, registrar to MASA")));
+    }
+    if columns == Columns::Udp {
+        rows.iter_mut().for_each(|row| row.truncate(3));
     }
     lay_out(&rows)
 }

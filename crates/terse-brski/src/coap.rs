@@ -7,7 +7,8 @@
 //! | `Server` | the requests of one peer, and the answers to them (feature `services`) |
 //! | [`Resource`] | the resources, their paths, and their Uri-Path-Abbrev |
 //! | [`content_format`], [`Code`] | numbers of content formats, and codes of requests and responses |
-//! | [`link_format`] | discovery (RFC 6690): the answers, and readers for them |
+//! | [`discovery`] | questions to a link, and the answers to them, one datagram each |
+//! | [`link_format`] | discovery (RFC 6690): the links of answers, and readers for them |
 //! | [`multipart`] | several representations in one (RFC 8710), for CA certificates |
 //!
 //! Over DTLS each datagram is the application data of one record; the same bytes are the datagrams of plain UDP.
@@ -19,6 +20,7 @@ mod block;
 mod client;
 mod code;
 pub mod content_format;
+pub mod discovery;
 pub mod link_format;
 mod message;
 pub mod multipart;

@@ -5,11 +5,14 @@ use core::time::Duration;
 use std::io::{self, ErrorKind};
 
 mod client;
+mod effort;
 mod event;
 mod idle;
 mod server;
 
 pub use client::DatagramClient;
+#[cfg(feature = "tokio")]
+pub(crate) use effort::{Effort, heard};
 #[cfg(feature = "tokio")]
 pub(crate) use event::Demand;
 pub use event::{DatagramEvent, Watch};

@@ -6,7 +6,8 @@
 //! | [`Timed`] | a TCP connection with a deadline |
 //! | [`DatagramClient`] | a client's connection over datagrams: DTLS on a UDP socket |
 //! | [`DatagramServer`] | a server for datagrams on one UDP socket, with any number of clients |
-//! | `tokio::DatagramEndpoint` | the same on tokio's sockets, where keys and stores may answer later (feature `tokio`) |
+//! | `tokio::DatagramConnector` | a client's connections over datagrams on tokio's sockets, where a key may answer later (feature `tokio`) |
+//! | `tokio::DatagramEndpoint` | the server on tokio's sockets, where keys and stores may answer later (feature `tokio`) |
 //! | `tokio::Framing`, `tokio::Jpy` | how its datagrams lie in those of the socket, such as a stateless join proxy's (feature `tokio`) |
 //! | [`Clock`], [`OsRng`] | the time and randomness that the engine takes as arguments |
 //! | `tokio` | with the feature of that name: streams, a connector and an acceptor on tokio; `hyper` adds its traits |

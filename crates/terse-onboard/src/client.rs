@@ -1,4 +1,5 @@
-//! An HTTPS connection for one request after the other: of a pledge to a registrar, and of a registrar to a MASA.
+//! Connections for one request after the other: over HTTPS, of a pledge to a registrar and of a registrar to a MASA, and over
+//! CoAPS ([`CoapsConnection`]), of a pledge to a registrar.
 //!
 //! What must always hold: a response is bounded in length and in time before it is looked at.
 
@@ -10,12 +11,17 @@ use http_body_util::{BodyExt as _, Full};
 use hyper::client::conn::http1::{self, SendRequest};
 use hyper::header::{self, HeaderName};
 use hyper::{Method, Request};
+use terse_brski::coap;
 use terse_net::NetError;
 use terse_net::tokio::{Connector, TlsStream};
 use terse_tls::{PresentedPeer, ServerAddress, Summary};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::task::JoinHandle;
+
+mod coaps;
+
+pub use coaps::CoapsConnection;
 
 /// An HTTPS connection.
 pub struct HttpsConnection {
@@ -69,7 +75,7 @@ pub struct ResponseLimits {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ClientError {
-    /// TCP or TLS failed.
+    /// The network failed, or TLS.
     Net(NetError),
     /// HTTP failed.
     Http(hyper::Error),
@@ -79,6 +85,10 @@ pub enum ClientError {
     TimedOut,
     /// The request has a field that is no field of HTTP.
     Request,
+    /// CoAP failed.
+    Coap(coap::Failure),
+    /// The server has closed the connection.
+    Closed,
 }
 
 impl HttpsConnection {
@@ -217,6 +227,8 @@ impl fmt::Display for ClientError {
             Self::Body => f.write_str("the response is too long, or broke off"),
             Self::TimedOut => f.write_str("the response took too long"),
             Self::Request => f.write_str("the request has a field that HTTP does not allow"),
+            Self::Coap(failure) => failure.fmt(f),
+            Self::Closed => f.write_str("the server has closed the connection"),
         }
     }
 }

@@ -1,17 +1,19 @@
 //! The discovery of join proxies and registrars (RFC 8995, 4.1, 4.3 and Appendix B).
 //!
 //! A pledge looks for [`Service::Proxy`], and a join proxy for [`Service::Registrar`]. What they use is a [`Discovery`]: places
-//! that somebody has configured ([`Fixed`]), or announcements by DNS-SD over multicast DNS ([`mdns`]).
+//! that somebody has configured ([`Fixed`]), announcements by DNS-SD over multicast DNS ([`mdns`]), or, for constrained BRSKI,
+//! answers to questions by CoAP ([`coap`]).
 //!
 //! What must always hold: discovery is hostile input, and says only where to try. Whoever answers there is authenticated by
 //! the voucher.
 
 use core::fmt;
-use core::net::{IpAddr, Ipv6Addr};
+use core::net::{IpAddr, Ipv6Addr, SocketAddr};
 use core::str::FromStr;
 
 use serde::{Deserialize as _, Deserializer};
 
+pub mod coap;
 pub mod mdns;
 
 /// A service of onboarding, as DNS-SD names it (RFC 8995, Appendix B).
@@ -90,6 +92,17 @@ impl FromStr for Place {
     }
 }
 
+/// The place at an address: with its scope, if it has one.
+impl From<SocketAddr> for Place {
+    fn from(address: SocketAddr) -> Self {
+        let host = match address {
+            SocketAddr::V6(address) if address.scope_id() != 0 => format!("{}%{}", address.ip(), address.scope_id()),
+            address => address.ip().to_string(),
+        };
+        Self::new(host, address.port())
+    }
+}
+
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.host.contains(':') {
@@ -115,6 +128,66 @@ pub trait Discovery: Send {
 
     /// Takes the news that an attempt at a place has failed, so that others can have its turn.
     fn failed(&mut self, _place: &Place) {}
+}
+
+/// Two ways to find places at once. A place that both have found is gone when both have lost it.
+#[derive(Debug)]
+pub struct Together<A, B> {
+    one: A,
+    other: B,
+    /// The places that both have found, which are as many as either knows.
+    by_both: Vec<Place>,
+    found: Vec<Place>,
+}
+
+impl<A: Discovery, B: Discovery> Together<A, B> {
+    /// Finds what one of these finds.
+    pub const fn new(one: A, other: B) -> Self {
+        Self { one, other, by_both: Vec::new(), found: Vec::new() }
+    }
+
+    /// Returns what a change of one of them means for both.
+    fn change(&mut self, change: Change) -> Option<Change> {
+        match &change {
+            Change::Found(place) if self.found.contains(place) => {
+                self.by_both.push(place.clone());
+                None
+            }
+            Change::Found(place) => {
+                self.found.push(place.clone());
+                Some(change)
+            }
+            Change::Gone(place) => match self.by_both.iter().position(|known| known == place) {
+                Some(known) => {
+                    self.by_both.remove(known);
+                    None
+                }
+                None => {
+                    self.found.retain(|known| known != place);
+                    Some(change)
+                }
+            },
+        }
+    }
+}
+
+impl<A: Discovery, B: Discovery> Discovery for Together<A, B> {
+    async fn next(&mut self) -> Change {
+        loop {
+            let change = tokio::select! {
+                change = self.one.next() => change,
+                change = self.other.next() => change,
+            };
+            if let Some(change) = self.change(change) {
+                return change;
+            }
+        }
+    }
+
+    fn failed(&mut self, place: &Place) {
+        self.one.failed(place);
+        self.other.failed(place);
+    }
 }
 
 /// Places that are known without a search.

@@ -22,6 +22,7 @@ use tokio::time::Instant;
 
 use crate::network::network;
 use crate::shares::Shares;
+use crate::stop::stopped;
 
 /// A listener for health checks.
 #[derive(Debug)]
@@ -61,7 +62,7 @@ impl Health {
             let accepted = tokio::select! {
                 accepted = self.listener.accept() => accepted,
                 Some(_) = connections.join_next() => continue,
-                _ = stop.wait_for(|is_stopped| *is_stopped) => return,
+                () = stopped(&mut stop) => return,
             };
             match accepted {
                 Ok((stream, address)) => {

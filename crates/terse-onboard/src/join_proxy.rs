@@ -38,6 +38,7 @@ use tokio::task::JoinSet;
 
 use crate::discovery::Place;
 use crate::shares::Shares;
+use crate::stop::stopped;
 
 mod config;
 mod follow;
@@ -51,6 +52,7 @@ use registrars::{Registrars, Source};
 pub use relay::BUFFER_LEN;
 use relay::{Ended, relay};
 pub use terse_brski::join_proxy::{MAX_PREFIXES, OnLink, Prefix};
+pub(crate) use udp::is_of_network;
 pub use udp::{Mode, UdpConfig, UdpCounters, UdpLimits, UdpProxy};
 
 /// The limits of a join proxy.
@@ -142,7 +144,7 @@ impl JoinProxy {
                     counters.add(ended.unwrap_or(Ended::Broken { bytes: 0 }));
                     continue;
                 }
-                _ = stop.wait_for(|is_stopped| *is_stopped) => break,
+                () = stopped(&mut stop) => break,
             };
             let (pledge, address) = match accepted {
                 Ok(accepted) => accepted,

@@ -5,8 +5,8 @@
 //! | [`config`] | TOML files, with every mistake by its line |
 //! | [`serve`] | HTTPS servers that know who is at the other end |
 //! | [`store`] | the database of a service |
-//! | [`client`] | an HTTPS connection for one request after the other |
-//! | [`discovery`] | where join proxies and registrars are: configured, or announced by multicast DNS |
+//! | [`client`] | HTTPS and CoAPS connections for one request after the other |
+//! | [`discovery`] | where join proxies and registrars are: configured, announced by multicast DNS, or asked for by CoAP |
 //! | [`pledge`] | a device, from its IDevID to the credential of its domain |
 //! | [`join_proxy`] | a proxy for pledges that have no way to the registrar yet |
 //! | [`registrar`] | the registrar of a domain |
@@ -29,4 +29,5 @@ pub mod rate;
 pub mod registrar;
 pub mod serve;
 mod shares;
+mod stop;
 pub mod store;

@@ -1,4 +1,5 @@
-//! A pledge on tokio (RFC 8995): it finds join proxies, connects, and stores what the machine of [`terse_brski::pledge`] earns.
+//! A pledge on tokio (RFC 8995): it finds join proxies, connects, and stores what the machine of [`terse_brski::pledge`] earns. It
+//! speaks BRSKI over HTTPS, or constrained BRSKI over CoAPS ([`Device::with_form`]).
 //!
 //! ```no_run
 //! use terse_onboard::discovery::Fixed;
@@ -21,7 +22,8 @@ use core::fmt;
 use core::num::NonZeroU32;
 use core::time::Duration;
 
-use terse_brski::pledge::{AttemptFailed, Event, Phase};
+use terse_brski::pledge::{AttemptFailed, Event, Form, Phase};
+pub use terse_brski::pledge::{Coaps, Https, Proximity};
 use terse_brski::voucher::Assertion;
 use terse_pki::KeyAlgorithm;
 use terse_tls::Credential;
@@ -33,14 +35,18 @@ mod counted;
 mod credentials;
 mod device;
 mod driver;
+mod dtls;
+mod file;
 mod places;
 mod renewal;
 mod signer;
 mod timings;
 
 pub use credentials::{CredentialDirectory, CredentialError};
-pub use device::{Device, DeviceError, PledgeFile};
-pub use renewal::{NotRenewed, renew};
+pub use device::{Device, DeviceError};
+pub use dtls::{CoapsSettings, DtlsVersion};
+pub use file::{FormName, PledgeFile};
+pub use renewal::{NotRenewed, renew, renew_over_coaps};
 pub use timings::{Spent, Stage, Timings};
 
 /// How a pledge goes about it.
@@ -49,6 +55,7 @@ pub use timings::{Spent, Stage, Timings};
 ///
 /// - The pledge tries until it is enrolled.
 /// - The key of the LDevID is for P-256.
+/// - DTLS and CoAP are those of [`CoapsSettings::default`].
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// After how many failed attempts the pledge gives up. It also gives up then if discovery finds nothing for
@@ -58,11 +65,25 @@ pub struct Settings {
     pub discovery_limit: Duration,
     /// The algorithm of the key for the LDevID: P-256, P-384 or Ed25519.
     pub algorithm: KeyAlgorithm,
+    /// DTLS and CoAP, of devices that speak constrained BRSKI.
+    pub coaps: CoapsSettings,
 }
+
+/// A form of BRSKI that a device speaks on sockets: [`Https`] or [`Coaps`]. There are no others.
+pub trait SocketForm: Form + connection::Carried {}
+
+impl SocketForm for Https {}
+
+impl SocketForm for Coaps {}
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { max_failures: None, discovery_limit: Duration::from_secs(15), algorithm: KeyAlgorithm::P256 }
+        Self {
+            max_failures: None,
+            discovery_limit: Duration::from_secs(15),
+            algorithm: KeyAlgorithm::P256,
+            coaps: CoapsSettings::default(),
+        }
     }
 }
 
@@ -119,14 +140,14 @@ pub enum Progress {
     NotStored(String),
 }
 
-/// Onboards a device. Ends when it is enrolled, or when it gives up; whoever drops the future stops it, and a credential is
+/// Onboards a device, in the form of BRSKI that it speaks. Ends when it is enrolled, or when it gives up; whoever drops the future stops it, and a credential is
 /// stored then as a whole or not at all.
 ///
 /// # Panics
 ///
 /// The future panics outside of a tokio runtime with network and timer.
-pub async fn onboard(
-    device: &Device,
+pub async fn onboard<F: SocketForm>(
+    device: &Device<F>,
     discovery: impl Discovery,
     credentials: &CredentialDirectory,
     settings: &Settings,

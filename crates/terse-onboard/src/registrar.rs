@@ -1,10 +1,12 @@
-//! The registrar of a domain, on HTTPS (RFC 8995, 5; RFC 7030): what `terse registrar` runs.
+//! The registrar of a domain (RFC 8995, 5; RFC 7030), on HTTPS and on CoAPS: what `terse registrar` runs.
 //!
 //! | request | module |
 //! |---|---|
 //! | BRSKI: `requestvoucher`, `voucher_status`, `enrollstatus` | `brski` |
 //! | EST: `cacerts`, `csrattrs`, `simpleenroll`, `simplereenroll` | `est` |
 //! | `health`: whether the database answers | here |
+//!
+//! `requests` has them by resource, as both HTTPS (here) and CoAPS (`coaps`) ask for them.
 //!
 //! Who a client is follows from the certificate that it has presented, which the TLS server takes unverified:
 //! [`terse_brski::registrar`] verifies an IDevID, and an LDevID must lead to the domain's CA. The MASA is asked in a task of its
@@ -28,8 +30,9 @@ use axum::Router;
 use axum::extract::{Request, State};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse as _, Response};
-use axum::routing::{get, post};
+use axum::routing::get;
 use pki_types::UnixTime;
+use terse_brski::coap::Resource;
 use terse_brski::digest::Sha256;
 use terse_net::Clock;
 use terse_net::tokio::{Acceptor, AcceptorEvent};
@@ -42,10 +45,12 @@ use crate::discovery::mdns::{Announcement, MdnsError};
 use crate::health::Health;
 use crate::rate::RateLimit;
 use crate::serve::{self, Limits, Peer};
+use crate::stop::stopped;
 
 mod audit;
 mod brski;
 mod check;
+mod coaps;
 pub mod config;
 mod crl;
 mod domain;
@@ -55,6 +60,7 @@ mod external_ca;
 mod fetch;
 mod forward;
 mod https;
+mod identity;
 mod init;
 mod masa;
 mod names;
@@ -62,6 +68,7 @@ mod operator;
 mod outage;
 mod pass_on;
 mod reply;
+mod requests;
 mod settings;
 mod store;
 
@@ -71,8 +78,10 @@ pub use init::{InitError, InitOptions, init};
 pub use operator::{Operator, OperatorError, Rejection};
 pub use store::{DeviceReport, FetchedVoucher, Pending, PendingReason};
 
+use coaps::Coaps;
 use outage::Outages;
 use reply::Reply;
+use requests::route;
 use settings::Settings;
 use store::Store;
 
@@ -100,6 +109,7 @@ pub struct Listening {
     service: Service,
     acceptor: Acceptor<TcpStream>,
     address: SocketAddr,
+    coaps: Option<Coaps>,
     health: Option<Health>,
     announcement: Option<Announcement>,
 }
@@ -138,6 +148,10 @@ impl Service {
             |address: &str, error: std::io::Error| StartError::Listen(ConfigError::new(Path::new(address), error));
         let listener = TcpListener::bind(&config.listen).await.map_err(|error| wrong(&config.listen, error))?;
         let address = listener.local_addr().map_err(|error| wrong(&config.listen, error))?;
+        let coaps = match (&config.coaps, &self.inner.settings.coaps) {
+            (Some(own), Some(server)) => Some(Coaps::bind(self, own, server).await?),
+            _ => None,
+        };
         let health = match &config.health {
             Some(health) => Some(Health::bind(health).await.map_err(|error| wrong(health, error))?),
             None => None,
@@ -148,18 +162,18 @@ impl Service {
         let observer = Arc::new(|event: &AcceptorEvent<'_>| tracing::debug!("{event}"));
         let acceptor = Acceptor::builder(self.inner.settings.server.clone(), self.inner.clock);
         let acceptor = acceptor.with_observer(observer).start(listener);
-        Ok(Listening { service: self.clone(), acceptor, address, health, announcement })
+        Ok(Listening { service: self.clone(), acceptor, address, coaps, health, announcement })
     }
 
     fn routes(&self) -> Router {
         Router::new()
-            .route("/.well-known/brski/requestvoucher", post(brski::request_voucher))
-            .route("/.well-known/brski/voucher_status", post(brski::voucher_status))
-            .route("/.well-known/brski/enrollstatus", post(brski::enroll_status))
-            .route("/.well-known/est/cacerts", get(est::ca_certificates))
-            .route("/.well-known/est/csrattrs", get(est::csr_attributes))
-            .route("/.well-known/est/simpleenroll", post(est::simple_enroll))
-            .route("/.well-known/est/simplereenroll", post(est::simple_reenroll))
+            .route("/.well-known/brski/requestvoucher", route(Resource::RequestVoucher))
+            .route("/.well-known/brski/voucher_status", route(Resource::VoucherStatus))
+            .route("/.well-known/brski/enrollstatus", route(Resource::EnrollStatus))
+            .route("/.well-known/est/cacerts", route(Resource::CaCerts))
+            .route("/.well-known/est/csrattrs", route(Resource::CsrAttributes))
+            .route("/.well-known/est/simpleenroll", route(Resource::SimpleEnroll))
+            .route("/.well-known/est/simplereenroll", route(Resource::SimpleReenroll))
             .route("/health", get(health))
             .fallback(async || Reply::text(404, "there is nothing here; a registrar has /.well-known/brski and est"))
             .method_not_allowed_fallback(async || Reply::text(405, "the path is right, and the method is not"))
@@ -188,6 +202,21 @@ impl Listening {
         self.address
     }
 
+    /// Returns the address where devices of constrained BRSKI arrive, if that is configured.
+    pub fn coaps_address(&self) -> Option<SocketAddr> {
+        self.coaps.as_ref().map(Coaps::address)
+    }
+
+    /// Returns the address where stateless join proxies send to, if that is configured.
+    pub fn jpy_address(&self) -> Option<SocketAddr> {
+        self.coaps.as_ref()?.jpy_address()
+    }
+
+    /// Returns the addresses where devices and join proxies ask for registrars by CoAP, if that is configured.
+    pub fn discovery_addresses(&self) -> impl Iterator<Item = SocketAddr> {
+        self.coaps.iter().flat_map(Coaps::discovery_addresses)
+    }
+
     /// Returns the address for health checks, if there is one.
     pub fn health_address(&self) -> Option<SocketAddr> {
         self.health.as_ref().map(Health::address)
@@ -195,7 +224,7 @@ impl Listening {
 
     /// Answers pledges until `stop` becomes true; requests under way may finish. The announcement is withdrawn before that.
     pub async fn run(self, stop: watch::Receiver<bool>) {
-        let Self { service, acceptor, health, announcement, .. } = self;
+        let Self { service, acceptor, coaps, health, announcement, .. } = self;
         let limits = Limits { connections: service.inner.settings.config.limits.connections, ..Limits::default() };
         let chores = tokio::spawn(service.clone().do_chores(stop.clone()));
         let health = health.map(|health| tokio::spawn(health.serve(service.is_well(), stop.clone())));
@@ -205,7 +234,12 @@ impl Listening {
                 announcement.withdraw().await;
             }
         };
-        tokio::join!(serve::serve(acceptor, service.routes(), limits, stop.clone()), withdraw);
+        let coaps = async {
+            if let Some(coaps) = coaps {
+                coaps.run(stop.clone()).await;
+            }
+        };
+        tokio::join!(serve::serve(acceptor, service.routes(), limits, stop.clone()), coaps, withdraw);
         for task in core::iter::once(chores).chain(health) {
             task.abort();
         }
@@ -251,11 +285,6 @@ impl Service {
             }
         }
     }
-}
-
-/// Waits until `stop` becomes true, or nobody can make it so any more.
-async fn stopped(stop: &mut watch::Receiver<bool>) {
-    let _ = stop.wait_for(|is_stopped| *is_stopped).await;
 }
 
 async fn limit_rate(State(service): State<Service>, request: Request, next: Next) -> Response {

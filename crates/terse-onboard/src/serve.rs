@@ -24,6 +24,7 @@ use tokio::task::JoinSet;
 
 use crate::network::network;
 use crate::shares::Shares;
+use crate::stop::stopped;
 
 /// The other end of a request, as an extension of it.
 #[derive(Clone, Debug)]
@@ -66,7 +67,7 @@ pub async fn serve(mut acceptor: Acceptor<TcpStream>, routes: Router, limits: Li
         };
         let next = tokio::select! {
             next = next => next,
-            _ = stop.wait_for(|is_stopped| *is_stopped) => None,
+            () = stopped(&mut stop) => None,
         };
         let Some(((stream, address), place)) = next else { break };
         let Some(share) = Shares::take(&shares, network(address.ip())) else {
@@ -126,7 +127,7 @@ async fn serve_one(
     let mut connection = core::pin::pin!(connection);
     let ended = tokio::select! {
         ended = connection.as_mut() => Some(ended),
-        _ = stop.wait_for(|is_stopped| *is_stopped) => None,
+        () = stopped(&mut stop) => None,
     };
     let ended = match ended {
         Some(ended) => ended,

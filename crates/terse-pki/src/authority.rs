@@ -214,7 +214,7 @@ impl Authority {
     }
 
     /// Returns every CA certificate, root first; the position of one is its issuer number for [`Authority::crl`].
-    pub fn certificates(&self) -> impl ExactSizeIterator<Item = &CertificateDer<'static>> {
+    pub fn certificates(&self) -> impl ExactSizeIterator<Item = &CertificateDer<'static>> + DoubleEndedIterator {
         self.levels.iter().map(|level| &level.certificate)
     }
 

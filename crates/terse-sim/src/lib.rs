@@ -26,6 +26,7 @@ mod layers;
 pub mod ledger;
 pub mod link;
 pub mod network;
+pub mod onboarding;
 pub mod packet;
 pub mod paper;
 mod probe;

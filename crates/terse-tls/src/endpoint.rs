@@ -270,6 +270,12 @@ impl Endpoint {
         self.path(handle).map(Path::address)
     }
 
+    /// Whether the peer's current path is not validated, and no check will validate it: until [`Self::confirm_address`], at
+    /// most three times as many bytes are sent there as came from there ([`AddressChange::Limited`]).
+    pub fn needs_confirmation(&self, handle: ConnectionHandle) -> bool {
+        self.connections.get(&handle).is_some_and(|entry| entry.is_limited() && entry.check.is_none())
+    }
+
     /// Confirms that the peer is reached on its current path, which the application knows ([`AddressChange::Limited`]).
     pub fn confirm_address(&mut self, handle: ConnectionHandle) {
         if self.connections.get(&handle).is_some_and(|entry| entry.check.as_ref().is_none_or(|check| !check.is_kept()))

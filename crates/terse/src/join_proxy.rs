@@ -29,10 +29,10 @@ With
   --listen [fe80::1%eth0]:0                         for the devices of one link, at a port that the system picks
   --registrar one.example:8443 --registrar two.example:8443
                                                     the second one when the first one cannot be reached
-  --udp [::]:5684 --udp-mode stateless --udp-registrar registrar.plant.example:5685
+  --udp [fe80::1%eth0]:5684 --udp-mode stateless --udp-registrar registrar.plant.example:5685 --udp-discovery
                                                     datagrams of constrained devices, too; or these alone, without --listen
   --config join-proxy.toml                          all of it from a file, which `terse join-proxy init` writes
-Without --registrar it uses those that multicast DNS finds.";
+Without --registrar it uses those that multicast DNS finds; without --udp-registrar those that answer by CoAP.";
 
 /// A proxy for devices that have no way to the registrar yet (RFC 8995, 4).
 #[derive(Args, Debug)]
@@ -76,7 +76,7 @@ pub(crate) struct JoinProxyArgs {
 }
 
 /// The options that stand in a configuration otherwise.
-const OPTIONS: [&str; 12] = [
+const OPTIONS: [&str; 16] = [
     "listen",
     "registrars",
     "announce",
@@ -88,6 +88,10 @@ const OPTIONS: [&str; 12] = [
     "udp",
     "udp_mode",
     "udp_registrars",
+    "udp_ask",
+    "udp_interfaces",
+    "udp_discovery",
+    "udp_discovery_port",
     "on_link",
 ];
 
@@ -150,7 +154,7 @@ impl Check {
             addresses.push(listener.local_addr().map_err(failed)?);
         }
         if let Some(udp) = &plan.udp {
-            addresses.push(udp.bind().await?.local_addr().map_err(failed)?);
+            addresses.push(udp.check().await?);
         }
         let mut warnings = Vec::new();
         if plan.announce && addresses.iter().any(|address| address.ip().is_loopback()) {

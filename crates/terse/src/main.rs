@@ -64,9 +64,11 @@ enum Command {
     /// A small CA for trying things
     #[command(subcommand)]
     Pki(pki::PkiCommand),
-    /// The registrar of a domain, which accepts devices into it (RFC 8995)
+    /// The registrar of a domain, which accepts devices into it (RFC 8995, and
+    /// constrained BRSKI)
     Registrar(registrar::RegistrarArgs),
-    /// A device that is new in a network: it earns the credential of its domain (RFC 8995)
+    /// A device that is new in a network: it earns the credential of its domain (RFC 8995, or
+    /// constrained BRSKI)
     Pledge(Box<pledge::PledgeArgs>),
     /// A proxy for devices that have no way to the registrar yet (RFC 8995, 4)
     JoinProxy(join_proxy::JoinProxyArgs),

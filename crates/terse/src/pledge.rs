@@ -12,30 +12,41 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueEnum};
 use serde_json::json;
 use terse_onboard::config::is_readable_by_others;
+use terse_onboard::discovery::coap::{Reach, Seeker, Sought};
 use terse_onboard::discovery::mdns::Browser;
-use terse_onboard::discovery::{Fixed, Place, Service};
+use terse_onboard::discovery::{Discovery, Fixed, Place, Service, Together};
 use terse_onboard::pledge::{
-    CredentialDirectory, Device, GaveUp, Onboarded, PledgeFile, Progress, Settings, Spent, onboard, renew,
+    Coaps, CoapsSettings, CredentialDirectory, Device, FormName, GaveUp, Onboarded, PledgeFile, Progress, Settings,
+    SocketForm, onboard, renew, renew_over_coaps,
 };
-use terse_pki::{KeyAlgorithm, Subject};
+use terse_pki::KeyAlgorithm;
 
 use crate::failure::Failure;
 use crate::output::{self, printable};
 use crate::services;
+
+mod form;
+mod report;
+
+use form::{Form, FormArgs};
+use report::{report, subject};
 
 const EXAMPLE: &str = "Example:
   terse pledge --idevid WI-3005.pem --key WI-3005.key --masa-ca WI-3005-anchors.pem --out credential
                                                     onboard through any proxy that multicast DNS finds
 With
   --registrar [fe80::1%eth0]:8443                   through this join proxy, or with this registrar
+  --form coaps --registrar [fe80::1%eth0]:5684      constrained BRSKI, over CoAPS: CBOR and DTLS 1.3; --dtls 1.2 for DTLS 1.2
+  --form any                                        the one, then the other, through what is found
   --config pledge.toml                              all of it from a file
   --renew --registrar registrar.plant.example:8443 --out credential
-                                                    alone: renew the certificate that is in the directory
+                                                    alone: renew the certificate that is in the directory; with
+                                                    --form coaps at the registrar's port for CoAPS
 It writes credential/ldevid.pem, the certificate with its key, and credential/domain-ca.pem, whom to trust:
   terse client --connect broker.plant.example:8883 --ca credential/domain-ca.pem \\
       --cert credential/ldevid.pem --key credential/ldevid.pem";
 
-/// A device that is new in a network: it earns the credential of its domain (RFC 8995).
+/// A device that is new in a network: it earns the credential of its domain (RFC 8995, or constrained BRSKI over CoAPS).
 #[derive(Args, Debug)]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true, after_help = EXAMPLE)]
 pub(crate) struct PledgeArgs {
@@ -53,9 +64,12 @@ pub(crate) struct PledgeArgs {
     /// The certificates under which the manufacturer signs vouchers
     #[arg(long, value_name = "FILE", required_unless_present_any = ["config", "renew"])]
     masa_ca: Option<PathBuf>,
-    /// A join proxy or a registrar to try (repeatable) [default: what multicast DNS finds]
+    /// A join proxy or a registrar to try (repeatable) [default: what multicast DNS finds, and with CoAPS
+    /// what answers by CoAP]
     #[arg(long = "registrar", value_name = "HOST:PORT")]
     registrars: Vec<Place>,
+    #[command(flatten)]
+    form: FormArgs,
     /// The directory for the credential
     #[arg(long, value_name = "DIR", required_unless_present = "config")]
     out: Option<PathBuf>,
@@ -69,7 +83,7 @@ pub(crate) struct PledgeArgs {
     #[arg(long)]
     once: bool,
     /// Renew the certificate in the directory
-    #[arg(long, requires = "registrars", conflicts_with_all = ["config", "idevid", "key", "masa_ca", "once", "require_nonce"])]
+    #[arg(long, requires = "registrars", conflicts_with_all = ["config", "idevid", "key", "masa_ca", "once", "require_nonce", "proximity"])]
     renew: bool,
     /// Show each step, also if standard error is no terminal
     #[arg(long, short)]
@@ -95,6 +109,9 @@ impl Check {
     fn run(self, json: bool) -> Result<(), Failure> {
         let file = PledgeFile::read(&self.config).map_err(failed)?;
         let device = file.device().map_err(failed)?;
+        if file.form != FormName::Https {
+            device.clone().with_form(file.coaps()).map_err(failed)?;
+        }
         let credentials = CredentialDirectory::new(&file.out);
         let mut warnings = Vec::new();
         match credentials.has_credential() {
@@ -105,8 +122,10 @@ impl Check {
             warnings.push(format!("{}: others can read it; run chmod 600", file.key.display()));
         }
         if json {
-            let serial_number = device.serial_number();
-            return output::json(&json!({ "ok": true, "serial_number": serial_number, "warnings": warnings }));
+            let (serial_number, form) = (device.serial_number(), file.form.name());
+            return output::json(
+                &json!({ "ok": true, "serial_number": serial_number, "form": form, "warnings": warnings }),
+            );
         }
         warnings.iter().try_for_each(|warning| output::line(printable(warning)))?;
         output::line(printable(&format!("the device {} can be onboarded", device.serial_number())))
@@ -141,7 +160,12 @@ pub(crate) fn run(args: PledgeArgs, json: bool) -> Result<(), Failure> {
 
 impl PledgeArgs {
     async fn onboard(self, json: bool) -> Result<(), Failure> {
-        let (device, registrars, out) = self.device()?;
+        let file = self.config.as_deref().map(PledgeFile::read).transpose().map_err(failed)?;
+        let form = self.form.form(file.as_ref())?;
+        let device = self.device(file.as_ref())?;
+        let (in_file, out) = file.map_or((Vec::new(), None), |file| (file.registrars, Some(file.out)));
+        let registrars = if self.registrars.is_empty() { in_file } else { self.registrars.clone() };
+        let out = self.out.clone().or(out).ok_or_else(|| Failure::Usage("give --out".into()))?;
         let credentials = CredentialDirectory::new(&out);
         if credentials.has_credential() {
             let path = credentials.ldevid();
@@ -149,53 +173,43 @@ impl PledgeArgs {
             return Err(Failure::Failed(format!("{}: {problem}", path.display())));
         }
         credentials.check().map_err(failed)?;
-        let shows_progress = self.verbose || io::stderr().is_terminal();
-        let observe = |progress: Progress| {
-            // What stops a device for good is said in any case.
-            if shows_progress || matches!(progress, Progress::NotStored(_)) {
-                output::warn(&printable(&progress.to_string()));
+        let way = Way { args: &self, registrars, credentials, settings: form.settings(), has_turns: self.once };
+        match form {
+            Form::Https => way.https(&device).await?.map_err(gave_up)?.report(&way, json),
+            Form::Coaps(coaps, _) => {
+                let device = device.with_form(coaps).map_err(failed)?;
+                way.coaps(&device).await?.map_err(gave_up)?.report(&way, json)
             }
-        };
-        let attempts = u32::try_from(registrars.len().max(1)).unwrap_or(u32::MAX);
-        let settings = Settings {
-            max_failures: if self.once { NonZeroU32::new(attempts) } else { None },
-            algorithm: self.algorithm.into(),
-            ..Settings::default()
-        };
-        let onboarded = match registrars.is_empty() {
-            true => {
-                let browser = Browser::new(Service::Proxy).map_err(failed)?;
-                onboard(&device, browser, &credentials, &settings, observe).await
+            Form::Any(coaps, _) => {
+                let constrained = device.clone().with_form(coaps).map_err(failed)?;
+                Way { has_turns: true, ..way }.in_turn(&constrained, &device, json).await
             }
-            false => onboard(&device, Fixed::new(registrars), &credentials, &settings, observe).await,
-        };
-        report(&device, &credentials, &onboarded.map_err(gave_up)?, json)
+        }
     }
 
-    /// Returns the device, the places to try, and the directory of its credential.
-    fn device(&self) -> Result<(Device, Vec<Place>, PathBuf), Failure> {
-        let (device, registrars, out) = match (&self.config, &self.idevid, &self.key, &self.masa_ca) {
-            (Some(path), ..) => {
-                let file = PledgeFile::read(path).map_err(failed)?;
-                (file.device().map_err(failed)?, file.registrars, Some(file.out))
-            }
-            (None, Some(idevid), Some(key), Some(masa_ca)) => {
-                (Device::read(idevid, key, masa_ca).map_err(failed)?, Vec::new(), None)
-            }
+    /// Returns the device of the configuration, or of the arguments.
+    fn device(&self, file: Option<&PledgeFile>) -> Result<Device, Failure> {
+        let device = match (file, &self.idevid, &self.key, &self.masa_ca) {
+            (Some(file), ..) => file.device().map_err(failed)?,
+            (None, Some(idevid), Some(key), Some(masa_ca)) => Device::read(idevid, key, masa_ca).map_err(failed)?,
             _ => return Err(Failure::Usage("give --config, or --idevid, --key and --masa-ca".into())),
         };
-        let device = if self.require_nonce { device.accept_nonceless(false) } else { device };
-        let registrars = if self.registrars.is_empty() { registrars } else { self.registrars.clone() };
-        let out = self.out.clone().or(out).ok_or_else(|| Failure::Usage("give --out".into()))?;
-        Ok((device, registrars, out))
+        Ok(if self.require_nonce { device.accept_nonceless(false) } else { device })
     }
 
     async fn renew(self, json: bool) -> Result<(), Failure> {
+        let form = self.form.form(None)?;
         let out = self.out.ok_or_else(|| Failure::Usage("give --out".into()))?;
         let credentials = CredentialDirectory::new(out);
         let mut problems = Vec::new();
         for place in &self.registrars {
-            match renew(&credentials, place, self.algorithm.into()).await {
+            let algorithm = self.algorithm.into();
+            let renewed = match form {
+                Form::Https => renew(&credentials, place, algorithm).await,
+                Form::Any(..) => return Err(Failure::Usage("--renew: give --form https or --form coaps".into())),
+                Form::Coaps(_, settings) => renew_over_coaps(&credentials, place, algorithm, &settings).await,
+            };
+            match renewed {
                 Ok(credential) => {
                     let subject = subject(&credential);
                     let path = credentials.ldevid();
@@ -203,6 +217,7 @@ impl PledgeArgs {
                         true => output::json(&json!({
                             "renewed": true,
                             "registrar": place.to_string(),
+                            "form": form.name().name(),
                             "subject": subject,
                             "ldevid": path.display().to_string(),
                         })),
@@ -216,60 +231,93 @@ impl PledgeArgs {
     }
 }
 
-fn report(
-    device: &Device,
-    credentials: &CredentialDirectory,
-    onboarded: &Onboarded,
-    json: bool,
-) -> Result<(), Failure> {
-    let subject = subject(&onboarded.credential);
-    let (ldevid, anchors) = (credentials.ldevid(), credentials.anchors());
-    let phases = onboarded.timings.stages();
-    if json {
-        let phases: Vec<_> = phases
-            .map(|(stage, spent)| {
-                let Spent { sent, received, .. } = spent;
-                json!({ "phase": stage.name(), "ms": ms(spent.time), "sent": sent, "received": received })
-            })
-            .collect();
-        return output::json(&json!({
-            "enrolled": true,
-            "serial_number": device.serial_number(),
-            "registrar": onboarded.proxy.to_string(),
-            "assertion": onboarded.assertion.name(),
-            "reported": onboarded.is_reported,
-            "subject": subject,
-            "ldevid": ldevid.display().to_string(),
-            "anchors": anchors.display().to_string(),
-            "ms": ms(onboarded.timings.total()),
-            "phases": phases,
-        }));
-    }
-    let mut text = format!("{} is enrolled", device.serial_number());
-    let mut row = |name: &str, value: String| text += &format!("\n  {name:<14}{value}");
-    row("subject", subject);
-    row("through", onboarded.proxy.to_string());
-    row("assertion", onboarded.assertion.name().into());
-    row("credential", ldevid.display().to_string());
-    row("trusts", anchors.display().to_string());
-    if !onboarded.is_reported {
-        row("note", "the registrar could not be told".into());
-    }
-    for (stage, spent) in phases {
-        row("time", format!("{:8.1} ms  {}", ms(spent.time), stage.name()));
-    }
-    row("time", format!("{:8.1} ms  in all", ms(onboarded.timings.total())));
-    output::line(text.split('\n').map(printable).collect::<Vec<_>>().join("\n"))
+/// How a device goes about it, in either form.
+struct Way<'a> {
+    args: &'a PledgeArgs,
+    registrars: Vec<Place>,
+    credentials: CredentialDirectory,
+    settings: CoapsSettings,
+    /// Whether each registrar is tried once.
+    has_turns: bool,
 }
 
-fn subject(credential: &terse_tls::Credential) -> String {
-    let leaf = credential.chain().first();
-    leaf.and_then(|leaf| Subject::of(leaf).ok()).map(|subject| subject.to_string()).unwrap_or_default()
+/// A device that is enrolled.
+struct Enrolled {
+    serial_number: String,
+    onboarded: Onboarded,
+    form: FormName,
 }
 
-/// Returns milliseconds with the precision of microseconds.
-fn ms(time: Duration) -> f64 {
-    (time.as_secs_f64() * 1e6).round() / 1e3
+impl Way<'_> {
+    async fn https(&self, device: &Device) -> Result<Result<Enrolled, GaveUp>, Failure> {
+        let onboarded = match self.registrars.is_empty() {
+            true => self.join(device, Browser::new(Service::Proxy).map_err(failed)?).await,
+            false => self.join(device, Fixed::new(self.registrars.clone())).await,
+        };
+        Ok(onboarded.map(|onboarded| Enrolled::new(device, onboarded, FormName::Https)))
+    }
+
+    async fn coaps(&self, device: &Device<Coaps>) -> Result<Result<Enrolled, GaveUp>, Failure> {
+        let onboarded = match self.registrars.is_empty() {
+            true => {
+                let browser = Browser::new(Service::DatagramProxy).map_err(failed)?;
+                let seeker = Seeker::new(&[Sought::JoinProxy, Sought::Registrar], Reach::AllLinks).map_err(failed)?;
+                self.join(device, Together::new(seeker, browser)).await
+            }
+            false => self.join(device, Fixed::new(self.registrars.clone())).await,
+        };
+        Ok(onboarded.map(|onboarded| Enrolled::new(device, onboarded, FormName::Coaps)))
+    }
+
+    /// Tries both forms, the smaller one first, and again and again with longer and longer pauses.
+    async fn in_turn(self, coaps: &Device<Coaps>, https: &Device, json: bool) -> Result<(), Failure> {
+        let mut pause = FIRST_PAUSE;
+        loop {
+            match self.coaps(coaps).await? {
+                Ok(enrolled) => return enrolled.report(&self, json),
+                Err(why) => self.say(&format!("over CoAPS: {why}; trying HTTPS")),
+            }
+            match self.https(https).await? {
+                Ok(enrolled) => return enrolled.report(&self, json),
+                Err(why) if self.args.once => return Err(gave_up(why)),
+                Err(why) => self.say(&format!("over HTTPS: {why}; trying CoAPS in {} seconds", pause.as_secs())),
+            }
+            tokio::time::sleep(pause).await;
+            pause = (pause * 2).min(LONGEST_PAUSE);
+        }
+    }
+
+    async fn join<F: SocketForm>(&self, device: &Device<F>, discovery: impl Discovery) -> Result<Onboarded, GaveUp> {
+        let observe = |progress: Progress| match progress {
+            // What stops a device for good is said in any case.
+            Progress::NotStored(_) => output::warn(&printable(&progress.to_string())),
+            progress => self.say(&progress.to_string()),
+        };
+        let attempts = u32::try_from(self.registrars.len().max(1)).unwrap_or(u32::MAX);
+        let settings = Settings {
+            max_failures: if self.has_turns { NonZeroU32::new(attempts) } else { None },
+            algorithm: self.args.algorithm.into(),
+            coaps: self.settings,
+            ..Settings::default()
+        };
+        onboard(device, discovery, &self.credentials, &settings, observe).await
+    }
+
+    fn say(&self, what: &str) {
+        if self.args.verbose || io::stderr().is_terminal() {
+            output::warn(&printable(what));
+        }
+    }
+}
+
+impl Enrolled {
+    fn new<F: SocketForm>(device: &Device<F>, onboarded: Onboarded, form: FormName) -> Self {
+        Self { serial_number: device.serial_number().into(), onboarded, form }
+    }
+
+    fn report(&self, way: &Way<'_>, json: bool) -> Result<(), Failure> {
+        report(&self.serial_number, &way.credentials, &self.onboarded, self.form, json)
+    }
 }
 
 fn gave_up(why: GaveUp) -> Failure {
@@ -279,3 +327,7 @@ fn gave_up(why: GaveUp) -> Failure {
 fn failed(error: impl core::fmt::Display) -> Failure {
     Failure::Failed(printable(&error.to_string()))
 }
+
+/// The first pause after both forms have failed, which doubles to an hour, as that of a proxy does (RFC 8995, 4.1).
+const FIRST_PAUSE: Duration = Duration::from_secs(5);
+const LONGEST_PAUSE: Duration = Duration::from_secs(3_600);

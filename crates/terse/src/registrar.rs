@@ -46,7 +46,9 @@ enum RegistrarCommand {
     /// Set up a registrar: a CA for its domain, its certificate, and a configuration
     #[command(after_help = "Example: terse registrar init --out plant --name registrar.plant.example \\\n\
         \x20            --manufacturer-ca maker/ca/ca.pem\n\
-        writes plant/registrar.toml, and what it names.")]
+        writes plant/registrar.toml, and what it names. With\n\
+        \x20 --coaps [2001:db8::1]:5684 --jpy [2001:db8::1]:5685\n\
+        devices of constrained BRSKI are served as well, also behind stateless join proxies.")]
     Init(Init),
     /// Read the configuration, the certificates, the keys and the CA, and say what is wrong
     #[command(after_help = "Example: terse registrar check --config plant/registrar.toml")]
@@ -110,6 +112,13 @@ struct Init {
     /// Where pledges arrive [default: port 8443 of every address]
     #[arg(long, value_name = "ADDR:PORT")]
     listen: Option<SocketAddr>,
+    /// Where devices of constrained BRSKI arrive, over CoAPS. UDP is answered from the address that it came to only if that is
+    /// given here
+    #[arg(long, value_name = "ADDR:PORT")]
+    coaps: Option<SocketAddr>,
+    /// Where stateless join proxies send to
+    #[arg(long, value_name = "ADDR:PORT", requires = "coaps")]
+    jpy: Option<SocketAddr>,
 }
 
 pub(crate) fn run(args: RegistrarArgs, json: bool) -> Result<(), Failure> {
@@ -132,8 +141,15 @@ async fn serve(config: Config, verbose: bool) -> Result<(), Failure> {
     let listening = service.listen().await.map_err(failed)?;
     let stop = services::stop()?;
     output::line(format_args!("listening {}", listening.address()))?;
-    if let Some(address) = listening.health_address() {
-        output::line(format_args!("health {address}"))?;
+    for (what, address) in
+        [("coaps", listening.coaps_address()), ("jpy", listening.jpy_address()), ("health", listening.health_address())]
+    {
+        if let Some(address) = address {
+            output::line(format_args!("{what} {address}"))?;
+        }
+    }
+    for address in listening.discovery_addresses() {
+        output::line(format_args!("discovery {address}"))?;
     }
     listening.run(stop).await;
     Ok(())
@@ -144,6 +160,7 @@ impl Init {
         let mut options = InitOptions::new(self.out, self.name, self.manufacturer_ca);
         options.manufacturer = self.manufacturer;
         options.listen = self.listen.unwrap_or(options.listen);
+        (options.coaps, options.jpy) = (self.coaps, self.jpy);
         let written = init(&options, Clock::new()).map_err(|error| match error {
             InitError::Pki(terse_pki::Error::InvalidName(_)) | InitError::Manufacturer => {
                 Failure::Usage(error.to_string())

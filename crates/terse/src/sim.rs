@@ -18,6 +18,7 @@ mod figure;
 mod fleet;
 mod measure;
 mod new;
+mod onboarding;
 mod paper;
 mod parties;
 mod report;
@@ -30,6 +31,7 @@ mod timeline;
 
 use measure::{Keeps, Measured};
 use new::NewArgs;
+use onboarding::OnboardingArgs;
 use parties::Maker;
 use sweep::{MergeArgs, SweepArgs};
 
@@ -50,6 +52,8 @@ pub(crate) enum SimCommand {
     Check(CheckArgs),
     /// Repeat the evaluation of the paper on TLS over 6TiSCH, and show it beside the paper's numbers
     Paper(PaperArgs),
+    /// Onboard a device over a simulated link, and say what each step costs
+    Onboarding(OnboardingArgs),
 }
 
 /// Each row is a handshake, run again and again under other seeds. Times are virtual; the bytes are those of the frames
@@ -143,6 +147,7 @@ pub(crate) fn run(command: SimCommand, json: bool) -> Result<(), Failure> {
         SimCommand::Show(args) => output::line(read(&args.file)?.to_toml().trim_end()),
         SimCommand::Check(args) => check(&args.file, json),
         SimCommand::Paper(args) => paper::run(&args, json),
+        SimCommand::Onboarding(args) => args.run(json),
     }
 }
 

@@ -26,7 +26,8 @@ mod progress;
 
 use exchange::{Exchange, Tokens};
 pub use failure::Failure;
-use progress::{Progress, Step, check_options};
+pub(super) use progress::check_options;
+use progress::{Progress, Step};
 
 /// How a client behaves.
 ///

@@ -20,6 +20,12 @@ mod read;
 
 pub use read::{Link, MAX_LEN, MAX_LINKS, read};
 
+/// The resource type of a registrar.
+pub const RT_REGISTRAR: &str = "brski";
+
+/// The resource type of a registrar that takes JPY messages.
+pub const RT_STATELESS: &str = "brski.rjp";
+
 /// The query for join proxies, at `ff02::fd`.
 pub const QUERY_PROXY: &str = "brski-jp=*";
 

@@ -21,7 +21,7 @@ use terse_tls::{Instant, Now};
 
 use super::message::{Kind, Malformed, Message};
 use super::transmission::after;
-use super::{Code, Payload, Response};
+use super::{BlockSize, Code, Payload, Response};
 
 mod asked;
 mod assembly;
@@ -42,6 +42,8 @@ use separate::Separate;
 /// The server's side of one path.
 pub struct Server {
     config: ServerConfig,
+    /// The largest blocks of responses.
+    largest: BlockSize,
     next_id: u16,
     records: Records,
     assembly: Option<Assembly>,
@@ -59,6 +61,7 @@ impl Server {
         rng.fill(&mut id)?;
         Ok(Self {
             config,
+            largest: config.block_size,
             next_id: u16::from_be_bytes(id),
             records: Records::default(),
             assembly: None,
@@ -67,6 +70,12 @@ impl Server {
             requests: VecDeque::new(),
             outbox: VecDeque::new(),
         })
+    }
+
+    /// Limits the blocks of responses from now on, beside the configuration, also those of one that is being fetched: for a path
+    /// that takes no long datagrams for a time.
+    pub fn limit_response_blocks(&mut self, largest: BlockSize) {
+        self.largest = largest.min(self.config.block_size);
     }
 
     /// Handles a datagram from the peer.
@@ -106,7 +115,7 @@ impl Server {
             true => Response::new(Code::INTERNAL_SERVER_ERROR),
             false => response,
         };
-        let served = Body::new(work.asked.key(), response, request.tag()).serve(&work.asked, self.config.block_size);
+        let served = Body::new(work.asked.key(), response, request.tag()).serve(&work.asked, self.largest);
         self.answer(now.monotonic, Some(rng), &work, served)
     }
 
@@ -204,7 +213,7 @@ impl Server {
     /// Returns the block that is asked for, of the body that is kept.
     fn serve_kept(&mut self, asked: &Asked) -> Option<Served> {
         let body = self.body.take_if(|body| body.is_of(asked))?;
-        Some(body.serve(asked, self.config.block_size))
+        Some(body.serve(asked, self.largest))
     }
 
     /// Answers a message that is not passed on.

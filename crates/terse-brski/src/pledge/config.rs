@@ -98,6 +98,27 @@ impl<F: Form> PledgeConfig<F> {
         })
     }
 
+    /// Returns the same configuration for a device that speaks another form of BRSKI. Fails if the key of the IDevID cannot sign
+    /// the voucher requests of that form.
+    pub fn into_form<G: Form>(self, form: G) -> Result<PledgeConfig<G>, ConfigError> {
+        let scheme = scheme_of::<G>(&self.provider, &self.idevid)?;
+        let Self { provider, idevid, manufacturer, manufacturer_trust, serial_number, issuer, .. } = self;
+        let Self { accept_nonceless, require_cmc_ra, max_response, .. } = self;
+        Ok(PledgeConfig {
+            form,
+            provider,
+            idevid,
+            scheme,
+            manufacturer,
+            manufacturer_trust,
+            serial_number,
+            issuer,
+            accept_nonceless,
+            require_cmc_ra,
+            max_response,
+        })
+    }
+
     /// Sets whether vouchers without a nonce are accepted. They can be replayed until they expire, and for ever to a
     /// pledge without a clock.
     #[must_use]

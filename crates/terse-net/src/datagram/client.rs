@@ -11,8 +11,8 @@ use std::net::UdpSocket;
 
 use terse_tls::{AlertDescription, ApiMisuse, Connection, Error, Event, Instant, Now};
 
+use super::effort::{Effort, heard};
 use super::{AT_ONCE, BUFFER_LEN, MAX_OVERDUE, is_interruption, is_of_network};
-use crate::error::NoAnswer;
 use crate::signer::{Signer, sign};
 use crate::{Clock, NetError, OsRng};
 
@@ -44,15 +44,6 @@ pub struct DatagramClient {
     effort: Effort,
 }
 
-/// The effort to get an answer.
-struct Effort {
-    /// The time when the flight that waits for an answer was first sent.
-    since: Instant,
-    /// The number of times it was sent.
-    asked: u32,
-    network: Option<ErrorKind>,
-}
-
 impl DatagramClient {
     /// Creates a client from `connection`, which is configured for datagrams and has not sent anything yet, on
     /// `socket`, which is connected. There is no time limit yet: [`terse_tls::Datagrams::max_retransmissions`] ends the
@@ -74,7 +65,7 @@ impl DatagramClient {
             peer_closed: false,
             signer: None,
             spare_ids: 0,
-            effort: Effort { since: now.monotonic, asked: 1, network: None },
+            effort: Effort::begin(now.monotonic),
         }
     }
 
@@ -125,7 +116,8 @@ impl DatagramClient {
     /// Changes the key that this side sends with, and asks the server to do the same if `request_peer` (RFC 9147, 8). Waits
     /// until the server has acknowledged what must come before: the end of the handshake, or another change.
     pub fn update_keys(&mut self, request_peer: bool) -> Result<(), NetError> {
-        self.effort = Effort { since: self.turn(), asked: 1, network: self.effort.network };
+        let now = self.turn();
+        self.effort.restart(now);
         loop {
             match self.connection.update_keys(request_peer) {
                 Err(Error::ApiMisuse(ApiMisuse::KeyUpdateUnderWay)) => self.advance()?,
@@ -140,7 +132,8 @@ impl DatagramClient {
     /// Waits for a message and copies it to `out`; the next call returns what did not fit. Returns 0 if the server has
     /// closed the connection properly, or if `out` is empty. After [`NetError::NoAnswer`] the call may be made again.
     pub fn receive(&mut self, out: &mut [u8]) -> Result<usize, NetError> {
-        self.effort = Effort { since: self.turn(), asked: 1, network: self.effort.network };
+        let now = self.turn();
+        self.effort.restart(now);
         loop {
             let len = self.connection.recv(out);
             self.has_read |= len > 0;
@@ -230,22 +223,17 @@ impl DatagramClient {
                 return Ok(());
             }
         }
-        let heard = self.heard();
+        let before = heard(&self.connection);
         let input = &mut self.input[self.rest.clone()]; // the whole datagram, or its rest
         match self.connection.handle_input(self.now, &mut self.rng, input) {
             Ok(taken) => self.rest.start += taken, // of what was given
             Err(error) => return Err(self.failed(error)),
         }
-        if self.heard() > heard {
-            self.effort = Effort { since: self.now.monotonic, asked: 1, network: None };
+        if heard(&self.connection) > before {
+            self.effort = Effort::begin(self.now.monotonic);
         }
         self.take_events()?;
         self.flush()
-    }
-
-    /// Returns how many bytes of handshake messages have been received.
-    fn heard(&self) -> u64 {
-        self.connection.summary().received.handshake_bytes
     }
 
     /// Waits for a datagram. Returns whether one came.
@@ -307,16 +295,7 @@ impl DatagramClient {
     }
 
     fn no_answer(&self, alert: Option<AlertDescription>) -> NetError {
-        let summary = self.connection.summary();
-        NetError::NoAnswer(NoAnswer {
-            in_handshake: !self.connection.is_connected(),
-            heard: summary.received.handshake_bytes > 0,
-            asked: self.effort.asked,
-            waited: Duration::from_millis(self.now.monotonic.since(self.effort.since)),
-            alert,
-            network: self.effort.network,
-            dropped: summary.dropped.total(),
-        })
+        self.effort.no_answer(&self.connection, self.now.monotonic, alert)
     }
 
     fn failed(&mut self, error: Error) -> NetError {

@@ -23,16 +23,15 @@ use terse_tls::{
 };
 use tokio::net::UdpSocket;
 
+use super::alarm::Alarm;
 use super::{AsyncSigner, AsyncStore, Framing, Plain};
 use crate::datagram::{BUFFER_LEN, Demand, Idle, MAX_OVERDUE};
 use crate::{Clock, DatagramEvent, NetError, OsRng, Watch};
 
-mod alarm;
 mod answers;
 mod counters;
 mod transport;
 
-use alarm::Alarm;
 use answers::{Answered, Answers};
 pub use counters::SocketCounters;
 
@@ -254,6 +253,12 @@ impl<F: Framing> DatagramEndpoint<F> {
     /// Returns the path to the client of a connection.
     pub fn path(&self, handle: ConnectionHandle) -> Option<&Path> {
         self.endpoint.path(handle)
+    }
+
+    /// Whether the client's path is not validated, so that long answers must be asked for in small parts: see
+    /// [`terse_tls::Endpoint::needs_confirmation`].
+    pub fn needs_confirmation(&self, handle: ConnectionHandle) -> bool {
+        self.endpoint.needs_confirmation(handle)
     }
 
     /// Confirms the client's path: the application knows that the client is there, because it answered what was sent

@@ -7,6 +7,7 @@
 //! | [`Acceptor`] | a server's connections from a listener, whose handshakes run beside each other |
 //! | [`Handshake`] | one handshake of either side, for servers with a way of their own |
 //! | [`DatagramEndpoint`] | a server for datagrams, plain or through a stateless join proxy ([`Jpy`]) |
+//! | [`DatagramConnector`], [`DatagramConnection`] | a client's connections over datagrams |
 //! | [`AsyncSigner`], [`AsyncStore`] | private keys and stores that answer later |
 //!
 //! # hyper
@@ -65,8 +66,11 @@
 //! ```
 
 mod acceptor;
+mod alarm;
 mod connector;
 mod datagram;
+mod datagram_connection;
+mod datagram_connector;
 mod framing;
 mod later;
 mod stream;
@@ -74,6 +78,8 @@ mod stream;
 pub use acceptor::{Acceptor, AcceptorBuilder, AcceptorCounters, AcceptorEvent, AcceptorHandle, Listener, Observer};
 pub use connector::Connector;
 pub use datagram::{DatagramEndpoint, SocketCounters};
+pub use datagram_connection::{DatagramConnection, DatagramSocket};
+pub use datagram_connector::DatagramConnector;
 pub use framing::{Framing, Jpy, Misframed, Plain};
 pub use later::{Answer, AsyncSigner, AsyncStore};
 pub use stream::{Handshake, TlsStream};

@@ -3,6 +3,7 @@
 
 extern crate alloc;
 
+mod connection;
 mod endpoint;
 mod hostile;
 mod signing;

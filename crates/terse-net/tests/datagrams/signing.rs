@@ -14,7 +14,7 @@ use terse_tls::{Error, SignatureScheme};
 use crate::world::{EchoServer, SAFETY_LIMIT, client, configs_with, datagrams};
 
 /// A key in a secure element.
-struct Outside(Arc<dyn SigningKey>);
+pub struct Outside(pub Arc<dyn SigningKey>);
 
 impl SigningKey for Outside {
     fn schemes(&self) -> &[SignatureScheme] {

@@ -31,6 +31,7 @@ use crate::discovery::{self, Place};
 ///     mode = "stateless"                              # or "stateful"
 ///     listen = "[fe80::1%eth0]:5684"
 ///     registrars = ["registrar.plant.example:5685"]   # stateless: where it takes JPY
+///     discovery = true                                # answers devices that ask by CoAP; by default not
 ///     on_link = ["2001:db8::/64"]                     # devices with such addresses, too; by default link-local ones alone
 ///     mtu = 1280
 ///     per_address = 2                                 # stateful: ports of one address at a time

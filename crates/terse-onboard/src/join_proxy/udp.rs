@@ -18,7 +18,7 @@
 //! use tokio::sync::watch;
 //!
 //! # async fn serve() -> std::io::Result<()> {
-//! let socket = tokio::net::UdpSocket::bind("[::]:5684").await?;
+//! let socket = tokio::net::UdpSocket::bind("[fe80::1%eth0]:5684").await?;
 //! let (_registrars, known) = watch::channel(vec![Place::new("registrar.plant.example", 5685)]);
 //! let proxy = UdpProxy::new(socket, Mode::Stateless, known, Default::default(), UdpLimits::default())?;
 //! let (_stop, stopped) = watch::channel(false);
@@ -37,9 +37,10 @@ use std::io;
 use serde::Deserialize;
 use terse_brski::join_proxy::{Failover, OnLink, Refusal, Stateful, StatefulLimits, StatelessLimits};
 use tokio::net::UdpSocket;
-use tokio::sync::watch;
+use tokio::sync::{mpsc, watch};
 
 use crate::discovery::Place;
+use crate::discovery::coap::Sought;
 
 mod config;
 mod errors;
@@ -49,6 +50,7 @@ mod stateful;
 mod stateless;
 
 pub use config::UdpConfig;
+pub(crate) use errors::is_of_network;
 use front::Front;
 use registrars::Registrars;
 
@@ -60,6 +62,16 @@ pub enum Mode {
     Stateful,
     /// By a header before each datagram, which the registrar returns (JPY).
     Stateless,
+}
+
+impl Mode {
+    /// Returns what discovery by CoAP looks for: the registrars that speak what the proxy sends them.
+    pub const fn sought(self) -> Sought {
+        match self {
+            Self::Stateful => Sought::Registrar,
+            Self::Stateless => Sought::StatelessRegistrar,
+        }
+    }
 }
 
 /// The limits of a join proxy for datagrams.
@@ -126,13 +138,16 @@ pub struct UdpProxy {
     front: Front,
     mode: Mode,
     registrars: watch::Receiver<Vec<Place>>,
+    failures: Option<mpsc::Sender<Place>>,
     on_link: OnLink,
     limits: UdpLimits,
 }
 
 impl UdpProxy {
     /// Creates a join proxy whose pledges send to `socket`, for these registrars, the preferred one first. Pledges have
-    /// link-local addresses, or others that are `on_link`. Fails if the address of the socket cannot be read.
+    /// link-local addresses, or others that are `on_link`. Fails if the address of the socket cannot be read, or if it is the
+    /// unspecified one: an answer would come from whatever address the system chooses, and a pledge takes none from elsewhere
+    /// than where it has sent to.
     pub fn new(
         socket: UdpSocket,
         mode: Mode,
@@ -140,7 +155,13 @@ impl UdpProxy {
         on_link: OnLink,
         limits: UdpLimits,
     ) -> io::Result<Self> {
-        Ok(Self { front: Front::new(socket)?, mode, registrars, on_link, limits })
+        Ok(Self { front: Front::new(socket)?, mode, registrars, failures: None, on_link, limits })
+    }
+
+    /// Tells `failures` which registrars cannot be reached or are silent, for [`follow`](super::follow).
+    #[must_use]
+    pub fn report_failures(self, failures: mpsc::Sender<Place>) -> Self {
+        Self { failures: Some(failures), ..self }
     }
 
     /// Returns the address where pledges send to, whose port is the join port.
@@ -150,14 +171,14 @@ impl UdpProxy {
 
     /// Runs until `stop` becomes true. Fails if there are no random bytes for the key of the stateless mode.
     pub async fn run(self, mut stop: watch::Receiver<bool>) -> io::Result<UdpCounters> {
-        let Self { front, mode, registrars, on_link, limits } = self;
+        let Self { front, mode, registrars, failures, on_link, limits } = self;
         let room = limits.mtu.saturating_sub(PACKET_HEADERS);
         let UdpLimits { per_address, per_interface, idle, datagrams_per_second, .. } = limits;
         let silence = match mode {
             Mode::Stateful => Failover::FIRST_SILENCE,
             Mode::Stateless => Failover::LONG_SILENCE,
         };
-        let registrars = Registrars::start(registrars, silence);
+        let registrars = Registrars::start(registrars, failures, silence);
         match mode {
             Mode::Stateful => {
                 let max_content = room;

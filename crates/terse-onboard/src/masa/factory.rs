@@ -106,7 +106,10 @@ pub async fn make_idevid(
     now: u64,
 ) -> Result<Vec<Written>, MasaError> {
     let authority = read_authority(config)?;
-    let anchors = read_certificates(&config.manufacturer.anchors).map_err(ConfigError::from)?;
+    let mut anchors = read_certificates(&config.manufacturer.anchors).map_err(ConfigError::from)?;
+    // No certificates come with a voucher in COSE: a device must have the signer's own.
+    let signer = read_certificates(&config.voucher_signer.chain).map_err(ConfigError::from)?.into_iter().next();
+    anchors.extend(signer.filter(|signer| !anchors.contains(signer)));
     let credential = authority.issue_idevid(&IdevidOptions {
         masa_url: Some(config.manufacturer.masa_url.clone()),
         ..IdevidOptions::new(serial_number, now.saturating_sub(3_600))

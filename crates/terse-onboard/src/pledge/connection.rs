@@ -1,23 +1,63 @@
-//! The connection of a pledge, as a task: TCP, TLS with whoever answers, and one request after the other.
+//! The connection of a pledge, as a task: a handshake with whoever answers, and one request after the other. It is the same for
+//! both forms of BRSKI, whose transports are [`https`] and [`coaps`].
 //!
 //! What must always hold: the other end is unverified, and all of it is bounded: certificates by the handshake, responses by
 //! the request; when this is dropped, the connection ends.
 
-use alloc::sync::Arc;
 use core::time::Duration;
 
-use pki_types::{CertificateDer, ServerName};
-use terse_brski::pledge::{ConnectionId, Method, Request};
-use terse_net::tokio::Connector;
+use pki_types::CertificateDer;
+use terse_brski::pledge::{ConnectionId, Form, Request};
+use terse_net::tokio::AsyncSigner;
 use terse_net::{Clock, NetError};
-use terse_tls::{ApiMisuse, CertificateType, ClientConfig, Credential, PresentedPeer, ServerAddress, Trust};
-use tokio::net::TcpStream;
+use terse_tls::{ApiMisuse, CertificateType, ClientConfig, ConfigBuilder, Credential, PresentedPeer, Trust};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
+use super::CoapsSettings;
 use super::counted::Counters;
-use crate::client::{ClientError, HttpsConnection, Incoming, Outgoing, ResponseLimits};
+use crate::client::{ClientError, Incoming};
 use crate::discovery::Place;
+
+mod coaps;
+mod https;
+
+pub(super) use coaps::connected_socket;
+
+/// A form of BRSKI with a transport.
+pub trait Carried: Form {
+    /// Its connections.
+    type Peer: Peer;
+}
+
+/// A registrar at the other end of a connection.
+pub trait Peer: Sized + Send + 'static {
+    /// Connects to a place.
+    fn connect(place: &Place, means: Means) -> impl Future<Output = Result<Self, ClientError>> + Send;
+
+    /// Returns the certificates that it has presented.
+    fn presented(&self) -> Option<&PresentedPeer>;
+
+    /// Waits until the connection has ended. If the future is dropped, nothing is lost.
+    fn closed(&mut self) -> impl Future<Output = ()> + Send;
+
+    /// Sends a request and returns the response, of which no more is read than the request wants and a byte.
+    fn exchange(&mut self, request: &Request) -> impl Future<Output = Result<Incoming, ClientError>> + Send;
+}
+
+/// What a connection is made with.
+pub struct Means {
+    /// What authenticates the pledge.
+    pub credential: Credential,
+    /// Who signs, if its key is elsewhere.
+    pub signer: Option<AsyncSigner>,
+    /// The clock of the pledge.
+    pub clock: Clock,
+    /// What the connection carries counts here.
+    pub counters: Counters,
+    /// The settings for datagrams.
+    pub coaps: CoapsSettings,
+}
 
 /// What a connection reports.
 pub(super) enum Report {
@@ -41,16 +81,10 @@ pub(super) struct Connection {
 
 impl Connection {
     /// Begins a connection to `place`.
-    pub(super) fn begin(
-        id: ConnectionId,
-        place: Place,
-        connector: Connector,
-        counters: Counters,
-        reports: Reports,
-    ) -> Self {
+    pub(super) fn begin<P: Peer>(id: ConnectionId, place: Place, means: Means, reports: Reports) -> Self {
         let (requests, receiver) = mpsc::channel(1); // the machine waits for a response before its next request
         let task = tokio::spawn(async move {
-            if let Err(error) = converse(id, (&place, &connector, counters), receiver, &reports).await {
+            if let Err(error) = converse::<P>(id, &place, means, receiver, &reports).await {
                 tracing::debug!(%place, %error, "the connection of the pledge ended");
             }
             let _ = reports.send((id, Report::Lost)).await; // if the pledge is gone, nobody asks
@@ -74,27 +108,15 @@ impl Drop for Connection {
     }
 }
 
-/// Returns the configuration of connections with this credential, to registrars that nobody has verified yet. A pledge sends
-/// no server name: it knows none (RFC 8995, 5.1).
-pub(super) fn config(credential: Credential) -> Result<Arc<ClientConfig>, ApiMisuse> {
-    let mut config = ClientConfig::builder(&terse_aws_lc::PROVIDER);
-    config.trust(Trust::unverified(&[CertificateType::X509])?).credentials(vec![credential]).send_server_name(false);
-    Ok(Arc::new(config.build()?))
-}
-
-/// Returns what makes connections with a configuration.
-pub(super) fn connector(config: Arc<ClientConfig>, clock: Clock) -> Connector {
-    Connector::new(config, clock).with_handshake_limit(HANDSHAKE_LIMIT)
-}
-
-async fn converse(
+async fn converse<P: Peer>(
     id: ConnectionId,
-    (place, connector, counters): (&Place, &Connector, Counters),
+    place: &Place,
+    means: Means,
     mut requests: mpsc::Receiver<Request>,
     reports: &Reports,
 ) -> Result<(), ClientError> {
-    let mut https = connect(place, connector, &counters).await?;
-    let chain = https.presented().into_iter().flat_map(PresentedPeer::chain);
+    let mut peer = P::connect(place, means).await?;
+    let chain = peer.presented().into_iter().flat_map(PresentedPeer::chain);
     let mut report = Report::Connected(chain.map(CertificateDer::into_owned).collect());
     loop {
         if reports.send((id, report)).await.is_err() {
@@ -102,35 +124,28 @@ async fn converse(
         }
         let request = tokio::select! {
             request = requests.recv() => request,
-            () = https.closed() => None,
+            () = peer.closed() => None,
         };
         let Some(request) = request else { return Ok(()) };
-        let limits = ResponseLimits { body: request.max_response, time: RESPONSE_LIMIT };
-        report = Report::Response(https.send_and_cut(outgoing(&request), limits).await?);
+        report = Report::Response(peer.exchange(&request).await?);
     }
 }
 
-async fn connect(place: &Place, connector: &Connector, counters: &Counters) -> Result<HttpsConnection, ClientError> {
-    let io = |error| ClientError::Net(NetError::Io(error));
-    let transport = TcpStream::connect((place.host(), place.port())).await.map_err(io)?;
-    // No name is sent or checked, so that the address stands for it.
-    let address = transport.peer_addr().map_err(io)?;
-    let server = ServerAddress::new(ServerName::IpAddress(address.ip().into()), address.port());
-    transport.set_nodelay(true).map_err(io)?;
-    HttpsConnection::connect_over(connector, server, &place.authority(), counters.count(transport)).await
+/// Returns the configuration of connections with this credential, to registrars that nobody has verified yet. A pledge sends
+/// no server name: it knows none (RFC 8995, 5.1).
+fn config(credential: Credential) -> Result<ConfigBuilder<ClientConfig>, ApiMisuse> {
+    let mut config = ClientConfig::builder(&terse_aws_lc::PROVIDER);
+    config.trust(Trust::unverified(&[CertificateType::X509])?).credentials(vec![credential]).send_server_name(false);
+    Ok(config)
 }
 
-fn outgoing(request: &Request) -> Outgoing<'_> {
-    Outgoing {
-        body: match request.method {
-            Method::Get => None,
-            Method::Post => Some(request.body.to_vec()),
-        },
-        path: &request.path,
-        content_type: request.content_type,
-        accept: request.accept,
-        authorization: None,
-    }
+/// Returns the error of a configuration that cannot be used.
+fn misused(misuse: ApiMisuse) -> ClientError {
+    ClientError::Net(NetError::Tls(misuse.into()))
+}
+
+fn io(error: std::io::Error) -> ClientError {
+    ClientError::Net(NetError::Io(error))
 }
 
 /// The limits of a handshake and of a response. The machine has shorter ones for each step; these only make sure that no task

@@ -1,4 +1,4 @@
-//! Counts the bytes of a pledge's connections, as TCP carries them.
+//! Counts the bytes of a pledge's connections, as TCP or UDP carries them.
 
 use alloc::sync::Arc;
 use core::pin::Pin;
@@ -6,11 +6,12 @@ use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use core::task::{Context, Poll};
 use std::io::{self, IoSlice};
 
+use terse_net::tokio::DatagramSocket;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 /// How many bytes all connections have carried. Clones count together.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Counters(Arc<Counts>);
+pub struct Counters(Arc<Counts>);
 
 #[derive(Debug, Default)]
 struct Counts {
@@ -31,7 +32,7 @@ impl Counters {
 }
 
 /// A transport that counts.
-pub(super) struct Counted<T> {
+pub struct Counted<T> {
     transport: T,
     counters: Counters,
 }
@@ -79,6 +80,20 @@ impl<T: AsyncWrite + Unpin> AsyncWrite for Counted<T> {
 
     fn is_write_vectored(&self) -> bool {
         self.transport.is_write_vectored()
+    }
+}
+
+impl<T: DatagramSocket> DatagramSocket for Counted<T> {
+    fn poll_recv(&self, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        let before = buffer.filled().len();
+        let received = self.transport.poll_recv(cx, buffer);
+        self.counters.0.received.fetch_add(buffer.filled().len().saturating_sub(before) as u64, Relaxed);
+        received
+    }
+
+    fn poll_send(&self, cx: &mut Context<'_>, datagram: &[u8]) -> Poll<io::Result<usize>> {
+        let sent = self.transport.poll_send(cx, datagram);
+        self.written(sent)
     }
 }
 

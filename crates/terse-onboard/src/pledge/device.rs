@@ -2,56 +2,24 @@
 
 use alloc::sync::Arc;
 use core::fmt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use pki_types::CertificateDer;
-use serde::Deserialize;
 use terse_brski::certificate::public_key;
-use terse_brski::pledge::PledgeConfig;
+use terse_brski::pledge::{Form, Https, PledgeConfig};
 use terse_net::files;
 use terse_net::tokio::AsyncSigner;
 use terse_tls::Credential;
 
 use super::signer::{KeyElsewhere, LateSigner};
-use crate::config::{self, ConfigError};
-use crate::discovery::{self, Place};
 
-/// A device with its IDevID.
+/// A device with its IDevID, which speaks one form of BRSKI: that over HTTPS, unless [`Self::with_form`] says otherwise.
 #[derive(Clone, Debug)]
-pub struct Device {
+pub struct Device<F: Form = Https> {
     idevid: Credential,
-    config: Arc<PledgeConfig>,
+    config: Arc<PledgeConfig<F>>,
     /// Asks for the signatures of the IDevID's key, if it is elsewhere.
     signer: Option<LateSigner>,
-}
-
-/// The configuration file of a pledge. Its paths are relative to its own folder.
-///
-/// ```toml
-/// idevid = "WI-3005.pem"
-/// key = "WI-3005.key"
-/// masa_ca = "masa-ca.pem"
-/// out = "credentials"
-/// registrars = ["[fe80::1%eth0]:8443"]   # without any, multicast DNS finds them
-/// accept_nonceless = true
-/// ```
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct PledgeFile {
-    /// The IDevID and the certificates above it.
-    pub idevid: PathBuf,
-    /// Its private key.
-    pub key: PathBuf,
-    /// The certificates under which the manufacturer signs vouchers.
-    pub masa_ca: PathBuf,
-    /// Where the credential of the domain is stored.
-    pub out: PathBuf,
-    /// Join proxies or registrars to try, in the place of those that multicast DNS would find.
-    #[serde(default, deserialize_with = "discovery::places")]
-    pub registrars: Vec<Place>,
-    /// Whether vouchers without a nonce are accepted: yes unless this says otherwise (RFC 8995, 7.2).
-    #[serde(default = "yes")]
-    pub accept_nonceless: bool,
 }
 
 /// Why there is no such device. It displays as one line.
@@ -59,11 +27,6 @@ pub struct PledgeFile {
 pub struct DeviceError(String);
 
 impl Device {
-    /// Creates a device.
-    pub fn new(idevid: Credential, config: PledgeConfig) -> Self {
-        Self { idevid, config: Arc::new(config), signer: None }
-    }
-
     /// Creates a device whose key is elsewhere, such as in a secure element, and signs later: `signer` is asked for the
     /// signatures of handshakes and of voucher requests. `idevid` is the chain of its certificates, leaf first; `anchors` are
     /// the certificates under which the manufacturer signs vouchers.
@@ -116,6 +79,32 @@ impl Device {
         let config = PledgeConfig::new(&terse_aws_lc::PROVIDER, credential.clone(), anchors);
         Ok(Self::new(credential, config.map_err(|error| in_file(idevid, error))?))
     }
+}
+
+impl<F: Form> Device<F> {
+    /// Creates a device.
+    pub fn new(idevid: Credential, config: PledgeConfig<F>) -> Self {
+        Self { idevid, config: Arc::new(config), signer: None }
+    }
+
+    /// Returns the same device with another form of BRSKI. Fails if its key cannot sign the voucher requests of that form: in
+    /// constrained BRSKI an RSA key cannot.
+    ///
+    /// ```no_run
+    /// use terse_brski::pledge::Coaps;
+    /// use terse_onboard::pledge::Device;
+    ///
+    /// # fn device() -> Result<Device<Coaps>, terse_onboard::pledge::DeviceError> {
+    /// let device = Device::read("idevid.pem".as_ref(), "idevid.key".as_ref(), "masa-ca.pem".as_ref())?;
+    /// let device = device.with_form(Coaps::default())?;
+    /// # Ok(device)
+    /// # }
+    /// ```
+    pub fn with_form<G: Form>(self, form: G) -> Result<Device<G>, DeviceError> {
+        let config = Arc::unwrap_or_clone(self.config).into_form(form);
+        let config = Arc::new(config.map_err(|error| DeviceError(error.to_string()))?);
+        Ok(Device { idevid: self.idevid, config, signer: self.signer })
+    }
 
     /// Sets whether vouchers without a nonce are accepted.
     #[must_use]
@@ -137,29 +126,9 @@ impl Device {
         self.signer.as_ref()
     }
 
-    pub(super) const fn config(&self) -> &Arc<PledgeConfig> {
+    pub(super) const fn config(&self) -> &Arc<PledgeConfig<F>> {
         &self.config
     }
-}
-
-impl PledgeFile {
-    /// Reads a configuration file, and makes its paths those of files.
-    pub fn read(path: &Path) -> Result<Self, ConfigError> {
-        let mut file: Self = config::read(path)?;
-        for own in [&mut file.idevid, &mut file.key, &mut file.masa_ca, &mut file.out] {
-            *own = config::beside(path, own);
-        }
-        Ok(file)
-    }
-
-    /// Reads the files that it names.
-    pub fn device(&self) -> Result<Device, DeviceError> {
-        Ok(Device::read(&self.idevid, &self.key, &self.masa_ca)?.accept_nonceless(self.accept_nonceless))
-    }
-}
-
-const fn yes() -> bool {
-    true
 }
 
 fn in_file(path: &Path, error: impl fmt::Display) -> DeviceError {
@@ -179,6 +148,3 @@ impl From<files::FileError> for DeviceError {
         Self(error.to_string())
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -15,11 +15,11 @@ use terse_tls::{SignatureRequest, SignatureScheme};
 use tokio::sync::mpsc;
 use zeroize::Zeroizing;
 
-use super::connection::{self, Connection, Report};
+use super::connection::{self, Connection, Means, Report};
 use super::places::Places;
-use super::signer::Signed;
+use super::signer::{LateSigner, Signed};
 use super::timings::{Stage, Timings};
-use super::{CredentialDirectory, Device, GaveUp, Onboarded, Progress, Settings};
+use super::{CredentialDirectory, Device, GaveUp, Onboarded, Progress, Settings, SocketForm};
 use crate::discovery::{Discovery, Place};
 
 mod answer;
@@ -28,13 +28,13 @@ mod news;
 use answer::Answer;
 
 /// One onboarding.
-pub(super) struct Driver<'a, F> {
-    device: &'a Device,
+pub(super) struct Driver<'a, F: SocketForm, O> {
+    device: &'a Device<F>,
     credentials: &'a CredentialDirectory,
     settings: &'a Settings,
-    observe: F,
+    observe: O,
     clock: Clock,
-    pledge: Pledge,
+    pledge: Pledge<F>,
     places: Places,
     connection: Option<Connection>,
     reports: (connection::Reports, mpsc::Receiver<(ConnectionId, Report)>),
@@ -62,12 +62,12 @@ enum End {
     GaveUp(GaveUp),
 }
 
-impl<'a, F: FnMut(Progress) + Send> Driver<'a, F> {
+impl<'a, F: SocketForm, O: FnMut(Progress) + Send> Driver<'a, F, O> {
     pub(super) fn new(
-        device: &'a Device,
+        device: &'a Device<F>,
         credentials: &'a CredentialDirectory,
         settings: &'a Settings,
-        observe: F,
+        observe: O,
     ) -> Self {
         let pledge = Pledge::new(device.config().clone());
         Self {
@@ -223,20 +223,15 @@ impl<'a, F: FnMut(Progress) + Send> Driver<'a, F> {
             Identity::Idevid => Some(self.device.idevid().clone()),
             Identity::Ldevid => self.enrollment.as_ref().map(|enrollment| enrollment.credential.clone()),
         };
-        let config = credential.and_then(|credential| connection::config(credential).ok());
-        match (place, config) {
-            (Some(place), Some(config)) => {
+        match (place, credential) {
+            (Some(place), Some(credential)) => {
                 self.place = Some(place.clone());
-                let mut connector = connection::connector(config, self.clock);
-                if let Some(signer) = self.device.signer() {
-                    signer.forget_failure();
-                    connector = connector.with_signer(signer.function());
-                }
-                let (counters, reports) = (self.timings.counters().clone(), self.reports.0.clone());
-                self.connection = Some(Connection::begin(id, place, connector, counters, reports));
+                let signer = self.device.signer().inspect(|signer| signer.forget_failure()).map(LateSigner::function);
+                let (clock, counters) = (self.clock, self.timings.counters().clone());
+                let means = Means { credential, signer, clock, counters, coaps: self.settings.coaps };
+                self.connection = Some(Connection::begin::<F::Peer>(id, place, means, self.reports.0.clone()));
             }
-            // Discovery has forgotten the place meanwhile, or the credential is none for TLS.
-            _ => self.answers.push_back(Answer::Report(id, Report::Lost)),
+            _ => self.answers.push_back(Answer::Report(id, Report::Lost)), // discovery has forgotten the place meanwhile
         }
     }
 

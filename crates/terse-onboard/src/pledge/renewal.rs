@@ -1,4 +1,4 @@
-//! The renewal of an LDevID: Simple Re-enroll (RFC 7030, 4.2.2).
+//! The renewal of an LDevID: Simple Re-enroll (RFC 7030, 4.2.2), over HTTPS or by EST-coaps ([`coaps`]).
 //!
 //! The device authenticates itself with the LDevID that it has, and asks for the same subject and the same names, for a new
 //! key. The server is one of the domain that may enrol (RFC 7030, 3.6.1), whatever its name is.
@@ -12,12 +12,15 @@ use core::time::Duration;
 use pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use terse_aws_lc::PROVIDER;
 use terse_brski::certificate;
+use terse_brski::coap::Code;
 use terse_brski::est::{UnsignedRequest, decode_body, decode_certs_only_ber, encode_body};
 use terse_net::tokio::Connector;
 use terse_net::{Clock, NetError, OsRng};
 use terse_pki::KeyAlgorithm;
 use terse_tls::crypto::SigningKey;
-use terse_tls::{CertificateError, ClientConfig, Credential, Expect, KeyPurposeId, ServerAddress, Trust};
+use terse_tls::{
+    CertificateError, ClientConfig, ConfigBuilder, Credential, Expect, KeyPurposeId, ServerAddress, Trust,
+};
 use tokio::net::TcpStream;
 use x509_cert::Certificate;
 use x509_cert::der::asn1::ObjectIdentifier;
@@ -27,6 +30,10 @@ use zeroize::Zeroizing;
 use super::{CredentialDirectory, CredentialError};
 use crate::client::{ClientError, HttpsConnection, Incoming, Outgoing, ResponseLimits};
 use crate::discovery::Place;
+
+mod coaps;
+
+pub use coaps::renew_over_coaps;
 
 /// Why an LDevID is not renewed. It displays as one line.
 #[derive(Debug)]
@@ -42,6 +49,8 @@ pub enum NotRenewed {
     Later(u64),
     /// The registrar refuses, with this HTTP status and this text.
     Refused(u16, String),
+    /// The registrar refuses over CoAPS, with this code and this text.
+    RefusedWith(Code, String),
     /// The answer has no certificate for the new key.
     Answer(String),
     /// The new certificate is not valid under the anchors of the domain.
@@ -59,13 +68,7 @@ pub async fn renew(
     place: &Place,
     algorithm: KeyAlgorithm,
 ) -> Result<Credential, NotRenewed> {
-    let (current, anchors) = credentials.read().map_err(NotRenewed::Credential)?;
-    let unusable = |error: &dyn fmt::Display| NotRenewed::Request(error.to_string());
-    let trust = Trust::new(&anchors).map_err(|error| unusable(&error))?;
-    let key = algorithm.new_key().map_err(|error| unusable(&error))?;
-    let signing = PROVIDER.load_key(&key).map_err(|error| unusable(&error))?;
-    let request = request(&current, &*signing)?;
-
+    let Renewal { current, anchors, trust, key, signing, request } = Renewal::begin(credentials, algorithm)?;
     let mut https = connect(place, current.clone(), trust.clone()).await.map_err(NotRenewed::Connection)?;
     let mut above = ca_certificates(&mut https).await?;
     above.extend(current.chain().iter().skip(1).cloned());
@@ -80,6 +83,29 @@ pub async fn renew(
     let credential = credential(certificates(&response)?, above, signing, &trust, &anchors)?;
     store(credentials, &credential, key, &anchors).await?;
     Ok(credential)
+}
+
+/// What a device has for its renewal.
+struct Renewal {
+    current: Credential,
+    anchors: Vec<CertificateDer<'static>>,
+    trust: Trust,
+    /// The new key, and the same as one that signs.
+    key: Zeroizing<PrivateKeyDer<'static>>,
+    signing: Arc<dyn SigningKey>,
+    request: Vec<u8>,
+}
+
+impl Renewal {
+    fn begin(credentials: &CredentialDirectory, algorithm: KeyAlgorithm) -> Result<Self, NotRenewed> {
+        let (current, anchors) = credentials.read().map_err(NotRenewed::Credential)?;
+        let unusable = |error: &dyn fmt::Display| NotRenewed::Request(error.to_string());
+        let trust = Trust::new(&anchors).map_err(|error| unusable(&error))?;
+        let key = algorithm.new_key().map_err(|error| unusable(&error))?;
+        let signing = PROVIDER.load_key(&key).map_err(|error| unusable(&error))?;
+        let request = request(&current, &*signing)?;
+        Ok(Self { current, anchors, trust, key, signing, request })
+    }
 }
 
 /// Makes the certification request: subject and subjectAltName as they are (RFC 7030, 4.2.2).
@@ -97,10 +123,16 @@ fn request(current: &Credential, key: &dyn SigningKey) -> Result<Vec<u8>, NotRen
     unsigned.sign(key, &mut OsRng).map_err(|error| unusable(&error))
 }
 
-async fn connect(place: &Place, current: Credential, trust: Trust) -> Result<HttpsConnection, ClientError> {
+/// Returns the configuration of connections with the LDevID to servers of the domain that may enrol.
+fn config(current: Credential, trust: Trust) -> ConfigBuilder<ClientConfig> {
     let mut config = ClientConfig::builder(&PROVIDER);
     config.trust(trust).credentials(vec![current]).server_usage(KeyPurposeId::CMC_RA).send_server_name(false);
-    let config = config.build().map_err(|error| ClientError::Net(NetError::Io(std::io::Error::other(error))))?;
+    config
+}
+
+async fn connect(place: &Place, current: Credential, trust: Trust) -> Result<HttpsConnection, ClientError> {
+    let config = config(current, trust).build();
+    let config = config.map_err(|misuse| ClientError::Net(NetError::Tls(misuse.into())))?;
     let io = |error| ClientError::Net(NetError::Io(error));
     let connecting = TcpStream::connect((place.host(), place.port()));
     let transport = tokio::time::timeout(LIMITS.time, connecting).await.map_err(|_| ClientError::TimedOut)?;
@@ -189,6 +221,7 @@ impl fmt::Display for NotRenewed {
             Self::Connection(error) => error.fmt(f),
             Self::Later(seconds) => write!(f, "the registrar has not decided yet; try again in {seconds} s"),
             Self::Refused(status, text) => write!(f, "the registrar refuses with HTTP status {status}: {text}"),
+            Self::RefusedWith(code, text) => write!(f, "the registrar refuses with {code}: {text}"),
             Self::Answer(problem) => write!(f, "the answer of the registrar cannot be used: {problem}"),
             Self::Chain(error) => write!(f, "the new certificate is not valid under the domain's anchors: {error}"),
         }

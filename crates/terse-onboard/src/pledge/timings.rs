@@ -13,9 +13,9 @@ use super::counted::Counters;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Stage {
-    /// A phase. For [`Phase::Connect`] it is TCP and TLS with the IDevID.
+    /// A phase. For [`Phase::Connect`] it is the connection and the handshake with the IDevID.
     Phase(Phase),
-    /// TCP and TLS with the LDevID, before [`Phase::ReportEnrollment`] goes on with a request.
+    /// The connection and the handshake with the LDevID, before [`Phase::ReportEnrollment`] goes on with a request.
     ConnectLdevid,
 }
 
@@ -53,9 +53,9 @@ impl Stage {
 pub struct Spent {
     /// How long it took.
     pub time: Duration,
-    /// The bytes that TCP carried for the pledge.
+    /// The bytes that TCP or UDP carried for the pledge.
     pub sent: u64,
-    /// The bytes that TCP carried to the pledge.
+    /// The bytes that TCP or UDP carried to the pledge.
     pub received: u64,
 }
 

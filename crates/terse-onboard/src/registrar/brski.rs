@@ -3,10 +3,8 @@
 //! What must always hold: the same request has the same answer, in this process and in every other one on the same
 //! database.
 
-use axum::extract::{Request, State};
 use terse_brski::digest::{Sha256, sha256};
 use terse_brski::registrar::{Decision, PledgeRequest, Refusal, RequestState, Topic};
-use terse_brski::voucher::MAX_LEN;
 use tokio::time::Instant;
 
 use super::Service;
@@ -14,23 +12,16 @@ use super::reply::{Received, Reply};
 use super::settings::PROVIDER;
 use super::store::{Forwarded, Known, StoredRequest};
 
-pub(super) async fn request_voucher(State(service): State<Service>, request: Request) -> Reply {
-    let received = match Received::read(request, MAX_LEN).await {
-        Ok(received) => received,
-        Err(reply) => return reply,
-    };
-    let decisions = &service.inner.settings.decisions;
-    match decisions.read_voucher_request(&received.chain, &received.posted(), service.now()) {
-        Ok(request) if !service.inner.settings.signs(request.format()) => Reply::text(406, NO_COSE),
-        Ok(request) => service
-            .answer_voucher_request(request, received.arrived + service.hold())
-            .await
-            .unwrap_or_else(|reply| reply),
-        Err(refusal) => refusal.into(),
-    }
-}
-
 impl Service {
+    pub(super) async fn request_voucher(&self, received: &Received) -> Result<Reply, Reply> {
+        let settings = &self.inner.settings;
+        let request = settings.decisions.read_voucher_request(&received.chain, &received.posted(), self.now())?;
+        match settings.signs(request.format()) {
+            true => self.answer_voucher_request(request, received.arrived + self.hold()).await,
+            false => Err(Reply::text(406, NO_COSE)),
+        }
+    }
+
     /// Answers a request. The pledge is kept waiting until `until`, whatever it waits for.
     async fn answer_voucher_request(&self, request: PledgeRequest, until: Instant) -> Result<Reply, Reply> {
         // Another task can be faster, once for each state that a request goes through.
@@ -109,9 +100,9 @@ impl Service {
         Ok((digest, self.inner.store.client(&digest).await?))
     }
 
-    async fn take_status(&self, topic: Topic, request: Request) -> Result<Reply, Reply> {
-        let received = Received::read(request, MAX_LEN).await?;
-        let stored = match self.client(&received).await?.1 {
+    /// Takes a status message.
+    pub(super) async fn status(&self, topic: Topic, received: &Received) -> Result<Reply, Reply> {
+        let stored = match self.client(received).await?.1 {
             Some(Known::Joining(stored)) => Some(stored),
             Some(Known::Earlier(_)) | None => None,
         };
@@ -134,14 +125,6 @@ impl Service {
         }
         Ok(Reply::text(200, ""))
     }
-}
-
-pub(super) async fn voucher_status(State(service): State<Service>, request: Request) -> Reply {
-    service.take_status(Topic::Voucher, request).await.unwrap_or_else(|reply| reply)
-}
-
-pub(super) async fn enroll_status(State(service): State<Service>, request: Request) -> Reply {
-    service.take_status(Topic::Enrolment, request).await.unwrap_or_else(|reply| reply)
 }
 
 pub(super) fn too_many() -> Reply {

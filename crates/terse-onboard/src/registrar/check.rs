@@ -53,5 +53,7 @@ fn secrets(path: &Path, config: &Config) -> Vec<std::path::PathBuf> {
         config.manufacturers.iter().flat_map(|one| one.masa_key.iter().chain(&one.masa_password_file));
     let est_server = config.enrolment.as_ref().and_then(|enrolment| enrolment.est_server.as_ref());
     let of_est_server = est_server.into_iter().flat_map(|one| one.key.iter().chain(&one.password_file));
-    core::iter::once(&config.key).chain(of_manufacturers).chain(of_est_server).map(|file| beside(path, file)).collect()
+    let generator = config.identity.iter().map(|own| beside(path, &own.pkg).join("pkg.pem"));
+    let others = core::iter::once(&config.key).chain(of_manufacturers).chain(of_est_server);
+    others.map(|file| beside(path, file)).chain(generator).collect()
 }

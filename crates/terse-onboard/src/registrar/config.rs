@@ -7,6 +7,7 @@ use std::path::PathBuf;
 
 use serde::Deserialize;
 
+use crate::discovery::coap;
 use crate::store::Database;
 
 /// A registrar.
@@ -19,6 +20,8 @@ pub struct Config {
     /// The address of a plain HTTP listener that answers GET /health, for load balancers. Without it there is none; the
     /// listener for pledges answers it as well, to those with a client certificate.
     pub health: Option<String>,
+    /// What constrained BRSKI needs. Without it, devices come over HTTPS alone.
+    pub coaps: Option<CoapsConfig>,
     /// Whether the registrar is announced by multicast DNS, for join proxies: `false` unless it is given.
     #[serde(default)]
     pub announce: bool,
@@ -33,12 +36,42 @@ pub struct Config {
     pub database: Database,
     /// Where devices get their LDevIDs. Without it the registrar gives vouchers alone.
     pub enrolment: Option<Enrolment>,
+    /// What devices of constrained BRSKI need to get an identity key. Without it they get certificates alone.
+    pub identity: Option<IdentityConfig>,
     /// The manufacturers whose devices may join.
     #[serde(default, rename = "manufacturer")]
     pub manufacturers: Vec<ManufacturerConfig>,
     /// The limits.
     #[serde(default)]
     pub limits: LimitsConfig,
+}
+
+/// Where devices of constrained BRSKI arrive, over DTLS.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[non_exhaustive]
+pub struct CoapsConfig {
+    /// The address where devices and stateful join proxies send to: `[2001:db8::1]:5684`. Port 0 picks one.
+    pub listen: String,
+    /// The address where stateless join proxies send to. Without it there is none.
+    pub jpy: Option<String>,
+    /// The size of the largest IP packet that is sent: 1,024 unless it is given.
+    #[serde(default = "mtu")]
+    pub mtu: u16,
+    /// Whether devices and join proxies are answered that ask for registrars by CoAP: `false` unless it is given.
+    #[serde(default)]
+    pub discovery: bool,
+    /// The port where they ask: 5,683, which is that of CoAP, unless it is given. Port 0 picks one.
+    #[serde(default = "discovery_port")]
+    pub discovery_port: u16,
+}
+
+const fn mtu() -> u16 {
+    1_024
+}
+
+const fn discovery_port() -> u16 {
+    coap::PORT
 }
 
 /// Who issues the LDevIDs, and what they have: either `ca` or `est_server` is given.
@@ -79,6 +112,23 @@ pub struct EstServerConfig {
     pub password_file: Option<PathBuf>,
     /// The CRLs of the CA behind it, which count for re-enrolments. Without them revocation is not checked.
     pub crl: Option<PathBuf>,
+}
+
+/// The generator (PKG) of identity keys.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[non_exhaustive]
+pub struct IdentityConfig {
+    /// The directory of the generator, as `terse pkg init` makes it without a passphrase. It is read at the start.
+    pub pkg: PathBuf,
+    /// The name of a device: `{serial}` unless it is given, where `{serial}` stands for its serial number, and
+    /// `{manufacturer}` for the name of its manufacturer here.
+    #[serde(default = "serial")]
+    pub name: String,
+}
+
+fn serial() -> String {
+    "{serial}".into()
 }
 
 /// A manufacturer.

@@ -8,11 +8,9 @@
 
 use core::time::Duration;
 
-use axum::extract::{Request, State};
 use pki_types::{CertificateDer, UnixTime};
 use terse_brski::digest::{Sha256, sha256};
-use terse_brski::est::{MAX_BODY_LEN, decode_body, encode_certs_only};
-use terse_brski::http::is;
+use terse_brski::est::CsrAttributes;
 use terse_brski::registrar::{Gate, Refusal, check_certification_request, check_reenrolment};
 use terse_pki::{CertificationRequest, Error, LdevidPolicy, NamePolicy, Subject, SubjectPolicy, Validity};
 use terse_tls::{CertificateError, Expect, Trust};
@@ -20,14 +18,14 @@ use tokio::time::Instant;
 
 use super::domain::{Domain, Issuer, OwnCa};
 use super::pass_on::Errand;
-use super::reply::{Received, Reply};
+use super::reply::{Content, Form, Received, Reply};
 use super::settings::PROVIDER;
 use super::store::{Issued, Known, RequestKey, Stored, StoredJoining};
 use super::{Service, names};
 
 /// A client that is let in.
-struct Admitted {
-    device: StoredJoining,
+pub(super) struct Admitted {
+    pub(super) device: StoredJoining,
     /// The SHA-256 of the certificate that it has presented.
     client: Sha256,
     /// Whether that is an LDevID.
@@ -45,85 +43,71 @@ enum Admission<'a> {
     },
 }
 
-pub(super) async fn ca_certificates(State(service): State<Service>, request: Request) -> Reply {
-    let get = async {
-        let received = Received::read(request, 0).await?;
-        let (_, domain) = service.admit(&received).await?;
-        Ok(match &domain.issuer {
-            Issuer::Own(ca) => {
-                let certificates: Vec<_> = ca.authority.certificates().cloned().collect();
-                Reply::base64(CERTIFICATES, &encode_certs_only(&certificates))
-            }
-            Issuer::External(ca) => {
-                let certificates = service.ca_certificates(ca, service.held_until(&received)).await?;
-                Reply::base64(CERTIFICATES, &encode_certs_only(&certificates))
-            }
-        })
-    };
-    get.await.unwrap_or_else(|reply| reply)
-}
+impl Service {
+    pub(super) async fn ca_certificates(&self, received: &Received) -> Result<Reply, Reply> {
+        let (_, domain) = self.admit(received).await?;
+        Ok(Reply::of(Content::CaCertificates(match &domain.issuer {
+            Issuer::Own(ca) => ca.authority.certificates().rev().cloned().collect(),
+            Issuer::External(ca) => self.current_ca_certificates(ca, self.held_until(received)).await?.to_vec(),
+        })))
+    }
 
-pub(super) async fn csr_attributes(State(service): State<Service>, request: Request) -> Reply {
-    let get = async {
-        let (admitted, domain) = service.admit(&Received::read(request, 0).await?).await?;
+    pub(super) async fn csr_attributes(&self, received: &Received) -> Result<Reply, Reply> {
+        let (admitted, domain) = self.admit(received).await?;
         if domain.names.is_empty() {
             return Ok(Reply::nothing());
         }
         let attributes = attributes(&names_of(domain, &admitted.device)?)?;
-        Ok(Reply::base64("application/csrattrs", &attributes.to_der()))
-    };
-    get.await.unwrap_or_else(|reply| reply)
-}
+        Ok(Reply::of(Content::CsrAttributes(attributes.to_der())))
+    }
 
-pub(super) async fn simple_enroll(State(service): State<Service>, request: Request) -> Reply {
-    service.enroll(request).await.unwrap_or_else(|reply| reply)
-}
-
-pub(super) async fn simple_reenroll(State(service): State<Service>, request: Request) -> Reply {
-    service.reenroll(request).await.unwrap_or_else(|reply| reply)
-}
-
-impl Service {
-    async fn enroll(&self, request: Request) -> Result<Reply, Reply> {
-        let received = Received::read(request, MAX_BODY_LEN).await?;
-        let (admitted, domain) = self.admit(&received).await?;
+    pub(super) async fn simple_enroll(&self, received: &Received) -> Result<Reply, Reply> {
+        let (admitted, domain) = self.admit(received).await?;
         let idevid = received.chain.first().filter(|_| !admitted.is_member);
         let idevid = idevid.ok_or_else(|| Reply::text(403, "the client has an LDevID; send simplereenroll"))?;
-        let der = certification_request(&received)?;
+        let der = received.certification_request()?;
         let request = sha256(PROVIDER, &der);
         if let Some(certificate) = self.inner.store.issued(&request, &admitted.client, self.now()).await? {
             return Ok(issued(certificate));
         }
         let names = names_of(domain, &admitted.device)?;
-        check_certification_request(&der, &attributes(&names)?, idevid)?;
+        let (asked, names) = match (received.form, &domain.issuer) {
+            (Form::Https, _) => (attributes(&names)?, NamePolicy::Required(names)),
+            // Nobody has told the device to ask for names. The own CA adds them.
+            (Form::Coaps, Issuer::Own(_)) => (CsrAttributes::default(), NamePolicy::Fixed(names)),
+            (Form::Coaps, Issuer::External(_)) if names.is_empty() => {
+                (CsrAttributes::default(), NamePolicy::Required(names))
+            }
+            (Form::Coaps, Issuer::External(_)) => return Err(Reply::text(403, NAMES_UNASKED)),
+        };
+        check_certification_request(&der, &asked, idevid)?;
         let subject = Subject::of(idevid).map_err(|error| refused(&error))?;
         let policy = LdevidPolicy {
             subject: SubjectPolicy::Required(subject.clone()),
-            names: NamePolicy::Required(names),
+            names,
             ..LdevidPolicy::new(subject, self.validity(domain))
         };
-        self.issue(domain, admitted, &der, policy, self.held_until(&received)).await
+        self.issue(domain, admitted, &der, policy, self.held_until(received)).await
     }
 
-    async fn reenroll(&self, request: Request) -> Result<Reply, Reply> {
-        let received = Received::read(request, MAX_BODY_LEN).await?;
-        let (admitted, domain) = self.admit(&received).await?;
+    pub(super) async fn simple_reenroll(&self, received: &Received) -> Result<Reply, Reply> {
+        let (admitted, domain) = self.admit(received).await?;
         let ldevid = received.chain.first().filter(|_| admitted.is_member);
         let ldevid = ldevid.ok_or_else(|| Reply::text(403, "the client has no LDevID yet; send simpleenroll"))?;
-        let der = certification_request(&received)?;
+        let der = received.certification_request()?;
         let request = sha256(PROVIDER, &der);
         if let Some(certificate) = self.inner.store.issued(&request, &admitted.client, self.now()).await? {
             return Ok(issued(certificate));
         }
-        let trust = self.trust(domain, self.held_until(&received)).await?;
+        let trust = self.trust(domain, self.held_until(received)).await?;
         check_reenrolment(PROVIDER, &trust, &received.chain, &der, self.now())?;
         let policy = LdevidPolicy::renewal(ldevid, self.validity(domain)).map_err(|error| refused(&error))?;
-        self.issue(domain, admitted, &der, policy, self.held_until(&received)).await
+        self.issue(domain, admitted, &der, policy, self.held_until(received)).await
     }
 
     /// Lets a client in, or says why not. A device asks for the CA certificates right after it has said that its voucher is
     /// good: it is kept waiting for its audit log, so that it need not come again.
-    async fn admit(&self, received: &Received) -> Result<(Admitted, &Domain), Reply> {
+    pub(super) async fn admit(&self, received: &Received) -> Result<(Admitted, &Domain), Reply> {
         let client = match self.admission(received).await? {
             Admission::Open(admitted, domain) => return Ok((admitted, domain)),
             Admission::Wait { client, .. } => client,
@@ -233,15 +217,6 @@ impl Service {
     }
 }
 
-/// Returns the DER of the certification request in a body.
-fn certification_request(received: &Received) -> Result<Vec<u8>, Reply> {
-    if !is(received.content_type(), "application/pkcs10") {
-        return Err(Reply::text(415, "the Content-Type is not understood; send application/pkcs10"));
-    }
-    decode_body(&received.body, "CertificationRequest")
-        .map_err(|error| Reply::text(400, &format!("the certification request: {error}")))
-}
-
 fn names_of(domain: &Domain, device: &StoredJoining) -> Result<Vec<String>, Reply> {
     names::of_device(&domain.names, &device.serial_number, &device.manufacturer).ok_or_else(|| {
         let (serial_number, manufacturer) = (&device.serial_number, &device.manufacturer);
@@ -250,7 +225,7 @@ fn names_of(domain: &Domain, device: &StoredJoining) -> Result<Vec<String>, Repl
     })
 }
 
-fn attributes(names: &[String]) -> Result<terse_brski::est::CsrAttributes, Reply> {
+fn attributes(names: &[String]) -> Result<CsrAttributes, Reply> {
     names::attributes(names).map_err(|error| {
         tracing::error!(%error, "the CSR attributes cannot be encoded");
         Reply::text(500, "the registrar cannot encode its CSR attributes; its operator must look into it")
@@ -269,16 +244,15 @@ fn refused(error: &Error) -> Reply {
 }
 
 pub(super) fn issued(certificate: Vec<u8>) -> Reply {
-    Reply::base64(CERTIFICATES_ONLY, &encode_certs_only(&[CertificateDer::from(certificate)]))
+    Reply::of(Content::Certificate(CertificateDer::from(certificate)))
 }
 
 pub(super) fn too_many() -> Reply {
     Reply::text(429, "the device has got too many certificates; it can go on tomorrow").retry_after(3_600)
 }
 
-const CERTIFICATES: &str = "application/pkcs7-mime";
-
-const CERTIFICATES_ONLY: &str = "application/pkcs7-mime; smime-type=certs-only";
+const NAMES_UNASKED: &str = "certificates have DNS names here, for which no device asks over CoAPS; an operator can leave the \
+                             names out, or let the registrar's own CA issue";
 
 /// The seconds by which certificates start early, for devices and peers whose clocks are slow.
 const SLOW_CLOCK: u64 = 3_600;

@@ -113,7 +113,7 @@ impl ExternalCa {
 impl Service {
     /// Returns the certificates of the CA behind the EST server: the last ones that came. Without any it is asked, and a
     /// device waits until this time.
-    pub(super) async fn ca_certificates(
+    pub(super) async fn current_ca_certificates(
         &self,
         ca: &Arc<ExternalCa>,
         until: Instant,
@@ -138,7 +138,7 @@ impl Service {
         match &domain.issuer {
             Issuer::Own(ca) => Ok(ca.trust.get().await),
             Issuer::External(ca) => {
-                self.ca_certificates(ca, until).await?;
+                self.current_ca_certificates(ca, until).await?;
                 Ok(ca.trust.get().await)
             }
         }

@@ -23,6 +23,10 @@ pub struct InitOptions {
     pub manufacturer: String,
     /// Where pledges arrive.
     pub listen: SocketAddr,
+    /// Where devices of constrained BRSKI arrive, if they are to.
+    pub coaps: Option<SocketAddr>,
+    /// Where stateless join proxies send to, if `coaps` is given.
+    pub jpy: Option<SocketAddr>,
 }
 
 impl InitOptions {
@@ -34,6 +38,8 @@ impl InitOptions {
             manufacturer_ca,
             manufacturer: "manufacturer".into(),
             listen: (Ipv6Addr::UNSPECIFIED, 8443).into(),
+            coaps: None,
+            jpy: None,
         }
     }
 }
@@ -92,7 +98,16 @@ fn has_control(options: &InitOptions) -> bool {
     options.manufacturer.chars().any(char::is_control)
 }
 
-fn text(InitOptions { name, manufacturer, listen, .. }: &InitOptions) -> String {
+fn text(InitOptions { name, manufacturer, listen, coaps, jpy, .. }: &InitOptions) -> String {
+    let coaps = match coaps {
+        Some(listen) => {
+            let jpy = jpy.map(|jpy| format!("jpy = \"{jpy}\"\n")).unwrap_or_default();
+            format!(
+                "# Devices of constrained BRSKI, over DTLS, and the messages of stateless join proxies.\n[coaps]\nlisten = \"{listen}\"\n{jpy}\n"
+            )
+        }
+        None => COAPS.into(),
+    };
     format!(
         r#"# The registrar of a domain (RFC 8995). Paths are relative to this file.
 listen = "{listen}"
@@ -105,7 +120,7 @@ chain = "registrar.pem"
 key = "registrar.key"
 database = "registrar.db"
 
-[enrolment]
+{coaps}[enrolment]
 ca = "ca"
 days = 365
 # names = ["{{serial}}.devices.example"]
@@ -140,6 +155,15 @@ impl fmt::Display for InitError {
 }
 
 impl core::error::Error for InitError {}
+
+/// What is written for [`InitOptions::coaps`] if that is not given.
+const COAPS: &str = "# Devices of constrained BRSKI, over DTLS, and the messages of stateless join proxies:
+# [coaps]
+# listen = \"[2001:db8::1]:5684\"
+# jpy = \"[2001:db8::1]:5685\"
+# discovery = true
+
+";
 
 const CA_DAYS: u32 = 3_650;
 

@@ -45,7 +45,7 @@ impl Service {
     pub(super) async fn pass_on(&self, ca: &Arc<ExternalCa>, errand: Errand, until: Instant) -> Result<Reply, Reply> {
         errand.policy.check_request(&errand.request).map_err(|error| Reply::text(400, &error.to_string()))?;
         // Without them the certificate that comes could not be checked.
-        self.ca_certificates(ca, until).await?;
+        self.current_ca_certificates(ca, until).await?;
         // Another task can be faster, once for each state that a request goes through.
         for _ in 0..3 {
             let now = self.now();

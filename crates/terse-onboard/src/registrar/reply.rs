@@ -1,4 +1,4 @@
-//! Requests as they are read, and answers as they are sent.
+//! Requests as they are read, and answers as they are sent: over HTTPS here, over CoAPS in `coaps`.
 //!
 //! What must always hold: a body is read up to its limit and for a bounded time; an error is a text for people in UTF-8
 //! (RFC 8995, 5.6) that says nothing of the registrar's inside; after some the connection closes.
@@ -10,32 +10,59 @@ use axum::extract::Request;
 use axum::http::{HeaderName, HeaderValue, Response, StatusCode, header};
 use axum::response::IntoResponse;
 use pki_types::CertificateDer;
-use terse_brski::est::encode_body;
-use terse_brski::http::Posted;
+use terse_brski::est::{decode_body, encode_body, encode_certs_only};
+use terse_brski::http::{Posted, is};
 use terse_brski::registrar::Refusal;
 use tokio::time::Instant;
+use zeroize::Zeroizing;
 
 use crate::serve::{Peer, UnreadBody, read_body};
 
 /// A request whose body was read.
 pub(super) struct Received {
+    /// The certificates that the client has presented, leaf first.
     pub(super) chain: Vec<CertificateDer<'static>>,
-    content_type: Option<String>,
-    accept: Option<String>,
+    pub(super) content_type: Option<String>,
+    pub(super) accept: Option<String>,
     pub(super) body: Vec<u8>,
+    pub(super) form: Form,
     /// When its last byte came.
     pub(super) arrived: Instant,
 }
 
-/// An answer.
-#[derive(Debug)]
+/// The two forms of EST.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Form {
+    /// In base64, with CSR attributes (RFC 7030).
+    Https,
+    /// In DER, without CSR attributes (RFC 9148, which leaves them to a registrar's choice).
+    Coaps,
+}
+
+/// An answer, in the terms of HTTP.
 pub(super) struct Reply {
-    status: u16,
-    content_type: String,
-    body: Vec<u8>,
-    is_base64: bool,
-    retry_after: Option<u32>,
-    closes: bool,
+    pub(super) status: u16,
+    pub(super) content: Content,
+    /// The seconds after which the request may be repeated.
+    pub(super) retry_after: Option<u32>,
+    /// Whether the connection ends.
+    pub(super) closes: bool,
+}
+
+/// What an answer has. That of EST looks different over HTTPS and over CoAPS.
+pub(super) enum Content {
+    /// Something of this media type.
+    Of(String, Vec<u8>),
+    /// A text for people, which may be empty.
+    Text(String),
+    /// The certificates of the domain's CA, the issuer of LDevIDs first.
+    CaCertificates(Vec<CertificateDer<'static>>),
+    /// A certificate that was issued.
+    Certificate(CertificateDer<'static>),
+    /// The DER of CSR attributes.
+    CsrAttributes(Vec<u8>),
+    /// The file of an identity key, which goes over CoAPS alone: nothing erases it in the memory of an HTTP server.
+    IdentityKey(Zeroizing<String>),
 }
 
 impl Received {
@@ -59,7 +86,19 @@ impl Received {
             UnreadBody::TooLong => Reply::text(413, "the body is too long").closing(),
             UnreadBody::BrokeOff => Reply::text(400, "the body broke off").closing(),
         })?;
-        Ok(Self { chain, content_type, accept, body: body.into(), arrived: Instant::now() })
+        Ok(Self { chain, content_type, accept, body: body.into(), form: Form::Https, arrived: Instant::now() })
+    }
+
+    /// Returns the DER of a certification request.
+    pub(super) fn certification_request(&self) -> Result<Vec<u8>, Reply> {
+        if !is(self.content_type(), PKCS10) {
+            return Err(Reply::text(415, "the Content-Type is not understood; send application/pkcs10"));
+        }
+        if self.form == Form::Coaps {
+            return Ok(self.body.clone());
+        }
+        decode_body(&self.body, "CertificationRequest")
+            .map_err(|error| Reply::text(400, &format!("the certification request: {error}")))
     }
 
     pub(super) fn posted(&self) -> Posted<'_> {
@@ -74,25 +113,17 @@ impl Received {
 impl Reply {
     /// A body of some type.
     pub(super) fn body(content_type: &str, body: Vec<u8>) -> Self {
-        Self {
-            status: 200,
-            content_type: content_type.into(),
-            body,
-            is_base64: false,
-            retry_after: None,
-            closes: false,
-        }
+        Self::of(Content::Of(content_type.into(), body))
     }
 
-    /// DER of some type, in base64 as EST sends it. RFC 8951, 3 ignores a Content-Transfer-Encoding, and RFC 7030 wants one:
-    /// clients that know only the latter read the body as bare DER without it.
-    pub(super) fn base64(content_type: &str, der: &[u8]) -> Self {
-        Self { is_base64: true, ..Self::body(content_type, encode_body(der)) }
+    /// What was asked for.
+    pub(super) const fn of(content: Content) -> Self {
+        Self { status: 200, content, retry_after: None, closes: false }
     }
 
     /// A text for people.
     pub(super) fn text(status: u16, text: &str) -> Self {
-        Self { status, ..Self::body(TEXT, text.into()) }
+        Self { status, ..Self::of(Content::Text(text.into())) }
     }
 
     /// Nothing: 204.
@@ -138,17 +169,35 @@ impl From<sqlx::Error> for Reply {
     }
 }
 
+impl Content {
+    /// Returns the media type and the body of HTTP, and whether that is in base64.
+    fn into_http(self) -> (String, Vec<u8>, bool) {
+        let base64 = |media_type: &str, der: &[u8]| (media_type.into(), encode_body(der), true);
+        match self {
+            Self::Of(media_type, body) => (media_type, body, false),
+            Self::Text(text) => (TEXT.into(), text.into_bytes(), false),
+            Self::CaCertificates(certificates) => base64(CERTIFICATES, &encode_certs_only(&certificates)),
+            Self::Certificate(certificate) => base64(CERTIFICATES_ONLY, &encode_certs_only(&[certificate])),
+            Self::CsrAttributes(attributes) => base64("application/csrattrs", &attributes),
+            Self::IdentityKey(_) => (TEXT.into(), Vec::new(), false),
+        }
+    }
+}
+
 impl IntoResponse for Reply {
     fn into_response(self) -> Response<Body> {
-        let mut response = Response::new(Body::from(self.body));
+        let (content_type, body, is_base64) = self.content.into_http();
+        let mut response = Response::new(Body::from(body));
         *response.status_mut() = StatusCode::from_u16(self.status).unwrap_or(StatusCode::BAD_GATEWAY);
         let headers = response.headers_mut();
         if self.status != 204 {
             // A MASA's Content-Type was a field of HTTP, and is one again.
             let octets = HeaderValue::from_static("application/octet-stream");
-            headers.insert(header::CONTENT_TYPE, HeaderValue::from_str(&self.content_type).unwrap_or(octets));
+            headers.insert(header::CONTENT_TYPE, HeaderValue::from_str(&content_type).unwrap_or(octets));
         }
-        if self.is_base64 {
+        // RFC 8951, 3 ignores a Content-Transfer-Encoding, and RFC 7030 wants one: clients that know only the latter read the
+        // body as bare DER without it.
+        if is_base64 {
             let name = HeaderName::from_static("content-transfer-encoding");
             headers.insert(name, HeaderValue::from_static("base64"));
         }
@@ -161,6 +210,12 @@ impl IntoResponse for Reply {
         response
     }
 }
+
+const PKCS10: &str = "application/pkcs10";
+
+const CERTIFICATES: &str = "application/pkcs7-mime";
+
+const CERTIFICATES_ONLY: &str = "application/pkcs7-mime; smime-type=certs-only";
 
 const TEXT: &str = "text/plain; charset=utf-8";
 

@@ -17,8 +17,10 @@ use terse_net::{Clock, files};
 use terse_tls::crypto::{CryptoProvider, SigningKey};
 use terse_tls::{CertificateType, ClientAuthentication, Credential, ServerConfig, SignatureScheme, Trust};
 
+use super::coaps::server_config;
 use super::config::{AuditConfig, Config, ManufacturerConfig, SerialField, WhichDevices, WhoseVouchers};
 use super::domain::Domain;
+use super::identity::IdentityKeys;
 use super::masa::MasaClient;
 use super::names;
 use crate::config::{ConfigError, beside};
@@ -43,6 +45,9 @@ pub(super) struct Settings {
     /// Whether COSE has the scheme.
     has_cose: bool,
     pub(super) server: Arc<ServerConfig>,
+    /// The same for datagrams, if devices of constrained BRSKI are served.
+    pub(super) coaps: Option<Arc<ServerConfig>>,
+    pub(super) identity: Option<IdentityKeys>,
     pub(super) audits: BTreeMap<String, AuditPolicy>,
     pub(super) masas: BTreeMap<String, MasaClient>,
     pub(super) domain: Option<Domain>,
@@ -91,6 +96,15 @@ impl Settings {
             }
             None => None,
         };
+        let coaps = match &config.coaps {
+            Some(_) if !has_cose => return Err(ConfigError::new(&chain_file, NO_COSE)),
+            Some(own) if own.mtu < MIN_MTU => {
+                return Err(wrong(&format_args!("the mtu of [coaps] is less than {MIN_MTU}; give more")));
+            }
+            Some(own) => Some(server_config(credential.clone(), own.mtu).map_err(|error| wrong(&error))?),
+            None => None,
+        };
+        let identity = config.identity.as_ref().map(|own| IdentityKeys::load(path, &config, own)).transpose()?;
         let unverified = Trust::unverified(&[CertificateType::X509]).map_err(|error| wrong(&error))?;
         let mut server = ServerConfig::builder(PROVIDER);
         server.credential(credential).client_authentication(ClientAuthentication::Required(unverified));
@@ -107,6 +121,8 @@ impl Settings {
             scheme,
             has_cose,
             server,
+            coaps,
+            identity,
             audits,
             masas,
             domain,
@@ -119,6 +135,12 @@ impl Settings {
         self.has_cose || format == Format::CmsJson
     }
 }
+
+const NO_COSE: &str =
+    "[coaps] needs a key for COSE, which has no RSA; use P-256, P-384 or Ed25519, or leave [coaps] out";
+
+/// The least packet in which a message of DTLS makes sense, with the header of a join proxy.
+const MIN_MTU: u16 = 256;
 
 /// Checks what no file says.
 fn check_limits(path: &Path, config: &Config) -> Result<(), ConfigError> {

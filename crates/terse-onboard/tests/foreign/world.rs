@@ -29,6 +29,8 @@ pub(crate) const REGISTRAR: &str = "registrar.example";
 pub(crate) struct World {
     pub(crate) masa: SocketAddr,
     pub(crate) registrar: SocketAddr,
+    /// Where devices of constrained BRSKI arrive.
+    pub(crate) coaps: SocketAddr,
     /// Where the health of MASA and registrar is asked for.
     pub(crate) health: [SocketAddr; 2],
     folder: tempfile::TempDir,
@@ -38,23 +40,28 @@ pub(crate) struct World {
     runtime: Runtime,
 }
 
-fn now() -> u64 {
+pub(crate) fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs()
 }
 
 impl World {
     /// Starts both services; `enrolment` has further lines of the registrar's `[enrolment]`.
     pub(crate) fn start(enrolment: &str) -> Self {
+        Self::start_with("p256x3", enrolment)
+    }
+
+    /// Starts both services, with a manufacturer that has chains like `chain`.
+    pub(crate) fn start_with(chain: &str, enrolment: &str) -> Self {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
         let folder = tempfile::tempdir().unwrap();
         let (stop, stopped) = watch::channel(false);
-        let (masa, registrar, health, services) = runtime.block_on(async {
+        let (masa, registrar, coaps, health, services) = runtime.block_on(async {
             let at = |name: &str| folder.path().join(name);
             let options = masa::InitOptions {
                 out: at("masa"),
                 name: "localhost".into(),
                 listen: "127.0.0.1:0".parse().unwrap(),
-                chain: "p256x3".parse().unwrap(),
+                chain: chain.parse().unwrap(),
                 ca_name: "Maker".into(),
                 days: 30,
                 now: now(),
@@ -69,7 +76,8 @@ impl World {
             let masa_health = service.listen_for_health(&config).await.unwrap().unwrap();
             let masa_service = tokio::spawn(service.serve(listener, stopped.clone()));
 
-            let options = registrar::InitOptions::new(at("domain"), REGISTRAR.into(), at("masa/ca/ca.pem"));
+            let mut options = registrar::InitOptions::new(at("domain"), REGISTRAR.into(), at("masa/ca/ca.pem"));
+            options.coaps = Some("127.0.0.1:0".parse().unwrap());
             let config = registrar::init(&options, Clock::new()).unwrap().swap_remove(0); // it comes first
             let text = fs::read_to_string(&config).unwrap();
             let text = text.replace("listen = \"[::]:8443\"", "listen = \"127.0.0.1:0\"\nhealth = \"127.0.0.1:0\"");
@@ -78,15 +86,20 @@ impl World {
             fs::write(&config, format!("{text}masa_url = \"localhost:{}\"\n", masa.port())).unwrap();
             let service = Service::open(&config, Clock::new()).await.unwrap();
             let listening = service.listen().await.unwrap();
-            let registrar = listening.address();
+            let (registrar, coaps) = (listening.address(), listening.coaps_address().unwrap());
             let health = [masa_health, listening.health_address().unwrap()];
-            (masa, registrar, health, vec![masa_service, tokio::spawn(listening.run(stopped))])
+            (masa, registrar, coaps, health, vec![masa_service, tokio::spawn(listening.run(stopped))])
         });
-        Self { masa, registrar, health, folder, stop, services, runtime }
+        Self { masa, registrar, coaps, health, folder, stop, services, runtime }
     }
 
     pub(crate) fn folder(&self) -> Folder<'_> {
         Folder(self.folder.path())
+    }
+
+    /// Where the services run.
+    pub(crate) const fn runtime(&self) -> &Runtime {
+        &self.runtime
     }
 
     pub(crate) fn stop(self) {

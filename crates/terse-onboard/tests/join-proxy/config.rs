@@ -2,13 +2,15 @@
 
 use std::path::Path;
 
+use terse_onboard::discovery::Place;
+use terse_onboard::discovery::coap::{Reach, Sought};
 use terse_onboard::join_proxy::{JoinProxyConfig, Mode, UdpLimits};
 
 fn parse(udp: &str) -> Result<JoinProxyConfig, String> {
     JoinProxyConfig::parse(Path::new("join-proxy.toml"), udp).map_err(|error| error.to_string())
 }
 
-const LEAST: &str = "[udp]\nmode = \"stateful\"\nlisten = \"[::]:5684\"\nregistrars = [\"a.example:5684\"]\n";
+const LEAST: &str = "[udp]\nmode = \"stateful\"\nlisten = \"[fe80::1%eth0]:5684\"\nregistrars = [\"a.example:5684\"]\n";
 
 #[test]
 fn what_is_not_given_is_as_the_draft_says() {
@@ -16,6 +18,22 @@ fn what_is_not_given_is_as_the_draft_says() {
     assert!(config.listen.is_none());
     let udp = config.udp.unwrap();
     assert_eq!((udp.mode, udp.limits()), (Mode::Stateful, UdpLimits::default()));
+}
+
+#[test]
+fn registrars_are_asked_for_where_none_is_given() {
+    let reach = |more: &str| {
+        let text = LEAST.replace("registrars = [\"a.example:5684\"]\n", more);
+        parse(&text).unwrap().udp.unwrap().reach()
+    };
+    assert_eq!(reach("registrars = [\"a.example:5684\"]\n"), None);
+    assert_eq!(reach(""), Some(Reach::AllLinks));
+    assert_eq!(reach("registrars = []\n"), Some(Reach::AllLinks));
+    assert_eq!(reach("interfaces = [\"eth1\"]\n"), Some(Reach::Links(vec!["eth1".into()])));
+    assert_eq!(reach("ask = [\"r.example:5683\"]\n"), Some(Reach::Hosts(vec![Place::new("r.example", 5683)])));
+    let udp = parse(LEAST).unwrap().udp.unwrap();
+    assert_eq!((udp.discovery, udp.discovery_port), (false, 5683));
+    assert_eq!([Mode::Stateful, Mode::Stateless].map(Mode::sought), [Sought::Registrar, Sought::StatelessRegistrar]);
 }
 
 #[test]
@@ -29,7 +47,14 @@ fn every_problem_says_what_to_do() {
     for (text, said) in [
         ("announce = true\n", "give listen, or [udp]"),
         (&LEAST.replace("stateful", "stately"), "line 2"),
-        (&LEAST.replace("\"a.example:5684\"", ""), "give one"),
+        (&LEAST.replace("fe80::1%eth0", "::"), "as in [fe80::1%eth0]:5684"),
+        (&LEAST.replace("[fe80::1%eth0]", "0.0.0.0"), "as in [fe80::1%eth0]:5684"),
+        (&format!("{LEAST}ask = [\"a.example:5683\"]\n"), "give one of"),
+        (&format!("{LEAST}interfaces = [\"eth0\"]\n"), "give one of"),
+        (
+            &format!("{}interfaces = [{}]\n", LEAST.replace("\"a.example:5684\"", ""), ["\"a\""; 17].join(", ")),
+            "leave some out",
+        ),
         (&LEAST.replace("\"a.example:5684\"", &["\"a:1\""; 17].join(", ")), "leave some out"),
         (&format!("{LEAST}mtu = 255\n"), "give more"),
         (&format!("{LEAST}per_address = 0\n"), "give 1 or more"),

@@ -6,7 +6,7 @@ use std::thread;
 
 use terse_brski::join_proxy::{HEADER_LEN, OnLink};
 use terse_net::tokio::{Framing, Jpy, Plain};
-use terse_onboard::join_proxy::{Mode, UdpLimits};
+use terse_onboard::join_proxy::{Mode, UdpLimits, UdpProxy};
 use terse_tls::Path;
 
 use crate::registrar::Registrar;
@@ -55,23 +55,33 @@ fn two_pledges_connect_at_once_through_the_stateless_mode() {
     }
 }
 
-/// A socket of IPv6 has pledges of IPv4, too, in a form of their own.
+/// A socket of IPv6 at an address of IPv4 has pledges in a form of their own.
 #[test]
-fn one_socket_has_pledges_of_both_families() {
+fn a_socket_of_ipv6_has_pledges_of_ipv4() {
     for mode in [Mode::Stateful, Mode::Stateless] {
         let (config, server) = configs(datagrams());
         let registrar = match mode {
             Mode::Stateful => Registrar::start("127.0.0.1:0", server, Plain),
             Mode::Stateless => Registrar::start("127.0.0.1:0", server, Jpy::new()),
         };
-        let proxy = Proxy::start("[::]:0", mode, &[registrar.address]);
-        for ip in ["127.0.0.1", "::1"] {
-            let mut client = pledge(&config, SocketAddr::new(ip.parse().unwrap(), proxy.address.port()));
-            client.set_limit(SAFETY_LIMIT);
-            client.handshake().unwrap();
-            exchange(&mut client, ip.as_bytes());
-        }
+        let proxy = Proxy::start("[::ffff:127.0.0.1]:0", mode, &[registrar.address]);
+        let mut client = pledge(&config, SocketAddr::from(([127, 0, 0, 1], proxy.address.port())));
+        client.set_limit(SAFETY_LIMIT);
+        client.handshake().unwrap();
+        exchange(&mut client, b"mapped");
         proxy.stop();
+    }
+}
+
+/// An answer from there would come from whatever address the system chooses.
+#[tokio::test]
+async fn a_proxy_at_every_address_is_refused() {
+    for listen in ["[::]:0", "0.0.0.0:0"] {
+        let socket = tokio::net::UdpSocket::bind(listen).await.unwrap();
+        let (_places, known) = tokio::sync::watch::channel(Vec::new());
+        let refused = UdpProxy::new(socket, Mode::Stateful, known, OnLink::default(), UdpLimits::default());
+        let problem = refused.err().expect("no address").to_string();
+        assert!(problem.contains("as in [fe80::1%eth0]:5684"), "{problem}");
     }
 }
 
@@ -97,7 +107,8 @@ fn link_local_pledges_are_answered_on_their_interface() {
             Mode::Stateless => Registrar::start("127.0.0.1:0", server, Jpy::new()),
         };
         let limits = UdpLimits::default();
-        let proxy = Proxy::start_with("[::]:0", mode, &[registrar.address], OnLink::default(), limits);
+        let proxy =
+            Proxy::start_with(&format!("[{ip}%{interface}]:0"), mode, &[registrar.address], OnLink::default(), limits);
         let own = SocketAddr::V6(core::net::SocketAddrV6::new(ip.parse().unwrap(), 0, 0, interface));
         let socket = UdpSocket::bind(own).unwrap();
         let SocketAddr::V6(mut to) = own else { unreachable!() };

@@ -12,10 +12,12 @@ use terse_tls::CertificateError;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 
+mod pki;
 mod registrar;
 mod signer;
 
-use registrar::{Answer, PKI, Registrar, SERIAL};
+use pki::{PKI, SERIAL};
+use registrar::{Answer, Registrar};
 
 /// Settings of a pledge that tries once.
 pub(crate) fn once() -> Settings {

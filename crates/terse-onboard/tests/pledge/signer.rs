@@ -14,7 +14,8 @@ use terse_pki::IdevidOptions;
 use terse_tls::crypto::{CryptoError, SigningKey};
 
 use crate::once;
-use crate::registrar::{PKI, Registrar, SERIAL};
+use crate::pki::{PKI, SERIAL};
+use crate::registrar::Registrar;
 
 /// What a signer was asked to sign.
 type Asked = Arc<Mutex<Vec<Vec<u8>>>>;

@@ -1,5 +1,9 @@
 //! The registrar's tests once more, on PostgreSQL.
 
+#[path = "../registrar/coaps.rs"]
+mod coaps;
+#[path = "../registrar/coaps_pledge.rs"]
+mod coaps_pledge;
 #[path = "../registrar/cose.rs"]
 mod cose;
 #[path = "../databases/postgres.rs"]

@@ -1,5 +1,8 @@
 //! The registrar over real sockets, with devices and a MASA that are scripts of `terse-brski`.
 
+mod coaps;
+mod coaps_faults;
+mod coaps_pledge;
 mod cose;
 #[path = "../databases/sqlite.rs"]
 mod database;

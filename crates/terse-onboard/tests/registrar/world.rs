@@ -17,7 +17,7 @@ use terse_brski::{SignatureRefused, cms, cose};
 use terse_net::tokio::Connector;
 use terse_net::{Clock, OsRng};
 use terse_onboard::client::{ClientError, HttpsConnection, Incoming, Outgoing, ResponseLimits};
-use terse_onboard::registrar::{InitOptions, Operator, Service, init};
+use terse_onboard::registrar::{InitOptions, Listening, Operator, Service, init};
 use terse_pki::{Authority, AuthorityOptions, Credential, IdevidOptions, Validity};
 use terse_tls::crypto::{Rng as _, SigningKey};
 use terse_tls::{CertificateType, ClientConfig, Expect, ServerAddress, Trust};
@@ -64,6 +64,11 @@ pub(crate) struct Running {
     pub(crate) address: SocketAddr,
     /// Where health is asked for, if that is configured.
     pub(crate) health: Option<SocketAddr>,
+    /// Where devices of constrained BRSKI arrive, and the messages of stateless join proxies, if that is configured.
+    pub(crate) coaps: Option<SocketAddr>,
+    pub(crate) jpy: Option<SocketAddr>,
+    /// Where registrars are asked for.
+    pub(crate) discovery: Vec<SocketAddr>,
     stop: watch::Sender<bool>,
     task: JoinHandle<()>,
     /// Its own, if it can be killed.
@@ -71,6 +76,20 @@ pub(crate) struct Running {
 }
 
 impl Running {
+    /// What will run.
+    fn of(listening: &Listening) -> Self {
+        Self {
+            address: listening.address(),
+            health: listening.health_address(),
+            coaps: listening.coaps_address(),
+            jpy: listening.jpy_address(),
+            discovery: listening.discovery_addresses().collect(),
+            stop: watch::channel(false).0,
+            task: tokio::spawn(async {}),
+            runtime: None,
+        }
+    }
+
     pub(crate) async fn stop(self) {
         self.stop.send_replace(true);
         self.task.await.unwrap();
@@ -136,9 +155,9 @@ impl World {
     pub(crate) async fn start_at(&self, clock: Clock) -> Running {
         let service = Service::open(&self.config(), clock).await.unwrap_or_else(|error| panic!("{error}"));
         let listening = service.listen().await.unwrap_or_else(|error| panic!("{error}"));
-        let (address, health) = (listening.address(), listening.health_address());
+        let runs = Running::of(&listening);
         let (stop, stopped) = watch::channel(false);
-        Running { address, health, stop, task: tokio::spawn(listening.run(stopped)), runtime: None }
+        Running { stop, task: tokio::spawn(listening.run(stopped)), ..runs }
     }
 
     /// Starts a registrar that can be killed.
@@ -150,10 +169,10 @@ impl World {
             service.listen().await.unwrap_or_else(|error| panic!("{error}"))
         });
         let listening = opened.await.unwrap();
-        let (address, health) = (listening.address(), listening.health_address());
+        let runs = Running::of(&listening);
         let (stop, stopped) = watch::channel(false);
         let task = runtime.spawn(listening.run(stopped));
-        Running { address, health, stop, task, runtime: Some(runtime) }
+        Running { stop, task, runtime: Some(runtime), ..runs }
     }
 
     /// Opens the database beside the registrar.
@@ -199,8 +218,8 @@ impl World {
 /// A device: its IDevID, and a key for its LDevID.
 pub(crate) struct Device {
     pub(crate) serial: String,
-    idevid: Credential,
-    key: Arc<dyn SigningKey>,
+    pub(crate) idevid: Credential,
+    pub(crate) key: Arc<dyn SigningKey>,
     /// The form of what it sends.
     format: Format,
 }
@@ -260,6 +279,15 @@ impl Device {
     }
 
     pub(crate) fn voucher_request_with(&self, pledge: &Pledge, change: impl FnOnce(&mut VoucherRequest)) -> Vec<u8> {
+        self.voucher_request_to(pledge.registrar(), change)
+    }
+
+    /// A voucher request for a registrar with this certificate.
+    pub(crate) fn voucher_request_to(
+        &self,
+        registrar: CertificateDer<'static>,
+        change: impl FnOnce(&mut VoucherRequest),
+    ) -> Vec<u8> {
         let mut random = [0; 16];
         OsRng.fill(&mut random).unwrap();
         let mut fields = VoucherRequest::new(self.serial.clone());
@@ -269,7 +297,7 @@ impl Device {
             Format::CmsJson => Nonce::of_random(&random),
             Format::CoseCbor => Nonce::of_random_bytes(&random),
         });
-        fields.proximity_registrar = vec![Pin::Certificate(pledge.registrar())];
+        fields.proximity_registrar = vec![Pin::Certificate(registrar)];
         change(&mut fields);
         let key = PROVIDER.load_key(self.idevid.key()).unwrap();
         let (content, scheme) = (self.format.encode_request(&fields), key.schemes()[0]);
@@ -400,20 +428,25 @@ impl Pledge {
     }
 }
 
-/// The fields of the voucher in an answer, after it was verified as a pledge verifies it. In COSE the pledge knows the signer.
+/// The fields of the voucher in an answer, after it was verified as a pledge verifies it.
 pub(crate) fn voucher(world: &World, format: Format, incoming: &Incoming) -> Voucher {
     assert_eq!(incoming.status, 200, "{}", text(incoming));
     assert_eq!(incoming.content_type.as_deref(), Some(format.media_type()));
+    verified(world, format, &incoming.body)
+}
+
+/// The fields of a voucher, after it was verified as a pledge verifies it. In COSE the pledge knows the signer.
+pub(crate) fn verified(world: &World, format: Format, voucher: &[u8]) -> Voucher {
     let (content, chain) = match format {
         Format::CmsJson => {
-            let signed = cms::Signed::verify(&PROVIDER, &incoming.body, &[]).unwrap();
+            let signed = cms::Signed::verify(&PROVIDER, voucher, &[]).unwrap();
             (Voucher::from_json(&signed.content), signed.chain)
         }
         Format::CoseCbor => {
-            let bare = cose::Signed::verify(&PROVIDER, &incoming.body, &[]);
+            let bare = cose::Signed::verify(&PROVIDER, voucher, &[]);
             assert_eq!(bare.unwrap_err(), SignatureRefused::NoSigner, "no certificates go to the pledge");
             let signer = world.masa.signer();
-            let signed = cose::Signed::verify_by(&PROVIDER, &incoming.body, &signer[..1]).unwrap();
+            let signed = cose::Signed::verify_by(&PROVIDER, voucher, &signer[..1]).unwrap();
             (Voucher::from_cbor(&signed.content), signer)
         }
     };

@@ -331,7 +331,9 @@ fn a_connection_moves_with_its_connection_id() {
     assert_eq!(world.heard_by(handle, &[1; 60]), [0], "within three times what came");
     assert_eq!(world.heard_by(handle, &[2; 1000]), [], "beyond");
     assert!(world.endpoint.counters().amplification > 0);
+    assert!(world.endpoint.needs_confirmation(handle));
     world.endpoint.confirm_address(handle);
+    assert!(!world.endpoint.needs_confirmation(handle));
     world.run();
     assert!(world.clients[0].received.contains(&vec![2; 1000]), "it waited");
 }

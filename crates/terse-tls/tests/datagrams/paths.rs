@@ -210,6 +210,7 @@ fn the_application_may_know_better() {
         let (mut world, handle) = world(version);
         world.clients[0].path = new().into();
         world.say_from(new(), b"here is a cookie of my own");
+        assert!(!world.endpoint.needs_confirmation(handle), "a check is under way");
         world.endpoint.confirm_address(handle);
         world.answers();
         assert_eq!(world.changes(), [changed(old(), new())]);

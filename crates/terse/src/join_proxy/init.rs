@@ -22,9 +22,10 @@ pub(super) struct Init {
     #[arg(long = "registrar", value_name = "HOST:PORT")]
     registrars: Vec<Place>,
     /// Also pass datagrams on, in this mode: stateful or stateless
-    #[arg(long, value_name = "MODE", value_parser = udp::mode, requires = "udp_registrars")]
+    #[arg(long, value_name = "MODE", value_parser = udp::mode)]
     udp_mode: Option<Mode>,
-    /// Where a registrar is for datagrams; in the stateless mode, where it takes JPY (repeatable, at most 16)
+    /// Where a registrar is for datagrams; in the stateless mode, where it takes JPY (repeatable, at most 16) [default: what
+    /// answers by CoAP on the links]
     #[arg(long = "udp-registrar", value_name = "HOST:PORT", requires = "udp_mode")]
     udp_registrars: Vec<Place>,
 }
@@ -70,9 +71,16 @@ bytes = 1048576
 [udp]
 # "stateful", or "stateless", for which the registrar must take JPY.
 mode = "{mode}"
-# Where devices send to. The address of the link is better, as in "[fe80::1%eth0]:5684": answers come from it then.
-listen = "[::]:5684"
+# Where devices send to: the address of this machine on their link.
+listen = "[fe80::1%eth0]:5684"
+# Where registrars are; without any, they are asked for by CoAP, and nobody vouches for what answers.
 registrars = [{}]
+# Whom to ask then, as in ["registrar.plant.example:5683"], or on which interfaces; without both, on all links.
+ask = []
+interfaces = []
+# Answers devices that ask by CoAP for join proxies, at this port.
+discovery = true
+discovery_port = 5683
 # Devices have link-local addresses; add the prefixes of others.
 on_link = []
 mtu = 1280

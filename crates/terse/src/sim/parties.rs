@@ -88,7 +88,7 @@ fn made(options: &EngineOptions) -> Result<Parties, String> {
 }
 
 /// AWS-LC, whose ECDSA signatures differ by chance, so that one can be had that has the usual length.
-static PROVIDER: CryptoProvider = CryptoProvider::new("aws-lc", verify::ALL, hash::SHA256, load_key)
+pub(super) static PROVIDER: CryptoProvider = CryptoProvider::new("aws-lc", verify::ALL, hash::SHA256, load_key)
     .tls13_suites(suites::ALL_TLS13)
     .tls12_suites(suites::ALL_TLS12)
     .groups(group::ALL);

@@ -48,8 +48,11 @@ fn a_join_proxy_for_datagrams_runs_from_options_and_from_its_configuration() {
     let out = folder.path().display().to_string();
     ok(&["join-proxy", "init", "--out", &out, "--udp-mode", "stateful", "--udp-registrar", &address]);
     let config = folder.path().join("join-proxy.toml");
-    let text =
-        fs::read_to_string(&config).unwrap().replace("[::]:8443", "127.0.0.1:0").replace("[::]:5684", "127.0.0.1:0");
+    let text = fs::read_to_string(&config)
+        .unwrap()
+        .replace("[::]:8443", "127.0.0.1:0")
+        .replace("[fe80::1%eth0]:5684", "127.0.0.1:0");
+    let text = text.replace("discovery_port = 5683", "discovery_port = 0");
     let text =
         text.replace("announce = true", "announce = false").replace("on_link = []", "on_link = [\"127.0.0.0/8\"]");
     fs::write(&config, text).unwrap();
@@ -72,7 +75,11 @@ fn a_join_proxy_for_datagrams_runs_from_options_and_from_its_configuration() {
         });
         assert_eq!(&buffer[..answered.expect("an answer")], b"hello");
         proxy.ask_to_end();
-        let report = json(&proxy.line());
+        let mut line = proxy.line();
+        if line.starts_with("discovery ") {
+            line = proxy.line(); // the configuration has it
+        }
+        let report = json(&line);
         assert!(report["udp"]["answered"].as_u64() >= Some(1), "{report}");
         assert_eq!((&report["udp"]["off_link"], &report["relayed"]), (&0.into(), &0.into()), "{report}");
         assert_eq!(proxy.wait(), Some(0));
@@ -111,6 +118,11 @@ fn a_check_of_a_join_proxy_says_what_is_wrong() {
     let udp = "[udp]\nmode = \"stateful\"\nregistrars = [\"nowhere.invalid:5684\"]\n";
     check(&format!("{udp}listen = \"nowhere\"\n")).refused(1, &["join-proxy.toml", "listen", "HOST:PORT"]);
     check(&format!("{udp}listen = \"192.0.2.1:0\"\n")).refused(1, &["192.0.2.1", "choose another address"]);
+    check(&format!("{udp}listen = \"[::]:0\"\n")).refused(1, &["[::]:0", "as in [fe80::1%eth0]:5684"]);
+    let taken = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+    let discovery = format!("discovery = true\ndiscovery_port = {}\n", taken.local_addr().unwrap().port());
+    check(&format!("{udp}listen = \"127.0.0.1:0\"\n{discovery}"))
+        .refused(1, &["questions cannot arrive", "choose another address or port"]);
     let warned = check(&format!("announce = true\n{udp}listen = \"127.0.0.1:0\"\n"));
     assert!(warned.stdout.contains("nobody else reaches") && warned.stdout.contains("no address"), "{warned:?}");
     let many = vec!["\"[::1]:1\""; 17].join(", ");
@@ -128,4 +140,56 @@ fn a_check_of_a_join_proxy_says_what_is_wrong() {
     let mut both = terse();
     both.args(["join-proxy", "--config", &config, "--listen", "127.0.0.1:0"]);
     run(both).refused(2, &["--config"]);
+}
+
+/// The registrar is played by the test: it says by CoAP where it takes JPY, and returns each message that comes there.
+#[cfg(unix)]
+#[test]
+fn a_join_proxy_for_datagrams_is_found_by_coap_and_finds_a_registrar() {
+    use std::net::UdpSocket;
+    let [core, jpy] = [(); 2].map(|()| UdpSocket::bind("127.0.0.1:0").unwrap());
+    let (ask, links) =
+        (core.local_addr().unwrap().to_string(), format!("<jpy://{}>;rt=brski.rjp", jpy.local_addr().unwrap()));
+    std::thread::spawn(move || {
+        answer(&core, |question| {
+            assert!(question.ends_with(b"rt=brski.rjp"), "{question:?}");
+            // The token of the question, and application/link-format.
+            [&[0x58, 0x45, 0, 1], &question[4..12], &[0xc1, 40, 0xff], links.as_bytes()].concat()
+        })
+    });
+    std::thread::spawn(move || answer(&jpy, <[u8]>::to_vec));
+    let mut command = terse();
+    command.args(["join-proxy", "--json", "--listen", "127.0.0.1:0", "--registrar", &ask]);
+    command.args(["--udp", "127.0.0.1:0", "--udp-mode", "stateless", "--udp-ask", &ask]);
+    command.args(["--on-link", "127.0.0.1/32", "--udp-discovery", "--udp-discovery-port", "0"]);
+    let mut proxy = Server::start(command);
+    let place = |line: String, name: &str| line.strip_prefix(name).unwrap_or_else(|| panic!("{line}")).to_owned();
+    let (udp, discovery) = (place(proxy.line(), "udp "), place(proxy.line(), "discovery "));
+    let pledge = UdpSocket::bind("127.0.0.1:0").unwrap();
+    pledge.set_read_timeout(Some(core::time::Duration::from_millis(100))).unwrap();
+    let ask_until_answered = |to: &str, datagram: &[u8]| {
+        let mut buffer = [0; 200];
+        let answered = (0..600).find_map(|_| {
+            pledge.send_to(datagram, to).unwrap();
+            pledge.recv(&mut buffer).ok()
+        });
+        buffer[..answered.expect("an answer")].to_vec()
+    };
+    let question = [&b"\x50\x01\x00\x01\xbb.well-known\x04core"[..], b"\x4abrski-jp=*"].concat();
+    let links = format!("<>;brski-jp={}", udp.rsplit(':').next().unwrap());
+    assert!(ask_until_answered(&discovery, &question).ends_with(links.as_bytes()));
+    assert_eq!(ask_until_answered(&udp, b"hello"), b"hello");
+    proxy.ask_to_end();
+    let report = json(&proxy.line());
+    assert!(report["udp"]["answered"].as_u64() >= Some(1), "{report}");
+    assert_eq!(proxy.wait(), Some(0));
+}
+
+/// Answers datagrams for as long as there are any.
+#[cfg(unix)]
+fn answer(socket: &std::net::UdpSocket, answer: impl Fn(&[u8]) -> Vec<u8>) {
+    let mut buffer = [0; 2_000];
+    while let Ok((len, from)) = socket.recv_from(&mut buffer) {
+        socket.send_to(&answer(&buffer[..len]), from).unwrap();
+    }
 }

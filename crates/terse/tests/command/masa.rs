@@ -117,7 +117,10 @@ fn a_device_is_made_and_registered() {
     let url = b"localhost";
     assert!(idevid.windows(url.len()).any(|window| window == url), "the MASA URL");
     let anchors = fs::read(place.path("device/WI-3005-anchors.pem")).unwrap();
-    assert_eq!(anchors, fs::read(place.path("maker/ca/ca.pem")).unwrap());
+    let signer = fs::read_to_string(place.path("maker/voucher.pem")).unwrap();
+    let end = signer.find("-----END CERTIFICATE-----\n").unwrap() + "-----END CERTIFICATE-----\n".len();
+    let expected = fs::read_to_string(place.path("maker/ca/ca.pem")).unwrap() + &signer[..end];
+    assert_eq!(String::from_utf8(anchors).unwrap(), expected, "the CA, and the signer of vouchers");
 
     let audit = "audit WI-3005 --config maker/masa.toml";
     assert_eq!(place.succeeds(audit), "WI-3005: owned by nobody; vouchers: 0\n");

@@ -194,6 +194,14 @@ fn a_pledge_that_fails_says_why_in_one_line() {
     pledge(&["--out", "x"]).refused(2, &[]);
     pledge(&["--config", &at("pledge.toml"), "--registrar", "nowhere"]).refused(2, &["HOST:PORT"]);
     pledge(&["--renew", "--out", &at("credential")]).refused(2, &[]);
+    let config = at("pledge.toml");
+    let renew = ["--renew", "--out", &at("credential"), "--registrar", "127.0.0.1:1"];
+    pledge(&[&renew[..], &["--dtls", "1.2"]].concat()).refused(2, &["--form coaps"]);
+    pledge(&[&renew[..], &["--form", "coaps"]].concat()).refused(1, &["ldevid.pem"]);
+    pledge(&["--config", &config, "--dtls", "1.2"]).refused(2, &["--form coaps"]);
+    pledge(&["--config", &config, "--form", "https", "--proximity", "pubk"]).refused(2, &["--form coaps"]);
+    pledge(&["--config", &config, "--form", "coap"]).refused(2, &["--form", "coap"]);
+    pledge(&["--config", &config, "--form", "coaps", "--dtls", "1.1"]).refused(2, &["--dtls", "1.1"]);
     // Files that are wrong.
     fs::write(at("pledge.toml"), format!("{configuration}colour = 1\n")).unwrap();
     pledge(&["--config", &at("pledge.toml")]).refused(1, &["pledge.toml", "line 5", "colour"]);
@@ -228,6 +236,44 @@ fn a_device_and_a_join_proxy_run_from_their_configurations() {
     assert!(plant.path("device/credential/ldevid.pem").exists());
     let again = check(&["pledge", "check", "--config", &device]).object();
     assert!(again["warnings"][0].as_str().unwrap().contains("has a credential already"), "{again}");
+}
+
+#[test]
+fn a_device_for_coaps_is_checked_in_its_form() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name).display().to_string();
+    ok(&["masa", "init", "--out", &at("maker"), "--name", "localhost", "--listen", "127.0.0.1:0"]);
+    ok(&["masa", "make-idevid", SERIAL, "--config", &at("maker/masa.toml"), "--out", &at("device")]);
+    let config = at(&format!("device/{SERIAL}.toml"));
+    let written = fs::read_to_string(&config).unwrap();
+    let check = |keys: &str| {
+        fs::write(&config, format!("{written}\n{keys}\n")).unwrap();
+        let mut command = terse();
+        command.args(["pledge", "check", "--json", "--config", &config]);
+        run(command)
+    };
+    assert_eq!(check("").object()["form"], "https");
+    let coaps = check("form = \"coaps\"\ndtls = \"1.2\"\nproximity = \"cert\"").object();
+    assert_eq!((&coaps["form"], coaps["serial_number"].as_str()), (&"coaps".into(), Some(SERIAL)));
+    check("dtls = \"1.2\"").refused(1, &["form = \"coaps\""]);
+    check("form = \"coaps\"\nproximity = \"key\"").refused(1, &["pubk-sha256"]);
+}
+
+/// What cannot be sent at all ends the attempt, with the place and the reason.
+#[test]
+fn a_device_for_coaps_that_finds_no_way_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name).display().to_string();
+    ok(&["masa", "init", "--out", &at("maker"), "--name", "localhost", "--listen", "127.0.0.1:0"]);
+    ok(&["masa", "make-idevid", SERIAL, "--config", &at("maker/masa.toml"), "--out", &at("device")]);
+    let mut command = terse();
+    command.args(["pledge", "--config", &at(&format!("device/{SERIAL}.toml")), "--form", "coaps", "--once"]);
+    let outcome = run({
+        command.args(["--registrar", "[fe80::1%nowhere]:5684"]);
+        command
+    });
+    outcome.refused(1, &["[fe80::1%nowhere]:5684", "could not be made"]);
+    assert_eq!(outcome.stderr.lines().count(), 1, "{outcome:?}");
 }
 
 #[test]

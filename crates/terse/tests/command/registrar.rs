@@ -240,3 +240,37 @@ fn the_registrar_serves_until_it_is_asked_to_end() {
     let (code, log) = server.terminate();
     assert_eq!((code, log.as_str()), (Some(0), ""));
 }
+
+/// All by default: a hash as proximity, DTLS 1.3, and CoAPS before HTTPS.
+#[test]
+fn one_registrar_serves_devices_of_both_forms_and_one_that_speaks_any() {
+    let (place, _masa) = Place::with_masa();
+    let path = place.path("plant/registrar.toml");
+    let text = fs::read_to_string(&path).unwrap();
+    let coaps = "[coaps]\nlisten = \"127.0.0.1:0\"\njpy = \"127.0.0.1:0\"\n\n[enrolment]";
+    fs::write(&path, text.replace("[enrolment]", coaps)).unwrap();
+    let registrar = place.serve();
+    let coaps = registrar.line().strip_prefix("coaps ").unwrap().to_owned();
+    assert!(registrar.line().starts_with("jpy 127.0.0.1:"));
+    let joined = place.pledge("WI-3005", &registrar).object();
+    assert_eq!((&joined["enrolled"], &joined["form"]), (&json!(true), &json!("https")), "{joined}");
+    let joined = place.run(&format!(
+        "pledge --idevid device/WI-3006.pem --key device/WI-3006.key --masa-ca device/WI-3006-anchors.pem --form any \
+         --registrar {coaps} --out credential --once --json"
+    ));
+    let joined = joined.object();
+    assert_eq!((&joined["enrolled"], &joined["form"]), (&json!(true), &json!("coaps")), "{joined}");
+    let renewed =
+        place.run(&format!("pledge --renew --form coaps --registrar {coaps} --out credential --json")).object();
+    assert_eq!(renewed["renewed"], json!(true), "{renewed}");
+    place.run(&format!("pledge --renew --form any --registrar {coaps} --out credential")).refused(2, &["--form https"]);
+}
+
+#[test]
+fn a_registrar_for_both_forms_is_set_up() {
+    let place = Place::new();
+    place.run(&format!("{INIT} --jpy 127.0.0.1:0")).refused(2, &["required arguments"]);
+    assert_eq!(place.run(&format!("{INIT} --coaps 127.0.0.1:0 --jpy 127.0.0.1:0")).code, Some(0));
+    let registrar = place.serve();
+    assert!(registrar.line().starts_with("coaps 127.0.0.1:") && registrar.line().starts_with("jpy 127.0.0.1:"));
+}

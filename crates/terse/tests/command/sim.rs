@@ -232,3 +232,69 @@ fn the_paper_has_the_fields_of_the_contract() {
         assert!(report.contains(word), "{word}");
     }
 }
+
+/// The forms of onboarding in the order of `terse sim onboarding`.
+const FORMS: [&str; 7] = [
+    "DTLS 1.2",
+    "DTLS 1.2, whole paths",
+    "DTLS 1.2, certificate",
+    "DTLS 1.3",
+    "DTLS 1.3, whole paths",
+    "DTLS 1.3, certificate",
+    "HTTPS, TLS 1.3",
+];
+
+#[test]
+fn an_onboarding_says_what_each_step_costs() {
+    let table = succeeds(&["onboarding"]);
+    for word in FORMS.iter().chain(&["handshake 2", "crts", "acks"]) {
+        assert!(table.contains(word), "{word} in {table}");
+    }
+    let rows = json(&["onboarding", "--json"]);
+    assert_eq!(rows.iter().map(|row| row["form"].as_str().unwrap()).collect::<Vec<_>>(), FORMS);
+    for row in &rows {
+        let steps = row["steps"].as_array().unwrap();
+        let sum = |of: &dyn Fn(&Value) -> u64| steps.iter().map(of).sum::<u64>();
+        let bytes = sum(&|step| step["up"]["bytes"].as_u64().unwrap() + step["down"]["bytes"].as_u64().unwrap());
+        assert_eq!(row["bytes"].as_u64().unwrap(), bytes, "{row}");
+        assert_eq!((&row["lost_frames"], &row["repeated_attempts"]), (&0.into(), &0.into()));
+    }
+    let bytes = |row: usize| rows[row]["bytes"].as_u64().unwrap();
+    assert!(bytes(0) < bytes(1) && bytes(0) < bytes(2) && bytes(2) < bytes(6), "{rows:?}");
+}
+
+/// Certificates and keys are new each time, and have the same sizes.
+#[test]
+fn an_onboarding_with_one_seed_is_the_same_again() {
+    let words = ["onboarding", "--link", "ethernet", "--mtu", "127", "--loss", "10", "--seed", "7"];
+    let first = succeeds(&words);
+    assert_eq!(first, succeeds(&words));
+    let other = [&words[..8], &["8"]].concat();
+    assert_ne!(first, succeeds(&other));
+}
+
+#[test]
+fn an_onboarding_names_the_links_that_there_are() {
+    let output = sim(&["onboarding", "--link", "string"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("ieee802154"), "{}", text(&output.stderr));
+}
+
+#[test]
+fn an_onboarding_over_hops_says_what_motes_take_of_batteries() {
+    let table = succeeds(&["onboarding", "--hops", "3"]);
+    for word in ["DTLS 1.2", "DTLS 1.3", "pledge mC", "proxy mC", "handshake 2"] {
+        assert!(table.contains(word), "{word} in {table}");
+    }
+    let words = ["onboarding", "--hops", "3", "--loss", "2", "--seed", "5", "--json"];
+    let rows = json(&words);
+    assert_eq!(rows, json(&words));
+    for row in &rows {
+        let steps = row["steps"].as_array().unwrap();
+        let bytes: u64 = steps.iter().map(|step| step["bytes"]["all"].as_u64().unwrap()).sum();
+        assert_eq!((&row["hops"], row["bytes"]["all"].as_u64().unwrap()), (&3.into(), bytes), "{row}");
+        assert!(row["pledge_mc"]["all"].as_f64() > row["pledge_mc"]["idle"].as_f64(), "{row}");
+    }
+    let output = sim(&["onboarding", "--hops", "3", "--mtu", "500"]);
+    assert_eq!(output.status.code(), Some(2), "{}", text(&output.stderr));
+}

@@ -197,7 +197,7 @@ impl Progress {
 
 /// RFC 7252, 5.4.1: a response with a critical option that is not understood is rejected. One that is there twice is not
 /// understood either (5.4.5).
-pub(super) fn check_options(message: &Message) -> Result<(), Failure> {
+pub(in crate::coap) fn check_options(message: &Message) -> Result<(), Failure> {
     for (number, mut values) in message.options() {
         let is_known = matches!(number, option::BLOCK1 | option::BLOCK2);
         if is_critical(number) && !(is_known && values.next().is_some() && values.next().is_none()) {

@@ -25,7 +25,8 @@ pub(super) struct Served {
     size: Option<u32>,
     /// The longest request that the server takes, if this one is longer.
     pub(super) size1: Option<u32>,
-    /// The body, if there is more of it to send.
+    /// The body, if there is more of it to send. That of a POST request, which is not carried out again, stays after its last
+    /// block, because a late message of an earlier request can have asked for that.
     pub(super) rest: Option<Body>,
 }
 
@@ -51,7 +52,7 @@ impl Body {
         let offset = asked.block2.map_or(0, Block::offset);
         if offset > 0 && offset >= len {
             let header = Response::error(Code::BAD_REQUEST, "there is no such block");
-            return Served::whole(header);
+            return Served { rest: asked.is_post().then_some(self), ..Served::whole(header) };
         }
         if offset == 0 && len <= size.bytes() {
             return Served::whole(self.response);
@@ -60,7 +61,7 @@ impl Body {
         let (block, mut header) = (Block::at(offset, end < len, size), Response { ..self.header() });
         header.payload.extend_from_slice(&response.payload[offset..end]);
         let size = (offset == 0).then_some(u32::try_from(len).unwrap_or(u32::MAX));
-        Served { header, block: Some(block), size, size1: None, rest: block.more.then_some(self) }
+        Served { header, block: Some(block), size, size1: None, rest: (block.more || asked.is_post()).then_some(self) }
     }
 
     fn header(&self) -> Response {

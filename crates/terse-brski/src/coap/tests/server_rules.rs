@@ -207,6 +207,30 @@ fn blocks_of_a_response_that_is_gone_are_refused_where_the_request_must_not_be_r
 }
 
 #[test]
+fn blocks_of_responses_are_as_small_as_the_server_is_told() {
+    let mut server = server();
+    server.limit_response_blocks(BlockSize::at_most(64));
+    server.handle_input(NOW, &message(Code::GET, 1, &[CRTS], b""));
+    let (request, incoming) = server.poll_request().unwrap();
+    let body = payload(1_500);
+    let response = Response::success(incoming.method, None, Payload::new(body.clone()));
+    server.respond(NOW, &mut rng(1), request, response).unwrap();
+    let answer = only(&mut server);
+    assert_eq!(answer.payload(), &body[..64]);
+    // Of a body that is being fetched in larger blocks, a part comes, under its own number.
+    let second = option::uint(Block { number: 1, more: false, size: BlockSize::at_most(512) }.value());
+    server.handle_input(NOW, &message(Code::GET, 2, &[CRTS, (option::BLOCK2, &second)], b""));
+    let answer = only(&mut server);
+    let block = Block::parse(answer.values(option::BLOCK2).next().unwrap()).unwrap();
+    assert_eq!((block.number, block.size.bytes(), answer.payload()), (8, 64, &body[512..576]));
+    // Without a limit, the configuration counts.
+    server.limit_response_blocks(BlockSize::MAX);
+    let third = option::uint(Block { number: 1, more: false, size: BlockSize::MAX }.value());
+    server.handle_input(NOW, &message(Code::GET, 3, &[CRTS, (option::BLOCK2, &third)], b""));
+    assert_eq!(only(&mut server).payload(), &body[1_024..]);
+}
+
+#[test]
 fn a_response_that_is_too_long_for_the_server_is_an_error_of_the_server() {
     let config = ServerConfig { max_response: 100, ..Default::default() };
     let mut server = Server::new(config, &mut rng(1)).unwrap();
@@ -244,4 +268,23 @@ fn what_is_too_long_for_another_server_is_refused_without_a_limit() {
     server.respond(NOW, &mut rng(1), request, response).unwrap();
     let answer = only(&mut server);
     assert_eq!((answer.code(), answer.uint(option::SIZE1, 4)), (Code::REQUEST_ENTITY_TOO_LARGE, None));
+}
+
+/// A block that an earlier request asks for late has another token, so that its client takes nothing for it.
+#[test]
+fn a_late_message_takes_no_block_away_from_the_client_that_fetches() {
+    let mut server = server();
+    server.handle_input(NOW, &message(Code::POST, 1, &[RV, (option::BLOCK2, &[0])], b""));
+    let (request, incoming) = server.poll_request().unwrap();
+    let response = Response::success(incoming.method, None, Payload::new(payload(40)));
+    server.respond(NOW, &mut rng(1), request, response).unwrap();
+    assert_eq!(only(&mut server).payload(), &payload(40)[..16]);
+    let block = |number| option::uint(Block { number, more: false, size: BlockSize::at_most(16) }.value());
+    // The last block, and one that there is not.
+    for (id, number) in [(2, 2), (3, 9)] {
+        server.handle_input(NOW, &message(Code::POST, id, &[RV, (option::BLOCK2, &block(number))], b""));
+        only(&mut server);
+    }
+    server.handle_input(NOW, &message(Code::POST, 4, &[RV, (option::BLOCK2, &block(1))], b""));
+    assert_eq!(only(&mut server).payload(), &payload(40)[16..32]);
 }

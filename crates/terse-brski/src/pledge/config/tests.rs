@@ -7,6 +7,7 @@ use terse_aws_lc::PROVIDER;
 use terse_pki::IdevidOptions;
 
 use super::*;
+use crate::pledge::form::Coaps;
 use crate::pledge::tests::pki::{NOW, PKI, config, credential};
 
 #[test]
@@ -54,6 +55,23 @@ fn keys_that_cannot_sign_voucher_requests_are_refused() {
     let error = PledgeConfig::new(&without_sha512, idevid("ed25519"), vec![PKI.maker.root().clone()]).unwrap_err();
     assert_eq!(error, ConfigError::Key(SignatureRefused::Algorithm));
     assert!(error.to_string().contains("not supported"), "{error}");
+}
+
+#[test]
+fn a_configuration_keeps_all_but_the_form_in_another_one() {
+    let idevid = |algorithm: &str| {
+        let options = IdevidOptions { algorithm: Some(algorithm.parse().unwrap()), ..IdevidOptions::new("7", NOW) };
+        credential(&PKI.maker.issue_idevid(&options).unwrap())
+    };
+    let new = |idevid| PledgeConfig::new(&PROVIDER, idevid, vec![PKI.maker.root().clone()]).unwrap();
+    let https = new(idevid("p384")).accept_nonceless(false).require_cmc_ra(false).max_response(7);
+    let coaps = https.clone().into_form(Coaps::default()).unwrap();
+    assert_eq!((coaps.serial_number(), coaps.scheme), (https.serial_number(), https.scheme));
+    assert_eq!((coaps.accept_nonceless, coaps.require_cmc_ra, coaps.max_response), (false, false, 7));
+    assert_eq!((&coaps.manufacturer, &coaps.issuer), (&https.manufacturer, &https.issuer));
+    // An RSA key signs CMS, and no COSE.
+    let error = new(idevid("rsa2048")).into_form(Coaps::default()).unwrap_err();
+    assert!(matches!(error, ConfigError::Key(_)), "{error:?}");
 }
 
 #[test]

@@ -35,6 +35,8 @@ pub(crate) struct Known {
 pub(super) struct Announced {
     name: String,
     pub(super) place: Place,
+    /// The round of questions that it last answered, where there are rounds.
+    round: u64,
 }
 
 impl Known {
@@ -46,7 +48,27 @@ impl Known {
             return;
         }
         self.forget(name);
-        self.wait(Announced { name: name.to_owned(), place });
+        self.wait(Announced { name: name.to_owned(), place, round: 0 });
+        self.fill();
+    }
+
+    /// Notes that a place was in an answer of this round of questions.
+    pub(crate) fn heard(&mut self, place: Place, round: u64) {
+        let mut all = self.places.iter_mut().chain(&mut self.waiting);
+        if let Some(known) = all.find(|known| known.place == place) {
+            known.round = known.round.max(round);
+            return;
+        }
+        self.wait(Announced { name: place.to_string(), place, round });
+        self.fill();
+    }
+
+    /// Forgets the places that were in no answer since the round `last`.
+    pub(crate) fn expire(&mut self, last: u64) {
+        self.waiting.retain(|known| known.round >= last);
+        while let Some(index) = self.places.iter().position(|known| known.round < last) {
+            self.withdraw(index);
+        }
         self.fill();
     }
 

@@ -196,3 +196,23 @@ async fn a_search_goes_on_after_its_subscription_has_ended() {
     let finding = async { while !matches!(browser.next().await, Change::Found(place) if place.port() == port) {} };
     tokio::time::timeout(Duration::from_secs(60), finding).await.expect("it is found");
 }
+
+#[test]
+fn a_place_that_answers_no_more_is_gone_after_some_rounds() {
+    let place = |number: usize| Place::new(format!("{number}.example"), 1);
+    let mut known = Known::default();
+    known.heard(place(1), 1);
+    known.heard(place(2), 1);
+    known.heard(place(2), 3);
+    known.heard(place(2), 2);
+    assert_eq!(changes(&mut known), [Change::Found(place(1)), Change::Found(place(2))], "each once");
+    known.expire(1);
+    assert_eq!(changes(&mut known), []);
+    known.expire(3);
+    assert_eq!(changes(&mut known), [Change::Gone(place(1))]);
+    // Those that wait are forgotten, too.
+    (0..3 * MAX_KNOWN).for_each(|number| known.heard(place(number), 4));
+    assert_eq!((known.places.len(), known.waiting.len()), (MAX_KNOWN, MAX_KNOWN));
+    known.expire(5);
+    assert_eq!((known.places.len(), known.waiting.len()), (0, 0));
+}

@@ -6,7 +6,9 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 use terse_brski::join_proxy::{MAX_PREFIXES, OnLink, SHARES};
 
+use super::front::ADDRESS_OF_LINK;
 use super::{Mode, UdpLimits};
+use crate::discovery::coap::{self, MAX_SOCKETS, Reach};
 use crate::discovery::{self, Place};
 use crate::join_proxy::MAX_REGISTRARS;
 
@@ -17,11 +19,25 @@ use crate::join_proxy::MAX_REGISTRARS;
 pub struct UdpConfig {
     /// How answers find their pledge, which decides what the registrar must speak.
     pub mode: Mode,
-    /// Where devices send to: a host and a port. Port 0 picks one.
+    /// Where devices send to: an address of the link, and a port. Port 0 picks one.
     pub listen: String,
-    /// The registrars, at least one and at most [`MAX_REGISTRARS`]: in the stateless mode, the ports where they take JPY.
-    #[serde(deserialize_with = "discovery::places")]
+    /// The registrars, at most [`MAX_REGISTRARS`]: in the stateless mode, the ports where they take JPY. Without any, they are
+    /// asked for by CoAP.
+    #[serde(default, deserialize_with = "discovery::places")]
     pub registrars: Vec<Place>,
+    /// The hosts that are asked where registrars are, at most [`MAX_SOCKETS`], each with its port for CoAP. Without any, all
+    /// hosts of links are asked.
+    #[serde(default, deserialize_with = "discovery::places")]
+    pub ask: Vec<Place>,
+    /// The interfaces on whose links registrars are asked for, at most [`MAX_SOCKETS`]. Without any, all are.
+    #[serde(default)]
+    pub interfaces: Vec<String>,
+    /// Whether devices that ask for join proxies by CoAP are answered.
+    #[serde(default)]
+    pub discovery: bool,
+    /// The port where devices ask: 5,683, which is that of CoAP, unless it is given. Port 0 picks one.
+    #[serde(default = "discovery_port")]
+    pub discovery_port: u16,
     /// Prefixes whose addresses devices may have, beside link-local ones.
     #[serde(default, deserialize_with = "on_link")]
     pub on_link: OnLink,
@@ -65,10 +81,37 @@ impl UdpConfig {
         if self.mtu < MIN_MTU {
             return Some(format!("mtu is less than {MIN_MTU}, in which no handshake fits; give more"));
         }
-        match self.registrars.len() {
-            1..=MAX_REGISTRARS => None,
-            0 => Some("there are no registrars; give one, as multicast DNS finds none for datagrams".into()),
-            _ => Some(format!("there are more than {MAX_REGISTRARS} registrars; leave some out")),
+        if self.listen.starts_with("[::]:") || self.listen.starts_with("0.0.0.0:") {
+            return Some(format!("{}: {ADDRESS_OF_LINK}", self.listen));
+        }
+        self.problem_of_registrars()
+    }
+
+    fn problem_of_registrars(&self) -> Option<String> {
+        let asked = [self.ask.len(), self.interfaces.len()];
+        if self.registrars.len() > MAX_REGISTRARS {
+            return Some(format!("there are more than {MAX_REGISTRARS} registrars; leave some out"));
+        }
+        if asked.iter().any(|count| *count > MAX_SOCKETS) {
+            return Some(format!("ask and interfaces have more than {MAX_SOCKETS} entries; leave some out"));
+        }
+        let ways = [self.registrars.len(), self.ask.len(), self.interfaces.len()];
+        if ways.iter().filter(|count| **count > 0).count() > 1 {
+            return Some(
+                "give one of registrars, ask and interfaces: each says where registrars are, in a way of its own"
+                    .into(),
+            );
+        }
+        None
+    }
+
+    /// Returns whom to ask for registrars, if none is given.
+    pub fn reach(&self) -> Option<Reach> {
+        match (&*self.registrars, &*self.ask, &*self.interfaces) {
+            ([], [], []) => Some(Reach::AllLinks),
+            ([], [], interfaces) => Some(Reach::Links(interfaces.to_vec())),
+            ([], hosts, _) => Some(Reach::Hosts(hosts.to_vec())),
+            _ => None,
         }
     }
 
@@ -89,6 +132,10 @@ fn on_link<'de, D: Deserializer<'de>>(deserializer: D) -> Result<OnLink, D::Erro
     let prefixes = texts.iter().map(|text| text.parse().map_err(D::Error::custom)).collect::<Result<_, _>>()?;
     let too_many = || D::Error::custom(format_args!("there are more than {MAX_PREFIXES} prefixes; leave some out"));
     OnLink::new(prefixes).ok_or_else(too_many)
+}
+
+const fn discovery_port() -> u16 {
+    coap::PORT
 }
 
 const fn mtu() -> u16 {

@@ -7,7 +7,7 @@ use rustix::io::Errno;
 use tokio::net::UdpSocket;
 
 /// Whether an error of a socket is a report of the network about a peer (ICMP), and not a failure of the socket.
-pub(super) fn is_of_network(error: &io::Error) -> bool {
+pub(crate) fn is_of_network(error: &io::Error) -> bool {
     let is_named = matches!(Errno::from_io_error(error), Some(errno) if OF_NETWORK.contains(&errno));
     is_named || matches!(error.kind(), io::ErrorKind::ConnectionReset | io::ErrorKind::PermissionDenied)
 }

@@ -17,6 +17,10 @@ pub(super) struct Front {
 impl Front {
     pub(super) fn new(socket: UdpSocket) -> io::Result<Self> {
         let address = socket.local_addr()?;
+        if address.ip().to_canonical().is_unspecified() {
+            let problem = format!("{address}: {ADDRESS_OF_LINK}");
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, problem));
+        }
         Ok(Self { socket, address })
     }
 
@@ -47,6 +51,10 @@ impl Front {
         self.socket.try_send_to(content, pledge).is_ok()
     }
 }
+
+/// What to do where the address is every one of the host.
+pub(super) const ADDRESS_OF_LINK: &str =
+    "devices must know the address that answers come from; give that of their link, as in [fe80::1%eth0]:5684";
 
 /// The pause after the socket has failed.
 const PAUSE: Duration = Duration::from_millis(100);

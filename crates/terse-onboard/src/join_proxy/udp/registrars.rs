@@ -4,7 +4,7 @@
 //! such is used at once.
 
 use alloc::sync::Arc;
-use core::net::{IpAddr, SocketAddr};
+use core::net::{IpAddr, SocketAddr, SocketAddrV6};
 use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use core::time::Duration;
 use std::collections::HashMap;
@@ -12,7 +12,7 @@ use std::io;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use terse_brski::join_proxy::Failover;
-use tokio::sync::watch;
+use tokio::sync::{mpsc, watch};
 use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::Instant;
 
@@ -24,6 +24,8 @@ use crate::join_proxy::MAX_REGISTRARS;
 pub(super) struct Registrars {
     start: Instant,
     failover: Arc<Mutex<Failover>>,
+    /// Takes those that have failed.
+    failures: Option<mpsc::Sender<Place>>,
     /// The registrar that answered last, while it was the one that is used.
     used: Mutex<Option<SocketAddr>>,
     /// Whether it was logged that this machine has no sockets.
@@ -32,10 +34,15 @@ pub(super) struct Registrars {
 }
 
 impl Registrars {
-    pub(super) fn start(places: watch::Receiver<Vec<Place>>, silence: Duration) -> Self {
+    pub(super) fn start(
+        places: watch::Receiver<Vec<Place>>,
+        failures: Option<mpsc::Sender<Place>>,
+        silence: Duration,
+    ) -> Self {
         let failover = Arc::new(Mutex::new(Failover::new(Vec::new(), silence)));
         let lookup = tokio::spawn(follow(places, failover.clone())).abort_handle();
-        Self { start: Instant::now(), failover, used: Mutex::default(), is_warned: AtomicBool::new(false), lookup }
+        let (used, is_warned) = (Mutex::default(), AtomicBool::new(false));
+        Self { start: Instant::now(), failover, failures, used, is_warned, lookup }
     }
 
     /// Returns the time since the start, which is the time of all decisions.
@@ -50,7 +57,7 @@ impl Registrars {
 
     /// Returns the registrar to which a datagram is passed on now.
     pub(super) fn pass_on(&self) -> Option<SocketAddr> {
-        lock(&self.failover).pass_on(self.now())
+        self.choose(|failover, now| failover.pass_on(now))
     }
 
     /// Takes an answer of a registrar. That another one is used is logged here, where no stranger can cause it.
@@ -70,7 +77,21 @@ impl Registrars {
     /// Takes an error of the network about a registrar.
     pub(super) fn failed(&self, registrar: SocketAddr) {
         tracing::debug!(%registrar, "the registrar cannot be reached");
-        lock(&self.failover).failed(registrar, self.now());
+        self.choose(|failover, now| failover.failed(registrar, now));
+    }
+
+    /// Chooses among the registrars, and reports the one that was used before, if another one is used now.
+    fn choose<T>(&self, choice: impl FnOnce(&mut Failover, Duration) -> T) -> T {
+        let mut failover = lock(&self.failover);
+        let before = failover.current();
+        let chosen = choice(&mut failover, self.now());
+        let given_up = before.filter(|_| failover.current() != before);
+        drop(failover);
+        if let Some((failures, given_up)) = self.failures.as_ref().zip(given_up) {
+            // If there are more failures than anybody takes, some are as good as all.
+            let _ = failures.try_send(Place::from(given_up));
+        }
+        chosen
     }
 
     /// Takes an error of making a socket to a registrar. A machine that has no more sockets says nothing about the registrar.
@@ -113,9 +134,10 @@ async fn follow(mut places: watch::Receiver<Vec<Place>>, failover: Arc<Mutex<Fai
     }
 }
 
-/// Returns the address of a registrar that is configured by its address.
+/// Returns the address of a registrar that is configured by its address: one of IPv6 may have the number of an interface.
 fn literal(place: &Place) -> Option<SocketAddr> {
-    Some(SocketAddr::new(place.host().parse::<IpAddr>().ok()?, place.port()))
+    let scoped = || place.to_string().parse::<SocketAddrV6>().ok().map(SocketAddr::V6);
+    place.host().parse::<IpAddr>().ok().map(|ip| SocketAddr::new(ip, place.port())).or_else(scoped)
 }
 
 /// Returns the addresses of these registrars in their order, each once.

@@ -21,6 +21,7 @@ use super::errors::{is_of_network, is_too_long, receive};
 use super::front::Front;
 use super::registrars::Registrars;
 use super::{UdpCounters, connect};
+use crate::stop::stopped;
 
 /// What the task that reads from pledges shares with those that read answers.
 struct Shared {
@@ -72,7 +73,7 @@ pub(super) async fn run(
                 shared.lock().decisions.expire(now);
                 shared.sweep(&mut sources);
             }
-            _ = stop.wait_for(|is_stopped| *is_stopped) => break,
+            () = stopped(stop) => break,
         }
     }
     shared.lock().counters

@@ -18,6 +18,7 @@ use super::errors::{self, is_of_network, is_too_long};
 use super::front::Front;
 use super::registrars::Registrars;
 use super::{JPY_OVERHEAD, UdpCounters, connect};
+use crate::stop::stopped;
 
 struct Proxy {
     front: Front,
@@ -57,7 +58,7 @@ pub(super) async fn run(
                 Ok(key) => proxy.decisions.renew_key(key, proxy.registrars.now()),
                 Err(error) => return Err(error),
             },
-            _ = stop.wait_for(|is_stopped| *is_stopped) => return Ok(proxy.counters),
+            () = stopped(stop) => return Ok(proxy.counters),
         }
     }
 }

@@ -1,4 +1,7 @@
+use core::future::poll_fn;
+
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::UdpSocket;
 
 use super::*;
 
@@ -18,4 +21,20 @@ async fn what_was_carried_counts_and_nothing_else() {
     drop(near);
     drop(second);
     assert_eq!(counters.read(), (4, 3));
+}
+
+#[tokio::test]
+async fn datagrams_count_by_what_they_carry() {
+    let (near, far) = tokio::join!(UdpSocket::bind("127.0.0.1:0"), UdpSocket::bind("127.0.0.1:0"));
+    let (near, far) = (near.unwrap(), far.unwrap());
+    near.connect(far.local_addr().unwrap()).await.unwrap();
+    far.connect(near.local_addr().unwrap()).await.unwrap();
+    let counters = Counters::default();
+    let near = counters.count(near);
+    assert_eq!(poll_fn(|cx| near.poll_send(cx, b"abcdef")).await.unwrap(), 6);
+    far.send(b"xyz").await.unwrap();
+    let mut read = [0; 8];
+    let mut buffer = ReadBuf::new(&mut read);
+    poll_fn(|cx| near.poll_recv(cx, &mut buffer)).await.unwrap();
+    assert_eq!((buffer.filled(), counters.read()), (&b"xyz"[..], (6, 3)));
 }

@@ -7,9 +7,9 @@ use super::{Driver, End};
 use crate::discovery::{Change, Place};
 use crate::pledge::places::News;
 use crate::pledge::signer::LateSigner;
-use crate::pledge::{GaveUp, Progress};
+use crate::pledge::{GaveUp, Progress, SocketForm};
 
-impl<F: FnMut(Progress) + Send> Driver<'_, F> {
+impl<F: SocketForm, O: FnMut(Progress) + Send> Driver<'_, F, O> {
     /// Takes what discovery has found.
     pub(super) fn changed(&mut self, change: Change) {
         match change {

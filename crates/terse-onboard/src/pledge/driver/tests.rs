@@ -1,4 +1,4 @@
-use terse_brski::pledge::Event;
+use terse_brski::pledge::{Event, Https};
 use terse_pki::{Authority, AuthorityOptions, IdevidOptions, Validity};
 use terse_tls::Credential;
 
@@ -19,7 +19,7 @@ fn device() -> Device {
 }
 
 /// Tells the driver what discovery has found.
-fn discover<F: FnMut(Progress) + Send>(driver: &mut Driver<'_, F>, known: &mut Known) {
+fn discover<O: FnMut(Progress) + Send>(driver: &mut Driver<'_, Https, O>, known: &mut Known) {
     known.changes.drain(..).for_each(|change| driver.changed(change));
 }
 

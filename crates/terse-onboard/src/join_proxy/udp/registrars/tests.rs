@@ -19,7 +19,7 @@ async fn a_name_that_has_no_addresses_at_the_moment_keeps_those_before() {
 async fn all_addresses_are_in_the_order_of_the_registrars_and_each_is_there_once() {
     let places = [("127.0.0.2", 5684), ("127.0.0.1", 5684), ("127.0.0.2", 5684)];
     let (places, known) = watch::channel(places.map(|(host, port)| Place::new(host, port)).to_vec());
-    let registrars = Registrars::start(known, Failover::FIRST_SILENCE);
+    let registrars = Registrars::start(known, None, Failover::FIRST_SILENCE);
     while registrars.pass_on().is_none() {
         tokio::task::yield_now().await;
     }
@@ -40,7 +40,7 @@ async fn all_addresses_are_in_the_order_of_the_registrars_and_each_is_there_once
 async fn an_address_is_used_while_names_are_still_looked_up() {
     let places = ["nowhere.invalid", "127.0.0.2", "::1"].map(|host| Place::new(host, 5684)).to_vec();
     let (_places, known) = watch::channel(places);
-    let registrars = Registrars::start(known, Failover::FIRST_SILENCE);
+    let registrars = Registrars::start(known, None, Failover::FIRST_SILENCE);
     tokio::task::yield_now().await;
     assert_eq!(registrars.pass_on(), Some(loopback(2)));
 }
@@ -48,7 +48,7 @@ async fn an_address_is_used_while_names_are_still_looked_up() {
 #[tokio::test(start_paused = true)]
 async fn names_are_looked_up_again_when_nobody_tells_of_registrars_any_more() {
     let (places, known) = watch::channel(vec![Place::new("127.0.0.1", 5684)]);
-    let registrars = Registrars::start(known, Failover::FIRST_SILENCE);
+    let registrars = Registrars::start(known, None, Failover::FIRST_SILENCE);
     drop(places);
     while registrars.pass_on().is_none() {
         tokio::task::yield_now().await;
@@ -65,7 +65,7 @@ async fn names_are_looked_up_again_when_nobody_tells_of_registrars_any_more() {
 #[tokio::test]
 async fn a_machine_without_sockets_blames_no_registrar() {
     let (_places, known) = watch::channel(["127.0.0.1", "127.0.0.2"].map(|host| Place::new(host, 5684)).to_vec());
-    let registrars = Registrars::start(known, Failover::FIRST_SILENCE);
+    let registrars = Registrars::start(known, None, Failover::FIRST_SILENCE);
     tokio::task::yield_now().await;
     for errno in [Errno::MFILE, Errno::NFILE, Errno::NOBUFS, Errno::NOMEM] {
         registrars.not_connected(loopback(1), &io::Error::from_raw_os_error(errno.raw_os_error()));
@@ -73,4 +73,19 @@ async fn a_machine_without_sockets_blames_no_registrar() {
     }
     registrars.not_connected(loopback(1), &io::Error::from_raw_os_error(Errno::NETUNREACH.raw_os_error()));
     assert_eq!(registrars.pass_on(), Some(loopback(2)));
+}
+
+#[tokio::test]
+async fn a_registrar_that_is_given_up_is_reported() {
+    let (_places, known) = watch::channel(["fe80::1%7", "127.0.0.2"].map(|host| Place::new(host, 5684)).to_vec());
+    let (failures, mut reported) = mpsc::channel(4);
+    let registrars = Registrars::start(known, Some(failures), Failover::FIRST_SILENCE);
+    tokio::task::yield_now().await;
+    let first: SocketAddr = "[fe80::1%7]:5684".parse().unwrap();
+    assert_eq!(registrars.pass_on(), Some(first), "an interface has a number");
+    assert!(reported.try_recv().is_err(), "nothing has failed");
+    registrars.failed(first);
+    assert_eq!(reported.try_recv(), Ok(Place::new("fe80::1%7", 5684)), "the place that was told");
+    registrars.failed(first);
+    assert!(reported.try_recv().is_err(), "another one is used");
 }

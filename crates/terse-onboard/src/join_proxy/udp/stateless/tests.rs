@@ -10,7 +10,7 @@ use crate::discovery::Place;
 async fn the_source_port_stays_whatever_the_socket_reports() {
     let front = Front::new(UdpSocket::bind("127.0.0.1:0").await.unwrap()).unwrap();
     let (_places, known) = watch::channel(vec![Place::new("127.0.0.1", 5684)]);
-    let registrars = Registrars::start(known, Duration::from_secs(30));
+    let registrars = Registrars::start(known, None, Duration::from_secs(30));
     tokio::task::yield_now().await;
     let limits = StatelessLimits { max_content: 1_194, datagrams_per_second: 1_000 };
     let decisions = Stateless::new(limits, OnLink::default(), key().unwrap(), seed().unwrap(), registrars.now());

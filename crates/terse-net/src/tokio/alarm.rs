@@ -1,4 +1,4 @@
-//! The one timer of an endpoint: it wakes the task when the earliest of all its timers is due.
+//! The one timer of an endpoint or of a connection: it wakes the task when the earliest of all its timers is due.
 
 use alloc::boxed::Box;
 use core::pin::Pin;

@@ -46,11 +46,30 @@ fn a_wrong_configuration_is_refused_with_its_line() {
         (GOOD.replace("registrar.plant.example:443", "registrar.plant.example"), "line 6"),
         (GOOD.replace("out =", "ou ="), "line 5"),
         (GOOD.replace("key = \"idevid.key\"\n", ""), ""),
+        (format!("{GOOD}form = \"http\"\n"), "line 7: unknown variant `http`, expected `https` or `coaps`"),
+        (format!("{GOOD}form = \"coaps\"\ndtls = \"1.1\"\n"), "line 8: unknown variant `1.1`, expected `1.2` or `1.3`"),
+        (format!("{GOOD}form = \"coaps\"\nproximity = \"key\"\n"), "expected one of `pubk-sha256`, `pubk`, `cert`"),
+        (format!("{GOOD}dtls = \"1.2\"\n"), "add form = \"coaps\""),
+        (format!("{GOOD}proximity = \"pubk\"\n"), "add form = \"coaps\""),
     ] {
         let (_folder, path) = factory(&wrong);
         let problem = PledgeFile::read(&path).unwrap_err().to_string();
         assert!(problem.contains("pledge.toml") && problem.contains(line) && !problem.contains('\n'), "{problem}");
     }
+}
+
+#[test]
+fn a_configuration_says_which_form_it_is() {
+    let (_folder, path) = factory(&format!("{GOOD}form = \"coaps\"\nproximity = \"pubk\"\ndtls = \"1.2\"\n"));
+    let file = PledgeFile::read(&path).unwrap();
+    assert_eq!(
+        (file.form, file.dtls, file.proximity),
+        (FormName::Coaps, Some(DtlsVersion::Dtls12), Some(Proximity::PublicKey))
+    );
+    let device = file.device().unwrap().with_form(file.coaps()).unwrap();
+    assert_eq!(device.serial_number(), SERIAL);
+    let (_folder, path) = factory(GOOD);
+    assert_eq!(PledgeFile::read(&path).unwrap().form, FormName::Https);
 }
 
 #[test]

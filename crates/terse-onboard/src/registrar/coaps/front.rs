@@ -1,0 +1,253 @@
+//! One socket: the connections on it, and the requests on each of them.
+
+use alloc::collections::BTreeSet;
+use alloc::sync::Arc;
+use core::time::Duration;
+use std::collections::HashMap;
+
+use pki_types::CertificateDer;
+use terse_brski::coap::{self, BlockSize, IncomingRequest, RequestId, Response};
+use terse_net::tokio::{DatagramEndpoint, Framing};
+use terse_net::{DatagramEvent, OsRng};
+use terse_tls::{ConnectionHandle, Instant, Now, PresentedPeer};
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+
+use super::messages::{self, Answered};
+use crate::network::network;
+use crate::registrar::{Service, outage};
+use crate::serve::Limits;
+use crate::shares::{Share, Shares};
+use crate::stop::stopped;
+
+/// A socket for pledges.
+pub(super) struct Front<F> {
+    service: Service,
+    shares: Arc<Shares>,
+    endpoint: DatagramEndpoint<F>,
+    peers: HashMap<ConnectionHandle, Peer>,
+    /// When something is to be done for which peer.
+    alarms: BTreeSet<(Instant, ConnectionHandle)>,
+    answers: JoinSet<(ConnectionHandle, RequestId, Answered)>,
+    output: Box<[u8]>,
+}
+
+/// A connection whose handshake is complete.
+struct Peer {
+    coap: coap::Server,
+    /// The certificates that it has presented.
+    chain: Vec<CertificateDer<'static>>,
+    /// Its entry in the alarms.
+    alarm: Option<Instant>,
+    /// When the connection ends because of an answer. Until then that can be sent again.
+    ends: Option<Instant>,
+    _share: Share,
+}
+
+impl<F: Framing> Front<F> {
+    pub(super) fn new(service: Service, shares: Arc<Shares>, endpoint: DatagramEndpoint<F>) -> Self {
+        let endpoint = endpoint.with_idle_timeout(Limits::default().between_requests);
+        Self {
+            service,
+            shares,
+            endpoint,
+            peers: HashMap::new(),
+            alarms: BTreeSet::new(),
+            answers: JoinSet::new(),
+            output: vec![0; coap::MAX_DATAGRAM].into(),
+        }
+    }
+
+    /// Runs until `stop` becomes true, and then until the requests in work are answered, but no longer than `last_requests`.
+    pub(super) async fn run(mut self, mut stop: watch::Receiver<bool>, last_requests: Duration) {
+        loop {
+            tokio::select! {
+                () = self.step() => {}
+                () = stopped(&mut stop) => break,
+            }
+        }
+        let finish = async {
+            while !self.answers.is_empty() {
+                self.step().await;
+            }
+        };
+        let _ = tokio::time::timeout(last_requests, finish).await;
+        for handle in self.peers.keys().copied().collect::<Vec<_>>() {
+            self.end(handle);
+        }
+    }
+
+    /// Waits for the next thing that happens. Dropping the future loses nothing: all that it awaits is kept elsewhere.
+    async fn step(&mut self) {
+        let alarm = self.alarms.first().map(|(time, _)| time.0.saturating_sub(self.now().monotonic.0));
+        tokio::select! {
+            event = self.endpoint.next_event() => match event {
+                Ok((handle, event)) => self.handle(handle, event),
+                Err(error) => {
+                    // Sockets of UDP report what others cause.
+                    tracing::warn!(%error, "nothing can be received from pledges; trying again");
+                    tokio::time::sleep(PAUSE).await;
+                }
+            },
+            Some(Ok((handle, request, answered))) = self.answers.join_next() => self.answered(handle, request, answered),
+            () = sleep(alarm) => self.time_passed(),
+        }
+    }
+
+    fn now(&self) -> Now {
+        self.service.inner.clock.now()
+    }
+
+    fn handle(&mut self, handle: ConnectionHandle, event: DatagramEvent) {
+        match event {
+            DatagramEvent::Connected => self.connected(handle),
+            DatagramEvent::Data(data) => {
+                let (now, largest) = (self.now(), self.largest_blocks(handle));
+                if let Some(peer) = self.peers.get_mut(&handle) {
+                    peer.coap.limit_response_blocks(largest);
+                    peer.coap.handle_input(now, &data);
+                }
+                self.proceed(handle);
+            }
+            DatagramEvent::Failed(error) => {
+                tracing::debug!(%error, "a connection of datagrams ended");
+                self.end(handle);
+            }
+            DatagramEvent::PeerClosed | DatagramEvent::Idle => self.end(handle),
+            DatagramEvent::Replaced | DatagramEvent::Evicted => self.forget(handle),
+            _ => {}
+        }
+    }
+
+    fn connected(&mut self, handle: ConnectionHandle) {
+        let address = self.endpoint.path(handle).map(|path| path.address().ip());
+        let Some(share) = address.and_then(|address| Shares::take(&self.shares, network(address))) else {
+            tracing::debug!(?address, "there are too many connections of this address");
+            return self.end(handle);
+        };
+        let Some(connection) = self.endpoint.connection(handle) else { return };
+        let presented = connection.presented().into_iter().flat_map(PresentedPeer::chain);
+        let chain = presented.map(CertificateDer::into_owned).collect();
+        let mut config = coap::ServerConfig::default();
+        config.block_size = config.block_size.min(BlockSize::for_datagram(connection.max_message()));
+        config.max_request = messages::MAX_REQUEST;
+        match coap::Server::new(config, &mut OsRng) {
+            Ok(coap) => {
+                let peer = Peer { coap, chain, alarm: None, ends: None, _share: share };
+                self.peers.insert(handle, peer);
+            }
+            Err(error) => {
+                tracing::error!(%error, "there is no randomness");
+                self.end(handle);
+            }
+        }
+    }
+
+    /// Hands on what a peer asks, sends what there is for it, and notes when it is to be looked at again.
+    fn proceed(&mut self, handle: ConnectionHandle) {
+        let now = self.now();
+        while let Some((id, request)) = self.peers.get_mut(&handle).and_then(|peer| peer.coap.poll_request()) {
+            self.take(now, handle, id, request);
+        }
+        let Some(peer) = self.peers.get_mut(&handle) else { return };
+        while let Some(len) = peer.coap.poll_transmit(now, &mut self.output) {
+            // What is refused is as good as lost, and is asked for again.
+            let _ = self.endpoint.send(handle, self.output.get(..len).unwrap_or_default());
+        }
+        let alarm = peer.coap.poll_timeout().into_iter().chain(peer.ends).min();
+        if let Some(old) = core::mem::replace(&mut peer.alarm, alarm) {
+            self.alarms.remove(&(old, handle));
+        }
+        self.alarms.extend(alarm.map(|alarm| (alarm, handle)));
+    }
+
+    /// Has a request answered, in a task of its own.
+    fn take(&mut self, now: Now, handle: ConnectionHandle, id: RequestId, request: IncomingRequest) {
+        let Some(peer) = self.peers.get_mut(&handle) else { return };
+        if peer.ends.is_some() {
+            let _ = peer.coap.abandon(now, &mut OsRng, id); // without randomness, the peer hears nothing
+            return;
+        }
+        let address = self.endpoint.path(handle).map(|path| path.address().ip());
+        let time = Duration::from_millis(now.monotonic.0);
+        let admitted = address.map_or(Ok(()), |address| self.service.inner.rate.admit(address, time));
+        if let Err(wait) = admitted {
+            let response = messages::too_many(&request, outage::retry_after(wait));
+            let _ = peer.coap.respond(now, &mut OsRng, id, response);
+            return;
+        }
+        let (service, chain) = (self.service.clone(), peer.chain.clone());
+        self.answers.spawn(async move { (handle, id, messages::answer(&service, chain, request).await) });
+    }
+
+    /// The largest blocks of answers. A peer that goes on from elsewhere, as behind a join proxy that has forgotten it, gets three
+    /// times as many bytes as it has sent from there, unless it answers return routability checks. So it asks for each block.
+    fn largest_blocks(&self, handle: ConnectionHandle) -> BlockSize {
+        match self.endpoint.needs_confirmation(handle) {
+            true => BlockSize::at_most(UNCONFIRMED_BLOCK),
+            false => BlockSize::MAX,
+        }
+    }
+
+    fn answered(&mut self, handle: ConnectionHandle, id: RequestId, answered: Answered) {
+        let (now, largest) = (self.now(), self.largest_blocks(handle));
+        let Answered { response, closes } = answered;
+        if let Some(peer) = self.peers.get_mut(&handle) {
+            peer.coap.limit_response_blocks(largest);
+            let response: Response = response;
+            if let Err(error) = peer.coap.respond(now, &mut OsRng, id, response) {
+                tracing::error!(%error, "there is no randomness for an answer");
+            }
+            if closes {
+                peer.ends = Some(Instant(now.monotonic.0.saturating_add(LINGER_MS)));
+            }
+        }
+        self.proceed(handle);
+    }
+
+    /// Does what is due. Each call ends with alarms in the future.
+    fn time_passed(&mut self) {
+        let now = self.now();
+        while let Some((_, handle)) = self.alarms.first().copied().filter(|(time, _)| *time <= now.monotonic) {
+            self.alarms.pop_first();
+            let Some(peer) = self.peers.get_mut(&handle) else { continue };
+            peer.alarm = None;
+            if peer.ends.is_some_and(|ends| ends <= now.monotonic) {
+                self.end(handle);
+                continue;
+            }
+            peer.coap.handle_timeout(now);
+            self.proceed(handle);
+        }
+    }
+
+    fn end(&mut self, handle: ConnectionHandle) {
+        self.endpoint.end(handle);
+        self.forget(handle);
+    }
+
+    fn forget(&mut self, handle: ConnectionHandle) {
+        if let Some(alarm) = self.peers.remove(&handle).and_then(|peer| peer.alarm) {
+            self.alarms.remove(&(alarm, handle));
+        }
+    }
+}
+
+/// Waits for some milliseconds, or for ever.
+async fn sleep(milliseconds: Option<u64>) {
+    match milliseconds {
+        Some(milliseconds) => tokio::time::sleep(Duration::from_millis(milliseconds)).await,
+        None => core::future::pending().await,
+    }
+}
+
+/// How long nothing is received after that has failed.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// How long an answer that closes its connection can be asked for again: until a client has sent its request three times
+/// (RFC 7252, 4.8: 2 s to 3 s, then twice as long).
+const LINGER_MS: u64 = 10_000;
+
+/// The bytes of a block on a path that is not validated. A request for a block has 45 bytes at least, record included, and what
+/// comes with a block 50 at most.
+const UNCONFIRMED_BLOCK: usize = 64;
