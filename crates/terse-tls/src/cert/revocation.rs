@@ -32,9 +32,11 @@ pub struct Revocation {
 
 /// The code that reads revocation lists. Only who has lists has a pointer to it: a linker drops it from a program without.
 struct Code {
-    of: fn(&Crls, IssuerId, &Issuer, &[&dyn SignatureVerificationAlgorithm]) -> Option<Arc<Findings>>,
+    of: FindingsOf,
     check_path: CheckPath,
 }
+
+type FindingsOf = fn(&Crls, IssuerId, &Issuer, &[&dyn SignatureVerificationAlgorithm]) -> Option<Arc<Findings>>;
 
 type CheckPath = for<'a> fn(
     &PathBuilder<'a>,
