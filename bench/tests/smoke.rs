@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use terse_bench::bootstrap::{Bootstrap, Form, Phase};
+use terse_bench::bootstrap::{self, Bootstrap};
 use terse_bench::joins::{self, Joins};
 use terse_bench::measure::{Warm, instructions};
 use terse_bench::probe::{HeapProbe, StackProbe, Unwatched};
@@ -182,7 +182,7 @@ fn both_servers_answer_requests_on_every_kind_of_connection() {
 #[test]
 fn an_onboarding_of_four_processes_has_times_and_bytes_by_phase() {
     let directory = tempfile::tempdir().expect("a directory");
-    let bootstrap = Bootstrap { form: Form::Https, rounds: 2, directory: Some(directory.path().into()) };
+    let bootstrap = Bootstrap { form: bootstrap::Form::Https, rounds: 2, directory: Some(directory.path().into()) };
     let measured = bootstrap.measure().expect("it runs");
     assert_eq!((measured.devices.len(), measured.first_ms.len()), (2, 2));
     for device in &measured.devices {
@@ -201,10 +201,10 @@ fn an_onboarding_of_four_processes_has_times_and_bytes_by_phase() {
     }
     let left = std::fs::read_dir(directory.path()).expect("a directory").count();
     assert_eq!(left, 0, "files of a round are removed");
-    for form in [Form::Coaps13, Form::Coaps12] {
+    for form in [bootstrap::Form::Coaps13, bootstrap::Form::Coaps12] {
         let bootstrap = Bootstrap { form, rounds: 1, directory: Some(directory.path().into()) };
         let measured = bootstrap.measure().expect("it runs");
-        let sum = |bytes: fn(&Phase) -> u64| measured.devices[0].phases.iter().map(bytes).sum::<u64>();
+        let sum = |bytes: fn(&bootstrap::Phase) -> u64| measured.devices[0].phases.iter().map(bytes).sum::<u64>();
         assert!(sum(|phase| phase.sent) > 1_000 && sum(|phase| phase.received) > 1_000, "{measured:?}");
         assert!(measured.render().contains("over CoAPS"));
     }
