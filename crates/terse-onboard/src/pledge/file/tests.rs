@@ -46,7 +46,7 @@ fn a_wrong_configuration_is_refused_with_its_line() {
         (GOOD.replace("registrar.plant.example:443", "registrar.plant.example"), "line 6"),
         (GOOD.replace("out =", "ou ="), "line 5"),
         (GOOD.replace("key = \"idevid.key\"\n", ""), ""),
-        (format!("{GOOD}form = \"http\"\n"), "line 7: unknown variant `http`, expected `https` or `coaps`"),
+        (format!("{GOOD}form = \"http\"\n"), "line 7: unknown variant `http`, expected one of `https`, `coaps`, `any`"),
         (format!("{GOOD}form = \"coaps\"\ndtls = \"1.1\"\n"), "line 8: unknown variant `1.1`, expected `1.2` or `1.3`"),
         (format!("{GOOD}form = \"coaps\"\nproximity = \"key\"\n"), "expected one of `pubk-sha256`, `pubk`, `cert`"),
         (format!("{GOOD}dtls = \"1.2\"\n"), "add form = \"coaps\""),
