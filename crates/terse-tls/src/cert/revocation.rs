@@ -32,11 +32,9 @@ pub struct Revocation {
 
 /// The code that reads revocation lists. Only who has lists has a pointer to it: a linker drops it from a program without.
 struct Code {
-    of: FindingsOf,
+    of: fn(&Crls, IssuerId, &Issuer, &[&dyn SignatureVerificationAlgorithm]) -> Option<Arc<Findings>>,
     check_path: CheckPath,
 }
-
-type FindingsOf = fn(&Crls, IssuerId, &Issuer, &[&dyn SignatureVerificationAlgorithm]) -> Option<Arc<Findings>>;
 
 type CheckPath = for<'a> fn(
     &PathBuilder<'a>,
