@@ -19,7 +19,6 @@ use crate::crypto::{
     Aead, AeadKey, CryptoError, Digest, Hash, HashContext, MASK_SAMPLE_LEN, NONCE_LEN, RecordNumberCipher,
     RecordNumberKey, Secret, SharedSecret, Tls12KeyExchange, Tls12Nonce, Tls12Suite, Tls13Suite,
 };
-use crate::handshake::tls12::client::Code as ClientCode;
 use crate::schedule::tls12::{KeyBlock, MasterSecret, Randoms};
 use crate::schedule::tls13::{EarlySecret, TrafficSecret};
 
@@ -87,7 +86,6 @@ pub(crate) const fn suite12(limit: u64) -> Tls12Suite {
         aead: &TestAead::<Aes128Gcm>(PhantomData),
         nonce: Tls12Nonce::Explicit,
         confidentiality_limit: limit,
-        client: ClientCode::CODE,
     }
 }
 
