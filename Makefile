@@ -57,7 +57,7 @@ devices: ## Build the device crates for Cortex-M, as a firmware has them: withou
 	fi
 	@if tools/prepare.sh has-target thumbv7em-none-eabihf; then \
 		echo "checking the images of firmware/ for thumbv7em-none-eabihf"; \
-		cd firmware && $(CARGO) check --quiet --locked -p terse-pledge --target thumbv7em-none-eabihf; \
+		$(CARGO) check --quiet --locked --manifest-path $(FIRMWARE) -p terse-pledge --target thumbv7em-none-eabihf; \
 	fi
 
 size: export TERSE_TESTING := 0
@@ -66,9 +66,9 @@ size: ## How large whole pledges are on Cortex-M4F, and what of; SIZE="--symbols
 		$(CARGO) run --quiet --locked --manifest-path $(FIRMWARE) -p terse-size -- $(SIZE); \
 	fi
 
-unit: ## Unit tests, properties, client against server, the command; the driver of firmware/ on this machine
+unit: ## Unit tests, properties, client against server, the command
 	$(CARGO) test $(WORKSPACE)
-	$(CARGO) test --locked --manifest-path $(FIRMWARE) --lib --bin terse-size
+	$(CARGO) test --locked --manifest-path $(FIRMWARE) -p terse-size
 
 fuzz: ## Fuzz each target for SECONDS, a minute unless given; a finding is an error
 	@CARGO="$(CARGO)" tools/fuzz.sh run $(SECONDS)

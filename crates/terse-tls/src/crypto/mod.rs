@@ -13,7 +13,6 @@ use core::fmt;
 
 use pki_types::{PrivateKeyDer, SignatureVerificationAlgorithm, SubjectPublicKeyInfoDer};
 
-use crate::handshake::tls12::client::Code as ClientCode;
 use crate::wire::{CipherSuite, NamedGroup, SignatureScheme};
 
 mod identity;
@@ -206,8 +205,6 @@ pub struct Tls12Suite {
     pub nonce: Tls12Nonce,
     /// How many records may be protected under one key. The limits of RFC 9846, 5.5, apply to the same algorithms here.
     pub confidentiality_limit: u64,
-    /// What a client does when a server has selected the suite.
-    pub(crate) client: &'static ClientCode,
 }
 
 impl Tls12Suite {
@@ -220,8 +217,7 @@ impl Tls12Suite {
         nonce: Tls12Nonce,
         limits: KeyLimits,
     ) -> Self {
-        let KeyLimits { confidentiality: confidentiality_limit, .. } = limits;
-        Self { id, key_exchange, hash, aead, nonce, confidentiality_limit, client: ClientCode::CODE }
+        Self { id, key_exchange, hash, aead, nonce, confidentiality_limit: limits.confidentiality }
     }
 }
 

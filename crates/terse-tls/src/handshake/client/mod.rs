@@ -213,9 +213,6 @@ impl ExpectServerHello {
             return Err(PeerIncompatible::NoEarlyData.into()); // RFC 9846, E.3
         }
         let Progress::First(client_hello) = self.progress else { return Err(message.unexpected()) };
-        let suite = self.config.offered_suites().find(|id| *id == hello.cipher_suite);
-        let suite = suite.and_then(|id| self.config.common.provider.tls12_suite(id));
-        let suite = suite.ok_or(PeerMisbehaved::SelectedUnofferedSuite)?;
         output.agreed.declined_identity = self.identity.map(OfferedIdentity::declined);
         let ours = tls12::client::SentClientHello {
             config: self.config,
@@ -228,7 +225,7 @@ impl ExpectServerHello {
             client_hello,
             verify_requests: self.verify_requests,
         };
-        (suite.client.server_hello)(suite, ours, hello, message, output)
+        tls12::client::server_hello(ours, hello, message, output)
     }
 
     /// Checks the fields of a ServerHello or HelloRetryRequest of TLS 1.3 against the offer.

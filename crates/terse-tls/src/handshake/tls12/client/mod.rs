@@ -69,7 +69,7 @@ pub(crate) struct SentClientHello {
 }
 
 /// The state of a client, named after the message that it expects next.
-enum State {
+pub(crate) enum State {
     Certificate(Box<ExpectCertificate>),
     ServerKeyExchange(Box<ExpectServerKeyExchange>),
     /// ServerHelloDone or CertificateRequest; with a pre-shared key ServerKeyExchange as well.
@@ -111,12 +111,12 @@ pub(super) struct Learned {
 
 impl State {
     #[inline(never)]
-    fn handle(self, message: Message<'_>, output: &mut Output<'_>) -> Result<Handshake, Error> {
+    pub(crate) fn handle(self, message: Message<'_>, output: &mut Output<'_>) -> Result<Handshake, Error> {
         if message.kind == HandshakeType::HELLO_REQUEST {
             let HelloRequest = message.expect(HandshakeType::HELLO_REQUEST)?;
-            return Ok(self.into()); // RFC 5246, 7.4.1.1: ignored during a handshake
+            return Ok(Handshake::Tls12Client(self)); // RFC 5246, 7.4.1.1: ignored during a handshake
         }
-        let next = match self {
+        Ok(Handshake::Tls12Client(match self {
             Self::Certificate(state) if state.is_left_out(message.kind) => {
                 let state = Self::ServerKeyExchange(state.left_out_certificate(output)?);
                 return state.handle(message, output);
@@ -138,76 +138,27 @@ impl State {
             Self::ResumedNewSessionTicket(state) => Self::ResumedFinished(state.new_session_ticket(message, output)?),
             Self::ResumedFinished(state) => return state.finished(message, output),
             Self::Signature(_) => return Err(message.unexpected()),
-        };
-        Ok(next.into())
+        }))
     }
 
-    fn signature_request(&self) -> Option<&SignatureRequest> {
+    pub(crate) fn signature_request(&self) -> Option<&SignatureRequest> {
         match self {
             Self::Signature(state) => Some(&state.request),
             _ => None,
         }
     }
 
-    fn signed(self, signature: &[u8], output: &mut Output<'_>) -> Result<Handshake, Error> {
-        match self {
-            Self::Signature(state) => state.signed(signature, output).map(Into::into),
-            state => Ok(state.into()),
-        }
-    }
-}
-
-/// A client, with the code that handles its messages.
-pub(crate) struct Client {
-    state: State,
-    code: &'static Code,
-}
-
-/// The code of clients in TLS 1.2. Each suite of TLS 1.2 has a pointer to it, and nothing else names it: without such a suite a linker
-/// drops it.
-pub(crate) struct Code {
-    /// Handles the ServerHello that selects the suite.
-    pub(crate) server_hello: ServerHelloHandler,
-    handle: fn(State, Message<'_>, &mut Output<'_>) -> Result<Handshake, Error>,
-    signed: fn(State, &[u8], &mut Output<'_>) -> Result<Handshake, Error>,
-}
-
-type ServerHelloHandler = fn(
-    &'static Tls12Suite,
-    SentClientHello,
-    &ServerHello<'_>,
-    Message<'_>,
-    &mut Output<'_>,
-) -> Result<Handshake, Error>;
-
-impl Code {
-    pub(crate) const CODE: &'static Self = &Self { server_hello, handle: State::handle, signed: State::signed };
-}
-
-impl Client {
-    pub(crate) fn handle(self, message: Message<'_>, output: &mut Output<'_>) -> Result<Handshake, Error> {
-        (self.code.handle)(self.state, message, output)
-    }
-
-    pub(crate) fn signature_request(&self) -> Option<&SignatureRequest> {
-        self.state.signature_request()
-    }
-
     pub(crate) fn signed(self, signature: &[u8], output: &mut Output<'_>) -> Result<Handshake, Error> {
-        (self.code.signed)(self.state, signature, output)
-    }
-}
-
-impl From<State> for Handshake {
-    fn from(state: State) -> Self {
-        Self::Tls12Client(Client { state, code: Code::CODE })
+        match self {
+            Self::Signature(state) => state.signed(signature, output).map(Handshake::Tls12Client),
+            state => Ok(Handshake::Tls12Client(state)),
+        }
     }
 }
 
 /// Handles the ServerHello of TLS 1.2 (RFC 5246, 7.4.1.3).
 #[inline(never)]
-fn server_hello(
-    suite: &'static Tls12Suite,
+pub(crate) fn server_hello(
     ours: SentClientHello,
     hello: &ServerHello<'_>,
     message: Message<'_>,
@@ -222,6 +173,8 @@ fn server_hello(
     if hello.legacy_compression_method != 0 || (resumes && session.is_none()) {
         return Err(PeerMisbehaved::IllegalLegacyField.into());
     }
+    let suite = config.offered_suites().find(|id| *id == hello.cipher_suite);
+    let suite = suite.and_then(|id| common.provider.tls12_suite(id)).ok_or(PeerMisbehaved::SelectedUnofferedSuite)?;
     let extensions = hello.extensions;
     extensions.check_response(ExtensionMessage::ServerHello12, &offered)?;
     match extensions.get()? {
@@ -256,7 +209,7 @@ fn server_hello(
         let mut transcript = client_hello.start(suite.hash);
         transcript.add(message.bytes);
         let resumed = Resumed { suite, randoms, transcript, session, saver };
-        return resumed.start(&config, ticket_follows, output).map(Into::into);
+        return resumed.start(&config, ticket_follows, output).map(Handshake::Tls12Client);
     }
     let types = CertificateTypes::read(&config, extensions)?;
     let selection = caching::selected(extensions, &config, types, ProtocolVersion::TLS_1_2, output)?;
@@ -281,9 +234,9 @@ fn server_hello(
         types,
         selection,
     };
-    let state = match suite.key_exchange.has_certificates() {
-        true => State::Certificate(Box::new(ExpectCertificate { agreed })),
-        false => State::ServerHelloDone(Box::new(ExpectServerHelloDone::psk(agreed))),
-    };
-    Ok(state.into())
+    Ok(Handshake::Tls12Client(if suite.key_exchange.has_certificates() {
+        State::Certificate(Box::new(ExpectCertificate { agreed }))
+    } else {
+        State::ServerHelloDone(Box::new(ExpectServerHelloDone::psk(agreed)))
+    }))
 }
