@@ -66,9 +66,9 @@ size: ## How large whole pledges are on Cortex-M4F, and what of; SIZE="--symbols
 		$(CARGO) run --quiet --locked --manifest-path $(FIRMWARE) -p terse-size -- $(SIZE); \
 	fi
 
-unit: ## Unit tests, properties, client against server, the command
+unit: ## Unit tests, properties, client against server, the command; the driver of firmware/ on this machine
 	$(CARGO) test $(WORKSPACE)
-	$(CARGO) test --locked --manifest-path $(FIRMWARE) -p terse-size
+	$(CARGO) test --locked --manifest-path $(FIRMWARE) --lib --bin terse-size
 
 fuzz: ## Fuzz each target for SECONDS, a minute unless given; a finding is an error
 	@CARGO="$(CARGO)" tools/fuzz.sh run $(SECONDS)

@@ -235,3 +235,6 @@ const MAX_FIELDS: usize = 24;
 
 /// The longest line with the size of a chunk, or of a trailer, in bytes.
 const MAX_LINE: usize = 512;
+
+#[cfg(test)]
+mod tests;

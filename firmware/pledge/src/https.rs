@@ -41,14 +41,15 @@ impl Exchange for HttpsExchange {
     }
 
     fn receive(&mut self, _: Now, _: &mut dyn Rng, data: &[u8]) {
-        match &mut self.reader {
-            Some(reader) => self.answer = reader.receive(data),
-            None => self.answer = Some(Err(Lost)), // nobody asked
-        }
+        self.answer = match &mut self.reader {
+            Some(reader) if self.answer.is_none() => reader.receive(data),
+            _ => Some(Err(Lost)), // nobody asked, or the response is whole
+        };
     }
 
     fn end(&mut self) {
-        if let Some(reader) = &mut self.reader {
+        // A response that is whole stays so.
+        if let Some(reader) = self.reader.as_mut().filter(|_| self.answer.is_none()) {
             self.answer = Some(reader.end());
         }
     }

@@ -10,7 +10,7 @@
 //! | [`keys`] | new keys for the LDevID |
 //!
 //! Each image names its form, its algorithms and its kind of key, and has nothing else.
-#![no_std]
+#![cfg_attr(not(test), no_std)]
 #![deny(unsafe_code)]
 
 extern crate alloc;
@@ -28,6 +28,8 @@ pub mod mailbox;
 mod runtime;
 #[cfg(target_os = "none")]
 mod start;
+#[cfg(test)]
+mod tests;
 
 #[cfg(target_os = "none")]
 pub use start::start;

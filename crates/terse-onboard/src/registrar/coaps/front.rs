@@ -6,7 +6,7 @@ use core::time::Duration;
 use std::collections::HashMap;
 
 use pki_types::CertificateDer;
-use terse_brski::coap::{self, BlockSize, IncomingRequest, RequestId, Response};
+use terse_brski::coap::{self, BlockSize, IncomingRequest, RequestId};
 use terse_net::tokio::{DatagramEndpoint, Framing};
 use terse_net::{DatagramEvent, OsRng};
 use terse_tls::{ConnectionHandle, Instant, Now, PresentedPeer};
@@ -194,7 +194,6 @@ impl<F: Framing> Front<F> {
         let Answered { response, closes } = answered;
         if let Some(peer) = self.peers.get_mut(&handle) {
             peer.coap.limit_response_blocks(largest);
-            let response: Response = response;
             if let Err(error) = peer.coap.respond(now, &mut OsRng, id, response) {
                 tracing::error!(%error, "there is no randomness for an answer");
             }

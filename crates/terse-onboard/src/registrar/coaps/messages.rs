@@ -88,11 +88,10 @@ fn respond(request: &IncomingRequest, reply: Reply) -> Answered {
     let Some((format, body)) = represent(content, request.accept) else {
         return respond(request, not_acceptable());
     };
-    let tag = (request.resource == Resource::CaCerts && status == 200).then(|| sha256(PROVIDER, &body));
-    let response = Response::from_http(request.method, status, retry_after, format, body);
-    let etag = tag.as_ref().and_then(|digest| ETag::new(digest.get(..TAG_LEN)?));
-    let mut response = response;
-    response.etag = etag.filter(|_| response.code == Code::CONTENT);
+    let is_tagged = request.resource == Resource::CaCerts && status == 200;
+    let etag = is_tagged.then(|| sha256(PROVIDER, &body)).and_then(|digest| ETag::new(digest.get(..TAG_LEN)?));
+    let mut response = Response::from_http(request.method, status, retry_after, format, body);
+    response.etag = etag;
     Answered { response, closes }
 }
 
