@@ -2,9 +2,7 @@
 //! RFC 9148, 4).
 
 use pki_types::CertificateDer;
-use terse_brski::coap::{
-    Code, ETag, IncomingRequest, Payload, Resource, Response, content_format, link_format, multipart,
-};
+use terse_brski::coap::{ETag, IncomingRequest, Payload, Resource, Response, content_format, link_format, multipart};
 use terse_brski::digest::sha256;
 use terse_brski::est::encode_certs_only;
 use terse_brski::http::{CBOR, JSON, VOUCHER_COSE};
