@@ -47,18 +47,29 @@ pub(crate) fn is_interruption(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted)
 }
 
-/// Whether the network reported that a datagram did not arrive. It counts as a loss: the reason may pass, and anybody
-/// may have sent the report, as ICMP is not protected.
-pub(crate) fn is_of_network(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        ErrorKind::ConnectionRefused
-            | ErrorKind::ConnectionReset
-            | ErrorKind::HostUnreachable
-            | ErrorKind::NetworkUnreachable
-            | ErrorKind::NetworkDown
-    )
+/// Whether an error of a socket for datagrams is a report of the network that one did not arrive (ICMP), and no failure of the
+/// socket. It counts as a loss: the reason may pass, and anybody may have sent the report, as ICMP is not protected.
+pub fn is_of_network(error: &io::Error) -> bool {
+    #[cfg(target_os = "linux")]
+    let is_report = rustix::io::Errno::from_io_error(error).is_some_and(|errno| REPORTS.contains(&errno));
+    #[cfg(not(target_os = "linux"))]
+    let is_report = false;
+    is_report
+        || matches!(
+            error.kind(),
+            ErrorKind::ConnectionRefused
+                | ErrorKind::ConnectionReset
+                | ErrorKind::HostUnreachable
+                | ErrorKind::NetworkUnreachable
+                | ErrorKind::NetworkDown
+                | ErrorKind::PermissionDenied
+        )
 }
+
+/// What other messages of ICMP and ICMPv6 become.
+#[cfg(target_os = "linux")]
+const REPORTS: [rustix::io::Errno; 4] =
+    [rustix::io::Errno::PROTO, rustix::io::Errno::HOSTDOWN, rustix::io::Errno::NONET, rustix::io::Errno::NOPROTOOPT];
 
 #[cfg(test)]
 mod tests;

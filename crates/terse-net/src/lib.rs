@@ -48,7 +48,7 @@ pub mod tokio;
 
 pub use cache_file::CacheFile;
 pub use clock::Clock;
-pub use datagram::{DatagramClient, DatagramEvent, DatagramServer, Watch, max_datagram};
+pub use datagram::{DatagramClient, DatagramEvent, DatagramServer, Watch, is_of_network, max_datagram};
 pub use error::{NetError, NoAnswer};
 pub use explain::{Explanation, explain};
 pub use identity_file::IdentityFile;

@@ -52,7 +52,6 @@ use registrars::{Registrars, Source};
 pub use relay::BUFFER_LEN;
 use relay::{Ended, relay};
 pub use terse_brski::join_proxy::{MAX_PREFIXES, OnLink, Prefix};
-pub(crate) use udp::is_of_network;
 pub use udp::{Mode, UdpConfig, UdpCounters, UdpLimits, UdpProxy};
 
 /// The limits of a join proxy.

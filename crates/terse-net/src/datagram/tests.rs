@@ -10,6 +10,21 @@ fn a_packet_has_its_headers() {
     assert_eq!(sizes(20), [0, 0, 0]);
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn what_icmp_messages_become_is_of_the_network() {
+    use rustix::io::Errno;
+
+    let error = |errno: Errno| io::Error::from_raw_os_error(errno.raw_os_error());
+    let of_network = [Errno::CONNREFUSED, Errno::CONNRESET, Errno::HOSTUNREACH, Errno::NETUNREACH, Errno::NETDOWN];
+    for errno in of_network.into_iter().chain(REPORTS).chain([Errno::ACCESS, Errno::PERM]) {
+        assert!(is_of_network(&error(errno)), "{errno}");
+    }
+    for errno in [Errno::MFILE, Errno::NOBUFS, Errno::NOMEM, Errno::MSGSIZE, Errno::IO, Errno::ADDRNOTAVAIL] {
+        assert!(!is_of_network(&error(errno)), "{errno}");
+    }
+}
+
 #[cfg(unix)]
 #[test]
 fn the_last_tick_is_looked_for_once_for_a_message_and_twice_by_a_client_that_waits() {

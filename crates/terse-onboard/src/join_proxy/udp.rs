@@ -50,7 +50,6 @@ mod stateful;
 mod stateless;
 
 pub use config::UdpConfig;
-pub(crate) use errors::is_of_network;
 use front::Front;
 use registrars::Registrars;
 

@@ -15,7 +15,7 @@ use std::io;
 
 use terse_brski::coap::MAX_DATAGRAM;
 use terse_brski::coap::discovery::Question;
-use terse_net::OsRng;
+use terse_net::{OsRng, is_of_network};
 use terse_tls::crypto::Rng as _;
 use tokio::io::ReadBuf;
 use tokio::net::UdpSocket;
@@ -24,7 +24,6 @@ use tokio::time::Instant;
 use super::{GROUP, Link, PORT, Sought, sockets};
 use crate::discovery::mdns::known::Known;
 use crate::discovery::{Change, Discovery, Place};
-use crate::join_proxy::is_of_network;
 
 /// Whom a [`Seeker`] asks.
 #[derive(Clone, Debug, PartialEq, Eq)]

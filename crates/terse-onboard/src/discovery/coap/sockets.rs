@@ -6,10 +6,10 @@ use core::time::Duration;
 use std::io;
 
 use socket2::{Domain, Protocol, Socket, Type};
+use terse_net::is_of_network;
 use tokio::net::UdpSocket;
 
 use super::{GROUP, Link};
-use crate::join_proxy::is_of_network;
 
 /// Returns a socket with this address.
 pub(super) fn bound(address: SocketAddr) -> io::Result<UdpSocket> {

@@ -4,13 +4,8 @@ use core::time::Duration;
 use std::io;
 
 use rustix::io::Errno;
+use terse_net::is_of_network;
 use tokio::net::UdpSocket;
-
-/// Whether an error of a socket is a report of the network about a peer (ICMP), and not a failure of the socket.
-pub(crate) fn is_of_network(error: &io::Error) -> bool {
-    let is_named = matches!(Errno::from_io_error(error), Some(errno) if OF_NETWORK.contains(&errno));
-    is_named || matches!(error.kind(), io::ErrorKind::ConnectionReset | io::ErrorKind::PermissionDenied)
-}
 
 /// Whether the network, or the socket, reports that a datagram was too long.
 pub(super) fn is_too_long(error: &io::Error) -> bool {
@@ -35,18 +30,6 @@ pub(super) async fn receive(socket: &UdpSocket, answer: &mut [u8]) -> io::Result
     }
     received
 }
-
-/// What ICMP and ICMPv6 messages become.
-const OF_NETWORK: [Errno; 8] = [
-    Errno::CONNREFUSED,
-    Errno::HOSTUNREACH,
-    Errno::NETUNREACH,
-    Errno::NETDOWN,
-    Errno::PROTO,
-    Errno::HOSTDOWN,
-    Errno::NONET,
-    Errno::NOPROTOOPT,
-];
 
 /// The pause after a socket has failed.
 const PAUSE: Duration = Duration::from_millis(100);

@@ -4,9 +4,8 @@ use core::net::SocketAddr;
 use core::time::Duration;
 use std::io;
 
+use terse_net::is_of_network;
 use tokio::net::UdpSocket;
-
-use super::errors::is_of_network;
 
 /// The socket to which pledges send.
 pub(super) struct Front {

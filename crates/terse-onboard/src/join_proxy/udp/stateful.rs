@@ -12,12 +12,13 @@ use std::io;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use terse_brski::join_proxy::{Passed, Stateful, Tuple};
+use terse_net::is_of_network;
 use tokio::net::UdpSocket;
 use tokio::sync::watch;
 use tokio::task::AbortHandle;
 use tokio::time::MissedTickBehavior;
 
-use super::errors::{is_of_network, is_too_long, receive};
+use super::errors::{is_too_long, receive};
 use super::front::Front;
 use super::registrars::Registrars;
 use super::{UdpCounters, connect};

@@ -7,14 +7,14 @@ use core::net::SocketAddr;
 use std::io;
 
 use terse_brski::join_proxy::{HEADER_LEN, HeaderKey, OnLink, Refusal, Stateless, StatelessLimits};
-use terse_net::OsRng;
 use terse_net::tokio::Jpy;
+use terse_net::{OsRng, is_of_network};
 use terse_tls::crypto::Rng as _;
 use tokio::net::UdpSocket;
 use tokio::sync::watch;
 use zeroize::Zeroizing;
 
-use super::errors::{self, is_of_network, is_too_long};
+use super::errors::{self, is_too_long};
 use super::front::Front;
 use super::registrars::Registrars;
 use super::{JPY_OVERHEAD, UdpCounters, connect};
