@@ -42,6 +42,12 @@ pub async fn check(path: &Path, clock: Clock) -> Result<Vec<String>, ConfigError
     if config.announce && is_loopback {
         warnings.push("announce is true, but nobody else reaches a loopback address; change listen".into());
     }
+    for address in config.coaps.iter().flat_map(|own| core::iter::once(&own.listen).chain(&own.jpy)) {
+        if address.parse::<SocketAddr>().is_ok_and(|address| address.ip().is_unspecified()) {
+            warnings
+                .push(format!("[coaps] {address}: answers come from any address of this machine; give the one asked"));
+        }
+    }
     if settings.domain.is_none() {
         warnings.push("there is no [enrolment]: devices get vouchers, and no certificates".into());
     }

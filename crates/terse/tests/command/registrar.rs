@@ -266,6 +266,29 @@ fn one_registrar_serves_devices_of_both_forms_and_one_that_speaks_any() {
     place.run(&format!("pledge --renew --form any --registrar {coaps} --out credential")).refused(2, &["--form https"]);
 }
 
+/// The first place fails at once, so that the second one has its turn before all time for a handshake is over.
+#[test]
+fn a_device_that_speaks_any_form_joins_over_https_where_nobody_speaks_coaps() {
+    let (place, _masa) = Place::with_masa();
+    let registrar = place.serve();
+    let joined = place.run(&format!(
+        "pledge --idevid device/WI-3005.pem --key device/WI-3005.key --masa-ca device/WI-3005-anchors.pem --form any \
+         --registrar [fe80::1%nowhere]:5684 --registrar {} --out credential --once --json",
+        registrar.address
+    ));
+    let joined = joined.object();
+    assert_eq!((&joined["enrolled"], &joined["form"]), (&json!(true), &json!("https")), "{joined}");
+}
+
+#[test]
+fn check_warns_of_answers_that_come_from_elsewhere() {
+    let place = Place::new();
+    assert_eq!(place.run(&format!("{INIT} --coaps [::]:5684 --jpy 127.0.0.1:5685")).code, Some(0));
+    let check = place.registrar("check --json").object();
+    assert_eq!(check["warnings"].as_array().unwrap().len(), 1, "{check}");
+    assert!(check["warnings"][0].as_str().unwrap().contains("[::]:5684"), "{check}");
+}
+
 #[test]
 fn a_registrar_for_both_forms_is_set_up() {
     let place = Place::new();

@@ -21,6 +21,7 @@ use super::link::routable_addresses;
 use super::rate::Shared;
 use super::sockets::{self, receive};
 use super::{Link, Links};
+use crate::stop::stopped;
 
 /// Answers `GET /.well-known/core` by plain CoAP: for a join proxy, or for a registrar.
 ///
@@ -124,7 +125,7 @@ impl CoreResponder {
             counters.add(of_place.unwrap_or_default());
         }
         // One that listens nowhere runs as long as others.
-        let _ = stop.wait_for(|is_stopped| *is_stopped).await;
+        stopped(&mut stop).await;
         counters
     }
 }
@@ -168,7 +169,7 @@ impl Place {
                     }
                 }
                 () = pending.due() => pending.take_due().for_each(|(answer, to)| self.send(&answer, to)),
-                _ = stop.wait_for(|is_stopped| *is_stopped) => return asked.counters,
+                () = stopped(&mut stop) => return asked.counters,
             }
         }
     }
