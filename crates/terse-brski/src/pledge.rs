@@ -17,22 +17,26 @@
 //!                    10 MakeKey                              |   the key of the LDevID: 11
 //!                    11 SignRequest                          |   its signature: 12
 //!                    12 Enroll               <-- 202, 503    |   the LDevID, valid: 13
-//!                    13 Store                                |   stored: 14
-//!                    14 ReportEnrollment                     |   told over a new connection with the LDevID: 16
-//!                    15 ReportFailure        ----------------+   (from 8 to 13) told, or not: 1
-//!  Enrolled          16 Enrolled
+//!                    13 Store                                |   stored: 16
+//!                    14 RequestIdentityKey   <-- 503         |   the file with the identity key: 15
+//!                    15 StoreIdentityKey                     |   stored: 16
+//!                    16 ReportEnrollment                     |   told over a new connection with the LDevID: 18
+//!                    17 ReportFailure        ----------------+   (from 8 to 15) told, or not: 1
+//!  Enrolled          18 Enrolled
 //! ```
 //!
 //! [`Coaps`] goes from 8 to 10: there are no CSR attributes (draft-ietf-anima-constrained-voucher-31, "Pledge Enrollment
-//! Procedure"), and no redirections.
+//! Procedure"), and no redirections. A pledge that wants an identity key beside its certificate
+//! ([`Credentials::CertificateAndIdentityKey`]) goes from 13 to 14, over the new connection; if there is no identity key, it goes
+//! on to 16. One that wants nothing else ([`Credentials::IdentityKey`]) goes from 7 to 14, and on to 16 with its IDevID.
 //!
-//! From 2 to 5 whatever fails leads to 1: the proxy backs off, and the others have their turn. From 7 to 12, and in 14, a
+//! From 2 to 5 whatever fails leads to 1: the proxy backs off, and the others have their turn. From 7 to 12, in 14 and in 16, a
 //! lost connection is made again, and the step repeats its request.
 //!
 //! What must always hold: the pledge trusts nothing that it receives before the voucher is verified, and reads at most
 //! [`MAX_LEN`](crate::voucher::MAX_LEN) bytes of a response until then; states from 7 on have an imprint, which only a
 //! verified voucher gives; whatever a peer does or leaves undone, a timer leads on. Only the pledge's own key and storage are
-//! waited for without a limit, in 10, 11 and 13.
+//! waited for without a limit, in 10, 11, 13 and 15.
 //!
 //! # The driver
 //!
@@ -94,18 +98,20 @@ mod imprint;
 mod join;
 mod proxies;
 
-pub use command::{Command, ConnectionId, Enrollment, Event, Identity, Input, Method, Request, SignatureId, Target};
+pub use command::{
+    Command, ConnectionId, Enrollment, Event, Identity, Input, Method, Presented, Request, SignatureId, Target,
+};
 pub use config::{ConfigError, PledgeConfig};
 use context::Context;
 use enroll::Enroll;
 pub use failure::{AttemptFailed, EnrollmentFailed, VoucherRefused};
-pub use form::{Coaps, Form, Https, Proximity};
+pub use form::{Coaps, Credentials, Form, Https, Proximity};
 pub use http::{Origin, Response};
 use join::{Join, Outstanding};
 use proxies::ProxyTable;
 pub use proxies::{MAX_PROXIES, Proxy};
 
-/// A pledge, from the discovery of proxies to its LDevID. The [module](self) says how it is driven.
+/// A pledge, from the discovery of proxies to its credential. The [module](self) says how it is driven.
 pub struct Pledge<F: Form = Https> {
     config: Arc<PledgeConfig<F>>,
     proxies: ProxyTable<Outstanding>,
@@ -119,9 +125,9 @@ enum State<F: Form> {
     Discover,
     /// 2 to 6.
     Join(Box<Join<F>>),
-    /// 7 to 15.
+    /// 7 to 17.
     Enroll(Box<Enroll>),
-    /// 16.
+    /// 18.
     Enrolled,
 }
 
@@ -155,11 +161,15 @@ pub enum Phase {
     Enroll,
     /// The LDevID is being stored.
     Store,
+    /// The registrar is to give the identity key.
+    RequestIdentityKey,
+    /// The identity key is being stored.
+    StoreIdentityKey,
     /// The registrar is told of the success.
     ReportEnrollment,
     /// The registrar is told that the enrollment has failed.
     ReportFailure,
-    /// The pledge has its LDevID.
+    /// The pledge has its credential.
     Enrolled,
 }
 

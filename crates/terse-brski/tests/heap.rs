@@ -6,7 +6,7 @@ use std::sync::Arc;
 use pki_types::{SubjectPublicKeyInfoDer, UnixTime};
 use terse_brski::cms::{Signed, Unsigned, sign};
 use terse_brski::cose::{Signed as Signed1, Unsigned as Unsigned1};
-use terse_brski::pledge::{Coaps, Command, Form, Https, Input, Pledge, PledgeConfig, Proxy, Request};
+use terse_brski::pledge::{Coaps, Command, Form, Https, Input, Pledge, PledgeConfig, Presented, Proxy, Request};
 use terse_brski::voucher::{Assertion, Nonce, Pin, VoucherRequest};
 use terse_pki::{Authority, AuthorityOptions, Credential, IdevidOptions, NameAttribute, Subject, Validity};
 use terse_rustcrypto::PROVIDER;
@@ -167,7 +167,8 @@ fn request_of<F: Form>(form: F) -> (Request, i64) {
     let commands = pledge.handle(now, rng, Input::Found(&[Proxy(1)]));
     let [Command::Connect { connection, .. }] = commands[..] else { panic!("{commands:?}") };
     let chain = idevid().chain().to_vec(); // of the registrar: as long as one
-    let (commands, heap) = measure(|| pledge.handle(now, rng, Input::Connected { connection, chain: &chain }));
+    let (commands, heap) =
+        measure(|| pledge.handle(now, rng, Input::Connected { connection, presented: Presented::Chain(&chain) }));
     let Some(Command::Send(_, request)) = commands.into_iter().next() else { panic!("a request is sent") };
     let chain: i64 = chain.iter().map(|certificate| certificate.len() as i64).sum();
     (request, heap.peak - chain)

@@ -18,6 +18,7 @@ use terse_tls::{PresentedPeer, ServerAddress, Summary};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::task::JoinHandle;
+use zeroize::Zeroizing;
 
 mod coaps;
 
@@ -58,8 +59,8 @@ pub struct Incoming {
     pub retry_after: Option<u64>,
     /// Location.
     pub location: Option<String>,
-    /// The body.
-    pub body: Vec<u8>,
+    /// The body, which may be a secret.
+    pub body: Zeroizing<Vec<u8>>,
 }
 
 /// The limits of a response.
@@ -198,7 +199,7 @@ impl HttpsConnection {
             content_type: field(header::CONTENT_TYPE),
             retry_after: field(header::RETRY_AFTER).and_then(|value| value.trim().parse().ok()),
             location: field(header::LOCATION),
-            body,
+            body: Zeroizing::new(body),
         })
     }
 }

@@ -10,7 +10,7 @@
 //! let proxies = Fixed::new(["[fe80::1%eth0]:8443".parse()?]);
 //! let credentials = CredentialDirectory::new("credentials");
 //! let onboarded = onboard(&device, proxies, &credentials, &Settings::default(), |progress| println!("{progress}")).await?;
-//! println!("the domain has issued {} certificates", onboarded.credential.chain().len());
+//! println!("the domain has issued {:?}", onboarded.credential);
 //! # Ok(())
 //! # }
 //! ```
@@ -22,11 +22,12 @@ use core::fmt;
 use core::num::NonZeroU32;
 use core::time::Duration;
 
-use terse_brski::pledge::{AttemptFailed, Event, Form, Phase};
-pub use terse_brski::pledge::{Coaps, Https, Proximity};
+use terse_brski::pledge::{AttemptFailed, EnrollmentFailed, Event, Form, Phase};
+pub use terse_brski::pledge::{Coaps, Credentials, Https, Proximity};
 use terse_brski::voucher::Assertion;
 use terse_pki::KeyAlgorithm;
 use terse_tls::Credential;
+use terse_tls::identity::Identity;
 
 use crate::discovery::{Discovery, Place};
 
@@ -91,9 +92,11 @@ impl Default for Settings {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Onboarded {
-    /// The LDevID with its key.
-    pub credential: Credential,
-    /// The trust anchors of the domain.
+    /// The LDevID with its key; `None` of a device that gets an identity key alone.
+    pub credential: Option<Credential>,
+    /// The identity of the identity key, if the device got one.
+    pub identity: Option<Identity>,
+    /// The trust anchors of the domain; none without an LDevID.
     pub anchors: Vec<pki_types::CertificateDer<'static>>,
     /// The join proxy, or the registrar itself, that the last attempt went through.
     pub proxy: Place,
@@ -131,12 +134,14 @@ pub enum Progress {
     Imprinted(Place, Assertion),
     /// An attempt has failed, and another one follows unless the pledge gives up.
     Failed(Place, AttemptFailed),
-    /// The pledge has its LDevID, and it is stored.
+    /// The pledge gets no identity key. It has its LDevID.
+    NoIdentityKey(EnrollmentFailed),
+    /// The pledge has its credential, and it is stored.
     Enrolled {
         /// Whether the registrar knows.
         is_reported: bool,
     },
-    /// The LDevID cannot be stored.
+    /// The LDevID or the identity key cannot be stored.
     NotStored(String),
 }
 
@@ -178,6 +183,7 @@ impl fmt::Display for Progress {
                 write!(f, "{place}: the manufacturer vouches for this domain ({})", assertion.name())
             }
             Self::Failed(place, why) => write!(f, "{place}: {why}"),
+            Self::NoIdentityKey(why) => write!(f, "there is no identity key: {why}"),
             Self::Enrolled { is_reported: true } => f.write_str("enrolled, and the registrar knows"),
             Self::Enrolled { is_reported: false } => f.write_str("enrolled, but the registrar could not be told"),
             Self::NotStored(problem) => write!(f, "the credential cannot be stored: {problem}"),
@@ -192,6 +198,7 @@ impl Progress {
             Event::Waiting => Some(Self::Waiting(place())),
             Event::Imprinted(assertion) => Some(Self::Imprinted(place(), assertion)),
             Event::Failed(_, why) => Some(Self::Failed(place(), why)),
+            Event::NoIdentityKey(why) => Some(Self::NoIdentityKey(why)),
             Event::Enrolled { is_reported } => Some(Self::Enrolled { is_reported }),
             _ => None,
         }
@@ -214,7 +221,9 @@ const fn text(phase: Phase) -> &'static str {
         Phase::SignRequest => "signing the certification request",
         Phase::Enroll => "asking for the certificate",
         Phase::Store => "storing the certificate",
-        Phase::ReportEnrollment => "telling the registrar with the new certificate",
+        Phase::RequestIdentityKey => "asking for the identity key",
+        Phase::StoreIdentityKey => "storing the identity key",
+        Phase::ReportEnrollment => "telling the registrar that the device is enrolled",
         Phase::ReportFailure => "telling the registrar that the enrollment failed",
         Phase::Enrolled => "enrolled",
         _ => "onboarding",

@@ -38,13 +38,17 @@ With
   --registrar [fe80::1%eth0]:8443                   through this join proxy, or with this registrar
   --form coaps --registrar [fe80::1%eth0]:5684      constrained BRSKI, over CoAPS: CBOR and DTLS 1.3; --dtls 1.2 for DTLS 1.2
   --form any                                        the one, then the other, through what is found
+  --form coaps --credentials identity-key           an identity key in the place of a certificate, by constrained BRSKI with
+                                                    raw public keys; certificate-and-identity-key for both
   --config pledge.toml                              all of it from a file
   --renew --registrar registrar.plant.example:8443 --out credential
                                                     alone: renew the certificate that is in the directory; with
                                                     --form coaps at the registrar's port for CoAPS
 It writes credential/ldevid.pem, the certificate with its key, and credential/domain-ca.pem, whom to trust:
   terse client --connect broker.plant.example:8883 --ca credential/domain-ca.pem \\
-      --cert credential/ldevid.pem --key credential/ldevid.pem";
+      --cert credential/ldevid.pem --key credential/ldevid.pem
+and an identity key to credential/device.id:
+  terse client --connect broker.plant.example:8883 --identity-key credential/device.id";
 
 /// A device that is new in a network: it earns the credential of its domain (RFC 8995, or constrained BRSKI over CoAPS).
 #[derive(Args, Debug)]
@@ -83,7 +87,7 @@ pub(crate) struct PledgeArgs {
     #[arg(long)]
     once: bool,
     /// Renew the certificate in the directory
-    #[arg(long, requires = "registrars", conflicts_with_all = ["config", "idevid", "key", "masa_ca", "once", "require_nonce", "proximity"])]
+    #[arg(long, requires = "registrars", conflicts_with_all = ["config", "idevid", "key", "masa_ca", "once", "require_nonce", "proximity", "credentials"])]
     renew: bool,
     /// Show each step, also if standard error is no terminal
     #[arg(long, short)]
@@ -115,7 +119,7 @@ impl Check {
         let credentials = CredentialDirectory::new(&file.out);
         let mut warnings = Vec::new();
         match credentials.has_credential() {
-            true => warnings.push(format!("{}: the device has a credential already", credentials.ldevid().display())),
+            true => warnings.push(format!("{}: the device has a credential already", file.out.display())),
             false => credentials.check().map_err(failed)?,
         }
         if is_readable_by_others(&file.key) {
@@ -168,9 +172,8 @@ impl PledgeArgs {
         let out = self.out.clone().or(out).ok_or_else(|| Failure::Usage("give --out".into()))?;
         let credentials = CredentialDirectory::new(&out);
         if credentials.has_credential() {
-            let path = credentials.ldevid();
             let problem = "the device has a credential already; renew it with --renew, or choose another --out";
-            return Err(Failure::Failed(format!("{}: {problem}", path.display())));
+            return Err(Failure::Failed(format!("{}: {problem}", out.display())));
         }
         credentials.check().map_err(failed)?;
         let way = Way { args: &self, registrars, credentials, settings: form.settings(), has_turns: self.once };
@@ -289,8 +292,8 @@ impl Way<'_> {
 
     async fn join<F: SocketForm>(&self, device: &Device<F>, discovery: impl Discovery) -> Result<Onboarded, GaveUp> {
         let observe = |progress: Progress| match progress {
-            // What stops a device for good is said in any case.
-            Progress::NotStored(_) => output::warn(&printable(&progress.to_string())),
+            // What stops a device for good, or what it will not get, is said in any case.
+            Progress::NotStored(_) | Progress::NoIdentityKey(_) => output::warn(&printable(&progress.to_string())),
             progress => self.say(&progress.to_string()),
         };
         let attempts = u32::try_from(self.registrars.len().max(1)).unwrap_or(u32::MAX);

@@ -12,8 +12,8 @@ use alloc::vec::Vec;
 use pki_types::{CertificateDer, IpAddr, Ipv6Addr, ServerName};
 use terse_brski::certificate::SerialNumberField;
 use terse_brski::pledge::{
-    Command, ConfigError, ConnectionId, Enrollment, Event, Identity, Input, Pledge, PledgeConfig, Proxy, Request,
-    Target,
+    Command, ConfigError, ConnectionId, Enrollment, Event, Identity, Input, Pledge, PledgeConfig, Presented, Proxy,
+    Request, Target,
 };
 use terse_tls::crypto::{CryptoError, CryptoProvider, Rng};
 use terse_tls::{ApiMisuse, ClientConfig, Connection, Credential, Instant, Now, PresentedPeer, ServerAddress};
@@ -246,7 +246,7 @@ impl<'a, B: Board, E: Exchange> Driver<'a, B, E> {
             link.is_reported = true;
             let presented = link.connection.presented().into_iter().flat_map(PresentedPeer::chain);
             let chain: Vec<_> = presented.map(CertificateDer::into_owned).collect();
-            self.give(Input::Connected { connection, chain: &chain });
+            self.give(Input::Connected { connection, presented: Presented::Chain(&chain) });
             return true;
         }
         match link.exchange.poll() {

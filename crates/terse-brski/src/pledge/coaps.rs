@@ -15,7 +15,7 @@
 //! ```
 
 use super::command::{Method, Request};
-use super::form::coaps::{CBOR, CERTS_ONLY, MULTIPART_CORE, PKCS10, PKIX_CERT, VOUCHER_COSE};
+use super::form::coaps::{CBOR, CERTS_ONLY, IDENTITY_KEY, MULTIPART_CORE, PKCS10, PKIX_CERT, VOUCHER_COSE};
 use super::http::Response;
 use crate::coap::{self, Code, Payload, Resource, content_format};
 
@@ -91,13 +91,14 @@ fn media_type_of(format: u16) -> Option<&'static str> {
 }
 
 /// The media types that a pledge sends and reads.
-const CONTENT_FORMATS: [(&str, u16); 6] = [
+const CONTENT_FORMATS: [(&str, u16); 7] = [
     (VOUCHER_COSE, content_format::VOUCHER_COSE),
     (CBOR, content_format::CBOR),
     (MULTIPART_CORE, content_format::MULTIPART_CORE),
     (CERTS_ONLY, content_format::PKCS7_CERTS_ONLY),
     (PKCS10, content_format::PKCS10),
     (PKIX_CERT, content_format::PKIX_CERT),
+    (IDENTITY_KEY, content_format::IDENTITY_KEY),
 ];
 
 /// Returns a number of seconds in decimal digits, or the greatest one that a pledge waits.

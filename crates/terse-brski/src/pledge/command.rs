@@ -9,8 +9,9 @@ use core::fmt;
 use pki_types::CertificateDer;
 use terse_tls::crypto::{CryptoError, SigningKey};
 use terse_tls::{Credential, SignatureScheme};
+use zeroize::Zeroizing;
 
-use super::failure::AttemptFailed;
+use super::failure::{AttemptFailed, EnrollmentFailed};
 use super::http::{Origin, Response};
 use super::proxies::Proxy;
 use crate::voucher::Assertion;
@@ -30,9 +31,8 @@ pub enum Input<'a> {
     Connected {
         /// The connection.
         connection: ConnectionId,
-        /// The certificates that the registrar has presented, leaf first: `Connection::presented().chain()`. They are empty
-        /// if it has presented a raw public key.
-        chain: &'a [CertificateDer<'a>],
+        /// What the registrar has presented: `Connection::presented()`.
+        presented: Presented<'a>,
     },
     /// The response to the last request on a connection. A driver that stops reading behind [`Request::max_response`]
     /// gives what it has read.
@@ -48,17 +48,28 @@ pub enum Input<'a> {
     Signed(SignatureId, Result<Vec<u8>, CryptoError>),
     /// The answer to [`Command::MakeKey`]: the key for the LDevID, or that none can be made.
     Key(Result<Arc<dyn SigningKey>, CryptoError>),
-    /// The answer to [`Command::Store`]: whether the credential is stored for good.
+    /// The answer to [`Command::Store`] or [`Command::StoreIdentityKey`]: whether it is stored for good.
     Stored(bool),
     /// The time of [`Pledge::poll_timeout`](super::Pledge::poll_timeout) has come.
     Timer,
 }
 
+/// What a registrar has presented in a handshake. It has signed with this key, and nothing else is known of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Presented<'a> {
+    /// A certificate chain, leaf first.
+    Chain(&'a [CertificateDer<'a>]),
+    /// A raw public key (RFC 7250): a DER SubjectPublicKeyInfo.
+    RawPublicKey(&'a [u8]),
+}
+
 /// Something that the pledge wants done. Commands are to be executed in the order in which they are returned.
 #[non_exhaustive]
 pub enum Command {
-    /// Begin a connection: TCP, then TLS 1.2 or later with `Trust::unverified` for certificate chains, without a server
-    /// name, and with this identity; for [`Coaps`](super::Coaps), UDP and then DTLS in the same way. The answer is [`Input::Connected`] or [`Input::Lost`].
+    /// Begin a connection: TCP, then TLS 1.2 or later with `Trust::unverified` for what
+    /// [`PledgeConfig::certificate_type`](super::PledgeConfig::certificate_type) says, without a server name, and with this
+    /// identity; for [`Coaps`](super::Coaps), UDP and then DTLS in the same way. The answer is [`Input::Connected`] or
+    /// [`Input::Lost`].
     Connect {
         /// The number of the new connection.
         connection: ConnectionId,
@@ -87,6 +98,9 @@ pub enum Command {
     MakeKey,
     /// Store the LDevID and the trust anchors of the domain for good. The answer is [`Input::Stored`].
     Store(Box<Enrollment>),
+    /// Store the file with the identity key for good, in the place of an earlier one, if it can be read and its key fits. The
+    /// answer is [`Input::Stored`].
+    StoreIdentityKey(Zeroizing<Vec<u8>>),
     /// Nothing is to be done: something has happened that a log, or a lamp, may show.
     Inform(Event),
 }
@@ -113,7 +127,9 @@ pub enum Event {
     Imprinted(Assertion),
     /// An attempt has failed. Another one follows, if need be through another proxy.
     Failed(Proxy, AttemptFailed),
-    /// The pledge has its LDevID. Nothing else will happen.
+    /// There is no identity key, for this reason. The device has its LDevID, and is enrolled all the same.
+    NoIdentityKey(EnrollmentFailed),
+    /// The pledge has its credential. Nothing else will happen.
     Enrolled {
         /// Whether the registrar was told so (RFC 8995, 5.9.4).
         is_reported: bool,
@@ -200,6 +216,7 @@ impl fmt::Debug for Command {
             }
             Self::MakeKey => f.write_str("MakeKey"),
             Self::Store(enrollment) => write!(f, "Store({enrollment:?})"),
+            Self::StoreIdentityKey(_) => f.write_str("StoreIdentityKey"),
             Self::Inform(event) => write!(f, "Inform({event:?})"),
         }
     }

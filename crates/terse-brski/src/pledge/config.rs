@@ -6,9 +6,9 @@ use core::fmt;
 
 use pki_types::CertificateDer;
 use terse_tls::crypto::CryptoProvider;
-use terse_tls::{ApiMisuse, Credential, Expect, SignatureScheme, Trust};
+use terse_tls::{ApiMisuse, CertificateType, Credential, Expect, SignatureScheme, Trust};
 
-use super::form::{Form, Https};
+use super::form::{Credentials, Form, Https};
 use crate::certificate::{Idevid, SerialNumberField, is_device};
 use crate::est::MAX_BODY_LEN;
 use crate::{Malformed, SignatureRefused};
@@ -139,6 +139,14 @@ impl<F: Form> PledgeConfig<F> {
     #[must_use]
     pub fn max_response(self, max_response: usize) -> Self {
         Self { max_response: max_response.min(MAX_BODY_LEN), ..self }
+    }
+
+    /// Returns what the registrar is to present: a certificate chain, or a raw public key.
+    pub fn certificate_type(&self) -> CertificateType {
+        match self.form.credentials() {
+            Credentials::IdentityKey => CertificateType::RAW_PUBLIC_KEY,
+            Credentials::Certificate | Credentials::CertificateAndIdentityKey => CertificateType::X509,
+        }
     }
 
     /// Returns the serial number of the device.

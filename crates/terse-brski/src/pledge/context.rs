@@ -2,11 +2,11 @@
 
 use alloc::vec::Vec;
 
-use pki_types::{CertificateDer, UnixTime};
+use pki_types::UnixTime;
 use terse_tls::crypto::{CryptoError, Rng, Signing, SigningKey};
 use terse_tls::{Instant, Now, SignatureScheme};
 
-use super::command::{Command, ConnectionId, Identity, Request, SignatureId, Target};
+use super::command::{Command, ConnectionId, Identity, Presented, Request, SignatureId, Target};
 use super::config::PledgeConfig;
 use super::form::Form;
 use super::join::Outstanding;
@@ -76,11 +76,15 @@ impl<F: Form> Context<'_, F> {
     }
 
     /// Returns the hash of all that a registrar has presented, by which it is known again.
-    pub(super) fn digest_of(&self, chain: &[CertificateDer<'_>]) -> [u8; 32] {
+    pub(super) fn digest_of(&self, presented: Presented<'_>) -> [u8; 32] {
         let mut hash = self.config.provider.sha256.start();
-        for certificate in chain {
-            hash.update(&(certificate.len() as u64).to_be_bytes());
-            hash.update(certificate);
+        let mut update = |part: &[u8]| {
+            hash.update(&(part.len() as u64).to_be_bytes());
+            hash.update(part);
+        };
+        match presented {
+            Presented::Chain(chain) => chain.iter().for_each(|certificate| update(certificate)),
+            Presented::RawPublicKey(key) => [&[], key].into_iter().for_each(update), // no certificate is empty
         }
         let mut digest = [0; 32];
         digest.iter_mut().zip(hash.finish().as_ref()).for_each(|(to, from)| *to = *from);

@@ -1,21 +1,22 @@
-//! The enrollment with the registrar that the voucher has authenticated (RFC 8995, 5.7 and 5.9; RFC 7030): states 7 to 15 of
+//! The enrollment with the registrar that the voucher has authenticated (RFC 8995, 5.7 and 5.9; RFC 7030): states 7 to 17 of
 //! the [pledge](super).
 //!
-//! What must always hold: there is no enrollment without an [`Imprint`]; the LDevID is stored before the pledge uses it; a
-//! request is the same on an old connection and on a new one.
+//! What must always hold: there is no enrollment without an [`Imprint`]; the LDevID is stored before the pledge uses it, and
+//! stays whatever becomes of the identity key; a request is the same on an old connection and on a new one.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 
-use pki_types::CertificateDer;
 use terse_tls::crypto::{CryptoError, SigningKey};
 use terse_tls::{Instant, Trust};
 
 use super::certificates::CaCertificates;
-use super::command::{Command, ConnectionId, Enrollment, Event, Identity, Input, Request, SignatureId, Target};
+use super::command::{
+    Command, ConnectionId, Enrollment, Event, Identity, Input, Presented, Request, SignatureId, Target,
+};
 use super::context::{Context, MAX_REDIRECTIONS, MAX_WAIT_MS, Signature};
 use super::failure::{AttemptFailed, EnrollmentFailed};
-use super::form::Form;
+use super::form::{Credentials, Form};
 use super::http::{Redirection, Response};
 use super::imprint::Imprint;
 use super::proxies::Proxy;
@@ -51,9 +52,21 @@ enum Step {
     /// 13.
     Store { trust: Trust },
     /// 14.
-    ReportEnrollment { trust: Trust },
+    RequestIdentityKey(Member),
     /// 15.
+    StoreIdentityKey(Member),
+    /// 16.
+    ReportEnrollment(Member),
+    /// 17.
     ReportFailure(EnrollmentFailed),
+}
+
+/// What a pledge authenticates itself with, and its registrar.
+enum Member {
+    /// It has its LDevID, and this trust in the domain.
+    Ldevid(Trust),
+    /// It gets no certificate: it has its IDevID, and a registrar that its voucher has authenticated.
+    Idevid,
 }
 
 impl Enroll {
@@ -83,7 +96,9 @@ impl Enroll {
             Step::SignRequest { .. } => Phase::SignRequest,
             Step::Enroll { .. } => Phase::Enroll,
             Step::Store { .. } => Phase::Store,
-            Step::ReportEnrollment { .. } => Phase::ReportEnrollment,
+            Step::RequestIdentityKey(_) => Phase::RequestIdentityKey,
+            Step::StoreIdentityKey(_) => Phase::StoreIdentityKey,
+            Step::ReportEnrollment(_) => Phase::ReportEnrollment,
             Step::ReportFailure(_) => Phase::ReportFailure,
         }
     }
@@ -92,9 +107,9 @@ impl Enroll {
         let Self { mut session, step } = self;
         let link = session.link;
         match (step, input) {
-            (step, Input::Connected { connection, chain }) if link.is_connecting(connection) => {
+            (step, Input::Connected { connection, presented }) if link.is_connecting(connection) => {
                 session.link = Link::Idle(connection);
-                match step.accepts(cx, &session, chain) {
+                match step.accepts(cx, &session, presented) {
                     true => session.send(cx, step),
                     false => session.close(cx).lost(cx, step),
                 }
@@ -114,10 +129,12 @@ impl Enroll {
                 }
             }
             // RFC 8995, 5.9.4: the success is told over a new connection, which has the LDevID.
-            (Step::Store { trust }, Input::Stored(true)) => {
-                session.close(cx).begin(cx, Step::ReportEnrollment { trust })
-            }
+            (Step::Store { trust }, Input::Stored(true)) => session.close(cx).with_ldevid(cx, trust),
             (Step::Store { .. }, Input::Stored(false)) => session.fail(cx, EnrollmentFailed::NotStored),
+            (Step::StoreIdentityKey(member), Input::Stored(true)) => session.begin(cx, Step::ReportEnrollment(member)),
+            (Step::StoreIdentityKey(member), Input::Stored(false)) => {
+                session.no_identity_key(cx, member, EnrollmentFailed::IdentityKeyNotStored)
+            }
             (step, _) => session.at(step),
         }
     }
@@ -148,12 +165,17 @@ impl Session {
         match step {
             Step::ReportFailure(why) => self.end(cx, why),
             // RFC 8995, 5.7: responses to a status are ignored, unless they ask for the same one again.
-            step @ (Step::ReportVoucher | Step::ReportEnrollment { .. }) if is_delayed && self.delays < MAX_DELAYS => {
+            step @ (Step::ReportVoucher | Step::ReportEnrollment(_)) if is_delayed && self.delays < MAX_DELAYS => {
                 self.delays += 1;
                 self.wait(cx, step, response)
             }
-            Step::ReportVoucher => self.begin(cx, Step::RequestCaCerts),
-            Step::ReportEnrollment { .. } => self.enrolled(cx, (200..300).contains(&response.status)),
+            Step::ReportVoucher => match cx.config.form.credentials() {
+                Credentials::IdentityKey => self.begin(cx, Step::RequestIdentityKey(Member::Idevid)),
+                Credentials::Certificate | Credentials::CertificateAndIdentityKey => {
+                    self.begin(cx, Step::RequestCaCerts)
+                }
+            },
+            Step::ReportEnrollment(_) => self.enrolled(cx, (200..300).contains(&response.status)),
             step if response.status == 202 || is_delayed => self.wait(cx, step, response),
             step => match response.redirection(None).filter(|_| F::HAS_REDIRECTIONS) {
                 // RFC 7030, 3.2.1: within this origin alone.
@@ -188,14 +210,44 @@ impl Session {
                 }
                 Err(why) => self.fail(cx, why),
             },
+            Step::RequestIdentityKey(member) => match artefacts::identity_key(cx, response) {
+                Ok(file) => {
+                    cx.command(Command::StoreIdentityKey(file));
+                    self.at(Step::StoreIdentityKey(member))
+                }
+                Err(why) => self.no_identity_key(cx, member, why),
+            },
             step => self.at(step), // no response to the others comes here
+        }
+    }
+
+    /// 14 or 16. Goes on with the LDevID.
+    fn with_ldevid<F: Form>(self, cx: &mut Context<'_, F>, trust: Trust) -> State<F> {
+        let member = Member::Ldevid(trust);
+        match cx.config.form.credentials() {
+            Credentials::CertificateAndIdentityKey => self.begin(cx, Step::RequestIdentityKey(member)),
+            Credentials::Certificate | Credentials::IdentityKey => self.begin(cx, Step::ReportEnrollment(member)),
+        }
+    }
+
+    /// Goes on without an identity key, if there is an LDevID.
+    fn no_identity_key<F: Form>(self, cx: &mut Context<'_, F>, member: Member, why: EnrollmentFailed) -> State<F> {
+        match member {
+            Member::Ldevid(_) => {
+                cx.command(Command::Inform(Event::NoIdentityKey(why)));
+                self.begin(cx, Step::ReportEnrollment(member))
+            }
+            Member::Idevid => self.fail(cx, why),
         }
     }
 
     fn wait<F: Form>(mut self, cx: &mut Context<'_, F>, step: Step, response: &Response<'_>) -> State<F> {
         let deadline = *self.deadline.get_or_insert(cx.in_ms(MAX_WAIT_MS));
         let Some(connection) = self.link.connection().filter(|_| cx.now() < deadline) else {
-            return self.fail(cx, EnrollmentFailed::WaitedTooLong);
+            return match step {
+                Step::RequestIdentityKey(member) => self.no_identity_key(cx, member, EnrollmentFailed::WaitedTooLong),
+                _ => self.fail(cx, EnrollmentFailed::WaitedTooLong),
+            };
         };
         cx.command(Command::Inform(Event::Waiting));
         self.link = Link::Waiting(connection, cx.in_ms(response.retry_after_ms()).min(deadline));
@@ -250,12 +302,16 @@ impl Session {
                 self.link = Link::Down(None);
                 self.end(cx, why)
             }
-            Step::MakeKey { .. } | Step::SignRequest { .. } | Step::Store { .. } => {
+            Step::MakeKey { .. } | Step::SignRequest { .. } | Step::Store { .. } | Step::StoreIdentityKey(_) => {
                 self.link = Link::Down(None);
                 self.at(step)
             }
             step if self.may_reconnect(cx) => self.at(step),
-            Step::ReportEnrollment { .. } => self.enrolled(cx, false),
+            Step::RequestIdentityKey(Member::Ldevid(_)) => {
+                cx.command(Command::Inform(Event::NoIdentityKey(EnrollmentFailed::ConnectionLost)));
+                self.enrolled(cx, false)
+            }
+            Step::ReportEnrollment(_) => self.enrolled(cx, false),
             _ => self.end(cx, EnrollmentFailed::ConnectionLost),
         }
     }
@@ -299,15 +355,21 @@ impl Step {
     /// Which credential the connections of this step have (RFC 8995, 5.9.4).
     const fn identity(&self) -> Identity {
         match self {
-            Self::ReportEnrollment { .. } => Identity::Ldevid,
+            Self::RequestIdentityKey(Member::Ldevid(_)) | Self::ReportEnrollment(Member::Ldevid(_)) => Identity::Ldevid,
             _ => Identity::Idevid,
         }
     }
 
-    /// Whether a registrar with these certificates is the one to go on with.
-    fn accepts<F: Form>(&self, cx: &Context<'_, F>, session: &Session, chain: &[CertificateDer<'_>]) -> bool {
-        session.is_known(cx, chain)
-            || matches!(self, Self::ReportEnrollment { trust } if session::is_of_domain(cx, trust, chain))
+    /// Whether a registrar that has presented this is the one to go on with.
+    fn accepts<F: Form>(&self, cx: &Context<'_, F>, session: &Session, presented: Presented<'_>) -> bool {
+        session.is_known(cx, presented)
+            || match (self, presented) {
+                (
+                    Self::RequestIdentityKey(Member::Ldevid(trust)) | Self::ReportEnrollment(Member::Ldevid(trust)),
+                    Presented::Chain(chain),
+                ) => session::is_of_domain(cx, trust, chain),
+                _ => false,
+            }
     }
 
     /// Returns the request of this step; none if it is something that the pledge does itself.
@@ -317,9 +379,10 @@ impl Step {
             Self::RequestCaCerts => Some(artefacts::request_ca_certs(cx)),
             Self::RequestCsrAttributes { .. } => artefacts::request_csr_attributes(cx),
             Self::Enroll { request, .. } => Some(artefacts::simple_enroll(cx, request)),
-            Self::ReportEnrollment { .. } => Some(artefacts::enroll_status::<F>(Ok(()))),
+            Self::RequestIdentityKey(_) => artefacts::request_identity_key(cx),
+            Self::ReportEnrollment(_) => Some(artefacts::enroll_status::<F>(Ok(()))),
             Self::ReportFailure(why) => Some(artefacts::enroll_status::<F>(Err(why.reason()))),
-            Self::MakeKey { .. } | Self::SignRequest { .. } | Self::Store { .. } => None,
+            Self::MakeKey { .. } | Self::SignRequest { .. } | Self::Store { .. } | Self::StoreIdentityKey(_) => None,
         }
     }
 }

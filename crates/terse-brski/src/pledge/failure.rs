@@ -16,7 +16,7 @@ pub enum AttemptFailed {
     ConnectionLost,
     /// Nothing has happened for as long as another proxy, or the pledge, could wait (RFC 8995, 5.1).
     NoProgress,
-    /// The registrar has presented no certificates, or too many.
+    /// The registrar has presented no certificates, or too many, or a raw public key that the pledge cannot do with.
     Certificates,
     /// The registrar has presented other certificates than on an earlier connection of this attempt (RFC 8995, 5).
     CertificatesChanged,
@@ -66,6 +66,8 @@ pub enum VoucherRefused {
     RevocationChecks,
     /// The registrar is not of the domain that the voucher pins.
     Registrar(CertificateError),
+    /// The raw public key of the registrar is not the one that the voucher pins.
+    RawPublicKey,
 }
 
 /// Why an enrollment has failed (RFC 8995, 5.9).
@@ -96,6 +98,12 @@ pub enum EnrollmentFailed {
     Chain(CertificateError),
     /// The credential could not be stored.
     NotStored,
+    /// The response with the identity key has another content format.
+    IdentityKeyType,
+    /// The identity key is longer than the configuration allows.
+    IdentityKeyTooLong,
+    /// The identity key could not be stored, or is not one.
+    IdentityKeyNotStored,
 }
 
 impl EnrollmentFailed {
@@ -114,6 +122,9 @@ impl EnrollmentFailed {
             Self::OtherKey => "the certificate is not for the key of the request",
             Self::Chain(_) => "the certificate is not valid under the CA certificates",
             Self::NotStored => "the certificate could not be stored",
+            Self::IdentityKeyType => "the response with the identity key has another content format",
+            Self::IdentityKeyTooLong => "the identity key is too long",
+            Self::IdentityKeyNotStored => "the identity key could not be read or stored",
         }
     }
 }
@@ -151,6 +162,7 @@ impl fmt::Display for VoucherRefused {
             Self::Expired => "it has expired",
             Self::NoPin => "it pins no domain: the manufacturer refuses this domain",
             Self::RevocationChecks => "it requires a check of revocation, which this device cannot do",
+            Self::RawPublicKey => "the registrar's raw public key is not the one that it pins",
             Self::Registrar(error) => return write!(f, "the registrar is not of the domain that it pins: {error}"),
         })
     }

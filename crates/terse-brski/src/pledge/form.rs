@@ -11,6 +11,7 @@ use pki_types::{CertificateDer, UnixTime};
 use terse_tls::crypto::CryptoProvider;
 use terse_tls::{Credential, SignatureScheme};
 
+use super::command::Presented;
 use super::http::Response;
 use crate::voucher::{Nonce, Pin, Voucher, VoucherRequest};
 use crate::{Malformed, SignatureRefused};
@@ -35,6 +36,9 @@ pub trait Steps: Clone + fmt::Debug + Sized {
     /// The path and the media type of the CSR attributes, if the registrar is asked for them.
     const CSR_ATTRIBUTES: Option<(&'static str, &'static str)>;
 
+    /// The path and the media type of the identity key, if this form has it.
+    const IDENTITY_KEY: Option<(&'static str, &'static str)>;
+
     /// Whether redirections are followed.
     const HAS_REDIRECTIONS: bool;
 
@@ -44,12 +48,11 @@ pub trait Steps: Clone + fmt::Debug + Sized {
     /// Returns the nonce of this randomness.
     fn nonce(random: &[u8]) -> Nonce;
 
-    /// Returns what the voucher request names the registrar with this certificate by.
-    fn proximity(
-        &self,
-        provider: &CryptoProvider,
-        registrar: &CertificateDer<'static>,
-    ) -> Result<Pin, SignatureRefused>;
+    /// Returns what the pledge wants of its domain.
+    fn credentials(&self) -> Credentials;
+
+    /// Returns what the voucher request names the registrar by that has presented this.
+    fn proximity(&self, provider: &CryptoProvider, registrar: Presented<'_>) -> Result<Pin, SignatureRefused>;
 
     /// Whether a pin is of the kind that voucher requests name the registrar by.
     fn is_proximity(&self, pin: &Pin) -> bool;
@@ -93,6 +96,20 @@ pub trait Steps: Clone + fmt::Debug + Sized {
 
     /// Decodes the certificates that answer a certification request.
     fn decode_certificates(response: &Response<'_>) -> Result<Vec<CertificateDer<'static>>, Malformed>;
+}
+
+/// What a pledge wants of its domain.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Credentials {
+    /// An LDevID certificate.
+    #[default]
+    Certificate,
+    /// An LDevID certificate, and then an identity key if the registrar gives one.
+    CertificateAndIdentityKey,
+    /// An identity key alone. The registrar presents a raw public key (RFC 7250), which the voucher must pin, and no
+    /// certificate of it is read: the variant of constrained BRSKI with raw public keys
+    /// (draft-ietf-anima-constrained-voucher-31).
+    IdentityKey,
 }
 
 /// The paths of the requests of a form, and the media types.

@@ -10,6 +10,7 @@ use pki_types::{CertificateDer, UnixTime};
 use terse_tls::{CertificateError, Expect, KeyPurposeId, Trust};
 
 use super::certificates::{is_valid_at, same_key};
+use super::command::Presented;
 use super::config::PledgeConfig;
 use super::failure::VoucherRefused;
 use super::form::{Form, SignedVoucher};
@@ -69,15 +70,19 @@ impl VerifiedVoucher {
         Ok(Self(voucher))
     }
 
-    /// Authenticates the registrar that has presented `chain`, by the pin.
+    /// Authenticates the registrar that has presented this, by the pin.
     pub(super) fn imprint<F: Form>(
         self,
         config: &PledgeConfig<F>,
         time: Option<UnixTime>,
-        chain: &[CertificateDer<'_>],
+        presented: Presented<'_>,
     ) -> Result<Imprint, VoucherRefused> {
         let pin = self.pin(&config.form).ok_or(VoucherRefused::NoPin)?;
-        authenticate(config, time, pin, chain).map_err(VoucherRefused::Registrar)?;
+        match presented {
+            Presented::Chain(chain) => authenticate(config, time, pin, chain).map_err(VoucherRefused::Registrar)?,
+            Presented::RawPublicKey(key) if is_pinned_key(config, pin, key) => {}
+            Presented::RawPublicKey(_) => return Err(VoucherRefused::RawPublicKey),
+        }
         let pinned_domain_cert = match pin {
             Pin::Certificate(certificate) => Some(certificate.clone()),
             _ => None,
@@ -157,11 +162,15 @@ fn authenticate<F: Form>(
 
 /// Whether the key of a certificate is the pinned one.
 fn is_pinned<F: Form>(config: &PledgeConfig<F>, pin: &Pin, certificate: &CertificateDer<'_>) -> bool {
-    match (pin, public_key(certificate)) {
-        (Pin::Certificate(pinned), _) => same_key(pinned, certificate),
-        (Pin::PublicKey(pinned), Ok(key)) => **pinned == *key,
-        (Pin::PublicKeySha256(pinned), Ok(key)) => config.provider.sha256.hash(&[key]).as_ref() == pinned,
-        (_, Err(_)) => false,
+    public_key(certificate).is_ok_and(|key| is_pinned_key(config, pin, key))
+}
+
+/// Whether a key, a DER SubjectPublicKeyInfo, is the pinned one.
+fn is_pinned_key<F: Form>(config: &PledgeConfig<F>, pin: &Pin, key: &[u8]) -> bool {
+    match pin {
+        Pin::Certificate(pinned) => public_key(pinned).is_ok_and(|pinned| *pinned == *key),
+        Pin::PublicKey(pinned) => **pinned == *key,
+        Pin::PublicKeySha256(pinned) => config.provider.sha256.hash(&[key]).as_ref() == pinned,
     }
 }
 

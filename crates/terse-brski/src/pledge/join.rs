@@ -1,16 +1,15 @@
 //! An attempt to join, up to the voucher (RFC 8995, 5.1, 5.2, 5.6): states 2 to 6 of the [pledge](super).
 //!
 //! What must always hold: the connection is provisional, so that all input is hostile, and nothing of it is kept but the
-//! registrar's certificates and, verified, the voucher; a request that was answered with 202 is repeated byte by byte, and
+//! registrar's certificates or raw public key and, verified, the voucher; a request that was answered with 202 is repeated byte by byte, and
 //! only to a registrar with the same certificates; every attempt has a nonce of its own.
 
 use alloc::boxed::Box;
 
-use pki_types::CertificateDer;
 use terse_tls::Instant;
 use terse_tls::crypto::CryptoError;
 
-use super::command::{Command, ConnectionId, Event, Identity, Input, Method, Request, SignatureId, Target};
+use super::command::{Command, ConnectionId, Event, Identity, Input, Method, Presented, Request, SignatureId, Target};
 use super::context::{Context, MAX_REDIRECTIONS, MAX_WAIT_MS, STEP_TIMEOUT_MS, Signature};
 use super::enroll::{Enroll, voucher_status};
 use super::failure::AttemptFailed;
@@ -24,7 +23,7 @@ use crate::voucher::{MAX_LEN, Nonce};
 mod request;
 
 pub(super) use request::Outstanding;
-use request::{Presented, Route, Sent, voucher_request};
+use request::{Registrar, Route, Sent, voucher_request};
 
 /// An attempt without a verified voucher.
 pub(super) struct Join<F: Form = Https> {
@@ -45,7 +44,7 @@ enum Step<F: Form> {
     /// 2.
     Connect { outstanding: Option<Box<Outstanding>> },
     /// 3.
-    SignVoucherRequest { signature: SignatureId, unsigned: F::Unsigned, nonce: Nonce, registrar: Presented },
+    SignVoucherRequest { signature: SignatureId, unsigned: F::Unsigned, nonce: Nonce, registrar: Registrar },
     /// 4.
     RequestVoucher(Sent),
     /// 5.
@@ -95,8 +94,8 @@ impl<F: Form> Join<F> {
         let is_timed_out = self.timeout(cx.proxies.next_due()) <= cx.now();
         let Self { attempt, step } = self;
         match (step, input) {
-            (Step::Connect { outstanding }, Input::Connected { connection: of, chain }) if of == connection => {
-                attempt.connected(cx, outstanding, chain)
+            (Step::Connect { outstanding }, Input::Connected { connection: of, presented }) if of == connection => {
+                attempt.connected(cx, outstanding, presented)
             }
             (Step::SignVoucherRequest { signature, unsigned, nonce, registrar }, Input::Signed(of, signed))
                 if of == signature =>
@@ -139,10 +138,10 @@ impl Attempt {
         mut self,
         cx: &mut Context<'_, F>,
         outstanding: Option<Box<Outstanding>>,
-        chain: &[CertificateDer<'_>],
+        presented: Presented<'_>,
     ) -> State<F> {
         self.progress = cx.now();
-        let Some(registrar) = Presented::new(cx, chain) else {
+        let Some(registrar) = Registrar::new(cx, presented) else {
             return self.fail(cx, AttemptFailed::Certificates, None);
         };
         match outstanding {
@@ -159,7 +158,7 @@ impl Attempt {
     }
 
     /// 3. Makes the voucher request (RFC 8995, 5.2).
-    fn make_request<F: Form>(self, cx: &mut Context<'_, F>, registrar: Presented) -> State<F> {
+    fn make_request<F: Form>(self, cx: &mut Context<'_, F>, registrar: Registrar) -> State<F> {
         let (unsigned, nonce) = match voucher_request(cx, &registrar) {
             Ok(request) => request,
             Err(why) => return self.fail(cx, why, None),
@@ -180,7 +179,7 @@ impl Attempt {
         unsigned: F::Unsigned,
         signature: &[u8],
         nonce: Nonce,
-        registrar: Presented,
+        registrar: Registrar,
     ) -> State<F> {
         self.progress = cx.now();
         match F::signed(unsigned, signature) {
@@ -250,7 +249,7 @@ impl Attempt {
     fn imprint<F: Form>(self, cx: &mut Context<'_, F>, sent: &Sent, response: &Response<'_>) -> State<F> {
         let (config, date) = (cx.config, cx.date());
         let voucher = VerifiedVoucher::verify(config, date, &sent.nonce, response);
-        match voucher.and_then(|voucher| voucher.imprint(config, date, &sent.registrar.chain)) {
+        match voucher.and_then(|voucher| voucher.imprint(config, date, sent.registrar.presented())) {
             Ok(imprint) => {
                 cx.command(Command::Inform(Event::Imprinted(imprint.assertion)));
                 let Self { proxy, route, connection, .. } = self;

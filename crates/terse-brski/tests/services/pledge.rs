@@ -10,7 +10,8 @@ use terse_brski::est::{CsrAttributes, decode_body, encode_body, encode_certs_onl
 use terse_brski::http::{Posted, VOUCHER_CMS_JSON};
 use terse_brski::masa::{Context, Decision as Issue, Device, LogEntry, Masa, Policy};
 use terse_brski::pledge::{
-    Command, ConnectionId, Enrollment, Event, Identity, Input, Pledge, PledgeConfig, Proxy, Request, Response,
+    Command, ConnectionId, Enrollment, Event, Identity, Input, Pledge, PledgeConfig, Presented, Proxy, Request,
+    Response,
 };
 use terse_brski::registrar::{
     Answer, AuditState, Decision, Devices, Gate, History, Joining, MasaResponse, Registrar, RequestRecord,
@@ -212,7 +213,7 @@ impl Client {
                 };
                 self.connection = Some((connection, shown));
                 let chain = services.scene.registrar.chain().to_vec();
-                self.handle(Input::Connected { connection, chain: &chain })
+                self.handle(Input::Connected { connection, presented: Presented::Chain(&chain) })
             }
             Command::Send(connection, request) => {
                 let Some((open, shown)) = self.connection.clone() else { return Vec::new() };

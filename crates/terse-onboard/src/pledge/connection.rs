@@ -1,12 +1,11 @@
 //! The connection of a pledge, as a task: a handshake with whoever answers, and one request after the other. It is the same for
 //! both forms of BRSKI, whose transports are [`https`] and [`coaps`].
 //!
-//! What must always hold: the other end is unverified, and all of it is bounded: certificates by the handshake, responses by
+//! What must always hold: the other end is unverified, and all of it is bounded: what it presents by the handshake, responses by
 //! the request; when this is dropped, the connection ends.
 
 use core::time::Duration;
 
-use pki_types::CertificateDer;
 use terse_brski::pledge::{ConnectionId, Form, Request};
 use terse_net::tokio::AsyncSigner;
 use terse_net::{Clock, NetError};
@@ -35,7 +34,7 @@ pub trait Peer: Sized + Send + 'static {
     /// Connects to a place.
     fn connect(place: &Place, means: Means) -> impl Future<Output = Result<Self, ClientError>> + Send;
 
-    /// Returns the certificates that it has presented.
+    /// Returns what it has presented.
     fn presented(&self) -> Option<&PresentedPeer>;
 
     /// Waits until the connection has ended. If the future is dropped, nothing is lost.
@@ -49,6 +48,8 @@ pub trait Peer: Sized + Send + 'static {
 pub struct Means {
     /// What authenticates the pledge.
     pub credential: Credential,
+    /// What the registrar is to present.
+    pub certificate_type: CertificateType,
     /// Who signs, if its key is elsewhere.
     pub signer: Option<AsyncSigner>,
     /// The clock of the pledge.
@@ -61,8 +62,8 @@ pub struct Means {
 
 /// What a connection reports.
 pub(super) enum Report {
-    /// The handshake is complete, and the other end has presented these certificates.
-    Connected(Vec<CertificateDer<'static>>),
+    /// The handshake is complete, and the other end has presented this.
+    Connected(PresentedPeer),
     /// The response to a request.
     Response(Incoming),
     /// The connection could not be made, or has ended. Nothing follows.
@@ -116,8 +117,8 @@ async fn converse<P: Peer>(
     reports: &Reports,
 ) -> Result<(), ClientError> {
     let mut peer = P::connect(place, means).await?;
-    let chain = peer.presented().into_iter().flat_map(PresentedPeer::chain);
-    let mut report = Report::Connected(chain.map(CertificateDer::into_owned).collect());
+    let Some(presented) = peer.presented().cloned() else { return Ok(()) }; // nobody connects without
+    let mut report = Report::Connected(presented);
     loop {
         if reports.send((id, report)).await.is_err() {
             return Ok(()); // the pledge is gone
@@ -133,9 +134,9 @@ async fn converse<P: Peer>(
 
 /// Returns the configuration of connections with this credential, to registrars that nobody has verified yet. A pledge sends
 /// no server name: it knows none (RFC 8995, 5.1).
-fn config(credential: Credential) -> Result<ConfigBuilder<ClientConfig>, ApiMisuse> {
+fn config(credential: Credential, certificate_type: CertificateType) -> Result<ConfigBuilder<ClientConfig>, ApiMisuse> {
     let mut config = ClientConfig::builder(&terse_aws_lc::PROVIDER);
-    config.trust(Trust::unverified(&[CertificateType::X509])?).credentials(vec![credential]).send_server_name(false);
+    config.trust(Trust::unverified(&[certificate_type])?).credentials(vec![credential]).send_server_name(false);
     Ok(config)
 }
 

@@ -1,9 +1,10 @@
-//! The credential of a device on its disk: the LDevID with its key, and the trust anchors of the domain.
+//! The credential of a device on its disk: the LDevID with its key, the trust anchors of the domain, and the identity key.
 //!
 //! | file | content |
 //! |---|---|
 //! | `ldevid.pem` | the LDevID, the certificates above it, and its private key, mode 0600 |
 //! | `domain-ca.pem` | the trust anchors of the domain |
+//! | `device.id` | the identity key, mode 0600, where the device got one |
 //!
 //! What must always hold: a file is replaced as a whole, and a certificate and its key are in one file, so that whatever
 //! happens there is the old credential or the new one; the anchors are there before the credential.
@@ -14,9 +15,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use pki_types::{CertificateDer, PrivateKeyDer};
+use terse_ibc::files::KeyFile;
 use terse_net::files;
 use terse_pki::{to_pem, write_file};
 use terse_tls::Credential;
+use terse_tls::identity::Identity;
 use zeroize::Zeroizing;
 
 /// A directory with the credential of one device.
@@ -45,9 +48,14 @@ impl CredentialDirectory {
         self.path.join("domain-ca.pem")
     }
 
-    /// Whether there is a credential.
+    /// Returns the file with the identity key.
+    pub fn identity_key(&self) -> PathBuf {
+        self.path.join("device.id")
+    }
+
+    /// Whether there is a credential: an LDevID or an identity key.
     pub fn has_credential(&self) -> bool {
-        self.ldevid().exists()
+        self.ldevid().exists() || self.identity_key().exists()
     }
 
     /// Reads the credential and the anchors.
@@ -89,6 +97,24 @@ impl CredentialDirectory {
             sync(&this.path).map_err(|error| in_file(&this.path, error))
         });
         store.await.map_err(|_| CredentialError("the program ends".into()))?
+    }
+
+    /// Stores the file with an identity key, in the place of the one that is there, if its key belongs to its identity. When
+    /// this returns, it is on the disk.
+    pub(super) async fn store_identity_key(&self, file: Zeroizing<Vec<u8>>) -> Result<Identity, CredentialError> {
+        let path = self.identity_key();
+        let unusable =
+            |error: &dyn fmt::Display| CredentialError(format!("the identity key of the registrar: {error}"));
+        let pem = core::str::from_utf8(&file).map_err(|error| unusable(&error))?;
+        let identity = KeyFile::from_pem(pem).map_err(|error| unusable(&error))?.key.as_key().identity().clone();
+        let this = self.clone();
+        let store = tokio::task::spawn_blocking(move || {
+            this.create()?;
+            write_file(&path, &file, true, true)?;
+            sync(&this.path).map_err(|error| in_file(&this.path, error))
+        });
+        store.await.map_err(|_| CredentialError("the program ends".into()))??;
+        Ok(identity)
     }
 
     fn create(&self) -> Result<(), CredentialError> {

@@ -11,7 +11,7 @@ use terse_brski::pledge::{Command, ConnectionId, Enrollment, Identity, Phase, Pl
 use terse_brski::voucher::Assertion;
 use terse_net::{Clock, OsRng};
 use terse_tls::crypto::{CryptoError, SigningKey};
-use terse_tls::{SignatureRequest, SignatureScheme};
+use terse_tls::{SignatureRequest, SignatureScheme, identity};
 use tokio::sync::mpsc;
 use zeroize::Zeroizing;
 
@@ -51,6 +51,8 @@ pub(super) struct Driver<'a, F: SocketForm, O> {
     failures: u32,
     key: Option<Zeroizing<pki_types::PrivateKeyDer<'static>>>,
     enrollment: Option<Enrollment>,
+    /// The identity of the identity key, once that is stored.
+    identity: Option<identity::Identity>,
     assertion: Option<Assertion>,
     phase: Phase,
     timings: Timings,
@@ -89,6 +91,7 @@ impl<'a, F: SocketForm, O: FnMut(Progress) + Send> Driver<'a, F, O> {
             failures: 0,
             key: None,
             enrollment: None,
+            identity: None,
             assertion: None,
             timings: Timings::begin(),
         }
@@ -158,7 +161,7 @@ impl<'a, F: SocketForm, O: FnMut(Progress) + Send> Driver<'a, F, O> {
     fn enter(&mut self, connects_with_ldevid: bool) {
         let phase = self.pledge.phase();
         self.timings.enter(match phase {
-            Phase::ReportEnrollment if connects_with_ldevid => Stage::ConnectLdevid,
+            Phase::RequestIdentityKey | Phase::ReportEnrollment if connects_with_ldevid => Stage::ConnectLdevid,
             phase => Stage::Phase(phase),
         });
         if core::mem::replace(&mut self.phase, phase) != phase
@@ -187,6 +190,10 @@ impl<'a, F: SocketForm, O: FnMut(Progress) + Send> Driver<'a, F, O> {
             }
             Command::Store(enrollment) => {
                 let is_stored = self.store(*enrollment).await;
+                self.answers.push_back(Answer::Stored(is_stored));
+            }
+            Command::StoreIdentityKey(file) => {
+                let is_stored = self.store_identity_key(file).await;
                 self.answers.push_back(Answer::Stored(is_stored));
             }
             _ => {}
@@ -228,7 +235,9 @@ impl<'a, F: SocketForm, O: FnMut(Progress) + Send> Driver<'a, F, O> {
                 self.place = Some(place.clone());
                 let signer = self.device.signer().inspect(|signer| signer.forget_failure()).map(LateSigner::function);
                 let (clock, counters) = (self.clock, self.timings.counters().clone());
-                let means = Means { credential, signer, clock, counters, coaps: self.settings.coaps };
+                let certificate_type = self.device.config().certificate_type();
+                let coaps = self.settings.coaps;
+                let means = Means { credential, certificate_type, signer, clock, counters, coaps };
                 self.connection = Some(Connection::begin::<F::Peer>(id, place, means, self.reports.0.clone()));
             }
             _ => self.answers.push_back(Answer::Report(id, Report::Lost)), // discovery has forgotten the place meanwhile
@@ -253,13 +262,22 @@ impl<'a, F: SocketForm, O: FnMut(Progress) + Send> Driver<'a, F, O> {
         self.enrollment.is_some()
     }
 
+    async fn store_identity_key(&mut self, file: Zeroizing<Vec<u8>>) -> bool {
+        match self.credentials.store_identity_key(file).await {
+            Ok(identity) => self.identity = Some(identity),
+            Err(problem) => (self.observe)(Progress::NotStored(problem.to_string())),
+        }
+        self.identity.is_some()
+    }
+
     fn onboarded(self, is_reported: bool) -> Result<Onboarded, GaveUp> {
-        let Self { enrollment: Some(enrollment), assertion: Some(assertion), place: Some(proxy), timings, .. } = self
-        else {
-            return Err(GaveUp::NoProxy); // the machine enrolls nobody without a voucher and a stored credential
+        let Self { enrollment, identity, assertion: Some(assertion), place: Some(proxy), timings, .. } = self else {
+            return Err(GaveUp::NoProxy); // the machine enrolls nobody without a voucher
         };
-        let Enrollment { credential, anchors, .. } = enrollment;
-        Ok(Onboarded { credential, anchors, proxy, assertion, is_reported, timings })
+        let (credential, anchors) =
+            enrollment.map(|Enrollment { credential, anchors, .. }| (credential, anchors)).unzip();
+        let anchors = anchors.unwrap_or_default();
+        Ok(Onboarded { credential, anchors, identity, proxy, assertion, is_reported, timings })
     }
 }
 

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Deserializer};
-use terse_brski::pledge::{Coaps, Proximity};
+use terse_brski::pledge::{Coaps, Credentials, Proximity};
 
 use super::{Device, DeviceError, DtlsVersion};
 use crate::config::{self, ConfigError};
@@ -21,6 +21,7 @@ use crate::discovery::{self, Place};
 /// form = "coaps"                         # constrained BRSKI, or "any" for both; without it, BRSKI over HTTPS
 /// dtls = "1.3"
 /// proximity = "pubk-sha256"
+/// credentials = "certificate-and-identity-key"
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -48,6 +49,9 @@ pub struct PledgeFile {
     /// With CoAPS: what voucher requests name the registrar by: `pubk-sha256`, `pubk` or `cert`.
     #[serde(default, deserialize_with = "proximity")]
     pub proximity: Option<Proximity>,
+    /// With CoAPS: what the device wants of its domain: `certificate`, `certificate-and-identity-key` or `identity-key`.
+    #[serde(default, deserialize_with = "credentials")]
+    pub credentials: Option<Credentials>,
 }
 
 /// A form of BRSKI, as configurations name it.
@@ -81,11 +85,23 @@ impl PledgeFile {
         for own in [&mut file.idevid, &mut file.key, &mut file.masa_ca, &mut file.out] {
             *own = config::beside(path, own);
         }
-        if file.form == FormName::Https && (file.dtls.is_some() || file.proximity.is_some()) {
-            let problem = "dtls and proximity are for constrained BRSKI: add form = \"coaps\", or remove them";
-            return Err(ConfigError::new(path, problem));
-        }
+        file.check().map_err(|problem| ConfigError::new(path, problem))?;
         Ok(file)
+    }
+
+    /// Checks that what belongs to constrained BRSKI is there with that alone, and fits together.
+    fn check(&self) -> Result<(), &'static str> {
+        if self.form == FormName::Https && (self.dtls.is_some() || self.proximity.is_some()) {
+            return Err("dtls and proximity are for constrained BRSKI: add form = \"coaps\", or remove them");
+        }
+        let credentials = self.credentials.unwrap_or_default();
+        if self.form != FormName::Coaps && credentials != Credentials::Certificate {
+            return Err("only CoAPS has identity keys: set form = \"coaps\", or remove credentials");
+        }
+        if credentials == Credentials::IdentityKey && self.proximity == Some(Proximity::Certificate) {
+            return Err("without certificates there is none to name the registrar by: remove proximity = \"cert\"");
+        }
+        Ok(())
     }
 
     /// Reads the files that it names. [`Device::with_form`] gives the device its form: [`Self::coaps`] for CoAPS.
@@ -95,7 +111,8 @@ impl PledgeFile {
 
     /// Returns the form of a device that speaks CoAPS.
     pub fn coaps(&self) -> Coaps {
-        Coaps::default().with_proximity(self.proximity.unwrap_or_default())
+        let (proximity, credentials) = (self.proximity.unwrap_or_default(), self.credentials.unwrap_or_default());
+        Coaps::default().with_proximity(proximity).with_credentials(credentials)
     }
 }
 
@@ -109,6 +126,18 @@ fn proximity<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Proxim
         "pubk" => Ok(Some(Proximity::PublicKey)),
         "cert" => Ok(Some(Proximity::Certificate)),
         other => Err(serde::de::Error::unknown_variant(other, &["pubk-sha256", "pubk", "cert"])),
+    }
+}
+
+fn credentials<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Credentials>, D::Error> {
+    match &*String::deserialize(deserializer)? {
+        "certificate" => Ok(Some(Credentials::Certificate)),
+        "certificate-and-identity-key" => Ok(Some(Credentials::CertificateAndIdentityKey)),
+        "identity-key" => Ok(Some(Credentials::IdentityKey)),
+        other => {
+            let names = &["certificate", "certificate-and-identity-key", "identity-key"];
+            Err(serde::de::Error::unknown_variant(other, names))
+        }
     }
 }
 

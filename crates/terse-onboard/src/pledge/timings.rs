@@ -15,7 +15,7 @@ use super::counted::Counters;
 pub enum Stage {
     /// A phase. For [`Phase::Connect`] it is the connection and the handshake with the IDevID.
     Phase(Phase),
-    /// The connection and the handshake with the LDevID, before [`Phase::ReportEnrollment`] goes on with a request.
+    /// The connection and the handshake with the LDevID, before the phase after [`Phase::Store`] goes on with a request.
     ConnectLdevid,
 }
 
@@ -38,6 +38,8 @@ impl Stage {
                 Phase::SignRequest => "sign_request",
                 Phase::Enroll => "enroll",
                 Phase::Store => "store",
+                Phase::RequestIdentityKey => "identity_key",
+                Phase::StoreIdentityKey => "store_identity_key",
                 Phase::ReportEnrollment => "enrollstatus",
                 Phase::ReportFailure => "report_failure",
                 Phase::Enrolled => "enrolled",

@@ -336,7 +336,7 @@ pub(crate) async fn send(connection: &mut HttpsConnection, request: Outgoing<'_>
 /// Checks that an answer is a text for people with this status, which says `part`.
 #[track_caller]
 pub(crate) fn refused(answer: &Incoming, status: u16, part: &str) {
-    let text = String::from_utf8(answer.body.clone()).unwrap();
+    let text = String::from_utf8(answer.body.to_vec()).unwrap();
     assert_eq!(answer.status, status, "{text}");
     assert_eq!(answer.content_type.as_deref(), Some("text/plain; charset=utf-8"));
     assert!(text.contains(part), "{text}");

@@ -105,7 +105,7 @@ async fn a_device_earns_its_credential_over_either_version_of_dtls() {
         let onboarded = outcome.result.unwrap();
         assert_eq!((onboarded.assertion, onboarded.is_reported), (Assertion::Proximity, true));
         let (stored, anchors) = outcome.credentials.read().unwrap();
-        assert_eq!(stored.chain(), onboarded.credential.chain());
+        assert_eq!(stored.chain(), onboarded.credential.as_ref().unwrap().chain());
         assert_eq!(anchors, [PKI.domain.root().clone()]);
         assert_eq!(outcome.progress.last(), Some(&Progress::Enrolled { is_reported: true }));
 

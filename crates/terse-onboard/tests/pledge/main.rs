@@ -68,7 +68,7 @@ async fn a_device_earns_its_credential_through_a_join_proxy() {
     );
     // What is stored is what the domain has issued, and a credential for TLS.
     let (stored, anchors) = outcome.credentials.read().unwrap();
-    assert_eq!(stored.chain(), onboarded.credential.chain());
+    assert_eq!(stored.chain(), onboarded.credential.as_ref().unwrap().chain());
     assert_eq!(anchors, [PKI.domain.root().clone()]);
     // RFC 8995, 5.9.4: the last status comes over a connection with the LDevID, all else with the IDevID.
     let requests = registrar.requests();

@@ -12,7 +12,7 @@ async fn voucher(device: &Device, registrar: &Running, request: &[u8]) -> (Vec<u
     loop {
         let answer = pledge.request_voucher(request).await;
         match answer.status {
-            200 => return (answer.body, pledge),
+            200 => return (answer.body.to_vec(), pledge),
             status => assert_eq!(status, 202),
         }
         tokio::task::yield_now().await;

@@ -4,7 +4,7 @@ use alloc::sync::Arc;
 use std::collections::VecDeque;
 
 use terse_brski::pledge::{
-    Command, ConnectionId, Event, Form, Identity, Input, Pledge, PledgeConfig, Proxy, SignatureId,
+    Command, ConnectionId, Event, Form, Identity, Input, Pledge, PledgeConfig, Presented, Proxy, SignatureId,
 };
 use terse_tls::Credential;
 use terse_tls::crypto::{CryptoError, SigningKey};
@@ -131,7 +131,10 @@ impl<F: Form, L: Link> PledgeProgram<F, L> {
         while let Some(report) = self.link.poll_report() {
             let Some(connection) = self.connection else { continue };
             match report {
-                Report::Connected(chain) => self.give(now, sockets, Input::Connected { connection, chain: &chain }),
+                Report::Connected(chain) => {
+                    let presented = Presented::Chain(&chain);
+                    self.give(now, sockets, Input::Connected { connection, presented });
+                }
                 Report::Response(reply) => {
                     self.give(now, sockets, Input::Response { connection, response: reply.response() });
                 }

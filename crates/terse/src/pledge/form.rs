@@ -1,7 +1,7 @@
 //! The form of BRSKI that a device speaks: over HTTPS, or over CoAPS with what belongs to that.
 
 use clap::{Args, ValueEnum};
-use terse_onboard::pledge::{Coaps, CoapsSettings, DtlsVersion, FormName, PledgeFile, Proximity};
+use terse_onboard::pledge::{Coaps, CoapsSettings, Credentials, DtlsVersion, FormName, PledgeFile, Proximity};
 
 use crate::failure::Failure;
 
@@ -17,6 +17,10 @@ pub(super) struct FormArgs {
     /// With CoAPS: name the registrar to its MASA by the hash of its key, by the key or by the certificate [default: pubk-sha256]
     #[arg(long, value_enum, value_name = "KIND")]
     proximity: Option<ProximityArg>,
+    /// With CoAPS: what the device wants: a certificate, an identity key as well, or that alone, without reading any
+    /// certificate of its domain [default: certificate]
+    #[arg(long, value_enum, value_name = "KIND")]
+    credentials: Option<CredentialsArg>,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -41,6 +45,13 @@ enum ProximityArg {
     Cert,
 }
 
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum CredentialsArg {
+    Certificate,
+    CertificateAndIdentityKey,
+    IdentityKey,
+}
+
 /// The form of a device.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Form {
@@ -58,6 +69,10 @@ impl FormArgs {
             Some(FormArg::Any) => FormName::Any,
             None => file.map_or(FormName::Https, |file| file.form),
         };
+        let credentials = self.credentials(file);
+        if form != FormName::Coaps && credentials != Credentials::Certificate {
+            return Err(Failure::Usage("--credentials: only CoAPS has identity keys; add --form coaps".into()));
+        }
         if form == FormName::Https {
             return match (self.dtls, self.proximity) {
                 (None, None) => Ok(Form::Https),
@@ -70,17 +85,30 @@ impl FormArgs {
             Some(ProximityArg::Cert) => Some(Proximity::Certificate),
             None => file.and_then(|file| file.proximity),
         };
+        if (credentials, proximity) == (Credentials::IdentityKey, Some(Proximity::Certificate)) {
+            let problem = "--proximity cert: without certificates there is none to name the registrar by; leave it out";
+            return Err(Failure::Usage(problem.into()));
+        }
         let mut settings = CoapsSettings::default();
         settings.version = match self.dtls {
             Some(DtlsArg::Dtls12) => DtlsVersion::Dtls12,
             Some(DtlsArg::Dtls13) => DtlsVersion::Dtls13,
             None => file.and_then(|file| file.dtls).unwrap_or_default(),
         };
-        let coaps = Coaps::default().with_proximity(proximity.unwrap_or_default());
+        let coaps = Coaps::default().with_proximity(proximity.unwrap_or_default()).with_credentials(credentials);
         Ok(match form {
             FormName::Any => Form::Any(coaps, settings),
             _ => Form::Coaps(coaps, settings),
         })
+    }
+
+    fn credentials(self, file: Option<&PledgeFile>) -> Credentials {
+        match self.credentials {
+            Some(CredentialsArg::Certificate) => Credentials::Certificate,
+            Some(CredentialsArg::CertificateAndIdentityKey) => Credentials::CertificateAndIdentityKey,
+            Some(CredentialsArg::IdentityKey) => Credentials::IdentityKey,
+            None => file.and_then(|file| file.credentials).unwrap_or_default(),
+        }
     }
 }
 

@@ -16,8 +16,15 @@ pub(super) fn report(
     form: FormName,
     json: bool,
 ) -> Result<(), Failure> {
-    let subject = subject(&onboarded.credential);
-    let (ldevid, anchors) = (credentials.ldevid(), credentials.anchors());
+    let ldevid = onboarded.credential.as_ref().map(|credential| Ldevid {
+        subject: subject(credential),
+        path: credentials.ldevid().display().to_string(),
+        anchors: credentials.anchors().display().to_string(),
+    });
+    let identity = onboarded.identity.as_ref().map(|identity| IdentityKey {
+        name: identity.to_string(),
+        path: credentials.identity_key().display().to_string(),
+    });
     let phases = onboarded.timings.stages();
     if json {
         let phases: Vec<_> = phases
@@ -33,20 +40,30 @@ pub(super) fn report(
             "form": form.name(),
             "assertion": onboarded.assertion.name(),
             "reported": onboarded.is_reported,
-            "subject": subject,
-            "ldevid": ldevid.display().to_string(),
-            "anchors": anchors.display().to_string(),
+            "subject": ldevid.as_ref().map(|ldevid| &ldevid.subject),
+            "ldevid": ldevid.as_ref().map(|ldevid| &ldevid.path),
+            "anchors": ldevid.as_ref().map(|ldevid| &ldevid.anchors),
+            "identity": identity.as_ref().map(|key| &key.name),
+            "identity_key": identity.as_ref().map(|key| &key.path),
             "ms": ms(onboarded.timings.total()),
             "phases": phases,
         }));
     }
     let mut text = format!("{} is enrolled", serial_number);
     let mut row = |name: &str, value: String| text += &format!("\n  {name:<14}{value}");
-    row("subject", subject);
+    if let Some(Ldevid { subject, .. }) = &ldevid {
+        row("subject", subject.clone());
+    }
     row("through", onboarded.proxy.to_string());
     row("assertion", onboarded.assertion.name().into());
-    row("credential", ldevid.display().to_string());
-    row("trusts", anchors.display().to_string());
+    if let Some(Ldevid { path, anchors, .. }) = ldevid {
+        row("credential", path);
+        row("trusts", anchors);
+    }
+    if let Some(IdentityKey { name, path }) = identity {
+        row("identity", name);
+        row("identity key", path);
+    }
     if !onboarded.is_reported {
         row("note", "the registrar could not be told".into());
     }
@@ -55,6 +72,19 @@ pub(super) fn report(
     }
     row("time", format!("{:8.1} ms  in all", ms(onboarded.timings.total())));
     output::line(text.split('\n').map(printable).collect::<Vec<_>>().join("\n"))
+}
+
+/// The certificate of a device.
+struct Ldevid {
+    subject: String,
+    path: String,
+    anchors: String,
+}
+
+/// The identity key of a device.
+struct IdentityKey {
+    name: String,
+    path: String,
 }
 
 pub(super) fn subject(credential: &terse_tls::Credential) -> String {

@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 use pki_types::CertificateDer;
 use terse_tls::crypto::SigningKey;
 use terse_tls::{Credential, Trust};
+use zeroize::Zeroizing;
 
 use crate::est::{CsrAttributes, UnsignedRequest, decode_body};
 use crate::pledge::certificates::CaCertificates;
@@ -66,6 +67,28 @@ fn get<F: Form>(cx: &Context<'_, F>, path: &'static str, accept: &'static str) -
         accept: Some(accept),
         body: Arc::default(),
         max_response: cx.config.max_response,
+    }
+}
+
+/// Returns the request for the identity key, which is empty.
+pub(super) fn request_identity_key<F: Form>(cx: &Context<'_, F>) -> Option<Request> {
+    let (path, media_type) = F::IDENTITY_KEY?;
+    Some(Request { method: Method::Post, ..get(cx, path, media_type) })
+}
+
+/// Reads the response with the file of the identity key, whose content is the storage's matter.
+pub(super) fn identity_key<F: Form>(
+    cx: &Context<'_, F>,
+    response: &Response<'_>,
+) -> Result<Zeroizing<Vec<u8>>, EnrollmentFailed> {
+    let has_type = F::IDENTITY_KEY.is_some_and(|(_, media_type)| response.has_type(media_type));
+    match response.status {
+        200 if !has_type => Err(EnrollmentFailed::IdentityKeyType),
+        200 => match bounded(cx, response) {
+            Ok(response) => Ok(Zeroizing::new(response.body.to_vec())),
+            Err(_) => Err(EnrollmentFailed::IdentityKeyTooLong),
+        },
+        status => Err(EnrollmentFailed::Refused(status)),
     }
 }
 

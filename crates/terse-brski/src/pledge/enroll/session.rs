@@ -1,7 +1,7 @@
 //! The connection to the registrar of an enrollment, which may be lost and made again (RFC 8995, 5).
 //!
-//! What must always hold: a new connection has the same target, and before the pledge has its LDevID, its registrar has the
-//! same certificates as the one that the voucher has authenticated.
+//! What must always hold: a new connection has the same target, and before the pledge has its LDevID, its registrar presents
+//! the same as the one that the voucher has authenticated.
 
 use alloc::boxed::Box;
 use alloc::string::String;
@@ -9,7 +9,7 @@ use alloc::string::String;
 use pki_types::CertificateDer;
 use terse_tls::{Expect, Instant, KeyPurposeId, Trust};
 
-use crate::pledge::command::{Command, ConnectionId, Identity, Request, Target};
+use crate::pledge::command::{Command, ConnectionId, Identity, Presented, Request, Target};
 use crate::pledge::context::{Context, STEP_TIMEOUT_MS};
 use crate::pledge::form::Form;
 use crate::pledge::imprint::Imprint;
@@ -20,7 +20,7 @@ pub(super) struct Session {
     pub(super) imprint: Imprint,
     pub(super) proxy: Proxy,
     target: Target,
-    /// The hash of the certificates of the registrar that the voucher has authenticated.
+    /// The hash of what the registrar has presented that the voucher has authenticated.
     registrar: [u8; 32],
     pub(super) link: Link,
     /// How many connections were lost without a response.
@@ -87,9 +87,9 @@ impl Session {
         };
     }
 
-    /// Whether these are the certificates of the registrar that the voucher has authenticated.
-    pub(super) fn is_known<F: Form>(&self, cx: &Context<'_, F>, chain: &[CertificateDer<'_>]) -> bool {
-        cx.digest_of(chain) == self.registrar
+    /// Whether this is what the registrar has presented that the voucher has authenticated.
+    pub(super) fn is_known<F: Form>(&self, cx: &Context<'_, F>, presented: Presented<'_>) -> bool {
+        cx.digest_of(presented) == self.registrar
     }
 
     pub(super) fn close<F: Form>(mut self, cx: &mut Context<'_, F>) -> Self {

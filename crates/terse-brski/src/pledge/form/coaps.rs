@@ -7,11 +7,12 @@ use pki_types::{CertificateDer, UnixTime};
 use terse_tls::crypto::CryptoProvider;
 use terse_tls::{Credential, SignatureScheme};
 
-use super::{Form, Names, SignedVoucher, Steps};
+use super::{Credentials, Form, Names, SignedVoucher, Steps};
 use crate::certificate::public_key;
 use crate::coap::{content_format, multipart};
 use crate::cose::{Signed, Unsigned};
 use crate::est::{MAX_BODY_LEN, MAX_CERTIFICATES, decode_certs_only};
+use crate::pledge::command::Presented;
 use crate::pledge::http::Response;
 use crate::telemetry::Status;
 use crate::voucher::{Nonce, Pin, Voucher, VoucherRequest};
@@ -25,6 +26,7 @@ use crate::{Malformed, SignatureRefused};
 /// # Defaults
 ///
 /// - Voucher requests name the registrar by the SHA-256 of its public key.
+/// - The pledge wants a certificate.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -48,6 +50,7 @@ use crate::{Malformed, SignatureRefused};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Coaps {
     proximity: Proximity,
+    credentials: Credentials,
 }
 
 /// What a voucher request names the registrar by.
@@ -66,7 +69,14 @@ impl Coaps {
     /// Sets what voucher requests name the registrar by. Of several pins in a voucher, the one of that kind counts.
     #[must_use]
     pub const fn with_proximity(self, proximity: Proximity) -> Self {
-        Self { proximity }
+        Self { proximity, ..self }
+    }
+
+    /// Sets what the pledge wants of its domain. One that wants no certificate cannot name the registrar by
+    /// [`Proximity::Certificate`]: there is none, and each attempt would fail.
+    #[must_use]
+    pub const fn with_credentials(self, credentials: Credentials) -> Self {
+        Self { credentials, ..self }
     }
 }
 
@@ -89,6 +99,7 @@ impl Steps for Coaps {
     };
     // "Pledge Enrollment Procedure": a pledge should not ask.
     const CSR_ATTRIBUTES: Option<(&'static str, &'static str)> = None;
+    const IDENTITY_KEY: Option<(&'static str, &'static str)> = Some(("/t/idk", IDENTITY_KEY));
     // CoAP has none.
     const HAS_REDIRECTIONS: bool = false;
     // "Multipart Content-Format for CA certificates": the highest CA may or may not be a root.
@@ -98,20 +109,29 @@ impl Steps for Coaps {
         Nonce::of_random_bytes(random)
     }
 
-    fn proximity(
-        &self,
-        provider: &CryptoProvider,
-        registrar: &CertificateDer<'static>,
-    ) -> Result<Pin, SignatureRefused> {
-        let key = public_key(registrar)?;
-        Ok(match self.proximity {
-            Proximity::PublicKeySha256 => {
+    fn credentials(&self) -> Credentials {
+        self.credentials
+    }
+
+    fn proximity(&self, provider: &CryptoProvider, registrar: Presented<'_>) -> Result<Pin, SignatureRefused> {
+        let (certificate, key) = match registrar {
+            Presented::Chain(chain) => {
+                let certificate = chain.first().ok_or(Malformed::Missing("certificate"))?;
+                (Some(certificate), public_key(certificate)?)
+            }
+            Presented::RawPublicKey(key) => (None, key),
+        };
+        Ok(match (self.proximity, certificate) {
+            (Proximity::PublicKeySha256, _) => {
                 let mut digest = [0; 32];
                 digest.iter_mut().zip(provider.sha256.hash(&[key]).as_ref()).for_each(|(to, from)| *to = *from);
                 Pin::PublicKeySha256(digest)
             }
-            Proximity::PublicKey => Pin::PublicKey(key.into()),
-            Proximity::Certificate => Pin::Certificate(registrar.clone()),
+            (Proximity::PublicKey, _) => Pin::PublicKey(key.into()),
+            (Proximity::Certificate, certificate) => {
+                let certificate = certificate.ok_or(Malformed::Missing("certificate"))?;
+                Pin::Certificate(certificate.clone().into_owned())
+            }
         })
     }
 
@@ -209,3 +229,5 @@ pub(in crate::pledge) const MULTIPART_CORE: &str = "application/multipart-core";
 pub(in crate::pledge) const PKCS10: &str = "application/pkcs10";
 pub(in crate::pledge) const PKIX_CERT: &str = "application/pkix-cert";
 pub(in crate::pledge) const CERTS_ONLY: &str = "application/pkcs7-mime";
+/// The content format of an identity key has no media type; this one is on no wire.
+pub(in crate::pledge) const IDENTITY_KEY: &str = "application/vnd.terse.identity-key";

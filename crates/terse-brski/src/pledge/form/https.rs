@@ -6,9 +6,10 @@ use pki_types::{CertificateDer, UnixTime};
 use terse_tls::crypto::CryptoProvider;
 use terse_tls::{Credential, SignatureScheme};
 
-use super::{Form, Names, SignedVoucher, Steps};
+use super::{Credentials, Form, Names, SignedVoucher, Steps};
 use crate::cms::{Signed, Unsigned};
 use crate::est::{decode_body, decode_certs_only, encode_body};
+use crate::pledge::command::Presented;
 use crate::pledge::http::Response;
 use crate::telemetry::Status;
 use crate::voucher::{Nonce, Pin, Voucher, VoucherRequest};
@@ -38,6 +39,7 @@ impl Steps for Https {
     // RFC 8995, 5.9.2: a pledge must ask.
     const CSR_ATTRIBUTES: Option<(&'static str, &'static str)> =
         Some(("/.well-known/est/csrattrs", "application/csrattrs"));
+    const IDENTITY_KEY: Option<(&'static str, &'static str)> = None;
     const HAS_REDIRECTIONS: bool = true;
     // RFC 7030, 4.1.3: the root is there.
     const MAY_LACK_ROOT: bool = false;
@@ -46,8 +48,15 @@ impl Steps for Https {
         Nonce::of_random(random)
     }
 
-    fn proximity(&self, _: &CryptoProvider, registrar: &CertificateDer<'static>) -> Result<Pin, SignatureRefused> {
-        Ok(Pin::Certificate(registrar.clone()))
+    fn credentials(&self) -> Credentials {
+        Credentials::Certificate
+    }
+
+    fn proximity(&self, _: &CryptoProvider, registrar: Presented<'_>) -> Result<Pin, SignatureRefused> {
+        match registrar {
+            Presented::Chain([leaf, ..]) => Ok(Pin::Certificate(leaf.clone().into_owned())),
+            _ => Err(Malformed::Missing("certificate").into()),
+        }
     }
 
     fn is_proximity(&self, pin: &Pin) -> bool {

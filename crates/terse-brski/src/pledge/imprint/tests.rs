@@ -43,7 +43,7 @@ fn take(
 ) -> Result<Assertion, VoucherRefused> {
     let body = sign(&voucher.to_json(), signer, Some(at(NOW)));
     let voucher = VerifiedVoucher::verify(config, time, &nonce(), &response(&body))?;
-    voucher.imprint(config, time, chain).map(|imprint| imprint.assertion)
+    voucher.imprint(config, time, Presented::Chain(chain)).map(|imprint| imprint.assertion)
 }
 
 fn take_right(config: &PledgeConfig, edit: impl Fn(&mut Voucher)) -> Result<Assertion, VoucherRefused> {
@@ -244,7 +244,7 @@ fn of_several_pins_the_certificate_counts() {
         assert_eq!(take_pins(&config, &pins, chain), expected, "{pins:?}");
         // In whatever order an encoding has them.
         let voucher = VerifiedVoucher(Voucher { pins: pins.to_vec(), ..self::right() });
-        let imprint = voucher.imprint(&config, Some(at(NOW)), chain);
+        let imprint = voucher.imprint(&config, Some(at(NOW)), Presented::Chain(chain));
         assert_eq!(imprint.map(|imprint| imprint.assertion), expected, "{pins:?}");
     }
 }
@@ -361,7 +361,8 @@ fn the_voucher_of_the_rfc_is_accepted_by_its_device() {
     let date = Some(request.created_on.unwrap());
     for time in [date, None] {
         let verified = VerifiedVoucher::verify(&config, time, &nonce, &response(&voucher));
-        let imprint = verified.and_then(|voucher| voucher.imprint(&config, time, slice::from_ref(&registrar)));
+        let imprint =
+            verified.and_then(|voucher| voucher.imprint(&config, time, Presented::Chain(slice::from_ref(&registrar))));
         assert_eq!(imprint.map(|imprint| imprint.assertion), Ok(Assertion::Logged));
     }
     let other = VerifiedVoucher::verify(&config, date, &self::nonce(), &response(&voucher)).err();

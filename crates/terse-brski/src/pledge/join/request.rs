@@ -6,12 +6,13 @@ use alloc::borrow::Cow;
 use alloc::boxed::Box;
 use alloc::string::ToString as _;
 use alloc::sync::Arc;
+use alloc::vec;
 use alloc::vec::Vec;
 
 use pki_types::CertificateDer;
-use terse_tls::Instant;
+use terse_tls::{CertificateType, Instant};
 
-use crate::pledge::command::Target;
+use crate::pledge::command::{Presented, Target};
 use crate::pledge::context::Context;
 use crate::pledge::failure::AttemptFailed;
 use crate::pledge::form::Form;
@@ -25,22 +26,44 @@ pub(super) struct Route {
     pub(super) redirections: u8,
 }
 
-/// What a registrar has presented, and nobody has verified yet.
-pub(super) struct Presented {
-    pub(super) chain: Vec<CertificateDer<'static>>,
-    /// The hash of the certificates, by which the registrar is known again.
+/// A registrar that nobody has verified yet.
+pub(super) struct Registrar {
+    pub(super) identity: RegistrarIdentity,
+    /// The hash of what it has presented, by which it is known again.
     pub(super) digest: [u8; 32],
 }
 
-impl Presented {
-    /// Takes a chain, leaf first, if it has at least one certificate, and not too much.
-    pub(super) fn new<F: Form>(cx: &Context<'_, F>, chain: &[CertificateDer<'_>]) -> Option<Self> {
-        let len: usize = chain.iter().map(|certificate| certificate.len()).sum();
-        if !(1..=MAX_CERTIFICATES).contains(&chain.len()) || len > MAX_LEN {
-            return None;
+/// What a registrar has presented.
+pub(super) enum RegistrarIdentity {
+    Chain(Vec<CertificateDer<'static>>),
+    RawPublicKey(Box<[u8]>),
+}
+
+impl Registrar {
+    /// Takes what the pledge can do with: a chain with at least one certificate, and not too much, or a raw public key.
+    pub(super) fn new<F: Form>(cx: &Context<'_, F>, presented: Presented<'_>) -> Option<Self> {
+        let has_raw_public_keys = cx.config.certificate_type() == CertificateType::RAW_PUBLIC_KEY;
+        let identity = match presented {
+            Presented::Chain(chain) if !has_raw_public_keys => {
+                let len: usize = chain.iter().map(|certificate| certificate.len()).sum();
+                if !(1..=MAX_CERTIFICATES).contains(&chain.len()) || len > MAX_LEN {
+                    return None;
+                }
+                RegistrarIdentity::Chain(chain.iter().map(|certificate| certificate.clone().into_owned()).collect())
+            }
+            Presented::RawPublicKey(key) if has_raw_public_keys && key.len() <= MAX_LEN => {
+                RegistrarIdentity::RawPublicKey(key.into())
+            }
+            _ => return None,
+        };
+        Some(Self { identity, digest: cx.digest_of(presented) })
+    }
+
+    pub(super) fn presented(&self) -> Presented<'_> {
+        match &self.identity {
+            RegistrarIdentity::Chain(chain) => Presented::Chain(chain),
+            RegistrarIdentity::RawPublicKey(key) => Presented::RawPublicKey(key),
         }
-        let digest = cx.digest_of(chain);
-        Some(Self { chain: chain.iter().map(|certificate| certificate.clone().into_owned()).collect(), digest })
     }
 }
 
@@ -48,7 +71,7 @@ impl Presented {
 pub(super) struct Sent {
     pub(super) request: Arc<[u8]>,
     pub(super) nonce: Nonce,
-    pub(super) registrar: Presented,
+    pub(super) registrar: Registrar,
     /// When the pledge gives up, if it was answered with 202.
     pub(super) deadline: Option<Instant>,
 }
@@ -58,7 +81,7 @@ pub(in crate::pledge) struct Outstanding {
     pub(super) route: Route,
     pub(super) request: Arc<[u8]>,
     pub(super) nonce: Nonce,
-    /// The hash of the registrar's certificates.
+    /// The hash of what the registrar has presented.
     pub(super) registrar: [u8; 32],
     pub(super) deadline: Instant,
 }
@@ -74,7 +97,7 @@ impl Sent {
 /// Makes a voucher request with a fresh nonce for the registrar that has presented itself so (RFC 8995, 5.2).
 pub(super) fn voucher_request<F: Form>(
     cx: &mut Context<'_, F>,
-    registrar: &Presented,
+    registrar: &Registrar,
 ) -> Result<(F::Unsigned, Nonce), AttemptFailed> {
     let mut random = [0; NONCE_LEN];
     cx.rng.fill(&mut random).map_err(AttemptFailed::Crypto)?;
@@ -83,8 +106,8 @@ pub(super) fn voucher_request<F: Form>(
     request.created_on = cx.date();
     request.assertion = Some(Assertion::Proximity);
     request.nonce = Some(nonce.clone());
-    let proximity = registrar.chain.iter().take(1).map(|leaf| config.form.proximity(&config.provider, leaf));
-    request.proximity_registrar = proximity.collect::<Result<_, _>>().map_err(AttemptFailed::Request)?;
+    let proximity = config.form.proximity(&config.provider, registrar.presented());
+    request.proximity_registrar = vec![proximity.map_err(AttemptFailed::Request)?];
     let content = F::encode_request(&request);
     drop(request);
     let unsigned = F::unsigned(&config.provider, &content, &config.idevid, config.scheme, cx.date());

@@ -6,11 +6,12 @@ use std::vec::Vec;
 
 use super::*;
 use crate::coap::{Code, Method, PathForm, Payload, Request, Resource, Response, content_format as format};
-use crate::pledge::form::{Coaps, Proximity};
+use crate::pledge::form::{Coaps, Credentials, Proximity};
 
 mod datagrams;
 mod enrolling;
 mod happy;
+mod identity_keys;
 mod joining;
 mod pins;
 mod registrar;

@@ -178,7 +178,7 @@ fn inputs_of_other_connections_and_signatures_are_ignored() {
         let connections = [ConnectionId(0), ConnectionId(999)];
         for connection in connections {
             world.give(Input::Lost(connection));
-            world.give(Input::Connected { connection, chain: PKI.other_registrar.chain() });
+            world.give(Input::Connected { connection, presented: Presented::Chain(PKI.other_registrar.chain()) });
             world.give(Input::Response { connection, response: Response::new(403, b"") });
         }
         for signature in [SignatureId(0), SignatureId(999)] {

@@ -218,7 +218,8 @@ fn without_randomness_there_is_no_request() {
     let mut world = World::new(Registrar::new());
     let (connection, chain) = (world.connection(), PKI.registrar.chain());
     let time = world.time();
-    let commands = world.pledge.handle(time, &mut Broken, Input::Connected { connection, chain });
+    let commands =
+        world.pledge.handle(time, &mut Broken, Input::Connected { connection, presented: Presented::Chain(chain) });
     let why = AttemptFailed::Crypto(terse_tls::crypto::CryptoError::RandomFailed);
     assert!(matches!(commands[..], [Command::Close(_), Command::Inform(Event::Failed(_, failed))] if failed == why));
 }

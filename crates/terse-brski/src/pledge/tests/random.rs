@@ -47,8 +47,10 @@ fn disturb(world: &mut World, choice: u8, amount: u32) {
             world.replies.retain(|reply| !matches!(reply, Reply::Response(..) | Reply::Connected(..)));
             world.reply(Reply::Lost(connection));
         }
-        191..=200 => world.give(Input::Connected { connection, chain: PKI.other_registrar.chain() }),
-        201..=206 => world.give(Input::Connected { connection, chain: PKI.registrar.chain() }),
+        191..=200 => {
+            world.give(Input::Connected { connection, presented: Presented::Chain(PKI.other_registrar.chain()) })
+        }
+        201..=206 => world.give(Input::Connected { connection, presented: Presented::Chain(PKI.registrar.chain()) }),
         207..=215 => {
             world.give(Input::Response { connection, response: Response::new((amount % 600) as u16, b"AAAA") })
         }

@@ -107,7 +107,9 @@ impl World {
 
     pub(super) fn reply(&mut self, reply: Reply) {
         match reply {
-            Reply::Connected(connection, chain) => self.give(Input::Connected { connection, chain: &chain }),
+            Reply::Connected(connection, chain) => {
+                self.give(Input::Connected { connection, presented: Presented::Chain(&chain) })
+            }
             Reply::Response(connection, answer) => {
                 let mut response = Response::new(answer.status, &answer.body);
                 response.content_type = answer.content_type.map(str::as_bytes);
@@ -242,6 +244,7 @@ impl World {
                 self.stored = Some(*enrollment);
                 self.replies.push_back(Reply::Stored(true));
             }
+            Command::StoreIdentityKey(_) => panic!("only CoAPS has identity keys"),
             Command::Inform(event) => {
                 match event {
                     Event::Imprinted(_) => self.is_imprinted = true,
@@ -250,7 +253,7 @@ impl World {
                         self.stored = None;
                     }
                     Event::Enrolled { .. } => assert!(self.is_imprinted && self.stored.is_some()),
-                    Event::Waiting => {}
+                    Event::Waiting | Event::NoIdentityKey(_) => {}
                 }
                 self.events.push((self.now, event));
             }

@@ -10,6 +10,7 @@ use terse_brski::pledge::{Coaps, Request, coaps};
 use terse_net::tokio::DatagramConnector;
 use terse_tls::{PresentedPeer, ServerAddress};
 use tokio::net::{UdpSocket, lookup_host};
+use zeroize::Zeroizing;
 
 use super::super::counted::Counted;
 use super::{Carried, HANDSHAKE_LIMIT, Means, Peer, RESPONSE_LIMIT, config, io as io_error, misused};
@@ -22,8 +23,10 @@ impl Carried for Coaps {
 
 impl Peer for CoapsConnection<Counted<UdpSocket>> {
     async fn connect(place: &Place, means: Means) -> Result<Self, ClientError> {
-        let Means { credential, signer, clock, counters, coaps } = means;
-        let config = config(credential).and_then(|mut config| coaps.apply(&mut config).build()).map_err(misused)?;
+        let Means { credential, certificate_type, signer, clock, counters, coaps } = means;
+        let config = config(credential, certificate_type)
+            .and_then(|mut config| coaps.apply(&mut config).build())
+            .map_err(misused)?;
         let mut connector = DatagramConnector::new(Arc::new(config), clock).with_handshake_limit(HANDSHAKE_LIMIT);
         if let Some(signer) = signer {
             connector = connector.with_signer(signer);
@@ -59,7 +62,7 @@ fn incoming(request: &Request, response: &coap::Response) -> Incoming {
         content_type: mapped.content_type.map(text),
         retry_after: mapped.retry_after.and_then(|value| text(value).parse().ok()),
         location: None,
-        body: mapped.body.to_vec(),
+        body: Zeroizing::new(mapped.body.to_vec()),
     }
 }
 

@@ -18,8 +18,8 @@ impl Carried for Https {
 
 impl Peer for HttpsConnection {
     async fn connect(place: &Place, means: Means) -> Result<Self, ClientError> {
-        let Means { credential, signer, clock, counters, .. } = means;
-        let config = config(credential).and_then(|config| config.build()).map_err(misused)?;
+        let Means { credential, certificate_type, signer, clock, counters, .. } = means;
+        let config = config(credential, certificate_type).and_then(|config| config.build()).map_err(misused)?;
         let mut connector = Connector::new(Arc::new(config), clock).with_handshake_limit(HANDSHAKE_LIMIT);
         if let Some(signer) = signer {
             connector = connector.with_signer(signer);

@@ -2,8 +2,8 @@
 
 use alloc::sync::Arc;
 
-use pki_types::CertificateDer;
-use terse_brski::pledge::{ConnectionId, Input, Proxy, Response, SignatureId};
+use terse_brski::pledge::{ConnectionId, Input, Presented, Proxy, Response, SignatureId};
+use terse_tls::CertificateType;
 use terse_tls::crypto::{CryptoError, SigningKey};
 
 use crate::pledge::connection::Report;
@@ -30,9 +30,13 @@ impl Answer {
             Self::Stored(is_stored) => handle(Input::Stored(is_stored)),
             Self::Timer => handle(Input::Timer),
             Self::Report(connection, Report::Lost) => handle(Input::Lost(connection)),
-            Self::Report(connection, Report::Connected(chain)) => {
-                let chain: &[CertificateDer<'_>] = &chain;
-                handle(Input::Connected { connection, chain })
+            Self::Report(connection, Report::Connected(peer)) => {
+                let (chain, key) = (peer.chain().collect::<Vec<_>>(), peer.public_key());
+                let presented = match peer.certificate_type() {
+                    CertificateType::RAW_PUBLIC_KEY => Presented::RawPublicKey(&key),
+                    _ => Presented::Chain(&chain),
+                };
+                handle(Input::Connected { connection, presented })
             }
             Self::Report(connection, Report::Response(incoming)) => {
                 let retry_after = incoming.retry_after.map(|seconds| seconds.to_string());

@@ -54,7 +54,7 @@ impl<F: SocketForm, O: FnMut(Progress) + Send> Driver<'_, F, O> {
         self.failed = self.places.of(proxy).cloned();
         let news = self.places.failed(proxy, self.clock.now().monotonic);
         self.tell(news);
-        (self.enrollment, self.assertion) = (None, None);
+        (self.enrollment, self.identity, self.assertion) = (None, None, None);
         self.failures = self.failures.saturating_add(1);
         let is_last = self.settings.max_failures.is_some_and(|max| self.failures >= max.get());
         is_last.then_some(End::GaveUp(GaveUp::Failed(place, why)))

@@ -23,6 +23,8 @@ type Hook = Box<dyn FnMut(&Request) -> Option<Response>>;
 
 pub(super) struct Registrar {
     pub(super) chain: Vec<CertificateDer<'static>>,
+    /// What it presents in the place of its certificates.
+    pub(super) raw_public_key: Option<Vec<u8>>,
     pub(super) masa: Credential,
     /// Whether the MASA's certificates come along.
     pub(super) is_chain_there: bool,
@@ -36,6 +38,7 @@ impl Registrar {
     pub(super) fn new() -> Self {
         Self {
             chain: PKI.registrar.chain().to_vec(),
+            raw_public_key: None,
             masa: PKI.masa.clone(),
             is_chain_there: true,
             edit: Box::new(|_| {}),

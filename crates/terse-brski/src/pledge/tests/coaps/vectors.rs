@@ -60,7 +60,8 @@ fn the_voucher_of_the_draft_is_accepted_by_its_device() {
         let mut response = crate::pledge::Response::new(200, voucher);
         response.content_type = Some(b"application/voucher+cose");
         let verified = VerifiedVoucher::verify(&config, time, &nonce, &response);
-        let imprint = verified.and_then(|it| it.imprint(&config, time, core::slice::from_ref(&registrar)));
+        let imprint =
+            verified.and_then(|it| it.imprint(&config, time, Presented::Chain(core::slice::from_ref(&registrar))));
         assert_eq!(imprint.map(|imprint| imprint.assertion), Ok(Assertion::Proximity));
         let other = VerifiedVoucher::verify(&config, time, &Nonce::of_random_bytes(&[7; 16]), &response).err();
         assert_eq!(other, Some(VoucherRefused::Nonce));

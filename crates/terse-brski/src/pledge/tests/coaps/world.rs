@@ -18,10 +18,11 @@ use crate::voucher::MAX_LEN;
 /// An input that owns its parts.
 enum Reply {
     Connected(ConnectionId, Vec<CertificateDer<'static>>),
+    ConnectedByKey(ConnectionId, Vec<u8>),
     Response(ConnectionId, PledgeRequest, Response),
     Signed(SignatureId, Vec<u8>),
     Key(Arc<dyn SigningKey>),
-    Stored,
+    Stored(bool),
 }
 
 pub(super) struct World {
@@ -33,6 +34,8 @@ pub(super) struct World {
     /// When connections began, and with which credential.
     pub(super) connects: Vec<(u64, Identity)>,
     pub(super) stored: Option<Enrollment>,
+    pub(super) identity_key: Option<Vec<u8>>,
+    pub(super) stores_identity_keys: bool,
     /// Whether keys answer later, and what the IDevID's key answers in place of a signature.
     pub(super) has_late_keys: bool,
     pub(super) false_signature: Option<Vec<u8>>,
@@ -77,6 +80,8 @@ impl World {
             events: Vec::new(),
             connects: Vec::new(),
             stored: None,
+            identity_key: None,
+            stores_identity_keys: true,
             has_late_keys: false,
             false_signature: None,
             connection: None,
@@ -113,14 +118,19 @@ impl World {
 
     fn step(&mut self) {
         match self.replies.pop_front() {
-            Some(Reply::Connected(connection, chain)) => self.give(Input::Connected { connection, chain: &chain }),
+            Some(Reply::Connected(connection, chain)) => {
+                self.give(Input::Connected { connection, presented: Presented::Chain(&chain) });
+            }
+            Some(Reply::ConnectedByKey(connection, key)) => {
+                self.give(Input::Connected { connection, presented: Presented::RawPublicKey(&key) });
+            }
             Some(Reply::Response(connection, request, response)) => {
                 let response = coaps::response(&request, &response);
                 self.give(Input::Response { connection, response });
             }
             Some(Reply::Signed(signature, bytes)) => self.give(Input::Signed(signature, Ok(bytes))),
             Some(Reply::Key(key)) => self.give(Input::Key(Ok(key))),
-            Some(Reply::Stored) => self.give(Input::Stored(true)),
+            Some(Reply::Stored(is_stored)) => self.give(Input::Stored(is_stored)),
             None => {
                 let timeout = self.pledge.poll_timeout().expect("something is to be done");
                 self.now = self.now.max(timeout.0);
@@ -179,7 +189,10 @@ impl World {
                 if let Some(wire) = &mut self.wire {
                     wire.begin(&mut self.rng);
                 }
-                self.replies.push_back(Reply::Connected(connection, self.registrar.chain.clone()));
+                self.replies.push_back(match &self.registrar.raw_public_key {
+                    Some(key) => Reply::ConnectedByKey(connection, key.clone()),
+                    None => Reply::Connected(connection, self.registrar.chain.clone()),
+                });
             }
             Command::Send(connection, request) => {
                 assert_eq!(self.connection, Some(connection));
@@ -213,7 +226,11 @@ impl World {
             }
             Command::Store(enrollment) => {
                 self.stored = Some(*enrollment);
-                self.replies.push_back(Reply::Stored);
+                self.replies.push_back(Reply::Stored(true));
+            }
+            Command::StoreIdentityKey(file) => {
+                self.identity_key = Some(file.to_vec());
+                self.replies.push_back(Reply::Stored(self.stores_identity_keys));
             }
             Command::Inform(event) => self.events.push(event),
         }
