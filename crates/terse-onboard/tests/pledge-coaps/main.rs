@@ -13,6 +13,7 @@ use terse_onboard::pledge::{
 use terse_tls::{CertificateError, Datagrams};
 
 mod faults;
+mod identity_keys;
 #[path = "../pledge/pki.rs"]
 mod pki;
 mod raw;

@@ -12,11 +12,15 @@ use terse_brski::coap::{
 use terse_brski::cose::{Signed, Unsigned};
 use terse_brski::telemetry::Status;
 use terse_brski::voucher::{Assertion, Pin, Voucher, VoucherRequest};
-use terse_net::pki_types::CertificateDer;
+use terse_ibc::Generator;
+use terse_ibc::files::KeyFile;
+use terse_net::pki_types::{CertificateDer, SubjectPublicKeyInfoDer};
 use terse_net::tokio::DatagramEndpoint;
 use terse_net::{Clock, DatagramEvent, OsRng};
 use terse_onboard::discovery::Place;
 use terse_pki::{CertificationRequest, LdevidPolicy, Subject};
+use terse_tls::crypto::{CryptoError, Rng, Signing, SigningKey};
+use terse_tls::identity::{Identity, IdentityAlgorithm, IdentityType};
 use terse_tls::{
     CertificateType, ClientAuthentication, ConnectionHandle, Credential, EndpointLimits, ServerConfig, SignatureScheme,
     Trust,
@@ -61,12 +65,14 @@ pub(crate) struct Script {
     pub(crate) hook: Hook,
     /// Whether Uri-Path-Abbrev is understood.
     pub(crate) knows_abbreviations: bool,
+    /// Whether pledges that want it get a raw public key, which vouchers pin.
+    pub(crate) has_raw_public_key: bool,
 }
 
 impl Default for Script {
     fn default() -> Self {
         let (registrar, masa) = (PKI.registrar.clone(), PKI.masa.clone());
-        Self { registrar, masa, hook: Box::new(|_| None), knows_abbreviations: true }
+        Self { registrar, masa, hook: Box::new(|_| None), knows_abbreviations: true, has_raw_public_key: false }
     }
 }
 
@@ -108,7 +114,11 @@ impl Registrar {
     pub(crate) async fn start(script: Script) -> Self {
         let mut config = ServerConfig::builder(&PROVIDER);
         let anybody = Trust::unverified(&[CertificateType::X509]).unwrap();
-        config.credential(script.registrar.clone()).client_authentication(ClientAuthentication::Required(anybody));
+        config.credential(script.registrar.clone());
+        if script.has_raw_public_key {
+            config.credential(Credential::raw_public_key(Arc::new(KeyOf(script.registrar.clone()))).unwrap());
+        }
+        config.client_authentication(ClientAuthentication::Required(anybody));
         config.datagrams(datagrams().connection_id(Some(8)).short_tags(true));
         let socket = UdpSocket::bind("127.0.0.1:0").await.unwrap();
         let port = socket.local_addr().unwrap().port();
@@ -280,6 +290,7 @@ impl Script {
             Resource::VoucherStatus | Resource::EnrollStatus => Response::new(Code::CHANGED),
             Resource::CaCerts => ca_certificates(),
             Resource::SimpleEnroll | Resource::SimpleReenroll => enroll(seen),
+            Resource::IdentityKey => identity_key(),
             _ => Response::new(Code::NOT_FOUND),
         }
     }
@@ -299,7 +310,10 @@ impl Script {
         assert!(is_own, "{:?}", asked.proximity_registrar);
         let mut voucher = Voucher::new(asked.serial_number, Assertion::Proximity);
         (voucher.nonce, voucher.created_on) = (asked.nonce, asked.created_on);
-        voucher.pins = vec![Pin::Certificate(PKI.domain.root().clone())];
+        voucher.pins = match self.has_raw_public_key {
+            true => vec![Pin::PublicKey(key.into())],
+            false => vec![Pin::Certificate(PKI.domain.root().clone())],
+        };
         success(Method::Post, content_format::VOUCHER_COSE, &self.sign(&voucher.to_cbor()))
     }
 
@@ -321,6 +335,35 @@ fn ca_certificates() -> Response {
     let parts: Vec<multipart::Part<'_>> =
         certificates.iter().map(|certificate| (content_format::PKIX_CERT, certificate.as_ref())).collect();
     success(Method::Get, content_format::MULTIPART_CORE, &multipart::encode(&parts))
+}
+
+/// The key of a credential.
+struct KeyOf(Credential);
+
+impl SigningKey for KeyOf {
+    fn public_key(&self) -> SubjectPublicKeyInfoDer<'_> {
+        self.0.public_key()
+    }
+
+    fn schemes(&self) -> &[SignatureScheme] {
+        self.0.key().schemes()
+    }
+
+    fn sign(&self, scheme: SignatureScheme, message: &[u8], rng: &mut dyn Rng) -> Result<Signing, CryptoError> {
+        self.0.key().sign(scheme, message, rng)
+    }
+}
+
+/// The name of each device's identity key here.
+pub(crate) const IDENTITY: &str = "sensor-17.plant";
+
+/// Gives an identity key of a new generator.
+fn identity_key() -> Response {
+    let identity = Identity::new(IdentityType::DEVICE_NAME, IDENTITY.as_bytes()).unwrap();
+    let generator = Generator::new(IdentityAlgorithm::Ristretto255, 1, u64::MAX, &mut OsRng).unwrap();
+    let key = generator.extract(&identity).unwrap();
+    let file = KeyFile { key, known_peers: Vec::new() }.to_pem().unwrap();
+    success(Method::Post, content_format::IDENTITY_KEY, file.as_bytes())
 }
 
 /// Issues the LDevID that is asked for.

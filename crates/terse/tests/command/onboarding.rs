@@ -200,6 +200,10 @@ fn a_pledge_that_fails_says_why_in_one_line() {
     pledge(&[&renew[..], &["--form", "coaps"]].concat()).refused(1, &["ldevid.pem"]);
     pledge(&["--config", &config, "--dtls", "1.2"]).refused(2, &["--form coaps"]);
     pledge(&["--config", &config, "--form", "https", "--proximity", "pubk"]).refused(2, &["--form coaps"]);
+    pledge(&["--config", &config, "--credentials", "identity-key"]).refused(2, &["--form coaps"]);
+    pledge(&["--config", &config, "--form", "any", "--credentials", "identity-key"]).refused(2, &["--form coaps"]);
+    let without_certificates = ["--config", &config, "--form", "coaps", "--credentials", "identity-key"];
+    pledge(&[&without_certificates[..], &["--proximity", "cert"]].concat()).refused(2, &["--proximity cert"]);
     pledge(&["--config", &config, "--form", "coap"]).refused(2, &["--form", "coap"]);
     pledge(&["--config", &config, "--form", "coaps", "--dtls", "1.1"]).refused(2, &["--dtls", "1.1"]);
     // Files that are wrong.

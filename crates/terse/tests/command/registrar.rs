@@ -266,6 +266,41 @@ fn one_registrar_serves_devices_of_both_forms_and_one_that_speaks_any() {
     place.run(&format!("pledge --renew --form any --registrar {coaps} --out credential")).refused(2, &["--form https"]);
 }
 
+/// The key is good for a handshake with a server of the same generator.
+#[test]
+fn a_device_gets_an_identity_key_beside_its_certificate() {
+    let (place, _masa) = Place::with_masa();
+    assert_eq!(place.run("pkg init --out pkg").code, Some(0));
+    let path = place.path("plant/registrar.toml");
+    let text = fs::read_to_string(&path).unwrap();
+    let coaps = "[coaps]\nlisten = \"127.0.0.1:0\"\n\n[identity]\npkg = \"../pkg\"\n\n[enrolment]";
+    fs::write(&path, text.replace("[enrolment]", coaps)).unwrap();
+    let registrar = place.serve();
+    let coaps = registrar.line().strip_prefix("coaps ").unwrap().to_owned();
+    let joined = place.run(&format!(
+        "pledge --idevid device/WI-3006.pem --key device/WI-3006.key --masa-ca device/WI-3006-anchors.pem --form coaps \
+         --credentials certificate-and-identity-key --registrar {coaps} --out credential --once --json"
+    ));
+    let joined = joined.object();
+    assert_eq!((&joined["enrolled"], &joined["identity"]), (&json!(true), &json!("device:WI-3006")), "{joined}");
+    assert!(joined["ldevid"].is_string(), "{joined}");
+    assert_eq!(joined["identity_key"], json!("credential/device.id"));
+    // With the key of the broker, of the same generator, the device connects without any certificate.
+    let extracted = place.run("pkg extract dns:broker.example --pkg pkg --out broker.id");
+    assert_eq!(extracted.code, Some(0), "{extracted:?}");
+    let mut command = terse();
+    command.args("server --listen 127.0.0.1:0 --echo --json --identity-key broker.id".split(' '));
+    let broker = Server::start({
+        command.current_dir(place.0.path());
+        command
+    });
+    let met = place.run(&format!(
+        "client --connect {} --server-name broker.example --json --send x --expect 1 --identity-key credential/device.id",
+        broker.address
+    ));
+    assert_eq!(met.object()["mode"], json!("identity"), "{met:?}");
+}
+
 /// The first place fails at once, so that the second one has its turn before all time for a handshake is over.
 #[test]
 fn a_device_that_speaks_any_form_joins_over_https_where_nobody_speaks_coaps() {

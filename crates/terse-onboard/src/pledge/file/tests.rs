@@ -50,6 +50,13 @@ fn a_wrong_configuration_is_refused_with_its_line() {
         (format!("{GOOD}form = \"coaps\"\ndtls = \"1.1\"\n"), "line 8: unknown variant `1.1`, expected `1.2` or `1.3`"),
         (format!("{GOOD}form = \"coaps\"\nproximity = \"key\"\n"), "expected one of `pubk-sha256`, `pubk`, `cert`"),
         (format!("{GOOD}dtls = \"1.2\"\n"), "add form = \"coaps\""),
+        (format!("{GOOD}credentials = \"identity-key\"\n"), "set form = \"coaps\""),
+        (format!("{GOOD}form = \"any\"\ncredentials = \"identity-key\"\n"), "set form = \"coaps\""),
+        (format!("{GOOD}form = \"coaps\"\ncredentials = \"key\"\n"), "`certificate-and-identity-key`, `identity-key`"),
+        (
+            format!("{GOOD}form = \"coaps\"\nproximity = \"cert\"\ncredentials = \"identity-key\"\n"),
+            "remove proximity = \"cert\"",
+        ),
         (format!("{GOOD}proximity = \"pubk\"\n"), "add form = \"coaps\""),
     ] {
         let (_folder, path) = factory(&wrong);
@@ -60,11 +67,12 @@ fn a_wrong_configuration_is_refused_with_its_line() {
 
 #[test]
 fn a_configuration_says_which_form_it_is() {
-    let (_folder, path) = factory(&format!("{GOOD}form = \"coaps\"\nproximity = \"pubk\"\ndtls = \"1.2\"\n"));
+    let keys = "form = \"coaps\"\nproximity = \"pubk\"\ndtls = \"1.2\"\ncredentials = \"identity-key\"\n";
+    let (_folder, path) = factory(&format!("{GOOD}{keys}"));
     let file = PledgeFile::read(&path).unwrap();
     assert_eq!(
-        (file.form, file.dtls, file.proximity),
-        (FormName::Coaps, Some(DtlsVersion::Dtls12), Some(Proximity::PublicKey))
+        (file.form, file.dtls, file.proximity, file.credentials),
+        (FormName::Coaps, Some(DtlsVersion::Dtls12), Some(Proximity::PublicKey), Some(Credentials::IdentityKey))
     );
     let device = file.device().unwrap().with_form(file.coaps()).unwrap();
     assert_eq!(device.serial_number(), SERIAL);

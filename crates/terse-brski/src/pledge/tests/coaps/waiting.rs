@@ -97,3 +97,38 @@ fn a_lost_connection_is_made_again_for_the_same_request() {
         assert_eq!((payloads.len(), payloads[0]), (2, payloads[1]));
     }
 }
+
+/// A registrar lets a pledge wait for 25 seconds at most, and a stateful join proxy forgets it after 30.
+#[cfg(feature = "services")]
+#[test]
+fn a_decision_of_three_minutes_does_not_make_a_stateful_join_proxy_forget_the_pledge() {
+    use core::time::Duration;
+
+    use crate::join_proxy::{OnLink, Stateful, StatefulLimits};
+
+    let limits = StatefulLimits {
+        per_address: 2,
+        per_interface: 10,
+        idle: Duration::from_secs(30),
+        max_content: 1_232,
+        datagrams_per_second: 100,
+    };
+    let mut proxy = Stateful::new(limits, OnLink::default());
+    let pledge = "[fe80::1%2]:5684".parse().unwrap();
+    let mut world = World::new(undecided(Resource::RequestVoucher, 25, 8));
+    let (mut tuples, mut last) = (Vec::new(), 0);
+    world.run(100, |world| {
+        let asked = world.payloads(Resource::RequestVoucher).len();
+        if asked > tuples.len() {
+            let now = Duration::from_millis(world.now);
+            let tuple = proxy.from_pledge(pledge, 400, now).unwrap().tuple;
+            assert_eq!(proxy.from_registrar(&tuple, 100, now), Ok(pledge));
+            tuples.push(tuple);
+            last = world.now;
+        }
+        world.pledge.phase() == Phase::ReportVoucher
+    });
+    assert!(last - 1_000 >= 180_000, "{last}");
+    assert_eq!(tuples.len(), 9);
+    assert!(tuples.iter().all(|tuple| *tuple == tuples[0]));
+}
