@@ -74,7 +74,7 @@ fuzz: ## Fuzz each target for SECONDS, a minute unless given; a finding is an er
 	@CARGO="$(CARGO)" tools/fuzz.sh run $(SECONDS)
 
 interop: ## Against OpenSSL, GnuTLS, wolfSSL, BoringSSL, Mbed TLS, Scandium, dimpl, rustls, Bouncy Castle; prints the matrix
-	$(CARGO) test $(WORKSPACE) --test bytes --test matrix
+	$(CARGO) test $(WORKSPACE) --test bytes --test coaps --test matrix
 
 # The matrix waits for timers most of its time. Meanwhile the builds of other profiles run, which it has no part in.
 beside:

@@ -76,7 +76,7 @@ impl Driver {
         Box::new(Program::new(Running { process, way }, case))
     }
 
-    fn command(&self) -> Result<Command, String> {
+    pub(super) fn command(&self) -> Result<Command, String> {
         let made = self.made.get_or_init(self.make).as_ref();
         made.map(Launcher::command).map_err(Clone::clone)
     }

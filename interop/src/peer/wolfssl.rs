@@ -18,6 +18,11 @@ pub(super) struct WolfSsl;
 
 static DRIVER: Driver = Driver::new(make);
 
+/// Returns the command that runs the program, for tests that give it words of their own.
+pub fn program() -> Result<std::process::Command, String> {
+    DRIVER.command()
+}
+
 fn make() -> Result<Launcher, String> {
     let program = CProgram {
         name: "wolfssl",
