@@ -6,7 +6,7 @@ use clap::Args;
 use serde_json::json;
 use terse_onboard::masa::{Registration, register_idevids};
 
-use super::{Config, failed};
+use super::{Config, Recorded, failed};
 use crate::failure::Failure;
 use crate::output::{self, printable};
 use crate::pki::now;
@@ -19,15 +19,14 @@ pub(super) struct Register {
     certificates: Vec<PathBuf>,
     #[command(flatten)]
     config: Config,
-    /// A customer to whom the devices were sold, by its name in the configuration (repeatable)
-    #[arg(long = "sold-to", value_name = "NAME")]
-    sold_to: Vec<String>,
+    #[command(flatten)]
+    recorded: Recorded,
 }
 
 impl Register {
     pub(super) fn run(self, json: bool) -> Result<(), Failure> {
         let config = self.config.read()?;
-        self.config.check_customers(&config, &self.sold_to)?;
+        let options = self.recorded.options(&self.config, &config)?;
         let (mut refused, mut printed) = (0, Ok(()));
         let now = now()?;
         let observe = |file: &Path, registration: &Registration| {
@@ -37,7 +36,7 @@ impl Register {
             }
         };
         let done = services::run(async {
-            register_idevids(&config, &self.certificates, &self.sold_to, now, observe).await.map_err(failed)
+            register_idevids(&config, &self.certificates, &options, now, observe).await.map_err(failed)
         });
         done?;
         printed?;
