@@ -56,6 +56,7 @@ impl Migrations {
         "0005_history",
         "0006_refusals",
         "0007_old_certificates",
+        "0008_identity_keys",
     );
 }
 
