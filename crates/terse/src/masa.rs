@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 use terse_onboard::masa::{
-    Change, DeviceLog, DeviceOptions, InitOptions, MasaConfig, MasaError, MasaService, Record, Written, change_device,
-    device_logs, init, make_idevid,
+    Change, DeviceLog, InitOptions, MasaConfig, MasaError, MasaService, Record, Written, change_device, device_logs,
+    init, make_idevid,
 };
 use terse_pki::{Chain, KeyAlgorithm};
 use tokio::net::TcpListener;
@@ -20,7 +20,7 @@ use crate::services::{self, misconfigured};
 
 mod register;
 
-use register::Register;
+use register::{Recorded, Register};
 
 #[derive(Debug, Args)]
 #[command(
@@ -128,25 +128,6 @@ struct MakeIdevid {
     out: PathBuf,
     #[command(flatten)]
     recorded: Recorded,
-}
-
-/// What is recorded of devices when they are registered.
-#[derive(Debug, Args)]
-struct Recorded {
-    /// A customer to whom the device was sold, by its name in the configuration (repeatable)
-    #[arg(long = "sold-to", value_name = "NAME")]
-    sold_to: Vec<String>,
-    /// The device supports raw public keys alone: its vouchers pin the key of the registrar, and no certificate
-    #[arg(long)]
-    raw_public_keys: bool,
-}
-
-impl Recorded {
-    /// Checks that the configuration has the customers.
-    fn options(self, path: &Config, config: &MasaConfig) -> Result<DeviceOptions, Failure> {
-        path.check_customers(config, &self.sold_to)?;
-        Ok(DeviceOptions { sold_to: self.sold_to, raw_public_keys_only: self.raw_public_keys })
-    }
 }
 
 pub(crate) fn run(args: MasaArgs, json: bool) -> Result<(), Failure> {

@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde_json::json;
-use terse_onboard::masa::{Registration, register_idevids};
+use terse_onboard::masa::{DeviceOptions, MasaConfig, Registration, register_idevids};
 
-use super::{Config, Recorded, failed};
+use super::{Config, failed};
 use crate::failure::Failure;
 use crate::output::{self, printable};
 use crate::pki::now;
@@ -21,6 +21,25 @@ pub(super) struct Register {
     config: Config,
     #[command(flatten)]
     recorded: Recorded,
+}
+
+/// What is recorded of devices when they are registered.
+#[derive(Debug, Args)]
+pub(super) struct Recorded {
+    /// A customer to whom the device was sold, by its name in the configuration (repeatable)
+    #[arg(long = "sold-to", value_name = "NAME")]
+    sold_to: Vec<String>,
+    /// The device supports raw public keys alone: its vouchers pin the key of the registrar, and no certificate
+    #[arg(long)]
+    raw_public_keys: bool,
+}
+
+impl Recorded {
+    /// Checks that the configuration has the customers.
+    pub(super) fn options(self, path: &Config, config: &MasaConfig) -> Result<DeviceOptions, Failure> {
+        path.check_customers(config, &self.sold_to)?;
+        Ok(DeviceOptions { sold_to: self.sold_to, raw_public_keys_only: self.raw_public_keys })
+    }
 }
 
 impl Register {
