@@ -28,6 +28,7 @@ mod audit_log;
 mod decide;
 mod key_identifier;
 mod path;
+mod pin;
 mod policy;
 mod record;
 mod refusal;

@@ -39,7 +39,7 @@ pub use config::{
 pub use error::MasaError;
 pub use factory::{InitOptions, Written, init, make_idevid};
 pub use operator::{Change, DeviceLog, change_device, device_logs};
-pub use register::{NotRegistered, Registration, register_idevids};
+pub use register::{DeviceOptions, NotRegistered, Registration, register_idevids};
 pub use service::{Checked, MasaService};
 pub use signer::VoucherSigner;
 pub use store::{MasaStore, Record};

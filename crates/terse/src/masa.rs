@@ -20,7 +20,7 @@ use crate::services::{self, misconfigured};
 
 mod register;
 
-use register::Register;
+use register::{Recorded, Register};
 
 #[derive(Debug, Args)]
 #[command(
@@ -50,12 +50,15 @@ enum MasaCommand {
     /// Make a device, as its factory: a key, its IDevID, and a record of it
     #[command(after_help = "Example: terse masa make-idevid WI-3005 --config maker/masa.toml --out WI-3005\n\
         writes WI-3005/WI-3005.pem, .key, WI-3005-anchors.pem, by which the device verifies its vouchers, and WI-3005.toml,\n\
-        with which `terse pledge --config` runs.")]
+        with which `terse pledge --config` runs.\n\
+        terse masa make-idevid WI-3006 --raw-public-keys --config maker/masa.toml --out WI-3006    one that gets an identity\n\
+        key in place of a certificate, by constrained BRSKI")]
     MakeIdevid(MakeIdevid),
     /// Register devices that another factory has made, by their IDevIDs
     #[command(after_help = "Example: terse masa register WI-3005.pem --config maker/masa.toml\n\
         registers the device whose certificate leads to one of the anchors in [manufacturer].\n\
-        terse masa register devices/*.pem --sold-to plant --config maker/masa.toml    many, with a line for each")]
+        terse masa register devices/*.pem --sold-to plant --config maker/masa.toml    many, with a line for each\n\
+        terse masa register devices/*.pem --raw-public-keys --config maker/masa.toml    whose vouchers pin keys")]
     Register(Register),
     /// Read the configuration, the keys and the database, and say what is wrong
     #[command(after_help = "Example: terse masa check --config maker/masa.toml")]
@@ -123,9 +126,8 @@ struct MakeIdevid {
     /// Where to write the files [default: here]
     #[arg(long, value_name = "DIR", default_value = ".", hide_default_value = true)]
     out: PathBuf,
-    /// A customer to whom the device was sold, by its name in the configuration (repeatable)
-    #[arg(long = "sold-to", value_name = "NAME")]
-    sold_to: Vec<String>,
+    #[command(flatten)]
+    recorded: Recorded,
 }
 
 pub(crate) fn run(args: MasaArgs, json: bool) -> Result<(), Failure> {
@@ -200,11 +202,10 @@ impl Init {
 impl MakeIdevid {
     fn run(self, json: bool) -> Result<(), Failure> {
         let config = self.config.read()?;
-        self.config.check_customers(&config, &self.sold_to)?;
+        let options = self.recorded.options(&self.config, &config)?;
         let now = now()?;
-        let made = services::run(async {
-            make_idevid(&config, &self.serial, &self.sold_to, &self.out, now).await.map_err(failed)
-        });
+        let made =
+            services::run(async { make_idevid(&config, &self.serial, &options, &self.out, now).await.map_err(failed) });
         report(&made?, json)
     }
 }
@@ -272,9 +273,10 @@ fn change(device: &Device, change: Change, json: bool) -> Result<(), Failure> {
 fn state(record: &Record) -> String {
     let owner = record.device.owner.map_or("nobody".into(), |owner| format!("the domain with the key {}", hex(&owner)));
     let blocked = if record.device.is_blocked { "; blocked" } else { "" };
+    let keys = if record.device.raw_public_keys_only { "; raw public keys alone" } else { "" };
     let registered = if record.is_registered { "" } else { "; not registered" };
     let (serial_number, vouchers) = (printable(&record.device.serial_number), record.entries);
-    format!("{serial_number}: owned by {owner}; vouchers: {vouchers}{blocked}{registered}")
+    format!("{serial_number}: owned by {owner}; vouchers: {vouchers}{keys}{blocked}{registered}")
 }
 
 fn object(record: &Record) -> Value {
@@ -283,6 +285,7 @@ fn object(record: &Record) -> Value {
         "idevid_issuer": hex(&record.device.idevid_issuer),
         "registered": record.is_registered,
         "blocked": record.device.is_blocked,
+        "raw_public_keys_only": record.device.raw_public_keys_only,
         "owner": record.device.owner.map(|owner| hex(&owner)),
         "vouchers": record.entries,
     })

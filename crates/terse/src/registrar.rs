@@ -212,10 +212,12 @@ impl Config {
                 Some(false) => "bad",
                 None => "-",
             };
-            let certificate = match (&device.ldevid, device.is_rejected) {
-                (_, true) => "rejected",
-                (Some(_), _) => "issued",
-                (None, _) => "-",
+            let credentials = match (&device.ldevid, device.identity_key, device.is_rejected) {
+                (_, _, true) => "rejected",
+                (Some(_), None, _) => "certificate",
+                (None, Some(_), _) => "identity key",
+                (Some(_), Some(_), _) => "certificate, identity key",
+                (None, None, _) => "-",
             };
             let reason = device.last_reason.clone().or_else(|| device.audit_reason.clone()).unwrap_or_default();
             [
@@ -223,13 +225,13 @@ impl Config {
                 device.manufacturer.clone(),
                 said(device.voucher_status).into(),
                 device.audit.clone(),
-                certificate.into(),
+                credentials.into(),
                 said(device.enroll_status).into(),
                 reason,
             ]
         };
         let heads =
-            ["serial number", "manufacturer", "voucher", "audit log", "certificate", "enrolment", "last reason"];
+            ["serial number", "manufacturer", "voucher", "audit log", "credentials", "enrolment", "last reason"];
         table(heads, devices.iter().map(row).collect())
     }
 }

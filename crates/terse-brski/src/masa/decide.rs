@@ -6,22 +6,18 @@
 //! device or to a registrar whose revocation is not settled.
 
 use alloc::boxed::Box;
-use alloc::vec::Vec;
-use core::time::Duration;
 
 use pki_types::UnixTime;
 use terse_tls::{Expect, KeyPurposeId};
 
-use super::key_identifier::is_domain_id_derived;
+use super::pin::expires_on;
 use super::record::{Buyer, Device, IssuedVoucher, LogEntry};
 use super::request::Saw;
 use super::{Claims, Masa, Nonceless, PinChoice, Proximity, Refusal, RegistrarRequest};
-use crate::Malformed;
-use crate::audit_log::MAX_DOMAIN_ID_LEN;
-use crate::certificate::{domain_id, is_same_issuer};
+use crate::certificate::is_same_issuer;
 use crate::digest::Sha256;
 use crate::stored::after;
-use crate::voucher::{Assertion, Pin, Voucher};
+use crate::voucher::{Assertion, Voucher};
 
 /// What the decision about a request needs, besides the request. The records are read in the transaction that stores the
 /// decision, so that of two domains that ask at once one has the device.
@@ -99,54 +95,22 @@ impl Masa {
         let mut voucher = Voucher::new(request.serial_number().into(), self.assertion(request, is_sold)?);
         voucher.created_on = Some(time);
         voucher.nonce = request.nonce().cloned();
-        voucher.domain_cert_revocation_checks = Some(false);
         if !self.policy.serial_numbers_are_unique {
             // In the form of the record: a registrar may have sent another.
             let issuer = device.map(|device| device.idevid_issuer.as_slice());
             voucher.idevid_issuer = issuer.or(request.idevid_issuer()).map(Into::into);
         }
-        let mut pin = self.policy.pin;
-        if voucher.nonce.is_none() {
-            let nonceless = self.check_nonceless(request, context, time)?;
-            voucher.expires_on = Some(expires_on(request, context, nonceless, time));
-            pin = nonceless.pin;
-        }
+        let nonceless = match voucher.nonce {
+            Some(_) => None,
+            None => Some(self.check_nonceless(request, context, time)?),
+        };
+        let pin = match device {
+            Some(device) if device.raw_public_keys_only => PinChoice::RegistrarKey,
+            _ => nonceless.map_or(self.policy.pin, |nonceless| nonceless.pin),
+        };
+        voucher.expires_on = nonceless.map(|nonceless| expires_on(request, context, nonceless.lifetime, pin, time));
         let entry = self.pin(&mut voucher, request, context.log, pin, time)?;
         Ok(Decision::Issue(Box::new(Issuance { voucher, entry })))
-    }
-
-    /// Pins a certificate of the registrar's path, and returns the entry for the audit log.
-    fn pin(
-        &self,
-        voucher: &mut Voucher,
-        request: &RegistrarRequest,
-        log: &[LogEntry],
-        pin: PinChoice,
-        time: UnixTime,
-    ) -> Result<LogEntry, Refusal> {
-        let Some((certificate, key)) = request.path().at_most(height(pin)) else {
-            return Err(Refusal::NotRegistrar); // a path has a registrar
-        };
-        let domain_id = self.domain_id(certificate)?;
-        // Whoever took a domainID that is made of another's key does not keep that one out: its registrar sees in the audit
-        // log that it did not request the impostor's voucher (RFC 8995, 5.8.3).
-        let is_taken = log.iter().any(|entry| entry.domain_id == domain_id && entry.key != *key);
-        if is_taken && !is_domain_id_derived(&self.provider, certificate).map_err(Refusal::DomainId)? {
-            return Err(Refusal::DomainIdTaken);
-        }
-        voucher.pins.push(Pin::Certificate(certificate.clone()));
-        let (nonce, assertion) = (voucher.nonce.clone(), voucher.assertion);
-        Ok(LogEntry { date: time, domain_id, key: *key, nonce, assertion })
-    }
-
-    /// Returns the domainID of a certificate that is to be pinned. It must be one that readers of the audit log can read:
-    /// else a domain could hide the log of a device from all others.
-    fn domain_id(&self, certificate: &[u8]) -> Result<Vec<u8>, Refusal> {
-        let domain_id = domain_id(&self.provider, certificate).map_err(Refusal::DomainId)?;
-        if domain_id.len() > MAX_DOMAIN_ID_LEN {
-            return Err(Refusal::DomainId(Malformed::TooLong(MAX_DOMAIN_ID_LEN)));
-        }
-        Ok(domain_id)
     }
 
     fn check_revocation(
@@ -265,23 +229,4 @@ fn is_sold(device: &Device, request: &RegistrarRequest, customer: Option<&str>) 
         Buyer::Customer(name) => customer == Some(name.as_str()),
         Buyer::Domain(key) => request.path().has_key(key),
     })
-}
-
-/// Returns when a voucher without a nonce expires (RFC 8995, 5.6): after its lifetime, or with the first of the certificates
-/// that it relies on, or when their revocation must be looked up anew.
-fn expires_on(request: &RegistrarRequest, context: &Context<'_>, nonceless: Nonceless, time: UnixTime) -> UnixTime {
-    let end = request.path().first_not_after(height(nonceless.pin));
-    let next_update = context.revocation_next_update.filter(|next_update| time <= *next_update);
-    let end = next_update.map_or(end, |next_update| end.min(next_update.as_secs()));
-    let end = after(time, nonceless.lifetime).as_secs().min(end);
-    UnixTime::since_unix_epoch(Duration::from_secs(end))
-}
-
-/// Returns the height of a certificate in a path.
-const fn height(pin: PinChoice) -> usize {
-    match pin {
-        PinChoice::Registrar => 0,
-        PinChoice::LowestCa => 1,
-        PinChoice::Highest => usize::MAX,
-    }
 }

@@ -17,7 +17,8 @@ pub struct Policy {
     /// Whether a request must have the pledge's with it (RFC 8995, 5.5.5), except one without a nonce. The default is
     /// `true`: without it nothing says that the device is in this domain.
     pub pledge_request_is_required: bool,
-    /// Which certificate a voucher with a nonce pins. The default is [`PinChoice::LowestCa`].
+    /// What a voucher with a nonce pins, unless [`Device::raw_public_keys_only`](super::Device::raw_public_keys_only) decides it.
+    /// The default is [`PinChoice::LowestCa`].
     pub pin: PinChoice,
     /// Vouchers without a nonce, for domains that are offline later. The default is `None`: there are none.
     pub nonceless: Option<Nonceless>,
@@ -82,13 +83,17 @@ pub enum Proximity {
     Optional,
 }
 
-/// Which of the certificates that came with a request is pinned (RFC 8995, 5.5.2).
+/// Which of the certificates that came with a request is pinned (RFC 8995, 5.5.2), or which key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum PinChoice {
     /// The registrar's own.
     Registrar,
+    /// The public key of the registrar's own certificate, and no certificate (draft-ietf-anima-constrained-voucher-31). The pin is the
+    /// SHA-256 of the key if the pledge has named its registrar so, and else the key. A registrar that takes another key is
+    /// another one; one that has a new certificate for the same key is not. Devices that know RFC 8366 alone do not accept it.
+    RegistrarKey,
     /// That of the CA which issued the registrar's, or the registrar's own if no CA came along.
     LowestCa,
     /// The highest one.
@@ -101,7 +106,8 @@ pub enum PinChoice {
 pub struct Nonceless {
     /// After how many seconds such a voucher expires, or earlier with its certificates.
     pub lifetime: u64,
-    /// Which certificate it pins: [`PinChoice::Highest`] lets any later registrar of the domain use it.
+    /// What it pins, unless [`Device::raw_public_keys_only`](super::Device::raw_public_keys_only) decides it: [`PinChoice::Highest`]
+    /// lets any later registrar of the domain use it.
     pub pin: PinChoice,
 }
 

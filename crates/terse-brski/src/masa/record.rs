@@ -26,6 +26,12 @@ pub struct Device {
     pub is_blocked: bool,
     /// To whom it was sold.
     pub sold_to: Vec<Buyer>,
+    /// Whether it supports raw public keys alone, and no certificates but its IDevID (the RPK variant of
+    /// draft-ietf-anima-constrained-voucher-31). Each voucher for it pins [`PinChoice::RegistrarKey`](super::PinChoice::RegistrarKey),
+    /// whatever the policy says, with and without a nonce, and in whichever form the request came: one in JSON with CMS, which
+    /// such a device does not send, is answered in that form.
+    #[serde(default)]
+    pub raw_public_keys_only: bool,
     /// The key that the last voucher pinned: the domain that has the device. Removing it releases the device.
     pub owner: Option<Sha256>,
 }
@@ -33,7 +39,14 @@ pub struct Device {
 impl Device {
     /// Creates the record of a device that nobody has yet.
     pub const fn new(serial_number: String, idevid_issuer: Vec<u8>) -> Self {
-        Self { serial_number, idevid_issuer, is_blocked: false, sold_to: Vec::new(), owner: None }
+        Self {
+            serial_number,
+            idevid_issuer,
+            is_blocked: false,
+            sold_to: Vec::new(),
+            raw_public_keys_only: false,
+            owner: None,
+        }
     }
 }
 
@@ -65,7 +78,7 @@ pub struct LogEntry {
     /// When the voucher was issued.
     #[serde(with = "stored::seconds")]
     pub date: UnixTime,
-    /// The domainID of the certificate that it pinned (RFC 8995, 5.8.2).
+    /// The domainID of the certificate that it pinned (RFC 8995, 5.8.2), or whose key it pinned.
     pub domain_id: Vec<u8>,
     /// The SHA-256 of the public key that it pinned.
     pub key: Sha256,

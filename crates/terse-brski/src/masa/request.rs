@@ -99,6 +99,7 @@ impl Masa {
             issuer: verified.idevid.issuer,
             nonce: request.nonce,
             saw,
+            knows_key_digests: has_key_digest(&request.proximity_registrar),
         })
     }
 
@@ -129,6 +130,10 @@ impl Masa {
     }
 }
 
+fn has_key_digest(pins: &[Pin]) -> bool {
+    pins.iter().any(|pin| matches!(pin, Pin::PublicKeySha256(_)))
+}
+
 fn check_acceptance(acceptance: Acceptance) -> Result<(), Refusal> {
     match acceptance {
         Acceptance::Accepted => Ok(()),
@@ -155,6 +160,8 @@ pub(super) struct Pledge {
     issuer: Option<Vec<u8>>,
     nonce: Option<Nonce>,
     pub(super) saw: Saw,
+    /// Whether it has named its registrar by the SHA-256 of the public key, so that it knows such pins.
+    pub(super) knows_key_digests: bool,
 }
 
 /// Which registrar a pledge saw in its own connection.

@@ -15,7 +15,7 @@ use terse_tls::{Expect, Trust};
 use super::{Manufacturer, PledgeRequest, Refusal, Registrar};
 use crate::artefact::{Format, Signed};
 use crate::certificate::{domain_id, is_device, is_same_issuer, is_unprintable, public_key};
-use crate::digest::sha256;
+use crate::digest::public_key_sha256;
 use crate::http::is_named;
 use crate::voucher::{Assertion, MAX_LEN, Nonce, Pin, Voucher};
 use crate::{Malformed, cose};
@@ -77,7 +77,7 @@ pub struct Findings {
     pub expires_on: Option<UnixTime>,
     /// Whether it pins a certificate or key of this registrar's chain. Otherwise the pledge will refuse this registrar.
     pub pins_own_chain: bool,
-    /// The domainID of the certificate that it pins.
+    /// The domainID of the certificate that it pins, or of that of this registrar's chain whose key it pins.
     pub domain_id: Option<Vec<u8>>,
     /// Whether its signer leads to one of [`Manufacturer::voucher_anchors`] and is no device, or `None` if there are none.
     pub signer_is_known: Option<bool>,
@@ -144,25 +144,27 @@ impl Registrar {
     }
 
     fn findings(&self, voucher: &Voucher, signer_is_known: Option<bool>) -> Findings {
-        let is_own = |pin: &Pin| {
-            self.chain.iter().filter_map(|own| Some((own, public_key(own).ok()?))).any(|(own, key)| match pin {
-                Pin::Certificate(certificate) => **certificate == **own,
-                Pin::PublicKey(pinned) => **pinned == *key,
-                Pin::PublicKeySha256(hash) => *hash == sha256(&self.provider, key),
-            })
-        };
-        let domain_id = voucher.pins.iter().find_map(|pin| match pin {
+        let domain_id_of = |pin: &Pin| match pin {
             Pin::Certificate(certificate) => domain_id(&self.provider, certificate).ok(),
-            _ => None,
-        });
+            Pin::PublicKey(_) | Pin::PublicKeySha256(_) => domain_id(&self.provider, self.pinned_by(pin)?).ok(),
+        };
         Findings {
             assertion: voucher.assertion,
             has_nonce: voucher.nonce.is_some(),
             expires_on: voucher.expires_on,
-            pins_own_chain: voucher.pins.iter().any(is_own),
-            domain_id,
+            pins_own_chain: voucher.pins.iter().any(|pin| self.pinned_by(pin).is_some()),
+            domain_id: voucher.pins.iter().find_map(domain_id_of),
             signer_is_known,
         }
+    }
+
+    /// Returns the certificate of the own chain that is pinned, or whose key is.
+    fn pinned_by(&self, pin: &Pin) -> Option<&CertificateDer<'static>> {
+        self.chain.iter().find(|own| match pin {
+            Pin::Certificate(certificate) => certificate == *own,
+            Pin::PublicKey(key) => public_key(own).is_ok_and(|own| own == &**key),
+            Pin::PublicKeySha256(hash) => public_key_sha256(&self.provider, own).is_ok_and(|own| own == *hash),
+        })
     }
 
     /// Whether the signer of a voucher leads to an anchor. One that has an anchor's own certificate does.

@@ -9,6 +9,7 @@ mod garbage;
 mod impostor;
 mod masa;
 mod paths;
+mod pins;
 mod pledge;
 mod registrar;
 mod roles;

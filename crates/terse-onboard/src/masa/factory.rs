@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use pki_types::CertificateDer;
 use terse_aws_lc::PROVIDER;
 use terse_brski::certificate::{Idevid, SerialNumberField};
-use terse_brski::masa::{Buyer, Device};
+use terse_brski::masa::Device;
 use terse_net::files::read_certificates;
 use terse_pki::{
     Authority, AuthorityOptions, Chain, Credential, Error, IdevidOptions, LeafOptions, MasaUrl, Usage, Validity,
@@ -19,6 +19,7 @@ use terse_pki::{
 
 use super::config::MasaConfig;
 use super::error::MasaError;
+use super::register::DeviceOptions;
 use super::service::open_store;
 use super::signer::Signer;
 use super::store::MasaStore;
@@ -97,11 +98,12 @@ pub async fn init(options: &InitOptions) -> Result<Vec<Written>, MasaError> {
     Ok(written)
 }
 
-/// Issues an IDevID with a new key, and registers the device. `sold_to` are the customers to whom it was sold.
+/// Issues an IDevID with a new key, and registers the device. The configuration that is written for one with raw public keys alone
+/// makes it ask for an identity key over CoAPS, and for no certificate.
 pub async fn make_idevid(
     config: &MasaConfig,
     serial_number: &str,
-    sold_to: &[String],
+    options: &DeviceOptions,
     out: &Path,
     now: u64,
 ) -> Result<Vec<Written>, MasaError> {
@@ -117,10 +119,11 @@ pub async fn make_idevid(
     let idevid = Idevid::read(&PROVIDER, credential.leaf(), SerialNumberField::SubjectSerialNumber);
     let idevid = idevid.map_err(|_| Error::InvalidSerialNumber(serial_number.into()))?;
     let mut device = Device::new(idevid.serial_number, idevid.issuer.unwrap_or_default());
-    device.sold_to = sold_to.iter().cloned().map(Buyer::Customer).collect();
+    options.apply(&mut device);
 
     let store = open_store(config).await?;
-    let made = register(&store, &device, || write_device(out, &credential, &anchors, serial_number)).await;
+    let form = if options.raw_public_keys_only { RAW_PUBLIC_KEYS } else { "" };
+    let made = register(&store, &device, || write_device(out, &credential, &anchors, serial_number, form)).await;
     store.close().await;
     made
 }
@@ -163,6 +166,7 @@ fn write_device(
     credential: &Credential,
     anchors: &[CertificateDer<'_>],
     serial_number: &str,
+    form: &str,
 ) -> Result<Vec<Written>, MasaError> {
     fs::create_dir_all(out)
         .map_err(|e| ConfigError::new(out, format_args!("cannot be made: {e}; choose another directory")))?;
@@ -183,7 +187,7 @@ fn write_device(
     let config = format!(
         "# A device: `terse pledge --config {name}.toml`. Paths are relative to this file.\nidevid = \"{name}.pem\"\n\
          key = \"{name}.key\"\nmasa_ca = \"{name}-anchors.pem\"\nout = \"credential\"\n\
-         # Join proxies or registrars; without any, multicast DNS finds them.\nregistrars = []\n"
+         # Join proxies or registrars; without any, multicast DNS finds them.\nregistrars = []\n{form}"
     );
     write_file(&config_path, config.as_bytes(), false, false)?;
     written.push(Written { path: config_path, purpose: "the configuration of the device" });
@@ -266,6 +270,10 @@ requests_per_minute = 600
 "#
     )
 }
+
+/// What the configuration of a device says that supports raw public keys alone.
+const RAW_PUBLIC_KEYS: &str = "# Constrained BRSKI with raw public keys: the device gets an identity key, and no certificate.\n\
+                               form = \"coaps\"\ncredentials = \"identity-key\"\n";
 
 /// The database of a new MASA.
 const DATABASE: &str = "masa.db";

@@ -18,6 +18,23 @@ use super::keys;
 use super::service::open_store;
 use super::store::{MasaStore, Record};
 
+/// What is recorded of devices when they are registered.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DeviceOptions {
+    /// The customers to whom they were sold.
+    pub sold_to: Vec<String>,
+    /// Whether they support raw public keys alone, so that their vouchers pin the registrar's key
+    /// ([`Device::raw_public_keys_only`]).
+    pub raw_public_keys_only: bool,
+}
+
+impl DeviceOptions {
+    pub(super) fn apply(&self, device: &mut Device) {
+        device.sold_to = self.sold_to.iter().cloned().map(Buyer::Customer).collect();
+        device.raw_public_keys_only = self.raw_public_keys_only;
+    }
+}
+
 /// What became of a file with an IDevID.
 #[derive(Debug)]
 #[non_exhaustive]
@@ -40,15 +57,17 @@ pub enum NotRegistered {
     Idevid(PathBuf, Refusal),
     /// The device with this serial number was registered before as sold to others, and to whom it was sold is not changed.
     Sold(String),
+    /// The device with this serial number was registered before as one that supports certificates, which is not changed.
+    Certificates(String),
 }
 
 /// Registers the devices whose IDevIDs are in these files: each file has the certificate of one device first, and then those
-/// above it that are no anchors. `sold_to` are the customers to whom they were sold. `observe` is told what became of each file,
-/// in their order, as soon as that is known; what is wrong with one does not keep the others from being registered.
+/// above it that are no anchors. `observe` is told what became of each file, in their order, as soon as that is known; what is
+/// wrong with one does not keep the others from being registered.
 pub async fn register_idevids(
     config: &MasaConfig,
     files: &[PathBuf],
-    sold_to: &[String],
+    options: &DeviceOptions,
     now: u64,
     mut observe: impl FnMut(&Path, &Registration),
 ) -> Result<(), MasaError> {
@@ -58,7 +77,7 @@ pub async fn register_idevids(
     let mut done = Ok(());
     for file in files {
         let registration = match read(&masa, file, time) {
-            Ok(device) => register(&store, device, sold_to).await,
+            Ok(device) => register(&store, device, options).await,
             Err(refused) => Ok(Registration::Refused(refused)),
         };
         match registration {
@@ -78,20 +97,22 @@ fn read(masa: &Masa, file: &Path, time: UnixTime) -> Result<Device, NotRegistere
     masa.read_idevid(&chain, time).map_err(|refusal| NotRegistered::Idevid(file.into(), refusal))
 }
 
-async fn register(store: &MasaStore, mut device: Device, sold_to: &[String]) -> Result<Registration, MasaError> {
-    device.sold_to = sold_to.iter().cloned().map(Buyer::Customer).collect();
+async fn register(store: &MasaStore, mut device: Device, options: &DeviceOptions) -> Result<Registration, MasaError> {
+    options.apply(&mut device);
     if let Some(transaction) = store.register(&device).await? {
         transaction.commit().await?;
         return Ok(Registration::New(device.serial_number));
     }
     let records = store.devices(&device.serial_number).await?;
-    let is_sold_so = |record: &Record| {
-        record.device.idevid_issuer == device.idevid_issuer && record.device.sold_to == device.sold_to
-    };
-    match sold_to.is_empty() || records.iter().any(is_sold_so) {
-        true => Ok(Registration::Known(device.serial_number)),
-        false => Ok(Registration::Refused(NotRegistered::Sold(device.serial_number))),
+    let is_same = |record: &&Record| record.device.idevid_issuer == device.idevid_issuer;
+    let known = records.iter().find(is_same).map(|record| &record.device);
+    if !options.sold_to.is_empty() && known.is_none_or(|known| known.sold_to != device.sold_to) {
+        return Ok(Registration::Refused(NotRegistered::Sold(device.serial_number)));
     }
+    if options.raw_public_keys_only && known.is_none_or(|known| !known.raw_public_keys_only) {
+        return Ok(Registration::Refused(NotRegistered::Certificates(device.serial_number)));
+    }
+    Ok(Registration::Known(device.serial_number))
 }
 
 impl fmt::Display for NotRegistered {
@@ -110,6 +131,11 @@ impl fmt::Display for NotRegistered {
             Self::Sold(serial_number) => write!(
                 f,
                 "the device {serial_number} is registered already, and to whom it was sold is not changed; leave out --sold-to"
+            ),
+            Self::Certificates(serial_number) => write!(
+                f,
+                "the device {serial_number} is registered already, as one that supports certificates, and that is not changed; \
+                 leave out --raw-public-keys"
             ),
         }
     }

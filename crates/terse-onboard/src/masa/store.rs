@@ -72,8 +72,8 @@ impl MasaStore {
 
     /// Returns the devices with this serial number: as many as the manufacturer has CAs, at most.
     pub async fn devices(&self, serial_number: &str) -> Result<Vec<Record>, sqlx::Error> {
-        let query = "SELECT serial_number, idevid_issuer, is_registered, is_blocked, sold_to, owner, entries FROM devices \
-                     WHERE serial_number = $1";
+        let query = "SELECT serial_number, idevid_issuer, is_registered, is_blocked, sold_to, raw_public_keys_only, owner, \
+                     entries FROM devices WHERE serial_number = $1";
         sqlx::query(query).bind(serial_number).fetch_all(&self.pool).await?.iter().map(record).collect()
     }
 
@@ -93,14 +93,17 @@ impl MasaStore {
     pub(super) async fn register(&self, device: &Device) -> Result<Option<Transaction>, sqlx::Error> {
         let mut transaction = self.pool.begin().await?;
         // A device without record may have an audit log already.
-        let query = "INSERT INTO devices (serial_number, idevid_issuer, is_registered, is_blocked, sold_to, owner, entries) \
-                     VALUES ($1, $2, 1, $3, $4, NULL, 0) ON CONFLICT (serial_number, idevid_issuer) \
-                     DO UPDATE SET is_registered = 1, sold_to = excluded.sold_to WHERE devices.is_registered = 0";
+        let query = "INSERT INTO devices (serial_number, idevid_issuer, is_registered, is_blocked, sold_to, \
+                     raw_public_keys_only, owner, entries) \
+                     VALUES ($1, $2, 1, $3, $4, $5, NULL, 0) ON CONFLICT (serial_number, idevid_issuer) \
+                     DO UPDATE SET is_registered = 1, sold_to = excluded.sold_to, \
+                     raw_public_keys_only = excluded.raw_public_keys_only WHERE devices.is_registered = 0";
         let done = sqlx::query(query)
             .bind(&device.serial_number)
             .bind(&device.idevid_issuer)
             .bind(i64::from(device.is_blocked))
             .bind(to_json(&device.sold_to))
+            .bind(i64::from(device.raw_public_keys_only))
             .execute(&mut *transaction)
             .await?;
         Ok((done.rows_affected() == 1).then_some(transaction))
@@ -180,7 +183,7 @@ impl MasaStore {
         let mut query = query.bind(number).bind(entry.key.as_slice()).bind(request.serial_number()).bind(issuer);
         query = query.bind(entries); // 0 also says that a new device is not registered
         if let Some(record) = &known.record {
-            // To whom it was sold changes only when it is registered.
+            // To whom it was sold, and what it supports, changes only when it is registered.
             let owner = record.device.owner.as_ref().map(|owner| owner.as_slice());
             query = query.bind(owner).bind(i64::from(record.is_registered));
         }
@@ -267,15 +270,16 @@ fn is_of(record: &Record, request: &RegistrarRequest) -> bool {
 fn record(row: &AnyRow) -> Result<Record, sqlx::Error> {
     let owner: Option<Vec<u8>> = row.try_get("owner")?;
     let sold_to: String = row.try_get("sold_to")?;
+    let flag = |name| row.try_get::<i64, _>(name).map(|flag| flag != 0);
     let device = Device {
         serial_number: row.try_get("serial_number")?,
         idevid_issuer: row.try_get("idevid_issuer")?,
-        is_blocked: row.try_get::<i64, _>("is_blocked")? != 0,
+        is_blocked: flag("is_blocked")?,
         sold_to: serde_json::from_str(&sold_to).map_err(|error| sqlx::Error::Decode(error.into()))?,
+        raw_public_keys_only: flag("raw_public_keys_only")?,
         owner: owner.map(|owner| digest(&owner)).transpose()?,
     };
-    let is_registered = row.try_get::<i64, _>("is_registered")? != 0;
-    Ok(Record { device, is_registered, entries: row.try_get("entries")? })
+    Ok(Record { device, is_registered: flag("is_registered")?, entries: row.try_get("entries")? })
 }
 
 fn log_entry(row: &AnyRow) -> Result<LogEntry, sqlx::Error> {

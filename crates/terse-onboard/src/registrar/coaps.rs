@@ -14,6 +14,7 @@ use core::net::SocketAddr;
 use std::path::Path;
 
 use terse_net::tokio::{DatagramEndpoint, Jpy, Plain};
+use terse_tls::crypto::SigningKey;
 use terse_tls::{
     ApiMisuse, CertificateType, ClientAuthentication, Credential, Datagrams, EndpointLimits, ServerConfig, Trust,
 };
@@ -119,16 +120,24 @@ fn wrong(address: &str, error: impl core::fmt::Display) -> StartError {
     StartError::Listen(ConfigError::new(Path::new(address), error))
 }
 
-/// Returns the configuration for DTLS: any pledge with a certificate, which is looked at later.
-pub(super) fn server_config(credential: Credential, mtu: u16) -> Result<Arc<ServerConfig>, ApiMisuse> {
+/// Returns the configuration for DTLS: any pledge with a certificate, which is looked at later. With `keys`, those that accept no
+/// certificates see the raw public key of the same private key (RFC 7250; draft-ietf-anima-constrained-voucher-31).
+pub(super) fn server_config(
+    credential: Credential,
+    keys: Option<&Arc<dyn SigningKey>>,
+    mtu: u16,
+) -> Result<Arc<ServerConfig>, ApiMisuse> {
     let unverified = Trust::unverified(&[CertificateType::X509])?;
     let datagrams = Datagrams::default()
         .max_datagram(usize::from(mtu).saturating_sub(PACKET_HEADERS))
         .connection_id(Some(CONNECTION_ID_LEN))
         .short_tags(true);
+    // Certificates are preferred, as whoever accepts both can have a certificate itself.
+    let raw = keys.map(|key| Credential::raw_public_key(key.clone())).transpose()?;
+    let credentials: Vec<_> = [credential].into_iter().chain(raw).collect();
     let mut server = ServerConfig::builder(PROVIDER);
     server
-        .credential(credential)
+        .credentials(credentials)
         .client_authentication(ClientAuthentication::Required(unverified))
         .datagrams(datagrams);
     Ok(Arc::new(server.build()?))

@@ -34,9 +34,10 @@ pub struct Config {
     pub key: PathBuf,
     /// The database: a file of SQLite, which is made if it is not there, or a database of a PostgreSQL server.
     pub database: Database,
-    /// Where devices get their LDevIDs. Without it the registrar gives vouchers alone.
+    /// Where devices get their LDevIDs. Without it the registrar gives vouchers alone, and with `identity` identity keys.
     pub enrolment: Option<Enrolment>,
-    /// What devices of constrained BRSKI need to get an identity key. Without it they get certificates alone.
+    /// What devices of constrained BRSKI need to get an identity key. Without it they get certificates alone. With it those that
+    /// accept no certificates see the raw public key of `key` (RFC 7250).
     pub identity: Option<IdentityConfig>,
     /// The manufacturers whose devices may join.
     #[serde(default, rename = "manufacturer")]

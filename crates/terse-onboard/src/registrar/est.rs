@@ -33,8 +33,8 @@ pub(super) struct Admitted {
 }
 
 /// Whether a client is let in.
-enum Admission<'a> {
-    Open(Admitted, &'a Domain),
+enum Admission {
+    Open(Admitted),
     /// Its audit log is missing.
     Wait {
         client: Sha256,
@@ -105,26 +105,35 @@ impl Service {
         self.issue(domain, admitted, &der, policy, self.held_until(received)).await
     }
 
-    /// Lets a client in, or says why not. A device asks for the CA certificates right after it has said that its voucher is
+    /// Lets a client in that wants something of the domain's CA, or says why not.
+    async fn admit(&self, received: &Received) -> Result<(Admitted, &Domain), Reply> {
+        let domain = self.domain()?;
+        Ok((self.admit_device(received).await?, domain))
+    }
+
+    fn domain(&self) -> Result<&Domain, Reply> {
+        let domain = self.inner.settings.domain.as_ref();
+        domain.ok_or_else(|| Reply::text(404, "this registrar has no CA, and issues no certificates"))
+    }
+
+    /// Lets a client in, also at a registrar without a CA, or says why not. A device asks for the CA certificates right after it has said that its voucher is
     /// good: it is kept waiting for its audit log, so that it need not come again.
-    pub(super) async fn admit(&self, received: &Received) -> Result<(Admitted, &Domain), Reply> {
+    pub(super) async fn admit_device(&self, received: &Received) -> Result<Admitted, Reply> {
         let client = match self.admission(received).await? {
-            Admission::Open(admitted, domain) => return Ok((admitted, domain)),
+            Admission::Open(admitted) => return Ok(admitted),
             Admission::Wait { client, .. } => client,
         };
         self.ask_for_audit_log(&client).await?;
         self.until_audited(&client, self.held_until(received)).await;
         match self.admission(received).await? {
-            Admission::Open(admitted, domain) => Ok((admitted, domain)),
+            Admission::Open(admitted) => Ok(admitted),
             Admission::Wait { retry_after, .. } => {
                 Err(Reply::later(self.audit_retry(&client).await?.unwrap_or(retry_after)))
             }
         }
     }
 
-    async fn admission(&self, received: &Received) -> Result<Admission<'_>, Reply> {
-        let domain = self.inner.settings.domain.as_ref();
-        let domain = domain.ok_or_else(|| Reply::text(404, "this registrar has no CA, and gives vouchers alone"))?;
+    async fn admission(&self, received: &Received) -> Result<Admission, Reply> {
         let (client, known) = self.client(received).await?;
         let device = match known.ok_or(Refusal::OtherClient)? {
             Known::Joining(device) | Known::Earlier(device) => *device,
@@ -134,20 +143,24 @@ impl Service {
         }
         let is_member = device.joining.idevid != client;
         if is_member {
-            self.check_member(domain, received).await?;
-            return Ok(Admission::Open(Admitted { device, client, is_member }, domain));
+            self.check_member(self.domain()?, received).await?;
+            return Ok(Admission::Open(Admitted { device, client, is_member }));
         }
         if !self.inner.settings.masas.contains_key(&device.manufacturer) {
             return Err(Refusal::UnknownManufacturer.into());
         }
-        if let Some(is_revoked) = domain.trust().revoked().await {
+        let is_revoked = match &self.inner.settings.domain {
+            Some(domain) => domain.trust().revoked().await,
+            None => None, // without a CA there are no LDevIDs that could be revoked
+        };
+        if let Some(is_revoked) = is_revoked {
             let ldevids = self.inner.store.standing_ldevids(&client, self.now()).await?;
             if ldevids.iter().any(|ldevid| is_revoked(ldevid)) {
                 return Err(Reply::text(403, "an LDevID of the device is revoked; an operator can accept it again"));
             }
         }
         Ok(match device.joining.gate(PROVIDER, &received.chain)? {
-            Gate::Open => Admission::Open(Admitted { device, client, is_member }, domain),
+            Gate::Open => Admission::Open(Admitted { device, client, is_member }),
             Gate::Wait { retry_after } => Admission::Wait { client, retry_after },
         })
     }

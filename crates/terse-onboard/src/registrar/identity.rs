@@ -1,7 +1,10 @@
 //! Identity keys for devices, from the generator (PKG) of the domain, for handshakes without certificates.
 //!
-//! What must always hold: a device gets the key of its own serial number alone, when it could have a certificate; a key is in
-//! no log, and in no memory that is not erased.
+//! A device asks with its LDevID; or with its IDevID, as one does that supports raw public keys alone, and never has an LDevID. For
+//! the latter it must be let in as for its first certificate, at a registrar without a CA as well.
+//!
+//! What must always hold: a device gets the key of its own serial number alone, when its voucher and its audit log are good; a
+//! key is in no log, and in no memory that is not erased.
 
 use std::path::Path;
 
@@ -57,13 +60,13 @@ impl Service {
     pub(super) async fn identity_key(&self, received: &Received) -> Result<Reply, Reply> {
         let keys = self.inner.settings.identity.as_ref();
         let keys = keys.ok_or_else(|| Reply::text(404, "this registrar has no identity keys"))?;
-        let (device, _) = self.admit(received).await?;
-        let device = device.device;
+        let device = self.admit_device(received).await?.device;
         let (serial_number, manufacturer) = (&device.serial_number, &device.manufacturer);
         let file = keys.key_file(&device).map_err(|error| {
             tracing::error!(serial_number, manufacturer, %error, "no identity key can be made");
             Reply::text(500, "no identity key can be made for the serial number; an operator must look into it")
         })?;
+        self.inner.store.gave_identity_key(&device, self.now()).await?;
         tracing::info!(serial_number, manufacturer, "a device gets an identity key");
         Ok(Reply::of(Content::IdentityKey(file)))
     }

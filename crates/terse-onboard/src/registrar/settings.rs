@@ -101,7 +101,11 @@ impl Settings {
             Some(own) if own.mtu < MIN_MTU => {
                 return Err(wrong(&format_args!("the mtu of [coaps] is less than {MIN_MTU}; give more")));
             }
-            Some(own) => Some(server_config(credential.clone(), own.mtu).map_err(|error| wrong(&error))?),
+            Some(own) => {
+                // Devices that accept no certificates get nothing here but identity keys.
+                let keys = config.identity.as_ref().map(|_| &key);
+                Some(server_config(credential.clone(), keys, own.mtu).map_err(|error| wrong(&error))?)
+            }
             None => None,
         };
         let identity = config.identity.as_ref().map(|own| IdentityKeys::load(path, &config, own)).transpose()?;

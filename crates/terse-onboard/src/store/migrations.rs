@@ -43,6 +43,7 @@ impl Migrations {
     pub(crate) const MASA: Self = migrations!(
         "sqlite/masa", "postgres/masa":
         "0001_devices_and_vouchers",
+        "0002_raw_public_keys",
     );
 
     /// Those of a registrar.
@@ -55,6 +56,7 @@ impl Migrations {
         "0005_history",
         "0006_refusals",
         "0007_old_certificates",
+        "0008_identity_keys",
     );
 }
 

@@ -6,7 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use base64ct::{Base64, Encoding as _};
 use terse_net::Clock;
-use terse_onboard::masa::{self, MasaConfig, MasaService, make_idevid};
+use terse_onboard::masa::{self, DeviceOptions, MasaConfig, MasaService, make_idevid};
 use terse_onboard::registrar::{self, Service};
 use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
@@ -69,7 +69,7 @@ impl World {
             masa::init(&options).await.unwrap();
             let mut config = MasaConfig::read(&at("masa/masa.toml")).unwrap();
             config.health = Some("127.0.0.1:0".parse().unwrap());
-            make_idevid(&config, SERIAL, &[], &at("devices"), now()).await.unwrap();
+            make_idevid(&config, SERIAL, &DeviceOptions::default(), &at("devices"), now()).await.unwrap();
             let listener = TcpListener::bind(config.listen).await.unwrap();
             let masa = listener.local_addr().unwrap();
             let mut service = MasaService::open(&config).await.unwrap();

@@ -12,6 +12,8 @@ mod faults;
 mod issue;
 #[path = "../masa/operator.rs"]
 mod operator;
+#[path = "../masa/raw_keys.rs"]
+mod raw_keys;
 #[path = "../masa/refusals.rs"]
 mod refusals;
 #[path = "../masa/scene.rs"]

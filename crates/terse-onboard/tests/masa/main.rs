@@ -9,6 +9,7 @@ mod faults;
 mod issue;
 mod old;
 mod operator;
+mod raw_keys;
 mod refusals;
 mod revocation;
 mod scene;

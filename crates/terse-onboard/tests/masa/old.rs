@@ -17,6 +17,7 @@ async fn a_database_of_an_earlier_version_goes_on() {
     let records = store.devices(crate::scene::SERIAL).await.unwrap();
     assert_eq!((records.len(), records[0].entries), (1, 1));
     assert!(records[0].is_registered && records[0].device.owner.is_some());
+    assert!(!records[0].device.raw_public_keys_only);
     let log = store.newest(&records[0].device, 10).await.unwrap();
     assert_eq!(log[0].nonce.as_ref().unwrap().as_bytes(), b"a nonce");
 }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use terse_aws_lc::PROVIDER;
 use terse_brski::certificate::domain_id;
 use terse_brski::masa::{Buyer, Claims};
-use terse_onboard::masa::{Change, MasaError, change_device, device_logs, make_idevid};
+use terse_onboard::masa::{Change, DeviceOptions, MasaError, change_device, device_logs, make_idevid};
 
 use crate::scene::{Domain, SERIAL, Scene, now, refused};
 
@@ -91,10 +91,10 @@ async fn a_long_audit_log_still_knows_its_first_owner() {
 async fn a_serial_number_is_given_once_also_by_two_factories() {
     let scene = Scene::new().await;
     let (one, other) = (scene.directory.path().join("one"), scene.directory.path().join("other"));
-    let sold_to = ["plant".to_owned()];
+    let options = DeviceOptions { sold_to: vec!["plant".into()], ..DeviceOptions::default() };
     let made = tokio::join!(
-        make_idevid(&scene.config, "WI-3006", &sold_to, &one, now()),
-        make_idevid(&scene.config, "WI-3006", &sold_to, &other, now())
+        make_idevid(&scene.config, "WI-3006", &options, &one, now()),
+        make_idevid(&scene.config, "WI-3006", &options, &other, now())
     );
     let (made, refused, empty) = match made {
         (Ok(made), Err(refused)) => (made, refused, other),

@@ -17,7 +17,7 @@ use terse_net::pki_types::{CertificateDer, UnixTime};
 use terse_net::tokio::Connector;
 use terse_net::{Clock, OsRng};
 use terse_onboard::client::{ClientError, HttpsConnection, Incoming, Outgoing, ResponseLimits};
-use terse_onboard::masa::{InitOptions, MasaConfig, MasaService, MasaStore, init, make_idevid};
+use terse_onboard::masa::{DeviceOptions, InitOptions, MasaConfig, MasaService, MasaStore, init, make_idevid};
 use terse_onboard::store::Database;
 use terse_pki::{Authority, AuthorityOptions, RegistrarOptions, Validity, to_pem};
 use terse_tls::crypto::SigningKey;
@@ -129,7 +129,8 @@ impl Scene {
         fs::write(&path, text.replace("\"masa.db\"", &format!("{:?}", crate::database::new("masa.db")))).unwrap();
         let config = MasaConfig::read(&path).unwrap();
         let out = directory.path().join("device");
-        make_idevid(&config, SERIAL, &["plant".into()], &out, now()).await.unwrap();
+        let options = DeviceOptions { sold_to: vec!["plant".into()], ..DeviceOptions::default() };
+        make_idevid(&config, SERIAL, &options, &out, now()).await.unwrap();
         let key = read_private_key(out.join("WI-3005.key"), None).unwrap();
         let device =
             Party { chain: read_certificates(out.join("WI-3005.pem")).unwrap(), key: PROVIDER.load_key(&key).unwrap() };

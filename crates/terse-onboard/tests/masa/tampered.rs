@@ -3,7 +3,7 @@
 use terse_brski::artefact::Format;
 use terse_brski::voucher::{Nonce, Pin, VoucherRequest};
 use terse_net::pki_types::UnixTime;
-use terse_onboard::masa::make_idevid;
+use terse_onboard::masa::{DeviceOptions, make_idevid};
 use terse_pki::{LeafOptions, Validity};
 use terse_tls::crypto::CryptoProvider;
 
@@ -110,7 +110,7 @@ async fn each_signature_and_chain_that_is_changed_is_refused() {
 async fn in_cose_the_path_of_the_idevid_must_come_along() {
     let scene = Scene::of(Format::CoseCbor).await;
     let out = scene.directory.path().join("another");
-    make_idevid(&scene.config, "WI-3006", &[], &out, now()).await.unwrap();
+    make_idevid(&scene.config, "WI-3006", &DeviceOptions::default(), &out, now()).await.unwrap();
     let another = terse_net::files::read_certificates(out.join("WI-3006.pem")).unwrap();
     let masa = scene.start().await;
     let content = scene.format.encode_request(&scene.fields(&scene.domain, "a nonce"));

@@ -32,6 +32,8 @@ mod masa;
 mod operator;
 #[path = "../registrar/outage.rs"]
 mod outage;
+#[path = "../registrar/raw_keys.rs"]
+mod raw_keys;
 #[path = "../registrar/repeats.rs"]
 mod repeats;
 #[path = "../registrar/replicas.rs"]

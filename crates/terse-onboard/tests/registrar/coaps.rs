@@ -8,16 +8,14 @@ use terse_brski::artefact::Format;
 use terse_brski::coap::{Code, ETag, PathForm, Request, Resource, Response, content_format};
 use terse_brski::est::{CsrAttributes, decode_certs_only};
 use terse_brski::voucher::Assertion;
-use terse_ibc::Generator;
 use terse_ibc::files::KeyFile;
-use terse_net::{Clock, OsRng};
+use terse_net::Clock;
 use terse_onboard::discovery::coap::{Reach, Seeker, Sought};
 use terse_onboard::discovery::{Change, Discovery as _, Place};
 use terse_onboard::join_proxy::{Mode, UdpLimits, UdpProxy};
 use terse_onboard::registrar::Service;
 use terse_pki::Authority;
-use terse_tls::identity::IdentityAlgorithm;
-use terse_tls::{Expect, ProtocolVersion, Trust};
+use terse_tls::{CertificateType, Expect, ProtocolVersion, Trust};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
@@ -31,6 +29,7 @@ const DTLS_1_2: How = How {
     max_datagram: 976,
     answers_checks: true,
     max_retransmit: 4,
+    accepts: &[CertificateType::X509],
 };
 
 /// The whole way: to the certificate, with it to the report, and to the next certificate.
@@ -295,11 +294,7 @@ async fn a_device_joins_through_a_join_proxy_of_each_mode() {
 #[tokio::test]
 async fn a_device_gets_the_identity_key_of_its_serial_number() {
     let world = World::new().await.with_coaps();
-    let generator = Generator::new(IdentityAlgorithm::Ristretto255, 1, now().as_secs() + 86_400, &mut OsRng).unwrap();
-    let pkg = world.folder.path().join("registrar/pkg");
-    std::fs::create_dir(&pkg).unwrap();
-    std::fs::write(pkg.join("pkg.pem"), generator.to_pem().as_bytes()).unwrap();
-    world.change("[enrolment]", "[identity]\npkg = \"pkg\"\n[enrolment]");
+    let generator = world.add_generator();
     let registrar = world.start().await;
     let (device, to) = (world.device(SERIAL).of(COSE), registrar.coaps.unwrap());
     let ask = || Request::post(Resource::IdentityKey, content_format::IDENTITY_KEY, b"");
@@ -317,6 +312,8 @@ async fn a_device_gets_the_identity_key_of_its_serial_number() {
     let key = file.key.as_key();
     assert_eq!((key.identity().to_string(), key.parameters()), (format!("device:{SERIAL}"), generator.parameters()));
     assert_eq!(member.send(ask()).await.payload, answer.payload, "and the same again");
+    let report = world.operator().await.devices().await.unwrap().remove(0);
+    assert!(report.ldevid.is_some() && report.identity_key.is_some());
     world.operator().await.reject(SERIAL, None).await.unwrap();
     refused(&member.send(ask()).await, Code::NOT_ACCEPTABLE, "rejected");
     registrar.stop().await;

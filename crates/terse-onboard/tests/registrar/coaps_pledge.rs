@@ -8,12 +8,14 @@ use pki_types::CertificateDer;
 use terse_brski::coap::{self, BlockSize, ClientConfig as CoapConfig, Code, PathForm, Request, Resource, Response};
 use terse_brski::coap::{content_format, multipart};
 use terse_brski::telemetry::Status;
+use terse_ibc::Generator;
 use terse_net::{Clock, DatagramClient, NetError, OsRng};
+use terse_tls::identity::IdentityAlgorithm;
 use terse_tls::{
     CertificateType, CipherSuite, ClientConfig, Connection, Datagrams, ProtocolVersion, ServerAddress, Trust,
 };
 
-use crate::world::{Device, PROVIDER, World, tls};
+use crate::world::{Device, PROVIDER, World, now, tls};
 
 /// A connection of a client of constrained BRSKI.
 pub(crate) struct CoapsPledge {
@@ -38,6 +40,8 @@ pub(crate) struct How {
     pub(crate) answers_checks: bool,
     /// How often a message of CoAP is sent again.
     pub(crate) max_retransmit: u8,
+    /// Of which types the registrar's certificate may be, preferred first.
+    pub(crate) accepts: &'static [CertificateType],
 }
 
 impl Default for How {
@@ -48,6 +52,7 @@ impl Default for How {
             max_datagram: 976,
             answers_checks: true,
             max_retransmit: 4,
+            accepts: &[CertificateType::X509],
         }
     }
 }
@@ -58,6 +63,17 @@ impl World {
         let coaps = "[coaps]\nlisten = \"127.0.0.1:0\"\njpy = \"127.0.0.1:0\"\n[enrolment]";
         self.change("[enrolment]", coaps);
         self
+    }
+
+    /// Has the registrar give identity keys, of this generator.
+    pub(crate) fn add_generator(&self) -> Generator {
+        let end = now().as_secs() + 86_400;
+        let generator = Generator::new(IdentityAlgorithm::Ristretto255, 1, end, &mut OsRng).unwrap();
+        let pkg = self.folder.path().join("registrar/pkg");
+        std::fs::create_dir(&pkg).unwrap();
+        std::fs::write(pkg.join("pkg.pem"), generator.to_pem().as_bytes()).unwrap();
+        self.change("[enrolment]", "[identity]\npkg = \"pkg\"\n[enrolment]");
+        generator
     }
 }
 
@@ -92,7 +108,7 @@ impl CoapsPledge {
         blocking(move || {
             let clock = Clock::new();
             let mut config = ClientConfig::builder(&PROVIDER);
-            config.trust(Trust::unverified(&[CertificateType::X509]).unwrap()).send_server_name(false);
+            config.trust(Trust::unverified(how.accepts).unwrap()).send_server_name(false);
             config.credentials(vec![credential]).versions(vec![how.version]);
             if how.version == ProtocolVersion::TLS_1_2 {
                 config.suites(vec![CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8]);
@@ -123,6 +139,13 @@ impl CoapsPledge {
     pub(crate) fn registrar(&self) -> CertificateDer<'static> {
         let connection = self.inner.as_ref().unwrap().dtls.connection();
         connection.presented().unwrap().chain().next().unwrap().into_owned()
+    }
+
+    /// The raw public key that the registrar has presented, if it is one.
+    pub(crate) fn raw_public_key(&self) -> Option<Vec<u8>> {
+        let presented = self.inner.as_ref().unwrap().dtls.connection().presented().unwrap();
+        let is_raw = presented.certificate_type() == CertificateType::RAW_PUBLIC_KEY;
+        is_raw.then(|| presented.public_key().to_vec())
     }
 
     /// Continues from another port, as behind a join proxy that has forgotten the pledge.

@@ -321,6 +321,6 @@ async fn a_domain_without_a_ca_gives_vouchers_alone() {
     let mut pledge = device.connect(&registrar).await;
     let request = device.voucher_request(&pledge);
     assert_eq!(pledge.request_voucher(&request).await.status, 200);
-    refused(&pledge.get("/.well-known/est/cacerts").await, 404, "vouchers alone");
+    refused(&pledge.get("/.well-known/est/cacerts").await, 404, "has no CA");
     registrar.stop().await;
 }

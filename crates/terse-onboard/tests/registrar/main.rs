@@ -19,6 +19,7 @@ mod manufacturers;
 mod masa;
 mod operator;
 mod outage;
+mod raw_keys;
 mod repeats;
 mod replicas;
 mod revocation;

@@ -78,6 +78,8 @@ struct State_ {
     log: Vec<(String, LogEntry)>,
     /// Whether the registrar is a customer.
     is_customer: bool,
+    /// Whether the devices support raw public keys alone.
+    raw_public_keys_only: bool,
 }
 
 impl ScriptedMasa {
@@ -145,6 +147,11 @@ impl ScriptedMasa {
     /// Knows the registrar, which may have vouchers without a nonce then.
     pub(crate) fn know_customer(&self) {
         self.inner.state.lock().unwrap().is_customer = true;
+    }
+
+    /// Knows that the devices support raw public keys alone.
+    pub(crate) fn know_raw_public_keys(&self) {
+        self.inner.state.lock().unwrap().raw_public_keys_only = true;
     }
 
     pub(crate) fn script(&self, vouchers: Script) {
@@ -221,12 +228,15 @@ impl Inner {
             Err(refusal) => return answer(refusal.status(), "text/plain", refusal.to_string()),
         };
         let mut state = self.state.lock().unwrap();
-        let State_ { issued, log, requests, last, accepts, is_customer, .. } = &mut *state;
+        let State_ { issued, log, requests, last, accepts, is_customer, raw_public_keys_only, .. } = &mut *state;
         requests.push(*request.sha256());
         *last = body.to_vec();
         accepts.push(Self::posted(headers, body).accept.map(str::to_owned));
         let serial = request.serial_number().to_owned();
-        let device = request.idevid_issuer().map(|issuer| Device::new(serial.clone(), issuer.into()));
+        let device = request.idevid_issuer().map(|issuer| Device {
+            raw_public_keys_only: *raw_public_keys_only,
+            ..Device::new(serial.clone(), issuer.into())
+        });
         let own: Vec<LogEntry> = log.iter().filter(|(of, _)| *of == serial).map(|(_, entry)| entry.clone()).collect();
         let earlier = issued.iter().find(|one| one.request == *request.sha256()).cloned();
         let customer = is_customer.then_some("plant");

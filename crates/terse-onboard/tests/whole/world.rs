@@ -9,7 +9,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use terse_net::Clock;
 use terse_onboard::discovery::Place;
 use terse_onboard::join_proxy::{JoinProxy, Limits};
-use terse_onboard::masa::{self, MasaConfig, MasaService, MasaStore, make_idevid};
+use terse_onboard::masa::{self, DeviceOptions, MasaConfig, MasaService, MasaStore, make_idevid};
 use terse_onboard::pledge::Device;
 use terse_onboard::registrar::{self, Operator, Service};
 use tokio::net::TcpListener;
@@ -155,7 +155,7 @@ async fn factory(masa: &Path, devices: &Path, serial_numbers: &[&str]) -> MasaCo
     masa::init(&options).await.unwrap();
     let config = MasaConfig::read(&masa.join("masa.toml")).unwrap();
     for serial_number in serial_numbers {
-        make_idevid(&config, serial_number, &[], devices, now()).await.unwrap();
+        make_idevid(&config, serial_number, &DeviceOptions::default(), devices, now()).await.unwrap();
     }
     config
 }

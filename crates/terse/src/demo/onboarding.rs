@@ -11,7 +11,7 @@ use std::fs;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
-use terse_onboard::masa::{InitOptions, MasaConfig, init, make_idevid};
+use terse_onboard::masa::{DeviceOptions, InitOptions, MasaConfig, init, make_idevid};
 use terse_onboard::pledge::CredentialDirectory;
 use terse_pki::{Authority, KeyAlgorithm, RegistrarOptions, Validity, write_file};
 use terse_tls::Credential;
@@ -112,7 +112,7 @@ impl Scene<'_> {
         };
         init(&options).await.map_err(failed)?;
         let config = MasaConfig::read(&maker.join("masa.toml")).map_err(failed)?;
-        make_idevid(&config, SERIAL, &[], self.folder, self.now).await.map_err(failed)?;
+        make_idevid(&config, SERIAL, &DeviceOptions::default(), self.folder, self.now).await.map_err(failed)?;
         Ok(())
     }
 

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde_json::json;
-use terse_onboard::masa::{Registration, register_idevids};
+use terse_onboard::masa::{DeviceOptions, MasaConfig, Registration, register_idevids};
 
 use super::{Config, failed};
 use crate::failure::Failure;
@@ -19,15 +19,33 @@ pub(super) struct Register {
     certificates: Vec<PathBuf>,
     #[command(flatten)]
     config: Config,
-    /// A customer to whom the devices were sold, by its name in the configuration (repeatable)
+    #[command(flatten)]
+    recorded: Recorded,
+}
+
+/// What is recorded of devices when they are registered.
+#[derive(Debug, Args)]
+pub(super) struct Recorded {
+    /// A customer to whom the device was sold, by its name in the configuration (repeatable)
     #[arg(long = "sold-to", value_name = "NAME")]
     sold_to: Vec<String>,
+    /// The device supports raw public keys alone: its vouchers pin the key of the registrar, and no certificate
+    #[arg(long)]
+    raw_public_keys: bool,
+}
+
+impl Recorded {
+    /// Checks that the configuration has the customers.
+    pub(super) fn options(self, path: &Config, config: &MasaConfig) -> Result<DeviceOptions, Failure> {
+        path.check_customers(config, &self.sold_to)?;
+        Ok(DeviceOptions { sold_to: self.sold_to, raw_public_keys_only: self.raw_public_keys })
+    }
 }
 
 impl Register {
     pub(super) fn run(self, json: bool) -> Result<(), Failure> {
         let config = self.config.read()?;
-        self.config.check_customers(&config, &self.sold_to)?;
+        let options = self.recorded.options(&self.config, &config)?;
         let (mut refused, mut printed) = (0, Ok(()));
         let now = now()?;
         let observe = |file: &Path, registration: &Registration| {
@@ -37,7 +55,7 @@ impl Register {
             }
         };
         let done = services::run(async {
-            register_idevids(&config, &self.certificates, &self.sold_to, now, observe).await.map_err(failed)
+            register_idevids(&config, &self.certificates, &options, now, observe).await.map_err(failed)
         });
         done?;
         printed?;

@@ -163,6 +163,19 @@ fn devices_are_sold_to_customers_that_are_known() {
 }
 
 #[test]
+fn a_device_with_raw_public_keys_alone_is_made_and_shown() {
+    let place = Place::new();
+    place.succeeds("make-idevid WI-3005 --raw-public-keys --config maker/masa.toml --out device");
+    let config = fs::read_to_string(place.path("device/WI-3005.toml")).unwrap();
+    assert!(config.contains("\nform = \"coaps\"\ncredentials = \"identity-key\"\n"), "{config}");
+    let audit = "audit WI-3005 --config maker/masa.toml";
+    assert_eq!(place.succeeds(audit), "WI-3005: owned by nobody; vouchers: 0; raw public keys alone\n");
+    assert_eq!(place.run(&format!("{audit} --json")).object()["raw_public_keys_only"], true);
+    place.succeeds("make-idevid WI-3006 --config maker/masa.toml --out device");
+    assert_eq!(place.run("audit WI-3006 --config maker/masa.toml --json").object()["raw_public_keys_only"], false);
+}
+
+#[test]
 fn a_device_is_blocked_and_released() {
     let place = Place::new();
     place.succeeds("make-idevid WI-3005 --config maker/masa.toml --out device");

@@ -110,3 +110,21 @@ fn devices_are_sold_when_they_are_registered_and_not_later() {
     assert_eq!(outcome.code, Some(2), "{outcome:#?}");
     assert!(outcome.stderr.contains("FILE"), "{outcome:#?}");
 }
+
+#[test]
+fn devices_with_raw_public_keys_alone_are_registered_so_and_not_later() {
+    let (place, factory) = place();
+    for name in ["F-1", "F-2", "F-3"] {
+        write(&place, &format!("{name}.pem"), &idevid(&factory, name));
+    }
+    place.succeeds("register F-3.pem --config maker/masa.toml");
+    let outcome = place.run("register F-1.pem F-2.pem F-3.pem --raw-public-keys --config maker/masa.toml");
+    let registered = "F-1  registered  F-1.pem\nF-2  registered  F-2.pem\n";
+    assert_eq!((outcome.code, outcome.stdout.as_str()), (Some(1), registered), "{outcome:#?}");
+    assert!(outcome.stderr.contains("F-3 is registered already, as one that supports certificates"), "{outcome:#?}");
+    assert!(outcome.stderr.contains("leave out --raw-public-keys"), "{outcome:#?}");
+    for (name, expected) in [("F-1", true), ("F-2", true), ("F-3", false)] {
+        let shown = place.run(&format!("audit {name} --config maker/masa.toml --json")).object();
+        assert_eq!(shown["raw_public_keys_only"], expected, "{name}");
+    }
+}

@@ -7,7 +7,7 @@ fn a_policy_survives_storage() {
         devices_without_record: true,
         proximity: Proximity::Optional,
         pledge_request_is_required: false,
-        pin: PinChoice::Registrar,
+        pin: PinChoice::RegistrarKey,
         nonceless: Some(Nonceless { lifetime: 1_200, pin: PinChoice::Highest }),
         max_age: None,
         clock_skew: 1,
@@ -17,7 +17,7 @@ fn a_policy_survives_storage() {
     };
     let json = serde_json::to_string(&policy).unwrap();
     assert_eq!(serde_json::from_str::<Policy>(&json).unwrap(), policy);
-    assert!(json.contains(r#""claims":"sales-list""#), "{json}");
+    assert!(json.contains(r#""claims":"sales-list""#) && json.contains(r#""pin":"registrar-key""#), "{json}");
 }
 
 #[test]

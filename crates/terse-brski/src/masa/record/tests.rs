@@ -15,11 +15,16 @@ fn records_survive_storage() {
     let device = Device {
         is_blocked: true,
         sold_to: Vec::from([Buyer::Customer("Plant".into()), Buyer::Domain([1; 32])]),
+        raw_public_keys_only: true,
         owner: Some([2; 32]),
         ..Device::new("WI-3005".into(), b"issuer".to_vec())
     };
     let json = serde_json::to_string(&device).unwrap();
     assert_eq!(serde_json::from_str::<Device>(&json).unwrap(), device);
+    // As it was stored before there was the field.
+    let old = json.replace(r#""raw_public_keys_only":true,"#, "");
+    assert_ne!(old, json);
+    assert!(!serde_json::from_str::<Device>(&old).unwrap().raw_public_keys_only);
     for expires_on in [None, Some(at(9))] {
         let voucher = IssuedVoucher { request: [3; 32], voucher: b"voucher".to_vec(), expires_on };
         let json = serde_json::to_string(&voucher).unwrap();

@@ -114,7 +114,8 @@ pub(super) async fn join(
          request = excluded.request, begun = excluded.begun, \
          audit = CASE WHEN {is_kept} THEN joinings.audit ELSE excluded.audit END, \
          audit_reason = CASE WHEN {is_kept} THEN joinings.audit_reason ELSE excluded.audit_reason END, \
-         audit_tried = excluded.audit_tried, audit_unsent = 0, voucher_status = NULL, ldevid = NULL, enroll_status = NULL",
+         audit_tried = excluded.audit_tried, audit_unsent = 0, voucher_status = NULL, ldevid = NULL, \
+         identity_key_given = NULL, enroll_status = NULL",
     );
     sqlx::query(&query)
         .bind(&request.client()[..])

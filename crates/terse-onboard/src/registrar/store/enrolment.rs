@@ -62,6 +62,17 @@ impl Store {
         row.map(|row| Ok(Known::Earlier(Box::new(stored_joining(&row)?)))).transpose()
     }
 
+    /// Notes that a device gets an identity key, unless that is noted already.
+    pub(in super::super) async fn gave_identity_key(
+        &self,
+        device: &StoredJoining,
+        time: UnixTime,
+    ) -> Result<(), sqlx::Error> {
+        let query = "UPDATE joinings SET identity_key_given = $2 WHERE idevid = $1 AND request = $3 AND identity_key_given IS NULL";
+        let query = sqlx::query(query).bind(&device.joining.idevid[..]).bind(seconds(time));
+        query.bind(&device.request[..]).execute(&self.pool).await.map(drop)
+    }
+
     /// Stores a status message of a device, and what it changes. The newest of each device are kept.
     pub(in super::super) async fn log_status(
         &self,

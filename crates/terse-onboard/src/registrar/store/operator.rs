@@ -56,7 +56,9 @@ pub struct DeviceReport {
     pub ldevid: Option<String>,
     /// When that ends, in seconds since 1970.
     pub ldevid_not_after: Option<u64>,
-    /// What it said of its enrolment.
+    /// When it first got an identity key, in seconds since 1970.
+    pub identity_key: Option<u64>,
+    /// What it said of its enrolment, by a certificate or by an identity key.
     pub enroll_status: Option<bool>,
     /// The reason that it gave last, in its own words.
     pub last_reason: Option<String>,
@@ -154,7 +156,7 @@ impl Store {
     pub(in super::super) async fn devices(&self) -> Result<Vec<DeviceReport>, sqlx::Error> {
         let rows = sqlx::query(
             "SELECT j.serial_number, j.manufacturer, j.begun, j.voucher_status, j.audit, j.audit_reason, j.ldevid, \
-             j.enroll_status, d.is_allowed, c.not_after, (SELECT t.reason FROM telemetry t WHERE t.idevid = j.idevid \
+             j.identity_key_given, j.enroll_status, d.is_allowed, c.not_after, (SELECT t.reason FROM telemetry t WHERE t.idevid = j.idevid \
              ORDER BY t.number DESC LIMIT 1) AS last_reason FROM joinings j \
              LEFT JOIN decisions d ON d.idevid = j.idevid \
              LEFT JOIN certificates c ON c.certificate_sha256 = j.ldevid ORDER BY j.begun DESC LIMIT $1",
@@ -180,6 +182,7 @@ fn report(row: &AnyRow) -> Result<DeviceReport, sqlx::Error> {
         audit_reason: row.try_get("audit_reason")?,
         ldevid: ldevid.map(|digest| digest.iter().map(|byte| format!("{byte:02x}")).collect()),
         ldevid_not_after: row.try_get::<Option<i64>, _>("not_after")?.map(unsigned),
+        identity_key: row.try_get::<Option<i64>, _>("identity_key_given")?.map(unsigned),
         enroll_status: flag("enroll_status")?,
         last_reason: row.try_get("last_reason")?,
         is_rejected: flag("is_allowed")? == Some(false),

@@ -128,7 +128,7 @@ async fn a_database_of_an_earlier_version_goes_on() {
     let store = Store::open(&path.into()).await.unwrap();
     let reports = store.devices().await.unwrap();
     assert_eq!((reports.len(), &*reports[0].serial_number, &*reports[0].audit), (1, "WI-3005", "good"));
-    assert_eq!(reports[0].enroll_status, Some(false));
+    assert_eq!((reports[0].enroll_status, reports[0].identity_key), (Some(false), None));
     let device = store.devices_named("WI-3005").await.unwrap().remove(0);
     let KnownVouchers { domain_ids, nonces, .. } = store.history(&device.idevid).await.unwrap();
     assert_eq!((domain_ids.len(), nonces.len()), (1, 2));
