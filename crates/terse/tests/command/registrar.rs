@@ -301,6 +301,32 @@ fn a_device_gets_an_identity_key_beside_its_certificate() {
     assert_eq!(met.object()["mode"], json!("identity"), "{met:?}");
 }
 
+/// The manufacturer knows that the device supports raw public keys alone, and its configuration says what it wants.
+#[test]
+fn a_device_without_certificates_gets_an_identity_key() {
+    let (place, _masa) = Place::with_masa();
+    let made = place.run("masa make-idevid WI-3007 --raw-public-keys --config maker/masa.toml --out device");
+    assert_eq!(made.code, Some(0), "{made:?}");
+    assert_eq!(place.run("pkg init --out pkg").code, Some(0));
+    let path = place.path("plant/registrar.toml");
+    let text = fs::read_to_string(&path).unwrap();
+    let coaps = "[coaps]\nlisten = \"127.0.0.1:0\"\n\n[identity]\npkg = \"../pkg\"\n\n[enrolment]";
+    fs::write(&path, text.replace("[enrolment]", coaps)).unwrap();
+    let registrar = place.serve();
+    let coaps = registrar.line().strip_prefix("coaps ").unwrap().to_owned();
+    let joined =
+        place.run(&format!("pledge --config device/WI-3007.toml --registrar {coaps} --out credential --once --json"));
+    let joined = joined.object();
+    assert_eq!((&joined["enrolled"], &joined["identity"]), (&json!(true), &json!("device:WI-3007")), "{joined}");
+    assert_eq!((&joined["reported"], &joined["ldevid"]), (&json!(true), &json!(null)), "{joined}");
+    assert!(place.path("credential/device.id").exists() && !place.path("credential/ldevid.pem").exists());
+    let devices = place.registrar("devices");
+    assert!(devices.stdout.contains("WI-3007") && devices.stdout.contains("identity key"), "{devices:?}");
+    // In words, for the next device.
+    let again = place.run(&format!("pledge --config device/WI-3007.toml --registrar {coaps} --out next --once"));
+    assert!(again.stdout.contains("identity key") && again.stdout.contains("next/device.id"), "{again:?}");
+}
+
 /// The first place fails at once, so that the second one has its turn before all time for a handshake is over.
 #[test]
 fn a_device_that_speaks_any_form_joins_over_https_where_nobody_speaks_coaps() {
