@@ -266,6 +266,38 @@ fn one_registrar_serves_devices_of_both_forms_and_one_that_speaks_any() {
     place.run(&format!("pledge --renew --form any --registrar {coaps} --out credential")).refused(2, &["--form https"]);
 }
 
+/// A join proxy needs no credential of its own: what makes a device one is that it is in the network.
+#[test]
+fn an_enrolled_device_is_a_join_proxy_for_the_next_one() {
+    let (place, _masa) = Place::with_masa();
+    let path = place.path("plant/registrar.toml");
+    let text = fs::read_to_string(&path).unwrap();
+    let coaps = "[coaps]\nlisten = \"127.0.0.1:0\"\njpy = \"127.0.0.1:0\"\n\n[enrolment]";
+    fs::write(&path, text.replace("[enrolment]", coaps)).unwrap();
+    let registrar = place.serve();
+    let coaps = registrar.line().strip_prefix("coaps ").unwrap().to_owned();
+    let jpy = registrar.line().strip_prefix("jpy ").unwrap().to_owned();
+    let join = |serial: &str, through: &str| {
+        let joined = place.run(&format!(
+            "pledge --idevid device/{serial}.pem --key device/{serial}.key --masa-ca device/{serial}-anchors.pem \
+             --form coaps --registrar {through} --out credential-{serial} --once --json"
+        ));
+        assert_eq!(joined.object()["reported"], json!(true), "{joined:?}");
+    };
+    join("WI-3005", &coaps);
+    for (serial, mode, leads_to) in [("WI-3006", "stateful", &coaps), ("WI-3007", "stateless", &jpy)] {
+        if !place.path(&format!("device/{serial}.pem")).exists() {
+            let made = place.run(&format!("masa make-idevid {serial} --config maker/masa.toml --out device"));
+            assert_eq!(made.code, Some(0), "{made:?}");
+        }
+        let mut command = terse();
+        let options = "join-proxy --listen 127.0.0.1:0 --registrar 127.0.0.1:1 --udp 127.0.0.1:0 --on-link 127.0.0.0/8";
+        command.args(options.split(' ')).args(["--udp-mode", mode, "--udp-registrar", leads_to]);
+        let proxy = Server::start(command);
+        join(serial, proxy.line().strip_prefix("udp ").unwrap());
+    }
+}
+
 /// The key is good for a handshake with a server of the same generator.
 #[test]
 fn a_device_gets_an_identity_key_beside_its_certificate() {
