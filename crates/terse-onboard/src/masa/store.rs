@@ -1,8 +1,8 @@
 //! What a MASA remembers, in its database: devices, issued vouchers and audit logs (RFC 8995, 5.6 and 5.8).
 //!
-//! What must always hold: a voucher, its entry in the audit log and the new owner of the device are committed together or not
-//! at all; the commit fails if the audit log, the owner or the registration has changed since it was looked at, whichever
-//! process has done that; a look-up costs the same however long an audit log is.
+//! What must always hold: a voucher, its entry in the audit log, which is the next link of the chain, and the new owner of the
+//! device are committed together or not at all; the commit fails if the audit log, the owner or the registration has changed since
+//! it was looked at, whichever process has done that; a look-up costs the same however long an audit log is.
 
 use core::time::Duration;
 

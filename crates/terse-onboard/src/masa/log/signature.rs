@@ -27,7 +27,7 @@ pub(super) fn signers_of(
 /// The signer is known by the very certificate: devices have certificates of the same CA.
 pub(super) fn verify(end: &EndLine, signers: &[CertificateDer<'_>]) -> Result<(), String> {
     let der = Base64::decode_vec(&end.signature).map_err(|_| "its signature is not in base64".to_owned())?;
-    let signed = Signed::verify(&PROVIDER, &der, signers).map_err(|error| format!("its signature: {error}"))?;
+    let signed = Signed::verify(&PROVIDER, &der, &[]).map_err(|error| format!("its signature: {error}"))?;
     if !signed.chain.first().is_some_and(|signer| signers.contains(signer)) {
         return Err(
             "somebody else has signed it; give the certificate of its signer by --signer, if you trust that".into()
