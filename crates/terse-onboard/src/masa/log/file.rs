@@ -65,7 +65,7 @@ impl Export {
         let export = Self { path: path.into(), end, head };
         if !is_whole {
             export.verify(&mut |_, _| ())?; // to say where, if that can be said
-            return Err(problem(&"it was changed after it was signed; take another copy of it"));
+            return Err(problem(&CHANGED));
         }
         Ok(export)
     }
@@ -162,7 +162,7 @@ impl Contents {
         let digest = core::mem::replace(&mut self.hash, PROVIDER.sha256.start()).finish();
         match hex(digest.as_ref()) == self.export.end.sha256 {
             true => Ok(()),
-            false => Err(self.problem("it was changed after it was signed; take another copy of it")),
+            false => Err(ConfigError::new(&self.export.path, CHANGED).into()),
         }
     }
 
@@ -223,6 +223,9 @@ fn read_line(reader: &mut BufReader<File>, path: &Path) -> Result<Vec<u8>, MasaE
 fn unreadable(path: &Path, error: &io::Error) -> MasaError {
     ConfigError::new(path, format_args!("cannot be read: {error}")).into()
 }
+
+/// What is wrong with a file whose entries are right.
+const CHANGED: &str = "it was changed after it was signed; take another copy of it";
 
 /// The most bytes of a line. A voucher has 16 kB at most, and the customers to whom a device was sold have names of any length.
 const MAX_LINE: u64 = 1 << 20;
