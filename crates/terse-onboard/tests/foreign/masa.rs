@@ -102,23 +102,21 @@ fn curl_is_told_what_is_wrong_with_a_registrars_request() {
     world.stop();
 }
 
-/// Signed with ECDSA, and with Ed25519.
 #[test]
 fn openssl_verifies_an_export_of_the_audit_log() {
     if !are_curl_and_openssl_here() {
         return;
     }
-    for chain in ["p256x3", "ed25519x2"] {
+    for chain in ["p256x3", "p384x3"] {
         let world = World::start_with(chain, "");
         let folder = world.folder();
         sign_registrar_request(&world, "");
         let url = world.at_masa("/.well-known/brski/requestvoucher");
-        world
-            .curl_until_decided(&format!("{VOUCHER_CMS_JSON} @registrar.cms {url}"))
-            .is("application/voucher-cms+json");
+        let answer = world.curl_until_decided(&format!("{VOUCHER_CMS_JSON} @registrar.cms {url}"));
+        answer.is("application/voucher-cms+json");
         let config = MasaConfig::read(&folder.path("masa/masa.toml")).unwrap();
-        let mut export = Vec::new();
-        let exported = export_log(&config, &mut export, None, now(), &mut |_, _| ());
+        let (mut export, mut progress) = (Vec::new(), |_, _| ());
+        let exported = export_log(&config, &mut export, None, now(), &mut progress);
         let head = world.runtime().block_on(exported).unwrap();
 
         let content = export[..export.len() - 1].iter().rposition(|byte| *byte == b'\n').unwrap() + 1;
