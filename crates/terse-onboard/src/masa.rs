@@ -24,6 +24,7 @@ mod error;
 mod factory;
 mod issue;
 mod keys;
+mod log;
 mod operator;
 mod problem;
 mod register;
@@ -38,6 +39,10 @@ pub use config::{
 };
 pub use error::MasaError;
 pub use factory::{InitOptions, Written, init, make_idevid};
+pub use log::{
+    Finding, Imported, InvalidHead, LogHead, Problem as LogProblem, Progress, VerifyOptions, export_log, import_log,
+    verify_export, verify_log,
+};
 pub use operator::{Change, DeviceLog, change_device, device_logs};
 pub use register::{DeviceOptions, NotRegistered, Registration, register_idevids};
 pub use service::{Checked, MasaService};

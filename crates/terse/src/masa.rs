@@ -18,8 +18,10 @@ use crate::output::{self, printable};
 use crate::pki::{failure, now};
 use crate::services::{self, misconfigured};
 
+mod log;
 mod register;
 
+use log::LogCommand;
 use register::{Recorded, Register};
 
 #[derive(Debug, Args)]
@@ -66,6 +68,13 @@ enum MasaCommand {
     /// Print who had vouchers for a device, the newest first
     #[command(after_help = "Example: terse masa audit WI-3005 --config maker/masa.toml")]
     Audit(Device),
+    /// Verify, export or import the audit log of all devices
+    #[command(
+        subcommand,
+        after_help = "Example: terse masa log verify --config maker/masa.toml\n\
+            terse masa log export --out monday.jsonl --config maker/masa.toml"
+    )]
+    Log(LogCommand),
     /// Let the next domain claim a device
     #[command(after_help = "Example: terse masa release WI-3005 --config maker/masa.toml")]
     Release(Device),
@@ -138,6 +147,7 @@ pub(crate) fn run(args: MasaArgs, json: bool) -> Result<(), Failure> {
         Some(MasaCommand::Register(register)) => register.run(json),
         Some(MasaCommand::Check(config)) => check(&config, json),
         Some(MasaCommand::Audit(device)) => audit(&device, json),
+        Some(MasaCommand::Log(command)) => command.run(json),
         Some(MasaCommand::Release(device)) => change(&device, Change::Release, json),
         Some(MasaCommand::Block(device)) => change(&device, Change::Block, json),
         Some(MasaCommand::Unblock(device)) => change(&device, Change::Unblock, json),

@@ -54,6 +54,15 @@ pub(super) fn masa(
     Ok((masa.map_err(|error| ConfigError::new(anchors_path, error))?, anchors))
 }
 
+/// Returns the voucher signer alone.
+pub(super) fn voucher_signer(
+    provider: &CryptoProvider,
+    config: &MasaConfig,
+    time: UnixTime,
+) -> Result<Signer, ConfigError> {
+    signer(provider, &config.voucher_signer, &read_certificates(&config.manufacturer.anchors)?, time)
+}
+
 /// Returns the configuration of the HTTPS server. Registrars have private CAs, so that their certificates are looked at
 /// after the handshake.
 fn server(

@@ -44,6 +44,7 @@ impl Migrations {
         "sqlite/masa", "postgres/masa":
         "0001_devices_and_vouchers",
         "0002_raw_public_keys",
+        "0003_audit_chain",
     );
 
     /// Those of a registrar.

@@ -24,7 +24,7 @@ pub struct Pool {
     kind: Kind,
 }
 
-/// A transaction that writes. It is rolled back unless it is committed.
+/// A transaction that writes, or one that reads alone. It is rolled back unless it is committed.
 #[derive(Debug)]
 pub struct Transaction(Connection);
 
@@ -74,6 +74,12 @@ impl Pool {
             transaction.execute(lock).await?;
         }
         Ok(transaction)
+    }
+
+    /// Begins a transaction that reads one state of the database, whatever others write meanwhile. It waits for nobody, and nobody
+    /// waits for it.
+    pub async fn snapshot(&self) -> Result<Transaction, Error> {
+        Ok(Transaction(Connection(in_time(self.connections.begin_with(self.kind.snapshot())).await?)))
     }
 
     /// Closes all connections, once they are not used any more.
@@ -134,6 +140,13 @@ impl Kind {
         match self {
             Self::Sqlite => "BEGIN IMMEDIATE",
             Self::Postgres => "BEGIN",
+        }
+    }
+
+    const fn snapshot(self) -> &'static str {
+        match self {
+            Self::Sqlite => "BEGIN DEFERRED",
+            Self::Postgres => "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
         }
     }
 

@@ -1,5 +1,7 @@
 //! The MASA's tests once more, on PostgreSQL.
 
+#[path = "../masa/by_hand.rs"]
+mod by_hand;
 #[path = "../masa/cose.rs"]
 mod cose;
 #[path = "../masa/customers.rs"]
@@ -10,6 +12,10 @@ mod database;
 mod faults;
 #[path = "../masa/issue.rs"]
 mod issue;
+#[path = "../masa/log.rs"]
+mod log;
+#[path = "../masa/moved.rs"]
+mod moved;
 #[path = "../masa/operator.rs"]
 mod operator;
 #[path = "../masa/raw_keys.rs"]

@@ -1,12 +1,15 @@
 //! The MASA on real sockets, as registrars meet it: what it issues and refuses, what is left of it after it was killed, and
 //! what happens when two of them have one database.
 
+mod by_hand;
 mod cose;
 mod customers;
 #[path = "../databases/sqlite.rs"]
 mod database;
 mod faults;
 mod issue;
+mod log;
+mod moved;
 mod old;
 mod operator;
 mod raw_keys;

@@ -17,6 +17,7 @@ mod identity;
 mod identity_early_data;
 mod join_proxy;
 mod masa;
+mod masa_log;
 mod masa_register;
 mod masa_vouchers;
 mod onboarding;
