@@ -19,14 +19,18 @@ extern crate alloc;
 
 pub mod client;
 pub mod config;
+mod dependencies;
 pub mod discovery;
 mod health;
 pub mod join_proxy;
+mod looks;
 pub mod masa;
+mod metrics;
 mod network;
 pub mod pledge;
 pub mod rate;
 pub mod registrar;
+mod seen;
 pub mod serve;
 mod shares;
 mod stop;

@@ -24,6 +24,7 @@ mod error;
 mod factory;
 mod issue;
 mod keys;
+mod metrics;
 mod operator;
 mod problem;
 mod register;
@@ -32,6 +33,7 @@ mod routes;
 mod service;
 mod signer;
 mod store;
+mod watched;
 
 pub use config::{
     Authentication, CustomerConfig, KeyFiles, ManufacturerConfig, MasaConfig, MasaLimits, RevocationConfig,

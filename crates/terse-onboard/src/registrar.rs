@@ -17,7 +17,7 @@
 //! first, so that a restart or another process on the same database goes on with it; what a stranger sends is never
 //! written down.
 
-use alloc::collections::BTreeSet;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::sync::Arc;
 use core::fmt;
 use core::net::SocketAddr;
@@ -44,6 +44,7 @@ use crate::config::ConfigError;
 use crate::discovery::mdns::{Announcement, MdnsError};
 use crate::health::Health;
 use crate::rate::RateLimit;
+use crate::seen::LastSeen;
 use crate::serve::{self, Limits, Peer};
 use crate::stop::stopped;
 
@@ -63,6 +64,7 @@ mod https;
 mod identity;
 mod init;
 mod masa;
+mod metrics;
 mod names;
 mod operator;
 mod outage;
@@ -71,6 +73,7 @@ mod reply;
 mod requests;
 mod settings;
 mod store;
+mod watched;
 
 pub use check::check;
 pub use fetch::{FetchError, FetchOptions, Fetched, fetch};
@@ -79,6 +82,7 @@ pub use operator::{Operator, OperatorError, Rejection};
 pub use store::{DeviceReport, FetchedVoucher, Pending, PendingReason};
 
 use coaps::Coaps;
+use metrics::Metrics;
 use outage::Outages;
 use reply::Reply;
 use requests::route;
@@ -96,8 +100,11 @@ struct Inner {
     store: Store,
     clock: Clock,
     rate: RateLimit,
+    metrics: Metrics,
     /// The MASAs that cannot be reached.
     outages: Arc<Outages>,
+    /// Whether the MASA of each manufacturer could be reached last.
+    masas_seen: BTreeMap<String, LastSeen>,
     /// The devices whose audit log is being asked for.
     audits: Mutex<BTreeSet<Sha256>>,
     /// Notified when one of them is done.
@@ -136,8 +143,12 @@ impl Service {
         let store = store.map_err(|error| StartError::Database(settings.database.error(error)))?;
         let limits = &settings.config.limits;
         let rate = RateLimit::per_second(limits.requests_per_second, limits.requests_at_once);
+        let metrics =
+            Metrics::new(store.errors(), clock.now().unix.unwrap_or(UnixTime::since_unix_epoch(Duration::ZERO)));
+        let masas_seen = settings.masas.keys().map(|name| (name.clone(), LastSeen::default())).collect();
         let (outages, audits, audited) = (Arc::default(), Mutex::default(), Notify::new());
-        Ok(Self { inner: Arc::new(Inner { settings, store, clock, rate, outages, audits, audited }) })
+        let inner = Inner { settings, store, clock, rate, metrics, outages, masas_seen, audits, audited };
+        Ok(Self { inner: Arc::new(inner) })
     }
 
     /// Listens at the configured addresses, and is announced if that is configured. Pledges are answered by
@@ -159,7 +170,11 @@ impl Service {
         let announcement =
             config.announce.then(|| Announcement::at(crate::discovery::Service::Registrar, "registrar", address));
         let announcement = announcement.transpose().map_err(StartError::Announce)?;
-        let observer = Arc::new(|event: &AcceptorEvent<'_>| tracing::debug!("{event}"));
+        let connections = self.inner.metrics.common.connections(metrics::HTTPS);
+        let observer = Arc::new(move |event: &AcceptorEvent<'_>| {
+            connections.handshake_event(event);
+            tracing::debug!("{event}");
+        });
         let acceptor = Acceptor::builder(self.inner.settings.server.clone(), self.inner.clock);
         let acceptor = acceptor.with_observer(observer).start(listener);
         Ok(Listening { service: self.clone(), acceptor, address, coaps, health, announcement })
@@ -227,7 +242,7 @@ impl Listening {
         let Self { service, acceptor, coaps, health, announcement, .. } = self;
         let limits = Limits { connections: service.inner.settings.config.limits.connections, ..Limits::default() };
         let chores = tokio::spawn(service.clone().do_chores(stop.clone()));
-        let health = health.map(|health| tokio::spawn(health.serve(service.is_well(), stop.clone())));
+        let health = health.map(|health| tokio::spawn(health.serve(service.is_well(), service.pages(), stop.clone())));
         let withdraw = async {
             if let Some(announcement) = announcement {
                 stopped(&mut stop.clone()).await;
@@ -239,7 +254,9 @@ impl Listening {
                 coaps.run(stop.clone()).await;
             }
         };
-        tokio::join!(serve::serve(acceptor, service.routes(), limits, stop.clone()), coaps, withdraw);
+        let counts = service.inner.metrics.common.connections(metrics::HTTPS);
+        let https = serve::serve_counted(acceptor, service.routes(), limits, counts, stop.clone());
+        tokio::join!(https, coaps, withdraw);
         for task in core::iter::once(chores).chain(health) {
             task.abort();
         }
@@ -290,13 +307,16 @@ impl Service {
 async fn limit_rate(State(service): State<Service>, request: Request, next: Next) -> Response {
     let address = request.extensions().get::<Peer>().map(|peer| peer.address.ip());
     let now = Duration::from_millis(service.inner.clock.now().monotonic.0);
-    match address.map_or(Ok(()), |address| service.inner.rate.admit(address, now)) {
+    let resource = metrics::resource_at(request.uri().path());
+    let response = match address.map_or(Ok(()), |address| service.inner.rate.admit(address, now)) {
         Ok(()) => next.run(request).await,
         Err(wait) => Reply::text(429, "there are too many requests of this address; wait")
             .retry_after(outage::retry_after(wait))
             .closing()
             .into_response(),
-    }
+    };
+    service.inner.metrics.common.answered(resource, metrics::HTTPS, response.status().as_u16());
+    response
 }
 
 async fn health(State(service): State<Service>) -> Reply {

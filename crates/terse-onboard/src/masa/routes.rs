@@ -4,6 +4,7 @@
 //! threads as the machine has, and the connections of others go on meanwhile.
 
 use alloc::sync::Arc;
+use std::time::Instant;
 
 use axum::Router;
 use axum::extract::{Extension, Request, State};
@@ -18,6 +19,7 @@ use terse_brski::masa::{Masa, Refusal, RegistrarRequest};
 use terse_brski::voucher::MAX_LEN;
 
 use super::config::Authentication;
+use super::metrics::{AUDIT_LOG, HTTPS, VOUCHER, resource_at};
 use super::problem::Problem;
 use super::service::Shared;
 use crate::serve::{Peer, UnreadBody, read_body};
@@ -44,14 +46,17 @@ async fn admit(
     request: Request,
     next: Next,
 ) -> Response {
-    match shared.rate.admit(peer.address.ip(), shared.start.elapsed()) {
+    let resource = resource_at(request.uri().path());
+    let response = match shared.rate.admit(peer.address.ip(), shared.start.elapsed()) {
         Ok(()) => next.run(request).await,
         Err(wait) => {
             let text = "there are too many requests from this address; send fewer";
             let problem = Problem::later(StatusCode::TOO_MANY_REQUESTS, text, wait.as_secs() + 1);
             ([(header::CONNECTION, HeaderValue::from_static("close"))], problem).into_response()
         }
-    }
+    };
+    shared.metrics.common.answered(resource, HTTPS, response.status().as_u16());
+    response
 }
 
 async fn health(State(shared): State<Arc<Shared>>) -> Result<&'static str, Problem> {
@@ -65,7 +70,14 @@ async fn voucher(
     request: Request,
 ) -> Result<Response, Problem> {
     let received = Received::read(&shared, &peer, request).await?;
-    let (request, customer) = received.verify(&shared, &peer, Masa::read_voucher_request).await?;
+    let begun = Instant::now();
+    let answer = answer_voucher(&shared, &peer, &received).await;
+    shared.took(VOUCHER, begun, &answer);
+    answer
+}
+
+async fn answer_voucher(shared: &Arc<Shared>, peer: &Peer, received: &Received) -> Result<Response, Problem> {
+    let (request, customer) = received.verify(shared, peer, Masa::read_voucher_request).await?;
     if !shared.signer.has(request.format()) {
         return Err(UNSIGNABLE);
     }
@@ -84,10 +96,25 @@ async fn audit_log(
     request: Request,
 ) -> Result<Response, Problem> {
     let received = Received::read(&shared, &peer, request).await?;
-    let (request, _) = received.verify(&shared, &peer, Masa::read_audit_log_request).await?;
+    let begun = Instant::now();
+    let answer = answer_audit_log(&shared, &peer, &received).await;
+    shared.took(AUDIT_LOG, begun, &answer);
+    answer
+}
+
+async fn answer_audit_log(shared: &Arc<Shared>, peer: &Peer, received: &Received) -> Result<Response, Problem> {
+    let (request, _) = received.verify(shared, peer, Masa::read_audit_log_request).await?;
     let log = shared.store.audit_log(&shared.provider, &request).await.map_err(|error| Problem::database(&error))?;
     let log = shared.masa.audit_log(&request, &log)?;
     Ok(([(header::CONTENT_TYPE, HeaderValue::from_static(JSON))], log.to_json()).into_response())
+}
+
+impl Shared {
+    /// Notes how long it took to answer a request that had begun then, and why it was refused.
+    fn took(&self, resource: &'static str, begun: Instant, answer: &Result<Response, Problem>) {
+        let refusal = answer.as_ref().err().and_then(Problem::refusal);
+        self.metrics.common.took(resource, begun.elapsed(), refusal);
+    }
 }
 
 /// A request whose body is there.

@@ -21,22 +21,27 @@ use super::config::{Authentication, MasaConfig, MasaLimits};
 use super::customers::Customers;
 use super::issue::UnderWay;
 use super::keys::Keys;
+use super::metrics::{HTTPS, Metrics};
 use super::operator::open_existing;
 use super::problem::Problem;
 use super::revocation::Revocations;
 use super::routes::routes;
 use super::signer::{Signer, VoucherSigner};
 use super::store::MasaStore;
+use super::watched::{Ends, pages};
 use crate::config::ConfigError;
 use crate::health::Health;
 use crate::rate::RateLimit;
-use crate::serve::{Limits, serve};
+use crate::seen::LastSeen;
+use crate::serve::{Limits, serve_counted};
 
 /// The service.
 pub struct MasaService {
     shared: Shared,
     tls: ServerConfig,
     health: Option<Health>,
+    /// Whether the listener for health has the metrics as well.
+    has_metrics: bool,
 }
 
 /// What requests share.
@@ -50,6 +55,10 @@ pub(super) struct Shared {
     pub(super) store: MasaStore,
     pub(super) revocations: Revocations,
     pub(super) rate: RateLimit,
+    pub(super) metrics: Metrics,
+    pub(super) ends: Ends,
+    /// Whether the voucher signer signed when it was asked last.
+    pub(super) signer_seen: LastSeen,
     pub(super) start: Instant,
     pub(super) under_way: UnderWay,
     /// One place for each signature check that the machine does at a time.
@@ -85,6 +94,9 @@ impl MasaService {
             customers: keys.customers,
             authentication: config.authentication,
             limits: config.limits.clone(),
+            metrics: Metrics::new(store.errors(), now(clock)?),
+            ends: keys.ends,
+            signer_seen: LastSeen::default(),
             store,
             revocations: Revocations::new(config.revocation),
             rate: RateLimit::per_minute(config.limits.requests_per_minute),
@@ -93,7 +105,7 @@ impl MasaService {
             verifications: Semaphore::new(threads),
             clock,
         };
-        Ok(Self { shared, tls: keys.tls, health: None })
+        Ok(Self { shared, tls: keys.tls, health: None, has_metrics: config.metrics })
     }
 
     /// Listens for health checks, where the configuration says so. They are answered by [`Self::serve`]. Returns the address.
@@ -132,20 +144,26 @@ impl MasaService {
             between_requests: BETWEEN_REQUESTS,
             ..Limits::default()
         };
-        let observer = |event: &AcceptorEvent<'_>| tracing::debug!("{event}");
+        let shared = Arc::new(self.shared);
+        let counts = shared.metrics.common.connections(HTTPS);
+        let counted = counts.clone();
+        let observer = move |event: &AcceptorEvent<'_>| {
+            counted.handshake_event(event);
+            tracing::debug!("{event}");
+        };
         let acceptor =
-            Acceptor::builder(Arc::new(self.tls), self.shared.clock).with_observer(Arc::new(observer)).start(listener);
-        let store = self.shared.store.clone();
+            Acceptor::builder(Arc::new(self.tls), shared.clock).with_observer(Arc::new(observer)).start(listener);
+        let store = shared.store.clone();
         let health = self.health.map(|health| {
             let store = store.clone();
             let is_well = move || {
                 let store = store.clone();
                 async move { store.check().await.is_ok() }
             };
-            tokio::spawn(health.serve(is_well, stop.clone()))
+            tokio::spawn(health.serve(is_well, pages(&shared, self.has_metrics), stop.clone()))
         });
-        let routes: Router = routes(Arc::new(self.shared));
-        serve(acceptor, routes, limits, stop).await;
+        let routes: Router = routes(shared);
+        serve_counted(acceptor, routes, limits, counts, stop).await;
         if let Some(health) = health {
             health.abort();
         }
@@ -172,7 +190,10 @@ impl MasaConfig {
         if self.manufacturer.ca.is_some() {
             super::factory::read_authority(self)?;
         }
-        let warnings = self.database.check().await?.into_iter().collect();
+        let mut warnings: Vec<_> = self.database.check().await?.into_iter().collect();
+        if self.metrics && self.health.is_some_and(|health| !health.ip().is_loopback()) {
+            warnings.push("health is no loopback address: everybody who reaches it can read /metrics".into());
+        }
         let store = open_existing(self).await?;
         let answered = store.check().await;
         store.close().await;

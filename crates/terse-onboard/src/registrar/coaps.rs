@@ -22,6 +22,7 @@ use tokio::net::UdpSocket;
 use tokio::sync::watch;
 
 use super::config::CoapsConfig;
+use super::metrics::{COAPS, JPY};
 use super::settings::PROVIDER;
 use super::{Service, StartError};
 use crate::config::ConfigError;
@@ -60,13 +61,13 @@ impl Coaps {
         let (socket, address) = bind(&own.listen).await?;
         let endpoint = DatagramEndpoint::new(config.clone(), limits, socket, clock);
         let endpoint = endpoint.map_err(|error| wrong(&own.listen, error))?;
-        let pledges = (Front::new(service.clone(), shares.clone(), endpoint), address);
+        let pledges = (Front::new(service.clone(), COAPS, shares.clone(), endpoint), address);
         let join_proxies = match &own.jpy {
             Some(jpy) => {
                 let (socket, address) = bind(jpy).await?;
                 let endpoint = DatagramEndpoint::with_framing(config.clone(), limits, socket, clock, Jpy::new());
                 let endpoint = endpoint.map_err(|error| wrong(jpy, error))?;
-                Some((Front::new(service.clone(), shares, endpoint), address))
+                Some((Front::new(service.clone(), JPY, shares, endpoint), address))
             }
             None => None,
         };

@@ -6,6 +6,8 @@ mod cose;
 mod customers;
 #[path = "../databases/postgres.rs"]
 mod database;
+#[path = "../watched/exposition.rs"]
+mod exposition;
 #[path = "../masa/faults.rs"]
 mod faults;
 #[path = "../masa/issue.rs"]
@@ -20,3 +22,5 @@ mod refusals;
 mod scene;
 #[path = "../masa/tampered.rs"]
 mod tampered;
+#[path = "../masa/watched.rs"]
+mod watched;

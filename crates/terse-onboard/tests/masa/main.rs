@@ -5,6 +5,8 @@ mod cose;
 mod customers;
 #[path = "../databases/sqlite.rs"]
 mod database;
+#[path = "../watched/exposition.rs"]
+mod exposition;
 mod faults;
 mod issue;
 mod old;
@@ -14,3 +16,4 @@ mod refusals;
 mod revocation;
 mod scene;
 mod tampered;
+mod watched;

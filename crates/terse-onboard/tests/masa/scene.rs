@@ -234,7 +234,7 @@ impl Scene {
         self.serve(change(MasaService::open(&self.config).await.unwrap())).await
     }
 
-    async fn serve(&self, service: MasaService) -> Running {
+    pub(crate) async fn serve(&self, service: MasaService) -> Running {
         let listener = TcpListener::bind(self.config.listen).await.unwrap();
         let address = listener.local_addr().unwrap();
         let (stop, stopped) = watch::channel(false);

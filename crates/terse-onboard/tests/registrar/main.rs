@@ -12,6 +12,8 @@ mod est_faults;
 mod est_limits;
 mod est_server;
 mod exchange;
+#[path = "../watched/exposition.rs"]
+mod exposition;
 mod faults;
 mod fetched;
 mod history;
@@ -25,4 +27,5 @@ mod replicas;
 mod revocation;
 mod scripted_est;
 mod scripted_masa;
+mod watched;
 mod world;
