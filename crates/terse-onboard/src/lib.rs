@@ -23,6 +23,7 @@ mod dependencies;
 pub mod discovery;
 mod health;
 pub mod join_proxy;
+mod live;
 mod looks;
 pub mod masa;
 mod metrics;

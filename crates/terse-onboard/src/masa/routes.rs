@@ -22,9 +22,10 @@ use super::config::Authentication;
 use super::metrics::{AUDIT_LOG, HTTPS, VOUCHER, resource_at};
 use super::problem::Problem;
 use super::service::Shared;
+use crate::live::Live;
 use crate::serve::{Peer, UnreadBody, read_body};
 
-pub(super) fn routes(shared: Arc<Shared>) -> Router {
+pub(super) fn routes(live: &Live<Arc<Shared>>) -> Router {
     Router::new()
         .route("/.well-known/brski/requestvoucher", post(voucher))
         .route("/.well-known/brski/requestauditlog", post(audit_log))
@@ -35,8 +36,8 @@ pub(super) fn routes(shared: Arc<Shared>) -> Router {
         .method_not_allowed_fallback(async || {
             Problem::new(StatusCode::METHOD_NOT_ALLOWED, "send a POST; or a GET for /health")
         })
-        .layer(middleware::from_fn_with_state(shared.clone(), admit))
-        .with_state(shared)
+        .layer(middleware::from_fn_with_state(live.clone(), admit))
+        .with_state(live.clone())
 }
 
 /// Counts the requests of an address.

@@ -9,6 +9,7 @@ use serde_json::json;
 use super::service::Shared;
 use crate::dependencies::Dependencies;
 use crate::health::KEPT;
+use crate::live::Live;
 use crate::looks::Looks;
 
 /// When the certificates of a MASA end, in seconds since 1970.
@@ -25,28 +26,30 @@ pub(super) struct Ends {
 }
 
 /// Returns the pages for the listener for health.
-pub(super) fn pages(shared: &Arc<Shared>, has_metrics: bool) -> Router {
-    let store = shared.store.clone();
+pub(super) fn pages(live: &Live<Arc<Shared>>, has_metrics: bool) -> Router {
+    let store = live.current().store.clone();
     let is_well = Looks::new(KEPT, false, move || {
         let store = store.clone();
         async move { store.check().await.is_ok() }
     });
-    let (watched, well) = (shared.clone(), is_well.clone());
+    let (watched, well) = (live.clone(), is_well.clone());
     let dependencies = async move || {
         let mut dependencies = Dependencies::default();
         dependencies.add("database", Some(well.value().await), json!({}));
-        dependencies.add_seen("voucher-signer", &watched.signer_seen, json!({}));
+        dependencies.add_seen("voucher-signer", &watched.current().signer_seen, json!({}));
         dependencies.response()
     };
     let pages = Router::new().route("/health/dependencies", get(dependencies));
     if !has_metrics {
         return pages;
     }
-    let shared = shared.clone();
+    let live = live.clone();
     pages.route(
         "/metrics",
         get(async move || {
-            shared.measure(is_well.value().await);
+            let is_well = is_well.value().await;
+            let shared = live.current();
+            shared.measure(is_well);
             shared.metrics.exposition.response()
         }),
     )

@@ -13,6 +13,7 @@ use tokio::time::Instant;
 use super::Service;
 use super::metrics::resource_name;
 use super::reply::{Received, Reply};
+use crate::live::Live;
 
 impl Service {
     /// Answers a request.
@@ -36,7 +37,7 @@ impl Service {
 }
 
 /// Returns the route of a resource over HTTPS.
-pub(super) fn route(resource: Resource) -> MethodRouter<Service> {
+pub(super) fn route(resource: Resource) -> MethodRouter<Live<Service>> {
     let answer = async move |State(service): State<Service>, request: Request| -> Response {
         match Received::read(request, max_len(resource)).await {
             Ok(received) => service.answer(resource, &received).await.into_response(),

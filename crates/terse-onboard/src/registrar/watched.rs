@@ -15,29 +15,35 @@ use super::masa::MasaError;
 use super::store::Counts;
 use crate::dependencies::Dependencies;
 use crate::health::KEPT;
+use crate::live::Live;
 use crate::looks::Looks;
 use crate::metrics::first_end;
 
 impl Service {
     /// Returns the pages for the listener for health.
-    pub(super) fn pages(&self) -> Router {
-        let is_well = Looks::new(KEPT, false, self.is_well());
-        let service = self.clone();
+    pub(super) fn pages(live: &Live<Self>) -> Router {
+        let is_well = Looks::new(KEPT, false, live.current().is_well());
+        let service = live.clone();
         let counts = Looks::new(COUNTED_EVERY, None, move || {
-            let service = service.clone();
+            let service = service.current();
             async move { service.inner.store.counts(service.now()).await.ok() } // is_well tells that it fails
         });
-        let (service, well, counted) = (self.clone(), is_well.clone(), counts.clone());
-        let dependencies = async move || service.dependencies(well.value().await, counted.value().await).response();
+        let (service, well, counted) = (live.clone(), is_well.clone(), counts.clone());
+        let dependencies = async move || {
+            let (is_well, counts) = (well.value().await, counted.value().await);
+            service.current().dependencies(is_well, counts).response()
+        };
         let pages = Router::new().route("/health/dependencies", get(dependencies));
-        if !self.inner.settings.config.metrics {
+        if !live.current().inner.settings.config.metrics {
             return pages;
         }
-        let service = self.clone();
+        let service = live.clone();
         pages.route(
             "/metrics",
             get(async move || {
-                service.measure(is_well.value().await, counts.value().await);
+                let (is_well, counts) = (is_well.value().await, counts.value().await);
+                let service = service.current();
+                service.measure(is_well, counts);
                 service.inner.metrics.exposition.response()
             }),
         )

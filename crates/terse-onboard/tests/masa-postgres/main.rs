@@ -18,6 +18,8 @@ mod operator;
 mod raw_keys;
 #[path = "../masa/refusals.rs"]
 mod refusals;
+#[path = "../masa/reload.rs"]
+mod reload;
 #[path = "../masa/scene.rs"]
 mod scene;
 #[path = "../masa/tampered.rs"]

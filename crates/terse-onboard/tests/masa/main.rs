@@ -13,6 +13,7 @@ mod old;
 mod operator;
 mod raw_keys;
 mod refusals;
+mod reload;
 mod revocation;
 mod scene;
 mod tampered;

@@ -36,6 +36,8 @@ mod operator;
 mod outage;
 #[path = "../registrar/raw_keys.rs"]
 mod raw_keys;
+#[path = "../registrar/reload.rs"]
+mod reload;
 #[path = "../registrar/repeats.rs"]
 mod repeats;
 #[path = "../registrar/replicas.rs"]

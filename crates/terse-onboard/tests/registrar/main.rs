@@ -22,6 +22,7 @@ mod masa;
 mod operator;
 mod outage;
 mod raw_keys;
+mod reload;
 mod repeats;
 mod replicas;
 mod revocation;

@@ -13,6 +13,7 @@ mod crls;
 mod datagrams;
 mod demo;
 mod handshake;
+mod hangup;
 mod identity;
 mod identity_early_data;
 mod join_proxy;

@@ -8,12 +8,13 @@ use std::collections::HashMap;
 use pki_types::CertificateDer;
 use terse_brski::coap::{self, BlockSize, IncomingRequest, RequestId};
 use terse_net::tokio::{DatagramEndpoint, Framing};
-use terse_net::{DatagramEvent, OsRng};
+use terse_net::{Clock, DatagramEvent, OsRng};
 use terse_tls::{ConnectionHandle, Instant, Now, PresentedPeer};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use super::messages::{self, Answered};
+use crate::live::Live;
 use crate::metrics::{Connections, OpenConnection};
 use crate::network::network;
 use crate::registrar::{Service, outage};
@@ -23,7 +24,8 @@ use crate::stop::stopped;
 
 /// A socket for pledges.
 pub(super) struct Front<F> {
-    service: Service,
+    live: Live<Service>,
+    clock: Clock,
     /// The name of the transport, for metrics.
     transport: &'static str,
     connections: Connections,
@@ -51,15 +53,17 @@ struct Peer {
 
 impl<F: Framing> Front<F> {
     pub(super) fn new(
-        service: Service,
+        live: Live<Service>,
         transport: &'static str,
         shares: Arc<Shares>,
         endpoint: DatagramEndpoint<F>,
     ) -> Self {
-        let connections = service.inner.metrics.common.connections(transport);
+        let service = live.current();
+        let (clock, connections) = (service.inner.clock, service.inner.metrics.common.connections(transport));
         let endpoint = endpoint.with_idle_timeout(Limits::default().between_requests);
         Self {
-            service,
+            live,
+            clock,
             transport,
             connections,
             shares,
@@ -108,7 +112,7 @@ impl<F: Framing> Front<F> {
     }
 
     fn now(&self) -> Now {
-        self.service.inner.clock.now()
+        self.clock.now()
     }
 
     fn handle(&mut self, handle: ConnectionHandle, event: DatagramEvent) {
@@ -196,13 +200,14 @@ impl<F: Framing> Front<F> {
         }
         let address = self.endpoint.path(handle).map(|path| path.address().ip());
         let time = Duration::from_millis(now.monotonic.0);
-        let admitted = address.map_or(Ok(()), |address| self.service.inner.rate.admit(address, time));
+        let service = self.live.current();
+        let admitted = address.map_or(Ok(()), |address| service.inner.rate.admit(address, time));
         if let Err(wait) = admitted {
-            let response = messages::too_many(&self.service, self.transport, &request, outage::retry_after(wait));
+            let response = messages::too_many(&service, self.transport, &request, outage::retry_after(wait));
             let _ = peer.coap.respond(now, &mut OsRng, id, response);
             return;
         }
-        let (service, transport, chain) = (self.service.clone(), self.transport, peer.chain.clone());
+        let (transport, chain) = (self.transport, peer.chain.clone());
         self.answers.spawn(async move { (handle, id, messages::answer(&service, transport, chain, request).await) });
     }
 
