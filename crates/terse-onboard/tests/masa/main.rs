@@ -1,6 +1,7 @@
 //! The MASA on real sockets, as registrars meet it: what it issues and refuses, what is left of it after it was killed, and
 //! what happens when two of them have one database.
 
+mod backup;
 mod cose;
 mod customers;
 #[path = "../databases/sqlite.rs"]

@@ -32,3 +32,4 @@ mod sim_new;
 mod staples;
 mod sweep;
 mod tls12;
+mod units;
