@@ -60,6 +60,8 @@ pub mod join_proxy;
 #[cfg(feature = "services")]
 pub mod masa;
 #[cfg(feature = "services")]
+mod reasons;
+#[cfg(feature = "services")]
 pub mod registrar;
 #[cfg(feature = "services")]
 mod stored;

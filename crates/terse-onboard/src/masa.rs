@@ -25,14 +25,17 @@ mod factory;
 mod issue;
 mod keys;
 mod log;
+mod metrics;
 mod operator;
 mod problem;
 mod register;
+mod reload;
 mod revocation;
 mod routes;
 mod service;
 mod signer;
 mod store;
+mod watched;
 
 pub use config::{
     Authentication, CustomerConfig, KeyFiles, ManufacturerConfig, MasaConfig, MasaLimits, RevocationConfig,
@@ -45,6 +48,7 @@ pub use log::{
 };
 pub use operator::{Change, DeviceLog, change_device, device_logs};
 pub use register::{DeviceOptions, NotRegistered, Registration, register_idevids};
+pub use reload::MasaReloader;
 pub use service::{Checked, MasaService};
 pub use signer::VoucherSigner;
 pub use store::{MasaStore, Record};

@@ -30,6 +30,7 @@ use register::{Recorded, Register};
     after_help = "Example:
   terse masa init --out maker                       a CA, the MASA's certificates, and its configuration
   terse masa --config maker/masa.toml               serve registrars
+  kill -HUP PID                                     read the configuration and what it names again, while it serves
   terse masa make-idevid WI-3005 --config maker/masa.toml --out WI-3005
                                                     a device: its key, its IDevID, and the anchors of its vouchers"
 )]
@@ -166,6 +167,9 @@ async fn serve(config: Config, verbose: bool) -> Result<(), Failure> {
     let listener = TcpListener::bind(config.listen).await.map_err(cannot_listen)?;
     let health = service.listen_for_health(&config).await.map_err(misconfigured)?;
     let stop = services::stop()?;
+    let reloader = service.reloader();
+    let again = path.clone();
+    services::on_hangup(move || reloader.reload(&MasaConfig::read(&again)?))?;
     output::line(format_args!("listening {}", listener.local_addr().map_err(cannot_listen)?))?;
     if let Some(address) = health {
         output::line(format_args!("health {address}"))?;

@@ -25,6 +25,7 @@ use fetch::Fetch;
   terse registrar init --out plant --name registrar.plant.example --manufacturer-ca maker/ca/ca.pem
                                                     a domain CA, the registrar's certificate, and its configuration
   terse registrar --config plant/registrar.toml     serve pledges
+  kill -HUP PID                                     read the configuration and what it names again, while it serves
   terse registrar pending --config plant/registrar.toml
                                                     devices that wait for a decision
   terse registrar accept WI-3005 --config plant/registrar.toml
@@ -140,6 +141,8 @@ async fn serve(config: Config, verbose: bool) -> Result<(), Failure> {
     let service = Service::open(&config.config, Clock::new()).await.map_err(failed)?;
     let listening = service.listen().await.map_err(failed)?;
     let stop = services::stop()?;
+    let reloader = listening.reloader();
+    services::on_hangup(move || reloader.reload())?;
     output::line(format_args!("listening {}", listening.address()))?;
     for (what, address) in
         [("coaps", listening.coaps_address()), ("jpy", listening.jpy_address()), ("health", listening.health_address())]

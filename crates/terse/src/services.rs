@@ -39,6 +39,39 @@ pub(crate) fn stop() -> Result<watch::Receiver<bool>, Failure> {
     Ok(stopped)
 }
 
+/// Has `reload` called whenever the process gets SIGHUP, and logs what comes of it: the keys whose change waits for a restart, or
+/// what is wrong.
+#[cfg(unix)]
+pub(crate) fn on_hangup(
+    reload: impl Fn() -> Result<Vec<&'static str>, ConfigError> + Send + 'static,
+) -> Result<(), Failure> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let uncaught = |error| Failure::Failed(format!("signals cannot be caught: {error}"));
+    let mut hangups = signal(SignalKind::hangup()).map_err(uncaught)?;
+    tokio::spawn(async move {
+        while hangups.recv().await.is_some() {
+            match reload() {
+                Ok(waiting) => {
+                    for key in waiting {
+                        tracing::warn!(key, "this takes effect at a restart alone");
+                    }
+                    tracing::info!("the configuration was read again");
+                }
+                Err(error) => tracing::error!(%error, "the configuration is wrong; nothing was changed"),
+            }
+        }
+    });
+    Ok(())
+}
+
+/// Where there is no SIGHUP, nothing calls `reload`.
+#[cfg(not(unix))]
+pub(crate) fn on_hangup(
+    _: impl Fn() -> Result<Vec<&'static str>, ConfigError> + Send + 'static,
+) -> Result<(), Failure> {
+    Ok(())
+}
+
 #[cfg(unix)]
 struct Signals {
     interrupt: tokio::signal::unix::Signal,

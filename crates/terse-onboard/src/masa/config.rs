@@ -53,6 +53,9 @@ pub struct MasaConfig {
     /// Where a plain HTTP listener answers GET /health, for load balancers. Without it there is none; the other listener
     /// answers it as well.
     pub health: Option<SocketAddr>,
+    /// Whether that listener also answers GET /metrics, for Prometheus: `false` unless it is given.
+    #[serde(default)]
+    pub metrics: bool,
     /// Devices, vouchers and audit logs: a file of SQLite, or a database of a PostgreSQL server.
     pub database: Database,
     /// Whether registrars must authenticate themselves. The default is [`Authentication::Optional`].

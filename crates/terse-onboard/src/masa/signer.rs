@@ -48,6 +48,11 @@ impl Signer {
         Ok(Self { chain, scheme, has_cose, sign: in_process(key) })
     }
 
+    /// Returns its certificates, its own first.
+    pub(super) fn chain(&self) -> &[CertificateDer<'static>] {
+        &self.chain
+    }
+
     /// Whether the key can sign vouchers of this form: COSE has no RSA.
     pub(super) fn has(&self, format: Format) -> bool {
         self.has_cose || format == Format::CmsJson

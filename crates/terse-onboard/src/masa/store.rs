@@ -7,6 +7,7 @@
 use core::time::Duration;
 
 use pki_types::UnixTime;
+use prometheus_client::metrics::counter::Counter;
 use sqlx::Row;
 use sqlx::any::AnyRow;
 use terse_brski::certificate::{domain_id, is_same_issuer};
@@ -56,6 +57,11 @@ pub(super) enum Stored {
 }
 
 impl MasaStore {
+    /// Returns the number of statements that the database did not carry out.
+    pub(super) fn errors(&self) -> Counter {
+        self.pool.errors().clone()
+    }
+
     /// Opens the database, and creates it if it is a file that is not there.
     pub async fn open(database: &Database) -> Result<Self, sqlx::Error> {
         let pool = database.open(&Migrations::MASA).await?;

@@ -39,6 +39,10 @@ pub async fn check(path: &Path, clock: Clock) -> Result<Vec<String>, ConfigError
     }
     warnings.extend(settings.database.check().await?);
     let is_loopback = config.listen.parse::<SocketAddr>().is_ok_and(|address| address.ip().is_loopback());
+    let is_open = |health: &String| health.parse::<SocketAddr>().is_ok_and(|address| !address.ip().is_loopback());
+    if config.metrics && config.health.as_ref().is_some_and(is_open) {
+        warnings.push("health is no loopback address: everybody who reaches it can read /metrics".into());
+    }
     if config.announce && is_loopback {
         warnings.push("announce is true, but nobody else reaches a loopback address; change listen".into());
     }

@@ -20,6 +20,9 @@ pub struct Config {
     /// The address of a plain HTTP listener that answers GET /health, for load balancers. Without it there is none; the
     /// listener for pledges answers it as well, to those with a client certificate.
     pub health: Option<String>,
+    /// Whether that listener also answers GET /metrics, for Prometheus: `false` unless it is given.
+    #[serde(default)]
+    pub metrics: bool,
     /// What constrained BRSKI needs. Without it, devices come over HTTPS alone.
     pub coaps: Option<CoapsConfig>,
     /// Whether the registrar is announced by multicast DNS, for join proxies: `false` unless it is given.

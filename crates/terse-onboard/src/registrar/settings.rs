@@ -61,6 +61,11 @@ impl Settings {
         let config: Config = crate::config::read(path)?;
         let wrong = |problem: &dyn core::fmt::Display| ConfigError::new(path, problem);
         check_limits(path, &config)?;
+        if config.metrics && config.health.is_none() {
+            return Err(wrong(
+                &"metrics = true needs health, the address where they are; add health, or remove metrics",
+            ));
+        }
         let chain_file = beside(path, &config.chain);
         let (chain, key) = credential_files(&chain_file, &beside(path, &config.key))?;
         let credential = credential(&chain_file, &chain, &key)?;

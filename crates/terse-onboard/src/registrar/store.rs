@@ -5,6 +5,7 @@
 //! a day.
 
 use pki_types::UnixTime;
+use prometheus_client::metrics::counter::Counter;
 use sqlx::any::AnyArguments;
 use sqlx::query::Query;
 use sqlx::{Any, Row};
@@ -14,6 +15,7 @@ use terse_brski::registrar::{Joining, PledgeRequest, ReceivedVoucher, RequestRec
 use crate::store::{Database, Migrations, Pool, Transaction};
 
 mod audits;
+mod counts;
 mod enrolment;
 mod fetched;
 mod history;
@@ -24,6 +26,7 @@ mod unsent;
 
 pub(super) use audits::AuditTask;
 use audits::{JoiningAudit, join};
+pub(super) use counts::Counts;
 pub(super) use enrolment::{Issued, Known, Stored};
 pub(super) use operator::Device;
 pub(super) use passed_on::{Claim, Outcome, Passed, PassedOn, RequestKey};
@@ -76,6 +79,11 @@ impl Store {
     pub(super) async fn check(&self) -> Result<(), sqlx::Error> {
         sqlx::query("SELECT COUNT(*) FROM joinings WHERE idevid = $1").bind(&[][..]).fetch_one(&self.pool).await?;
         Ok(())
+    }
+
+    /// Returns the number of statements that the database did not carry out.
+    pub(super) fn errors(&self) -> Counter {
+        self.pool.errors().clone()
     }
 
     pub(super) async fn close(&self) {

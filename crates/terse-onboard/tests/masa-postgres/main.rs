@@ -8,6 +8,8 @@ mod cose;
 mod customers;
 #[path = "../databases/postgres.rs"]
 mod database;
+#[path = "../watched/exposition.rs"]
+mod exposition;
 #[path = "../masa/faults.rs"]
 mod faults;
 #[path = "../masa/issue.rs"]
@@ -22,7 +24,11 @@ mod operator;
 mod raw_keys;
 #[path = "../masa/refusals.rs"]
 mod refusals;
+#[path = "../masa/reload.rs"]
+mod reload;
 #[path = "../masa/scene.rs"]
 mod scene;
 #[path = "../masa/tampered.rs"]
 mod tampered;
+#[path = "../masa/watched.rs"]
+mod watched;

@@ -234,7 +234,7 @@ impl Scene {
         self.serve(change(MasaService::open(&self.config).await.unwrap())).await
     }
 
-    async fn serve(&self, service: MasaService) -> Running {
+    pub(crate) async fn serve(&self, service: MasaService) -> Running {
         let listener = TcpListener::bind(self.config.listen).await.unwrap();
         let address = listener.local_addr().unwrap();
         let (stop, stopped) = watch::channel(false);
@@ -246,7 +246,11 @@ impl Scene {
         soon(self.try_connect(address, client)).await.unwrap()
     }
 
-    async fn try_connect(&self, address: SocketAddr, client: Option<&Party>) -> Result<HttpsConnection, ClientError> {
+    pub(crate) async fn try_connect(
+        &self,
+        address: SocketAddr,
+        client: Option<&Party>,
+    ) -> Result<HttpsConnection, ClientError> {
         let transport = TcpStream::connect(address).await.unwrap();
         let server = ServerAddress::new("localhost".try_into().unwrap(), address.port());
         HttpsConnection::connect(&self.connector(client), server, "localhost", transport).await

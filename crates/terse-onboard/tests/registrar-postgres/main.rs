@@ -20,6 +20,8 @@ mod est_limits;
 mod est_server;
 #[path = "../registrar/exchange.rs"]
 mod exchange;
+#[path = "../watched/exposition.rs"]
+mod exposition;
 #[path = "../registrar/faults.rs"]
 mod faults;
 #[path = "../registrar/fetched.rs"]
@@ -34,6 +36,8 @@ mod operator;
 mod outage;
 #[path = "../registrar/raw_keys.rs"]
 mod raw_keys;
+#[path = "../registrar/reload.rs"]
+mod reload;
 #[path = "../registrar/repeats.rs"]
 mod repeats;
 #[path = "../registrar/replicas.rs"]
@@ -44,5 +48,7 @@ mod revocation;
 mod scripted_est;
 #[path = "../registrar/scripted_masa.rs"]
 mod scripted_masa;
+#[path = "../registrar/watched.rs"]
+mod watched;
 #[path = "../registrar/world.rs"]
 mod world;

@@ -76,6 +76,13 @@ pub(crate) struct Running {
 }
 
 impl Running {
+    /// Runs a registrar that listens.
+    pub(crate) fn start(listening: Listening) -> Self {
+        let runs = Self::of(&listening);
+        let (stop, stopped) = watch::channel(false);
+        Self { stop, task: tokio::spawn(listening.run(stopped)), ..runs }
+    }
+
     /// What will run.
     fn of(listening: &Listening) -> Self {
         Self {
@@ -155,9 +162,7 @@ impl World {
     pub(crate) async fn start_at(&self, clock: Clock) -> Running {
         let service = Service::open(&self.config(), clock).await.unwrap_or_else(|error| panic!("{error}"));
         let listening = service.listen().await.unwrap_or_else(|error| panic!("{error}"));
-        let runs = Running::of(&listening);
-        let (stop, stopped) = watch::channel(false);
-        Running { stop, task: tokio::spawn(listening.run(stopped)), ..runs }
+        Running::start(listening)
     }
 
     /// Starts a registrar that can be killed.
