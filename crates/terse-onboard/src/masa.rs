@@ -25,6 +25,7 @@ mod factory;
 mod issue;
 mod keys;
 mod operator;
+mod pages;
 mod problem;
 mod register;
 mod revocation;

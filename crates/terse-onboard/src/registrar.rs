@@ -43,6 +43,7 @@ use tokio::time::MissedTickBehavior;
 use crate::config::ConfigError;
 use crate::discovery::mdns::{Announcement, MdnsError};
 use crate::health::Health;
+use crate::pages::Pages;
 use crate::rate::RateLimit;
 use crate::serve::{self, Limits, Peer};
 use crate::stop::stopped;
@@ -66,6 +67,7 @@ mod masa;
 mod names;
 mod operator;
 mod outage;
+mod pages;
 mod pass_on;
 mod reply;
 mod requests;
@@ -80,6 +82,7 @@ pub use store::{DeviceReport, FetchedVoucher, Pending, PendingReason};
 
 use coaps::Coaps;
 use outage::Outages;
+use pages::StatusPages;
 use reply::Reply;
 use requests::route;
 use settings::Settings;
@@ -111,6 +114,7 @@ pub struct Listening {
     address: SocketAddr,
     coaps: Option<Coaps>,
     health: Option<Health>,
+    pages: Option<Pages>,
     announcement: Option<Announcement>,
 }
 
@@ -122,7 +126,7 @@ pub enum StartError {
     Config(ConfigError),
     /// The database.
     Database(ConfigError),
-    /// An address: that for pledges, or that for health checks.
+    /// An address: that for pledges, for health checks, or of the status pages.
     Listen(ConfigError),
     /// Multicast DNS, by which the registrar is to be announced.
     Announce(MdnsError),
@@ -156,13 +160,21 @@ impl Service {
             Some(health) => Some(Health::bind(health).await.map_err(|error| wrong(health, error))?),
             None => None,
         };
+        let pages = match self.inner.settings.pages.clone() {
+            Some(pages) => {
+                let address = pages.address();
+                let bound = Pages::bind(pages).await;
+                Some(bound.map_err(|error| wrong(&address.to_string(), error))?)
+            }
+            None => None,
+        };
         let announcement =
             config.announce.then(|| Announcement::at(crate::discovery::Service::Registrar, "registrar", address));
         let announcement = announcement.transpose().map_err(StartError::Announce)?;
         let observer = Arc::new(|event: &AcceptorEvent<'_>| tracing::debug!("{event}"));
         let acceptor = Acceptor::builder(self.inner.settings.server.clone(), self.inner.clock);
         let acceptor = acceptor.with_observer(observer).start(listener);
-        Ok(Listening { service: self.clone(), acceptor, address, coaps, health, announcement })
+        Ok(Listening { service: self.clone(), acceptor, address, coaps, health, pages, announcement })
     }
 
     fn routes(&self) -> Router {
@@ -222,12 +234,18 @@ impl Listening {
         self.health.as_ref().map(Health::address)
     }
 
+    /// Returns the address of the status pages, if there are any.
+    pub fn pages_address(&self) -> Option<SocketAddr> {
+        self.pages.as_ref().map(Pages::address)
+    }
+
     /// Answers pledges until `stop` becomes true; requests under way may finish. The announcement is withdrawn before that.
     pub async fn run(self, stop: watch::Receiver<bool>) {
-        let Self { service, acceptor, coaps, health, announcement, .. } = self;
+        let Self { service, acceptor, coaps, health, pages, announcement, .. } = self;
         let limits = Limits { connections: service.inner.settings.config.limits.connections, ..Limits::default() };
         let chores = tokio::spawn(service.clone().do_chores(stop.clone()));
         let health = health.map(|health| tokio::spawn(health.serve(service.is_well(), stop.clone())));
+        let pages = pages.map(|pages| tokio::spawn(pages.serve(StatusPages::new(service.clone()), stop.clone())));
         let withdraw = async {
             if let Some(announcement) = announcement {
                 stopped(&mut stop.clone()).await;
@@ -240,7 +258,7 @@ impl Listening {
             }
         };
         tokio::join!(serve::serve(acceptor, service.routes(), limits, stop.clone()), coaps, withdraw);
-        for task in core::iter::once(chores).chain(health) {
+        for task in core::iter::once(chores).chain(health).chain(pages) {
             task.abort();
         }
         service.inner.store.close().await;

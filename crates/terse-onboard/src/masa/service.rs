@@ -22,6 +22,7 @@ use super::customers::Customers;
 use super::issue::UnderWay;
 use super::keys::Keys;
 use super::operator::open_existing;
+use super::pages::StatusPages;
 use super::problem::Problem;
 use super::revocation::Revocations;
 use super::routes::routes;
@@ -29,6 +30,7 @@ use super::signer::{Signer, VoucherSigner};
 use super::store::MasaStore;
 use crate::config::ConfigError;
 use crate::health::Health;
+use crate::pages::{Pages, PagesSettings};
 use crate::rate::RateLimit;
 use crate::serve::{Limits, serve};
 
@@ -37,6 +39,7 @@ pub struct MasaService {
     shared: Shared,
     tls: ServerConfig,
     health: Option<Health>,
+    pages: Option<Pages>,
 }
 
 /// What requests share.
@@ -93,7 +96,7 @@ impl MasaService {
             verifications: Semaphore::new(threads),
             clock,
         };
-        Ok(Self { shared, tls: keys.tls, health: None })
+        Ok(Self { shared, tls: keys.tls, health: None, pages: None })
     }
 
     /// Listens for health checks, where the configuration says so. They are answered by [`Self::serve`]. Returns the address.
@@ -104,6 +107,18 @@ impl MasaService {
         };
         let health = Health::bind(&address.to_string()).await.map_err(problem)?;
         Ok(Some(self.health.insert(health).address()))
+    }
+
+    /// Listens for browsers, where the configuration says so. The status pages are served by [`Self::serve`]. Returns the
+    /// address.
+    pub async fn listen_for_pages(&mut self, config: &MasaConfig) -> Result<Option<SocketAddr>, ConfigError> {
+        let Some(settings) = pages_settings(config, self.shared.clock)? else { return Ok(None) };
+        let address = settings.address();
+        let problem = |error| {
+            ConfigError::new("pages".as_ref(), format_args!("cannot listen at {address}: {error}; choose another one"))
+        };
+        let pages = Pages::bind(settings).await.map_err(problem)?;
+        Ok(Some(self.pages.insert(pages).address()))
     }
 
     /// Asks `signer` for the signatures of vouchers, instead of the key that the configuration names. Its public key is the
@@ -144,10 +159,11 @@ impl MasaService {
             };
             tokio::spawn(health.serve(is_well, stop.clone()))
         });
+        let pages = self.pages.map(|pages| tokio::spawn(pages.serve(StatusPages::new(store.clone()), stop.clone())));
         let routes: Router = routes(Arc::new(self.shared));
         serve(acceptor, routes, limits, stop).await;
-        if let Some(health) = health {
-            health.abort();
+        for task in health.into_iter().chain(pages) {
+            task.abort();
         }
         store.close().await;
     }
@@ -169,6 +185,7 @@ impl MasaConfig {
     /// Checks the configuration and all that it names, without serving.
     pub async fn check(&self) -> Result<Checked, ConfigError> {
         Keys::read(&PROVIDER, self, now(Clock::new())?)?;
+        pages_settings(self, Clock::new())?;
         if self.manufacturer.ca.is_some() {
             super::factory::read_authority(self)?;
         }
@@ -179,6 +196,12 @@ impl MasaConfig {
         answered.map_err(|error| self.database.error(error))?;
         Ok(Checked { customers: self.customers.len(), factory: self.manufacturer.ca.is_some(), warnings })
     }
+}
+
+/// Reads what the status pages need, if there are any.
+fn pages_settings(config: &MasaConfig, clock: Clock) -> Result<Option<PagesSettings>, ConfigError> {
+    let own = (&*config.tls.chain, &*config.tls.key);
+    config.pages.as_ref().map(|pages| PagesSettings::load("masa.toml".as_ref(), pages, own, clock)).transpose()
 }
 
 /// Opens the database that a configuration names.

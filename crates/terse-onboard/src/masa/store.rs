@@ -18,6 +18,8 @@ use terse_tls::crypto::CryptoProvider;
 use super::operator::Change;
 use crate::store::{Database, Migrations, Pool, Transaction};
 
+pub(super) mod pages;
+
 /// The database of a MASA. A clone uses the same connections.
 #[derive(Clone, Debug)]
 pub struct MasaStore {

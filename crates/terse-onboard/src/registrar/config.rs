@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use serde::Deserialize;
 
 use crate::discovery::coap;
+use crate::pages::PagesConfig;
 use crate::store::Database;
 
 /// A registrar.
@@ -20,6 +21,8 @@ pub struct Config {
     /// The address of a plain HTTP listener that answers GET /health, for load balancers. Without it there is none; the
     /// listener for pledges answers it as well, to those with a client certificate.
     pub health: Option<String>,
+    /// The status pages, for operators. Without it there are none.
+    pub pages: Option<PagesConfig>,
     /// What constrained BRSKI needs. Without it, devices come over HTTPS alone.
     pub coaps: Option<CoapsConfig>,
     /// Whether the registrar is announced by multicast DNS, for join proxies: `false` unless it is given.

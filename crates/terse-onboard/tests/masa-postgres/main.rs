@@ -1,5 +1,7 @@
 //! The MASA's tests once more, on PostgreSQL.
 
+#[path = "../pages/browser.rs"]
+mod browser;
 #[path = "../masa/cose.rs"]
 mod cose;
 #[path = "../masa/customers.rs"]
@@ -12,6 +14,8 @@ mod faults;
 mod issue;
 #[path = "../masa/operator.rs"]
 mod operator;
+#[path = "../masa/pages.rs"]
+mod pages;
 #[path = "../masa/raw_keys.rs"]
 mod raw_keys;
 #[path = "../masa/refusals.rs"]
