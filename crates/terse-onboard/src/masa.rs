@@ -27,6 +27,7 @@ mod keys;
 mod log;
 mod metrics;
 mod operator;
+mod pages;
 mod problem;
 mod register;
 mod reload;

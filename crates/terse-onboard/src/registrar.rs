@@ -44,6 +44,7 @@ use crate::config::ConfigError;
 use crate::discovery::mdns::{Announcement, MdnsError};
 use crate::health::Health;
 use crate::live::Live;
+use crate::pages::Pages;
 use crate::rate::RateLimit;
 use crate::seen::LastSeen;
 use crate::serve::{self, Limits, Peer};
@@ -69,6 +70,7 @@ mod metrics;
 mod names;
 mod operator;
 mod outage;
+mod pages;
 mod pass_on;
 mod reload;
 mod reply;
@@ -87,6 +89,7 @@ pub use store::{DeviceReport, FetchedVoucher, Pending, PendingReason};
 use coaps::Coaps;
 use metrics::Metrics;
 use outage::Outages;
+use pages::StatusPages;
 use reply::Reply;
 use requests::route;
 use settings::Settings;
@@ -123,6 +126,7 @@ pub struct Listening {
     address: SocketAddr,
     coaps: Option<Coaps>,
     health: Option<Health>,
+    pages: Option<Pages>,
     announcement: Option<Announcement>,
 }
 
@@ -134,7 +138,7 @@ pub enum StartError {
     Config(ConfigError),
     /// The database.
     Database(ConfigError),
-    /// An address: that for pledges, or that for health checks.
+    /// An address: that for pledges, for health checks, or of the status pages.
     Listen(ConfigError),
     /// Multicast DNS, by which the registrar is to be announced.
     Announce(MdnsError),
@@ -174,6 +178,14 @@ impl Service {
             Some(health) => Some(Health::bind(health).await.map_err(|error| wrong(health, error))?),
             None => None,
         };
+        let pages = match self.inner.settings.pages.clone() {
+            Some(pages) => {
+                let address = pages.address();
+                let bound = Pages::bind(pages).await;
+                Some(bound.map_err(|error| wrong(&address.to_string(), error))?)
+            }
+            None => None,
+        };
         let announcement =
             config.announce.then(|| Announcement::at(crate::discovery::Service::Registrar, "registrar", address));
         let announcement = announcement.transpose().map_err(StartError::Announce)?;
@@ -184,7 +196,7 @@ impl Service {
         });
         let acceptor = Acceptor::builder(self.inner.settings.server.clone(), self.inner.clock);
         let acceptor = acceptor.with_observer(observer).start(listener);
-        Ok(Listening { live, acceptor, address, coaps, health, announcement })
+        Ok(Listening { live, acceptor, address, coaps, health, pages, announcement })
     }
 
     fn routes(live: &Live<Self>) -> Router {
@@ -249,14 +261,20 @@ impl Listening {
         self.health.as_ref().map(Health::address)
     }
 
+    /// Returns the address of the status pages, if there are any.
+    pub fn pages_address(&self) -> Option<SocketAddr> {
+        self.pages.as_ref().map(Pages::address)
+    }
+
     /// Answers pledges until `stop` becomes true; requests under way may finish. The announcement is withdrawn before that.
     pub async fn run(self, stop: watch::Receiver<bool>) {
-        let Self { live, acceptor, coaps, health, announcement, .. } = self;
+        let Self { live, acceptor, coaps, health, pages, announcement, .. } = self;
         let service = live.current();
         let limits = Limits { connections: service.inner.settings.config.limits.connections, ..Limits::default() };
         let chores = tokio::spawn(do_chores(live.clone(), stop.clone()));
         let health =
             health.map(|health| tokio::spawn(health.serve(service.is_well(), Service::pages(&live), stop.clone())));
+        let pages = pages.map(|pages| tokio::spawn(pages.serve(StatusPages::new(live.clone()), stop.clone())));
         let withdraw = async {
             if let Some(announcement) = announcement {
                 stopped(&mut stop.clone()).await;
@@ -271,7 +289,7 @@ impl Listening {
         let counts = service.inner.metrics.common.connections(metrics::HTTPS);
         let https = serve::serve_counted(acceptor, Service::routes(&live), limits, counts, stop.clone());
         tokio::join!(https, coaps, withdraw);
-        for task in core::iter::once(chores).chain(health) {
+        for task in core::iter::once(chores).chain(health).chain(pages) {
             task.abort();
         }
         service.inner.store.close().await;

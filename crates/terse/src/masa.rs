@@ -85,6 +85,13 @@ enum MasaCommand {
     /// Issue vouchers for a device that was blocked
     #[command(after_help = "Example: terse masa unblock WI-3005 --config maker/masa.toml")]
     Unblock(Device),
+    /// Read a password from standard input, and print its hash for [[pages.user]] in the configuration
+    #[command(after_help = "Example: terse masa hash-password < password-file\n\
+        The first line is the password. In masa.toml:\n\
+        \x20 [[pages.user]]\n\
+        \x20 name = \"alice\"\n\
+        \x20 password_hash = \"$argon2id$...\"")]
+    HashPassword,
 }
 
 #[derive(Debug, Args)]
@@ -152,6 +159,7 @@ pub(crate) fn run(args: MasaArgs, json: bool) -> Result<(), Failure> {
         Some(MasaCommand::Release(device)) => change(&device, Change::Release, json),
         Some(MasaCommand::Block(device)) => change(&device, Change::Block, json),
         Some(MasaCommand::Unblock(device)) => change(&device, Change::Unblock, json),
+        Some(MasaCommand::HashPassword) => services::hash_password(json),
     }
 }
 
@@ -166,6 +174,7 @@ async fn serve(config: Config, verbose: bool) -> Result<(), Failure> {
     };
     let listener = TcpListener::bind(config.listen).await.map_err(cannot_listen)?;
     let health = service.listen_for_health(&config).await.map_err(misconfigured)?;
+    let pages = service.listen_for_pages(&config).await.map_err(misconfigured)?;
     let stop = services::stop()?;
     let reloader = service.reloader();
     let again = path.clone();
@@ -173,6 +182,9 @@ async fn serve(config: Config, verbose: bool) -> Result<(), Failure> {
     output::line(format_args!("listening {}", listener.local_addr().map_err(cannot_listen)?))?;
     if let Some(address) = health {
         output::line(format_args!("health {address}"))?;
+    }
+    if let Some(address) = pages {
+        output::line(format_args!("pages {address}"))?;
     }
     service.serve(listener, stop).await;
     Ok(())

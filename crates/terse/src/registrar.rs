@@ -76,6 +76,13 @@ enum RegistrarCommand {
     /// List the vouchers that were fetched and have not expired, the newest first
     #[command(after_help = "Example: terse registrar vouchers --config plant/registrar.toml")]
     Vouchers(Config),
+    /// Read a password from standard input, and print its hash for [[pages.user]] in the configuration
+    #[command(after_help = "Example: terse registrar hash-password < password-file\n\
+        The first line is the password. In registrar.toml:\n\
+        \x20 [[pages.user]]\n\
+        \x20 name = \"alice\"\n\
+        \x20 password_hash = \"$argon2id$...\"")]
+    HashPassword,
 }
 
 #[derive(Debug, Args)]
@@ -133,6 +140,7 @@ pub(crate) fn run(args: RegistrarArgs, json: bool) -> Result<(), Failure> {
         Some(RegistrarCommand::Devices(config)) => services::run(config.devices(json)),
         Some(RegistrarCommand::Fetch(fetch)) => services::run(fetch.run(json)),
         Some(RegistrarCommand::Vouchers(config)) => services::run(config.vouchers(json)),
+        Some(RegistrarCommand::HashPassword) => services::hash_password(json),
     }
 }
 
@@ -144,9 +152,12 @@ async fn serve(config: Config, verbose: bool) -> Result<(), Failure> {
     let reloader = listening.reloader();
     services::on_hangup(move || reloader.reload())?;
     output::line(format_args!("listening {}", listening.address()))?;
-    for (what, address) in
-        [("coaps", listening.coaps_address()), ("jpy", listening.jpy_address()), ("health", listening.health_address())]
-    {
+    for (what, address) in [
+        ("coaps", listening.coaps_address()),
+        ("jpy", listening.jpy_address()),
+        ("health", listening.health_address()),
+        ("pages", listening.pages_address()),
+    ] {
         if let Some(address) = address {
             output::line(format_args!("{what} {address}"))?;
         }

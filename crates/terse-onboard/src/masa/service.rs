@@ -23,6 +23,7 @@ use super::issue::UnderWay;
 use super::keys::Keys;
 use super::metrics::{HTTPS, Metrics};
 use super::operator::open_existing;
+use super::pages::StatusPages;
 use super::problem::Problem;
 use super::reload::{MasaReloader, Serving};
 use super::revocation::Revocations;
@@ -33,6 +34,7 @@ use super::watched::{Ends, pages};
 use crate::config::ConfigError;
 use crate::health::Health;
 use crate::live::Live;
+use crate::pages::{Pages, PagesSettings};
 use crate::rate::RateLimit;
 use crate::seen::LastSeen;
 use crate::serve::{Limits, serve_counted};
@@ -45,6 +47,7 @@ pub struct MasaService {
     health: Option<Health>,
     /// Whether the listener for health has the metrics as well.
     has_metrics: bool,
+    pages: Option<Pages>,
 }
 
 /// What requests share.
@@ -110,7 +113,7 @@ impl MasaService {
         };
         let started = Arc::new(config.clone());
         let reloader = MasaReloader { place: Arc::default(), clock, started, signer: None };
-        Ok(Self { shared, reloader, tls: keys.tls, health: None, has_metrics: config.metrics })
+        Ok(Self { shared, reloader, tls: keys.tls, health: None, has_metrics: config.metrics, pages: None })
     }
 
     /// Listens for health checks, where the configuration says so. They are answered by [`Self::serve`]. Returns the address.
@@ -121,6 +124,18 @@ impl MasaService {
         };
         let health = Health::bind(&address.to_string()).await.map_err(problem)?;
         Ok(Some(self.health.insert(health).address()))
+    }
+
+    /// Listens for browsers, where the configuration says so. The status pages are served by [`Self::serve`]. Returns the
+    /// address.
+    pub async fn listen_for_pages(&mut self, config: &MasaConfig) -> Result<Option<SocketAddr>, ConfigError> {
+        let Some(settings) = pages_settings(config, self.shared.clock)? else { return Ok(None) };
+        let address = settings.address();
+        let problem = |error| {
+            ConfigError::new("pages".as_ref(), format_args!("cannot listen at {address}: {error}; choose another one"))
+        };
+        let pages = Pages::bind(settings).await.map_err(problem)?;
+        Ok(Some(self.pages.insert(pages).address()))
     }
 
     /// Asks `signer` for the signatures of vouchers, instead of the key that the configuration names. Its public key is the
@@ -177,9 +192,10 @@ impl MasaService {
         let serving = Serving { live: live.clone(), acceptor: acceptor.handle() };
         self.reloader.begin(serving);
         let routes: Router = routes(&live);
+        let pages = self.pages.map(|pages| tokio::spawn(pages.serve(StatusPages::new(store.clone()), stop.clone())));
         serve_counted(acceptor, routes, limits, counts, stop).await;
-        if let Some(health) = health {
-            health.abort();
+        for task in health.into_iter().chain(pages) {
+            task.abort();
         }
         store.close().await;
     }
@@ -201,6 +217,7 @@ impl MasaConfig {
     /// Checks the configuration and all that it names, without serving.
     pub async fn check(&self) -> Result<Checked, ConfigError> {
         Keys::read(&PROVIDER, self, now(Clock::new())?)?;
+        pages_settings(self, Clock::new())?;
         if self.manufacturer.ca.is_some() {
             super::factory::read_authority(self)?;
         }
@@ -214,6 +231,12 @@ impl MasaConfig {
         answered.map_err(|error| self.database.error(error))?;
         Ok(Checked { customers: self.customers.len(), factory: self.manufacturer.ca.is_some(), warnings })
     }
+}
+
+/// Reads what the status pages need, if there are any.
+fn pages_settings(config: &MasaConfig, clock: Clock) -> Result<Option<PagesSettings>, ConfigError> {
+    let own = (&*config.tls.chain, &*config.tls.key);
+    config.pages.as_ref().map(|pages| PagesSettings::load("masa.toml".as_ref(), pages, own, clock)).transpose()
 }
 
 /// Opens the database that a configuration names.

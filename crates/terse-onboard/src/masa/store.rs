@@ -20,6 +20,8 @@ use super::log::{Entry, append, link_earlier, sha256};
 use super::operator::Change;
 use crate::store::{Database, Migrations, Pool, Transaction};
 
+pub(super) mod pages;
+
 /// The database of a MASA. A clone uses the same connections.
 #[derive(Clone, Debug)]
 pub struct MasaStore {

@@ -64,6 +64,7 @@ fn secrets(path: &Path, config: &Config) -> Vec<std::path::PathBuf> {
     let est_server = config.enrolment.as_ref().and_then(|enrolment| enrolment.est_server.as_ref());
     let of_est_server = est_server.into_iter().flat_map(|one| one.key.iter().chain(&one.password_file));
     let generator = config.identity.iter().map(|own| beside(path, &own.pkg).join("pkg.pem"));
-    let others = core::iter::once(&config.key).chain(of_manufacturers).chain(of_est_server);
+    let pages = config.pages.iter().flat_map(|pages| &pages.key);
+    let others = core::iter::once(&config.key).chain(pages).chain(of_manufacturers).chain(of_est_server);
     others.map(|file| beside(path, file)).chain(generator).collect()
 }

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use serde::Deserialize;
 
 use crate::discovery::coap;
+use crate::pages::PagesConfig;
 use crate::store::Database;
 
 /// A registrar.
@@ -23,6 +24,8 @@ pub struct Config {
     /// Whether that listener also answers GET /metrics, for Prometheus: `false` unless it is given.
     #[serde(default)]
     pub metrics: bool,
+    /// The status pages, for operators. Without it there are none.
+    pub pages: Option<PagesConfig>,
     /// What constrained BRSKI needs. Without it, devices come over HTTPS alone.
     pub coaps: Option<CoapsConfig>,
     /// Whether the registrar is announced by multicast DNS, for join proxies: `false` unless it is given.

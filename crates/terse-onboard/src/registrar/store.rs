@@ -20,6 +20,7 @@ mod enrolment;
 mod fetched;
 mod history;
 mod operator;
+pub(super) mod pages;
 mod passed_on;
 mod rows;
 mod unsent;
@@ -274,8 +275,8 @@ fn insert<'a>(
     state: &'static str,
 ) -> Query<'a, Any, AnyArguments<'a>> {
     sqlx::query(
-        "INSERT INTO requests (request, idevid, serial_number, manufacturer, nonce, masa, received, state) \
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT (request) DO UPDATE SET \
+        "INSERT INTO requests (request, idevid, serial_number, manufacturer, nonce, masa, received, state, \
+         idevid_certificate) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT (request) DO UPDATE SET \
          state = excluded.state WHERE requests.state = 'forwarded' AND requests.failure_status <> 202",
     )
     .bind(&request.sha256()[..])
@@ -286,6 +287,7 @@ fn insert<'a>(
     .bind(request.idevid().masa_url.as_deref())
     .bind(seconds(received))
     .bind(state)
+    .bind(request.certificate())
 }
 
 const DAY: i64 = 86_400;

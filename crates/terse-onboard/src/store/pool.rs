@@ -89,7 +89,8 @@ impl Pool {
     /// Begins a transaction that reads one state of the database, whatever others write meanwhile. It waits for nobody, and nobody
     /// waits for it.
     pub async fn snapshot(&self) -> Result<Transaction, Error> {
-        Ok(Transaction(Connection(in_time(self.connections.begin_with(self.kind.snapshot())).await?)))
+        let begun = counted(&self.errors, self.connections.begin_with(self.kind.snapshot())).await?;
+        Ok(Transaction(Connection { transaction: begun, errors: self.errors.clone() }))
     }
 
     /// Closes all connections, once they are not used any more.

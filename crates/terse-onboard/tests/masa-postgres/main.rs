@@ -1,5 +1,7 @@
 //! The MASA's tests once more, on PostgreSQL.
 
+#[path = "../pages/browser.rs"]
+mod browser;
 #[path = "../masa/by_hand.rs"]
 mod by_hand;
 #[path = "../masa/cose.rs"]
@@ -20,6 +22,8 @@ mod log;
 mod moved;
 #[path = "../masa/operator.rs"]
 mod operator;
+#[path = "../masa/pages.rs"]
+mod pages;
 #[path = "../masa/raw_keys.rs"]
 mod raw_keys;
 #[path = "../masa/refusals.rs"]

@@ -2,6 +2,8 @@
 //! what happens when two of them have one database.
 
 mod backup;
+#[path = "../pages/browser.rs"]
+mod browser;
 mod by_hand;
 mod cose;
 mod customers;
@@ -15,6 +17,7 @@ mod log;
 mod moved;
 mod old;
 mod operator;
+mod pages;
 mod raw_keys;
 mod refusals;
 mod reload;

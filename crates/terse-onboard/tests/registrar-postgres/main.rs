@@ -1,5 +1,7 @@
 //! The registrar's tests once more, on PostgreSQL.
 
+#[path = "../pages/browser.rs"]
+mod browser;
 #[path = "../registrar/coaps.rs"]
 mod coaps;
 #[path = "../registrar/coaps_pledge.rs"]
@@ -34,6 +36,8 @@ mod masa;
 mod operator;
 #[path = "../registrar/outage.rs"]
 mod outage;
+#[path = "../registrar/pages.rs"]
+mod pages;
 #[path = "../registrar/raw_keys.rs"]
 mod raw_keys;
 #[path = "../registrar/reload.rs"]

@@ -1,5 +1,7 @@
 //! The registrar over real sockets, with devices and a MASA that are scripts of `terse-brski`.
 
+#[path = "../pages/browser.rs"]
+mod browser;
 mod coaps;
 mod coaps_faults;
 mod coaps_pledge;
@@ -21,6 +23,7 @@ mod manufacturers;
 mod masa;
 mod operator;
 mod outage;
+mod pages;
 mod raw_keys;
 mod reload;
 mod repeats;

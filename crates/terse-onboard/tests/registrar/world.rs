@@ -64,6 +64,8 @@ pub(crate) struct Running {
     pub(crate) address: SocketAddr,
     /// Where health is asked for, if that is configured.
     pub(crate) health: Option<SocketAddr>,
+    /// Where the status pages are, if that is configured.
+    pub(crate) pages: Option<SocketAddr>,
     /// Where devices of constrained BRSKI arrive, and the messages of stateless join proxies, if that is configured.
     pub(crate) coaps: Option<SocketAddr>,
     pub(crate) jpy: Option<SocketAddr>,
@@ -88,6 +90,7 @@ impl Running {
         Self {
             address: listening.address(),
             health: listening.health_address(),
+            pages: listening.pages_address(),
             coaps: listening.coaps_address(),
             jpy: listening.jpy_address(),
             discovery: listening.discovery_addresses().collect(),
