@@ -236,7 +236,7 @@ async fn two_masas_with_one_database_make_one_chain() {
         });
     }
     // It is right at each moment.
-    while requests.len() > 0 {
+    while !requests.is_empty() {
         verified(&scene).await.unwrap();
         while let Some(done) = requests.try_join_next() {
             done.unwrap();
@@ -279,6 +279,18 @@ async fn a_head_that_was_removed_stops_vouchers_and_is_not_made_anew() {
     let error =
         terse_onboard::masa::verify_log(&scene.config, &VerifyOptions::default(), &mut |_, _| ()).await.unwrap_err();
     assert!(error.to_string().contains("the head of the audit log is damaged"), "{error}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn entries_that_have_links_are_not_linked_anew() {
+    let scene = scene().await;
+    let mut hand = Hand::new(&scene).await;
+    hand.keep().await;
+    hand.run("UPDATE audit_log SET date = date - 86400 WHERE position = 3; UPDATE audit_head SET hash = NULL").await;
+    let error = MasaStore::open(&scene.config.database).await.unwrap_err();
+    assert!(error.to_string().contains("the head of the audit log is damaged"), "{error}");
+    hand.restore().await;
+    assert_eq!(verified(&scene).await.unwrap().length, 5);
 }
 
 #[tokio::test(flavor = "multi_thread")]

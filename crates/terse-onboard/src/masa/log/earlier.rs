@@ -8,7 +8,7 @@ use sqlx::any::AnyRow;
 
 use super::LogHead;
 use super::entry::{Entry, sha256};
-use super::rows::{PAGE, head, set_head};
+use super::rows::{PAGE, count, damaged, head, set_head};
 use crate::store::{Connection, Pool};
 
 /// Links the entries that are there when the tables have just been brought to this version.
@@ -20,6 +20,10 @@ pub(in crate::masa) async fn link_earlier(pool: &Pool) -> Result<(), sqlx::Error
     let mut transaction = pool.begin().await?;
     if head(&mut transaction).await?.is_some() {
         return Ok(()); // by another process, which had the lock before
+    }
+    // Who takes the hash away by hand does not get all entries linked anew.
+    if count(&mut transaction, "SELECT COUNT(*) FROM audit_log WHERE position IS NOT NULL").await? > 0 {
+        return Err(damaged("head of the audit log"));
     }
     let (mut end, mut last) = (LogHead::EMPTY, (String::new(), Vec::new(), 0));
     loop {

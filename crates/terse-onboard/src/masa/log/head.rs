@@ -79,3 +79,6 @@ pub(super) fn from_hex(text: &str) -> Option<Vec<u8>> {
     let digits = digits.filter(|digits| digits.len() % 2 == 0)?;
     Some(digits.chunks_exact(2).map(|pair| pair[0] << 4 | pair[1]).collect())
 }
+
+#[cfg(test)]
+mod tests;
