@@ -34,7 +34,7 @@ pub(crate) use config::PagesSettings;
 pub(crate) use fields::Fields;
 pub(crate) use layout::{Confirmation, Page, Problem, confirmation, facts, next_link, search, table};
 pub(crate) use listener::Pages;
-pub(crate) use text::{date, from_hex, hex, percent, shown};
+pub(crate) use text::{date, from_hex, hex, percent, shown, spelled};
 
 /// What a service has on its pages.
 pub(crate) trait Site: Send + Sync + 'static {

@@ -176,21 +176,29 @@ pub(crate) fn confirmation(visitor: &Visitor, confirmation: &Confirmation<'_>) -
     }
 }
 
-/// A table that scrolls by itself where it is wider than the window; or a text if it has no rows.
+/// A table, whose rows are folded in a narrow window; or a text if it has no rows. The roles are those that the elements have
+/// by themselves: a browser forgets them when rows are folded.
 pub(crate) fn table(caption: &str, heads: &[&str], rows: &[Vec<Markup>], empty: &str) -> Markup {
+    let head = |index: usize| heads.get(index).copied().unwrap_or_default();
     html! {
         @if rows.is_empty() {
             p.empty { (empty) }
         } @else {
             div.scroll role="region" aria-label=(caption) tabindex="0" {
-                table {
+                table role="table" {
                     caption { (caption) }
-                    thead { tr { @for head in heads { th scope="col" { (head) } } } }
-                    tbody {
+                    thead role="rowgroup" {
+                        tr role="row" { @for head in heads { th scope="col" role="columnheader" { (head) } } }
+                    }
+                    tbody role="rowgroup" {
                         @for row in rows {
-                            tr {
+                            tr role="row" {
                                 @for (index, cell) in row.iter().enumerate() {
-                                    @if index == 0 { th scope="row" { (cell) } } @else { td { (cell) } }
+                                    @if index == 0 {
+                                        th scope="row" role="rowheader" data-head=(head(index)) { div { (cell) } }
+                                    } @else {
+                                        td role="cell" data-head=(head(index)) { div { (cell) } }
+                                    }
                                 }
                             }
                         }

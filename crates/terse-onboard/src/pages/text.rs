@@ -22,6 +22,11 @@ pub(crate) fn shown(text: &str) -> Markup {
     }
 }
 
+/// Returns a text of somebody else for a title, which has no elements.
+pub(crate) fn spelled(text: &str) -> String {
+    visible(text, MAX_SHOWN)
+}
+
 /// Returns the text with what cannot be seen as numbers, cut off behind so many characters.
 fn visible(text: &str, max: usize) -> String {
     let mut shown = String::new();

@@ -227,6 +227,42 @@ fn both_services_say_where_their_health_is() {
 }
 
 #[test]
+fn both_services_have_status_pages_and_hash_passwords() {
+    let (place, _masa) = Place::with_masa();
+    for (service, file) in [("registrar", "plant/registrar.toml"), ("masa", "maker/masa.toml")] {
+        let hash = |password: &str, options: &[&str]| {
+            fs::write(place.path("password"), password).unwrap();
+            let mut command = terse();
+            command.args([service, "hash-password"]).args(options);
+            command.stdin(fs::File::open(place.path("password")).unwrap()).output().unwrap()
+        };
+        let short = hash("too short\n", &[]);
+        assert_eq!(short.status.code(), Some(1));
+        assert!(String::from_utf8(short.stderr).unwrap().contains("12 characters"));
+        let hashed = String::from_utf8(hash("correct horse battery\n", &["--json"]).stdout).unwrap();
+        let hashed: serde_json::Value = serde_json::from_str(&hashed).unwrap();
+        assert!(hashed["password_hash"].as_str().unwrap().starts_with("$argon2id$"));
+        let hashed = String::from_utf8(hash("correct horse battery\r\nnot this", &[]).stdout).unwrap();
+        let path = place.path(file);
+        let text = fs::read_to_string(&path).unwrap();
+        let user = format!("[[pages.user]]\nname = \"alice\"\npassword_hash = \"{}\"", hashed.trim());
+        fs::write(&path, format!("{text}\n[pages]\nlisten = \"127.0.0.1:0\"\n{user}\n")).unwrap();
+    }
+    let mut command = terse();
+    command.args(["masa", "--config"]).arg(place.path("maker/masa.toml"));
+    for server in [place.serve(), Server::start(command)] {
+        let line = server.line();
+        let address = line.strip_prefix("pages ").unwrap();
+        let mut stream = std::net::TcpStream::connect(address).unwrap();
+        stream.write_all(b"GET /login HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        assert!(answer.starts_with("HTTP/1.1 200 OK\r\n") && answer.contains("<h1>Log in</h1>"), "{answer}");
+    }
+    assert_eq!(place.registrar("check").code, Some(0));
+}
+
+#[test]
 fn the_registrar_serves_until_it_is_asked_to_end() {
     let place = Place::with_registrar();
     place.registrar("devices").refused(1, &["registrar.db", "start the registrar first"]);

@@ -8,7 +8,7 @@ use super::super::store::Record;
 use super::lists::{state, voucher};
 use super::{StatusPages, device_path, key};
 use crate::pages::{
-    Confirmation, Fields, Page, Problem, Visitor, confirmation, facts, hex, next_link, percent, shown, table,
+    Confirmation, Fields, Page, Problem, Visitor, confirmation, facts, hex, next_link, percent, shown, spelled, table,
 };
 
 impl StatusPages {
@@ -32,8 +32,9 @@ impl StatusPages {
         let path = device_path(&device.serial_number, &device.idevid_issuer);
         let next = log.next.map(|number| format!("{path}&before={number}"));
         let heads = ["Number", "Issued", "Domain", "Assertion", "Nonce", "Until"];
+        let title = format!("Device {}", spelled(&device.serial_number));
         Ok(Page::new(
-            "Device",
+            title,
             html! {
                 (summary(&record))
                 (actions(&record))
@@ -144,7 +145,7 @@ fn actions(record: &Record) -> Markup {
     let query = format!("serial={}&issuer={}", percent(&device.serial_number), hex(&device.idevid_issuer));
     html! {
         p.actions {
-            a.button href={ "/device/release?" (query) } { "Release…" }
+            a.button.quiet href={ "/device/release?" (query) } { "Release…" }
             @match device.is_blocked {
                 true => a.button href={ "/device/unblock?" (query) } { "Unblock…" },
                 false => a.button.severe href={ "/device/block?" (query) } { "Block…" },

@@ -5,7 +5,7 @@ use maud::{Markup, html};
 use super::super::store::Record;
 use super::super::store::pages::Issued;
 use super::{StatusPages, device_link};
-use crate::pages::{Fields, Page, Problem, date, from_hex, hex, next_link, percent, search, table};
+use crate::pages::{Fields, Page, Problem, date, from_hex, hex, next_link, percent, search, shown, table};
 
 /// The states by which devices can be filtered: the value in the address, and what is said of it.
 const STATES: &[(&str, &str)] = &[
@@ -108,7 +108,11 @@ pub(super) fn voucher(issued: &Issued) -> Vec<Markup> {
         html! { code { (hex(&entry.domain_id)) } },
         html! { (entry.assertion.name()) },
         match &entry.nonce {
-            Some(nonce) => html! { code { (hex(nonce.as_bytes())) } },
+            // Most are texts.
+            Some(nonce) => match core::str::from_utf8(nonce.as_bytes()) {
+                Ok(text) => html! { code { (shown(text)) } },
+                Err(_) => html! { code { (hex(nonce.as_bytes())) } },
+            },
             None => html! { span.warn { "none" } },
         },
         issued.expires_on.map_or_else(|| html! { "–" }, date),

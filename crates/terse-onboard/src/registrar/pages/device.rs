@@ -5,20 +5,22 @@ use maud::{Markup, html};
 use super::super::store::pages::{DeviceHistory, Failure, Progress, Standing};
 use super::StatusPages;
 use super::certificate::certificate_facts;
-use super::waiting::actions;
 use super::{device_path, idevid, standing_text, yes_or_no};
-use crate::pages::{Confirmation, Fields, Page, Problem, Visitor, confirmation, date, facts, hex, shown, table};
+use crate::pages::{
+    Confirmation, Fields, Page, Problem, Visitor, confirmation, date, facts, hex, shown, spelled, table,
+};
 
 impl StatusPages {
     pub(super) async fn device(&self, fields: &Fields) -> Result<Page, Problem> {
         let idevid = idevid(fields)?;
         let standing = self.service().inner.store.standing(&idevid).await?.ok_or(Problem::NotFound)?;
         let history = self.service().inner.store.device_history(&idevid).await?;
+        let title = format!("Device {}", spelled(&standing.serial_number));
         Ok(Page::new(
-            "Device",
+            title,
             html! {
                 (summary(&standing, &history))
-                (actions(&hex(&idevid)))
+                (actions(&hex(&idevid), &standing))
                 h2 { "IDevID, the certificate of its manufacturer" }
                 (certificate_facts(history.certificate.as_deref()))
                 @if let Some(joining) = &standing.joining { (progress(joining)) }
@@ -70,6 +72,12 @@ impl StatusPages {
         );
         Ok(device_path(&idevid))
     }
+}
+
+/// Links to the decisions that would change something.
+fn actions(id: &str, standing: &Standing) -> Markup {
+    let is_bad = standing.joining.as_ref().is_some_and(|joining| joining.audit == "bad");
+    super::waiting::actions(id, standing.is_allowed != Some(true) || is_bad, standing.is_allowed != Some(false))
 }
 
 fn summary(standing: &Standing, history: &DeviceHistory) -> Markup {

@@ -50,17 +50,17 @@ fn card(device: &Waiting) -> Markup {
                 ("MASA in its certificate", device.masa.as_deref().map_or_else(|| html! { "none" }, shown)),
             ]))
             (certificate_facts(device.certificate.as_deref()))
-            (actions(&hex(&device.idevid)))
+            (actions(&hex(&device.idevid), true, true))
         }
     }
 }
 
-/// The links to both decisions.
-pub(super) fn actions(id: &str) -> Markup {
+/// The links to decisions.
+pub(super) fn actions(id: &str, accept: bool, reject: bool) -> Markup {
     html! {
         p.actions {
-            a.button href={ "/device/accept?id=" (id) } { "Accept…" }
-            a.button.severe href={ "/device/reject?id=" (id) } { "Reject…" }
+            @if accept { a.button href={ "/device/accept?id=" (id) } { "Accept…" } }
+            @if reject { a.button.severe href={ "/device/reject?id=" (id) } { "Reject…" } }
         }
     }
 }

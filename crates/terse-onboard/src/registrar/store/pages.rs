@@ -118,20 +118,9 @@ impl Store {
         after: Option<BySerial>,
         is_wanted: impl Fn(&Standing) -> bool,
     ) -> Result<Rows<Standing, BySerial>, sqlx::Error> {
-        // A digest is greater than no bytes, and every character is at most this one.
+        // A digest is greater than no bytes, and no character is greater than the one behind the prefix.
         let (serial, idevid) = after.unwrap_or_else(|| (prefix.to_owned(), Vec::new()));
-        let source = |table: &str| {
-            format!(
-                "SELECT * FROM (SELECT DISTINCT serial_number, idevid, manufacturer FROM {table} \
-                 WHERE (serial_number, idevid) > ($1, $2) AND serial_number >= $3 AND serial_number < $4 \
-                 ORDER BY serial_number, idevid LIMIT $5) AS of_{table}"
-            )
-        };
-        let keys = ["joinings", "requests", "decisions"].map(source).join(" UNION ");
-        let query = format!(
-            "SELECT {STANDING} FROM (SELECT * FROM ({keys}) AS every ORDER BY serial_number, idevid LIMIT $5) AS k \
-             {OF_STANDING} ORDER BY k.serial_number, k.idevid"
-        );
+        let query = standings_query();
         let query = sqlx::query(&query).bind(serial).bind(idevid).bind(prefix).bind(format!("{prefix}\u{10ffff}"));
         let rows = query.bind(MAX_EXAMINED).fetch_all(&self.pool).await?;
         let is_full = i64::try_from(rows.len()).is_ok_and(|count| count == MAX_EXAMINED);
@@ -175,6 +164,21 @@ impl Store {
             |Standing { idevid, serial_number, manufacturer, .. }| Device { idevid, serial_number, manufacturer };
         Ok(self.standing(idevid).await?.map(device))
     }
+}
+
+fn standings_query() -> String {
+    let source = |table: &str| {
+        format!(
+            "SELECT * FROM (SELECT DISTINCT serial_number, idevid, manufacturer FROM {table} \
+                 WHERE (serial_number, idevid) > ($1, $2) AND serial_number >= $3 AND serial_number < $4 \
+                 ORDER BY serial_number, idevid LIMIT $5) AS of_{table}"
+        )
+    };
+    let keys = ["joinings", "requests", "decisions"].map(source).join(" UNION ");
+    format!(
+        "SELECT {STANDING} FROM (SELECT * FROM ({keys}) AS every ORDER BY serial_number, idevid LIMIT $5) AS k \
+             {OF_STANDING} ORDER BY k.serial_number, k.idevid"
+    )
 }
 
 fn standing(row: &AnyRow) -> Result<Standing, sqlx::Error> {
@@ -231,3 +235,6 @@ const MAX_EXAMINED: i64 = 500;
 
 /// The most rows that are counted.
 pub(in super::super) const MAX_COUNTED: i64 = 10_000;
+
+#[cfg(test)]
+mod tests;

@@ -65,11 +65,7 @@ impl Store {
         now: UnixTime,
     ) -> Result<Rows<Waiting, ByTime>, sqlx::Error> {
         let (time, request) = after.unwrap_or_default();
-        let query = format!(
-            "SELECT r.idevid, r.serial_number, r.manufacturer, r.received AS since, r.request AS place, r.masa, \
-             r.idevid_certificate, NULL AS audit_reason FROM requests r WHERE {FIRST_OF_WAITING} \
-             AND (r.received, r.request) > ($2, $3) ORDER BY r.received, r.request LIMIT $4"
-        );
+        let query = waiting_query();
         let query = sqlx::query(&query).bind(seconds(now).saturating_sub(FORGOTTEN_AFTER)).bind(time).bind(request);
         page(query.bind(MORE).fetch_all(&self.pool).await?, waiting)
     }
@@ -80,12 +76,7 @@ impl Store {
         after: Option<ByTime>,
     ) -> Result<Rows<Waiting, ByTime>, sqlx::Error> {
         let (time, idevid) = after.unwrap_or_default();
-        let query = format!(
-            "SELECT j.idevid, j.serial_number, j.manufacturer, j.audit_tried AS since, j.idevid AS place, r.masa, \
-                     r.idevid_certificate, j.audit_reason FROM joinings j LEFT JOIN requests r ON r.request = j.request \
-                     WHERE {BAD_AUDIT} AND (j.audit_tried, j.idevid) > ($1, $2) \
-                     ORDER BY j.audit_tried, j.idevid LIMIT $3"
-        );
+        let query = bad_audits_query();
         let query = sqlx::query(&query).bind(time).bind(idevid).bind(MORE);
         page(query.fetch_all(&self.pool).await?, waiting)
     }
@@ -98,11 +89,7 @@ impl Store {
         after: Option<ByTime>,
     ) -> Result<Rows<Ending, ByTime>, sqlx::Error> {
         let (time, sha256) = after.unwrap_or((from, Vec::new()));
-        let query = "SELECT j.idevid, j.serial_number, j.manufacturer, c.not_after AS since, c.issued, \
-                     c.certificate_sha256 AS place FROM certificates c JOIN joinings j ON j.ldevid = c.certificate_sha256 \
-                     WHERE c.not_after >= $1 AND c.not_after <= $2 AND (c.not_after, c.certificate_sha256) > ($3, $4) \
-                     ORDER BY c.not_after, c.certificate_sha256 LIMIT $5";
-        let query = sqlx::query(query).bind(from).bind(to).bind(time).bind(sha256).bind(MORE);
+        let query = sqlx::query(ENDING).bind(from).bind(to).bind(time).bind(sha256).bind(MORE);
         let ending = |row: &AnyRow| {
             Ok(Ending {
                 idevid: digest(row, "idevid")?,
@@ -121,11 +108,7 @@ impl Store {
         before: Option<(i64, Vec<u8>, i64)>,
     ) -> Result<Rows<Failure, (i64, Vec<u8>, i64)>, sqlx::Error> {
         let (time, idevid, number) = before.unwrap_or((i64::MAX, Vec::new(), 0));
-        let query = format!(
-            "SELECT {MESSAGE}, j.serial_number FROM telemetry t LEFT JOIN joinings j ON j.idevid = t.idevid \
-             WHERE t.status = 0 AND (t.received, t.idevid, t.number) < ($1, $2, $3) \
-             ORDER BY t.received DESC, t.idevid DESC, t.number DESC LIMIT $4"
-        );
+        let query = failures_query();
         let query = sqlx::query(&query).bind(time).bind(idevid).bind(number).bind(MORE);
         let rows = query.fetch_all(&self.pool).await?;
         let mut rows = rows.iter().map(message).collect::<Result<Vec<_>, sqlx::Error>>()?;
@@ -163,6 +146,31 @@ impl Store {
             messages: of_device(&messages).await?.iter().map(message).collect::<Result<_, _>>()?,
         })
     }
+}
+
+pub(super) fn waiting_query() -> String {
+    format!(
+        "SELECT r.idevid, r.serial_number, r.manufacturer, r.received AS since, r.request AS place, r.masa, \
+             r.idevid_certificate, NULL AS audit_reason FROM requests r WHERE {FIRST_OF_WAITING} \
+             AND (r.received, r.request) > ($2, $3) ORDER BY r.received, r.request LIMIT $4"
+    )
+}
+
+pub(super) fn bad_audits_query() -> String {
+    format!(
+        "SELECT j.idevid, j.serial_number, j.manufacturer, j.audit_tried AS since, j.idevid AS place, r.masa, \
+                     r.idevid_certificate, j.audit_reason FROM joinings j LEFT JOIN requests r ON r.request = j.request \
+                     WHERE {BAD_AUDIT} AND (j.audit_tried, j.idevid) > ($1, $2) \
+                     ORDER BY j.audit_tried, j.idevid LIMIT $3"
+    )
+}
+
+pub(super) fn failures_query() -> String {
+    format!(
+        "SELECT {MESSAGE}, j.serial_number FROM telemetry t LEFT JOIN joinings j ON j.idevid = t.idevid \
+             WHERE t.status = 0 AND (t.received, t.idevid, t.number) < ($1, $2, $3) \
+             ORDER BY t.received DESC, t.idevid DESC, t.number DESC LIMIT $4"
+    )
 }
 
 /// Returns the rows of a page that has the time of each as `since` and its digest as `place`; one more says that there is a
@@ -230,12 +238,18 @@ fn certificate(row: &AnyRow) -> Result<Certificate, sqlx::Error> {
     })
 }
 
+pub(super) const ENDING: &str = "SELECT j.idevid, j.serial_number, j.manufacturer, c.not_after AS since, c.issued, \
+                     c.certificate_sha256 AS place FROM certificates c JOIN joinings j ON j.ldevid = c.certificate_sha256 \
+                     WHERE c.not_after >= $1 AND c.not_after <= $2 AND (c.not_after, c.certificate_sha256) > ($3, $4) \
+                     ORDER BY c.not_after, c.certificate_sha256 LIMIT $5";
+
 const MESSAGE: &str = "t.idevid, t.number, t.received, t.topic, t.status, t.reason";
 
-/// The first request of each device that waits, of those after `$1`.
+/// The first request of each device that waits, of those after `$1`. Without `||` SQLite would look at all that wait, by the index
+/// of states, for each of them.
 pub(super) const FIRST_OF_WAITING: &str = "r.state = 'awaiting-operator' AND r.received > $1 \
     AND NOT EXISTS (SELECT 1 FROM decisions d WHERE d.idevid = r.idevid) \
-    AND NOT EXISTS (SELECT 1 FROM requests e WHERE e.idevid = r.idevid AND e.state = 'awaiting-operator' \
+    AND NOT EXISTS (SELECT 1 FROM requests e WHERE e.idevid = r.idevid AND e.state || '' = 'awaiting-operator' \
     AND e.received > $1 AND (e.received, e.request) < (r.received, r.request))";
 
 /// A device whose audit log is bad, and that nobody has rejected.
