@@ -38,7 +38,6 @@ use terse_net::Clock;
 use terse_net::tokio::{Acceptor, AcceptorEvent};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Notify, watch};
-use tokio::time::MissedTickBehavior;
 
 use crate::config::ConfigError;
 use crate::discovery::mdns::{Announcement, MdnsError};
@@ -53,6 +52,7 @@ use crate::stop::stopped;
 mod audit;
 mod brski;
 mod check;
+mod chores;
 mod coaps;
 pub mod config;
 mod crl;
@@ -86,6 +86,7 @@ pub use operator::{Operator, OperatorError, Rejection};
 pub use reload::Reloader;
 pub use store::{DeviceReport, FetchedVoucher, Pending, PendingReason};
 
+use chores::do_chores;
 use coaps::Coaps;
 use metrics::Metrics;
 use outage::Outages;
@@ -296,52 +297,6 @@ impl Listening {
     }
 }
 
-/// Asks for audit logs that did not come and for the certificates of an external CA, and removes old requests, until `stop`
-/// becomes true.
-async fn do_chores(live: Live<Service>, mut stop: watch::Receiver<bool>) {
-    let mut interval = tokio::time::interval(CHORES);
-    interval.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let (mut last, mut more) = (None, None);
-    loop {
-        let outage = async {
-            match more {
-                Some(since) => {
-                    tokio::time::sleep(NEXT_LOGS).await;
-                    since
-                }
-                None => {
-                    let service = live.current(); // all have the same outages
-                    last = service.inner.outages.until_due(last).await;
-                    service.now()
-                }
-            }
-        };
-        tokio::select! {
-            since = outage => {
-                more = live.current().ask_for_unsent_audit_logs(since).await;
-                continue;
-            }
-            _ = interval.tick() => {}
-            () = stopped(&mut stop) => return,
-        }
-        live.current().do_chores().await;
-    }
-}
-
-impl Service {
-    /// Does what is to be done from time to time.
-    async fn do_chores(&self) {
-        self.refresh_ca_certificates().await;
-        self.ask_for_late_audit_logs().await;
-        let (store, now) = (&self.inner.store, self.now());
-        for pruned in [store.prune(now).await, store.prune_passed_on(now).await, store.prune_fetched(now).await] {
-            if let Err(error) = pruned {
-                tracing::error!(%error, "the database does not answer");
-            }
-        }
-    }
-}
-
 async fn limit_rate(State(service): State<Service>, request: Request, next: Next) -> Response {
     let address = request.extensions().get::<Peer>().map(|peer| peer.address.ip());
     let now = Duration::from_millis(service.inner.clock.now().monotonic.0);
@@ -378,9 +333,3 @@ impl fmt::Display for StartError {
 }
 
 impl core::error::Error for StartError {}
-
-/// How often audit logs that did not come are asked for again.
-const CHORES: Duration = Duration::from_secs(60);
-
-/// How long it takes until the next logs are asked for, of those for which the MASA could not be reached.
-const NEXT_LOGS: Duration = Duration::from_secs(1);

@@ -126,7 +126,7 @@ pub struct EstServerConfig {
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct IdentityConfig {
-    /// The directory of the generator, as `terse pkg init` makes it without a passphrase. It is read at the start.
+    /// The directory of the generator, as `terse pkg init` makes it without a passphrase.
     pub pkg: PathBuf,
     /// The name of a device: `{serial}` unless it is given, where `{serial}` stands for its serial number, and
     /// `{manufacturer}` for the name of its manufacturer here.

@@ -2,11 +2,16 @@
 
 use std::fs;
 
-use terse_net::Clock;
+use terse_brski::coap::{Request, Resource, content_format};
+use terse_ibc::Generator;
+use terse_ibc::files::KeyFile;
+use terse_net::{Clock, OsRng};
 use terse_onboard::registrar::{Listening, Reloader, Service};
 use terse_pki::{Authority, RegistrarOptions, to_pem};
+use terse_tls::identity::IdentityAlgorithm;
 
-use crate::world::{Device, Running, SERIAL, World, authority, refused, validity};
+use crate::coaps_pledge::How;
+use crate::world::{Device, Running, SERIAL, World, authority, now, refused, validity};
 
 impl World {
     async fn listen(&self) -> (Listening, Reloader) {
@@ -148,5 +153,29 @@ async fn with_coaps_another_certificate_waits_for_a_restart() {
     let error = reloader.reload().unwrap_err();
     assert!(error.to_string().contains("with [coaps]"), "{error}");
     assert_eq!(ask(&world.device(SERIAL), &registrar).await.status, 200);
+    registrar.stop().await;
+}
+
+#[tokio::test]
+async fn a_new_epoch_of_the_generator_counts_for_the_next_identity_key() {
+    let world = World::new().await.with_coaps();
+    let generator = world.add_generator();
+    let (listening, reloader) = world.listen().await;
+    let registrar = Running::start(listening);
+    let device = world.device(SERIAL);
+    let ldevid = device.enrol(&registrar).await;
+    let mut member = device.connect_coaps_with(registrar.coaps.unwrap(), &ldevid, How::default()).await;
+    let mut parameters = async || {
+        let answer = member.send(Request::post(Resource::IdentityKey, content_format::IDENTITY_KEY, b"")).await;
+        let file = KeyFile::from_pem(core::str::from_utf8(&answer.payload).unwrap()).unwrap();
+        file.key.as_key().parameters().clone()
+    };
+    assert_eq!(&parameters().await, generator.parameters());
+    let end = now().as_secs() + 86_400;
+    let next = Generator::new(IdentityAlgorithm::Ristretto255, 2, end, &mut OsRng).unwrap();
+    fs::write(world.folder.path().join("registrar/pkg/pkg.pem"), next.to_pem().as_bytes()).unwrap();
+    assert_eq!(&parameters().await, generator.parameters(), "nobody has said that it is read again");
+    assert_eq!(reloader.reload().unwrap(), [""; 0]);
+    assert_eq!(&parameters().await, next.parameters());
     registrar.stop().await;
 }
