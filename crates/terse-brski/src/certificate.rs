@@ -31,7 +31,6 @@ pub(crate) use issued::{verify_issued, with_issuers};
 #[cfg(feature = "services")]
 pub use masa_url::est_base_url;
 pub use masa_url::masa_base_url;
-#[cfg(feature = "services")]
 pub use text::is_unprintable;
 use text::printable;
 

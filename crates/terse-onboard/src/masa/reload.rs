@@ -117,6 +117,7 @@ fn waiting(old: &MasaConfig, new: &MasaConfig) -> Vec<&'static str> {
         ("listen", old.listen != new.listen),
         ("health", old.health != new.health),
         ("metrics", old.metrics != new.metrics),
+        ("pages", old.pages != new.pages),
         ("database", old.database != new.database),
         ("limits.connections", old.limits.connections != new.limits.connections),
     ]

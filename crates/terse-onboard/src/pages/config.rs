@@ -17,7 +17,7 @@ use super::password::Hashes;
 use crate::config::{ConfigError, beside};
 
 /// Where the status pages are, and who may see them.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct PagesConfig {
@@ -40,7 +40,7 @@ pub struct PagesConfig {
 }
 
 /// A user of the status pages.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct UserConfig {
@@ -51,7 +51,7 @@ pub struct UserConfig {
 }
 
 /// A hash of a password by argon2id, in the PHC string format. It is not displayed.
-#[derive(Clone, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Deserialize)]
 #[serde(transparent)]
 pub struct HashedPassword(pub(super) String);
 

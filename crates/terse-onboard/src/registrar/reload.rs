@@ -85,6 +85,7 @@ fn waiting(earlier: &Settings, later: &Settings) -> Vec<&'static str> {
         ("listen", old.listen != new.listen),
         ("health", old.health != new.health),
         ("metrics", old.metrics != new.metrics),
+        ("pages", old.pages != new.pages),
         ("announce", old.announce != new.announce),
         ("database", earlier.database != later.database),
         ("coaps", coaps(old) != coaps(new)),

@@ -1,6 +1,6 @@
 //! A MASA takes a changed configuration while it serves.
 
-use terse_onboard::masa::{MasaReloader, MasaService};
+use terse_onboard::masa::{MasaConfig, MasaReloader, MasaService};
 
 use crate::scene::{Domain, Running, Scene, refused};
 
@@ -41,7 +41,10 @@ async fn a_wrong_configuration_changes_nothing_and_what_waits_is_named() {
     scene.config.voucher_signer.key = key;
     scene.config.health = Some("127.0.0.1:1".parse().unwrap());
     scene.config.limits.connections = 5;
-    assert_eq!(reloader.reload(&scene.config).unwrap(), ["health", "limits.connections"]);
+    let path = scene.directory.path().join("masa/masa.toml");
+    let text = std::fs::read_to_string(&path).unwrap() + "\n[pages]\nlisten = \"127.0.0.1:3\"\n";
+    scene.config.pages = MasaConfig::parse(&path, &text).unwrap().pages;
+    assert_eq!(reloader.reload(&scene.config).unwrap(), ["health", "pages", "limits.connections"]);
     assert_eq!(scene.ask(masa.address, &scene.request("a nonce")).await.status, 200);
     masa.stop().await;
 }

@@ -123,9 +123,9 @@ async fn what_waits_for_a_restart_is_named_and_the_rest_counts() {
     let (listening, reloader) = world.listen().await;
     let registrar = Running::start(listening);
     world.change("listen = \"127.0.0.1:0\"", "listen = \"127.0.0.1:1\"\nhealth = \"127.0.0.1:2\"");
-    world.change("[limits]\n", "[limits]\nconnections = 5\n");
+    world.change("[limits]\n", "[pages]\nlisten = \"127.0.0.1:3\"\n\n[limits]\nconnections = 5\n");
     world.change("devices = \"list\"", "devices = \"all\"");
-    assert_eq!(reloader.reload().unwrap(), ["listen", "health", "limits.connections"]);
+    assert_eq!(reloader.reload().unwrap(), ["listen", "health", "pages", "limits.connections"]);
     assert_eq!(ask(&world.device(SERIAL), &registrar).await.status, 200, "at the old address");
     registrar.stop().await;
 }
