@@ -35,7 +35,7 @@ fi
 lists=$(mktemp -d)
 trap 'rm -rf "$lists"' EXIT
 "$cargo" test "$@" --no-run --message-format json-render-diagnostics >"$lists/built"
-fields='"manifest_path":"\([^"]*\)".*"test":true.*"executable":"\([^"]*\)"'
+fields='"manifest_path":"\([^"]*\)".*"profile":{[^}]*"test":true}.*"executable":"\([^"]*\)"'
 sed -n "s/.*\"reason\":\"compiler-artifact\".*$fields.*/\1 \2/p" "$lists/built" >"$lists/all"
 services='/crates/terse\(-onboard\)\{0,1\}/Cargo.toml '
 grep "$services" "$lists/all" >"$lists/services" || fail 'there are no tests of the services'

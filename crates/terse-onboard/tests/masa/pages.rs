@@ -95,8 +95,8 @@ async fn lists_are_searched_have_pages_and_are_text() {
         for query in [
             "INSERT INTO devices (serial_number, idevid_issuer, is_registered, is_blocked, sold_to, owner, entries) \
              VALUES ($1, $2, 1, CASE WHEN $3 < 5 THEN 1 ELSE 0 END, '[]', NULL, 1)",
-            "INSERT INTO audit_log (serial_number, idevid_issuer, number, date, domain_id, domain_key, assertion) \
-             VALUES ($1, $2, 1, $3, $2, $2, 'logged')",
+            "INSERT INTO audit_log (serial_number, idevid_issuer, number, date, domain_id, domain_key, assertion, \
+             position, hash, request, voucher_sha256) VALUES ($1, $2, 1, $3, $2, $2, 'logged', $3 + 1, $2, $2, $2)",
             "INSERT INTO issued_vouchers (request, voucher, serial_number, idevid_issuer, number, expires_on) \
              VALUES ($2, $2, $1, $2, 1, $3)",
         ] {
@@ -105,8 +105,9 @@ async fn lists_are_searched_have_pages_and_are_text() {
         }
     }
     for number in 2..=120_i64 {
-        let query = "INSERT INTO audit_log (serial_number, idevid_issuer, number, date, domain_id, domain_key, assertion) \
-                     VALUES ('a-699', $1, $2, $2, $1, $1, 'verified')";
+        let query = "INSERT INTO audit_log (serial_number, idevid_issuer, number, date, domain_id, domain_key, assertion, \
+                     position, hash, request, voucher_sha256) \
+                     VALUES ('a-699', $1, $2, $2, $1, $1, 'verified', $2 + 1000, $1, $1, $1)";
         let query = sqlx::query(query).bind([699_i64.to_be_bytes(); 4].concat()).bind(number);
         query.execute(&mut *transaction).await.unwrap();
     }
