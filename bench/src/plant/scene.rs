@@ -53,7 +53,7 @@ impl Scene {
         call(&["masa", "init", "--out", "maker", "--name", "localhost", "--listen", "127.0.0.1:0"])?;
         let maker = at("maker/masa.toml");
         let database = ("database = \"masa.db\"", format!("database = \"{}\"", postgres.database("masa")?));
-        edit(&maker, &[(database.0, &database.1)], MASA_LIMITS)?;
+        edit(&maker, &[(database.0, &database.1), MASA_LIMITS], "")?;
         let config = MasaConfig::read(&maker).map_err(text)?;
         let (options, now) = (DeviceOptions::default(), SystemTime::now().duration_since(UNIX_EPOCH).map_err(text)?);
         for number in 0..pledges {
@@ -169,6 +169,6 @@ fn edit(path: &Path, changes: &[(&str, &str)], more: &str) -> Result<(), String>
 }
 
 /// All devices have one address here.
-const MASA_LIMITS: &str = "\n[limits]\nrequests_per_minute = 1000000\n";
+const MASA_LIMITS: (&str, &str) = ("requests_per_minute = 600", "requests_per_minute = 1000000");
 const REGISTRAR_LIMITS: &str =
     "\n[limits]\nrequests_per_second = 100000\nrequests_at_once = 100000\nconnections = 4000\n";
