@@ -116,8 +116,8 @@ impl Service {
         domain.ok_or_else(|| Reply::text(404, "this registrar has no CA, and issues no certificates"))
     }
 
-    /// Lets a client in, also at a registrar without a CA, or says why not. A device asks for the CA certificates right after it has said that its voucher is
-    /// good: it is kept waiting for its audit log, so that it need not come again.
+    /// Lets a client in, also at a registrar without a CA, or says why not. A device asks for the CA certificates right after
+    /// it has said that its voucher is good: it is kept waiting for its audit log, so that it need not come again.
     pub(super) async fn admit_device(&self, received: &Received) -> Result<Admitted, Reply> {
         let client = match self.admission(received).await? {
             Admission::Open(admitted) => return Ok(admitted),

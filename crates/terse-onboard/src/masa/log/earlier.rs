@@ -43,7 +43,7 @@ pub(in crate::masa) async fn link_earlier(pool: &Pool) -> Result<(), sqlx::Error
 async fn page(transaction: &mut Connection, after: &(String, Vec<u8>, i64)) -> Result<Vec<Entry>, sqlx::Error> {
     let query = format!(
         "SELECT a.serial_number, a.idevid_issuer, a.number, a.date, a.domain_id, a.domain_key, a.nonce, a.assertion, \
-         v.request, v.voucher, v.expires_on FROM audit_log a LEFT JOIN issued_vouchers v \
+         a.voucher_sha256, v.request, v.voucher, v.expires_on FROM audit_log a LEFT JOIN issued_vouchers v \
          ON v.serial_number = a.serial_number AND v.idevid_issuer = a.idevid_issuer AND v.number = a.number \
          WHERE (a.serial_number, a.idevid_issuer, a.number) > ($1, $2, $3) \
          ORDER BY a.serial_number, a.idevid_issuer, a.number LIMIT {PAGE}"
@@ -54,19 +54,7 @@ async fn page(transaction: &mut Connection, after: &(String, Vec<u8>, i64)) -> R
 
 fn entry(row: &AnyRow) -> Result<Entry, sqlx::Error> {
     let voucher: Option<Vec<u8>> = row.try_get("voucher")?;
-    Ok(Entry {
-        serial_number: row.try_get("serial_number")?,
-        idevid_issuer: row.try_get("idevid_issuer")?,
-        number: row.try_get("number")?,
-        date: row.try_get("date")?,
-        domain_id: row.try_get("domain_id")?,
-        domain_key: row.try_get("domain_key")?,
-        nonce: row.try_get("nonce")?,
-        assertion: row.try_get("assertion")?,
-        request: row.try_get("request")?,
-        voucher_sha256: voucher.map(|voucher| sha256(&[&voucher]).to_vec()),
-        expires_on: row.try_get("expires_on")?,
-    })
+    Ok(Entry { voucher_sha256: voucher.map(|voucher| sha256(&[&voucher]).to_vec()), ..Entry::read(row)? })
 }
 
 async fn link(transaction: &mut Connection, entry: &Entry, link: &LogHead) -> Result<(), sqlx::Error> {
