@@ -19,6 +19,9 @@ pub(crate) struct Arguments {
     /// How many of them join at a time
     #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=1_000))]
     at_once: u32,
+    /// Also cut the other registrar and the other MASA off for a while, from their database and from their clients
+    #[arg(long)]
+    cuts: bool,
     /// Where all files are, so that the disk can be chosen [default: the directory of temporary files]
     #[arg(long, value_name = "DIR")]
     directory: Option<PathBuf>,
@@ -30,7 +33,8 @@ pub(crate) struct Arguments {
 /// Runs the command.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), String> {
     let pledges = if arguments.quick { 30 } else { arguments.pledges as usize };
-    let plant = Plant { pledges, at_once: arguments.at_once as usize, directory: arguments.directory.clone() };
+    let directory = arguments.directory.clone();
+    let plant = Plant { pledges, at_once: arguments.at_once as usize, has_cuts: arguments.cuts, directory };
     let measured = plant.measure()?;
     print!("{}", measured.render());
     arguments.json.as_deref().map_or(Ok(()), |path| write(path, &serde_json::json!(measured)))

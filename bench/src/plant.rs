@@ -1,5 +1,5 @@
 //! `terse-bench plant` onboards many devices at two registrars and two MASAs on one PostgreSQL, of which one of each is killed twice
-//! meanwhile (RFC 8995).
+//! meanwhile, and the other one of each cut off from the network for a while if that is wanted (RFC 8995).
 //!
 //! The services are processes of the `terse` command, behind balancers for TCP; the devices run in this process. What must always
 //! hold: a run counts only if each device has its LDevID and its registrar knows that, if the audit log of the MASA has an entry
@@ -12,6 +12,7 @@ use serde::Serialize;
 mod balancer;
 mod books;
 mod devices;
+mod link;
 mod postgres;
 mod scene;
 
@@ -26,6 +27,8 @@ pub struct Plant {
     pub pledges: usize,
     /// How many of them join at a time.
     pub at_once: usize,
+    /// Whether the other registrar and the other MASA are cut off meanwhile, from their database and from their clients.
+    pub has_cuts: bool,
     /// The directory for all files; by default that of temporary files.
     pub directory: Option<PathBuf>,
 }
@@ -45,6 +48,8 @@ pub struct Measured {
     pub failed_attempts: usize,
     /// How often a registrar was killed, and a MASA as often.
     pub kills: usize,
+    /// How often the other registrar and the other MASA were cut off.
+    pub cuts: usize,
     /// The vouchers that the devices have verified.
     pub verified_vouchers: usize,
     /// The entries of the audit log, one for each voucher that was issued.
@@ -61,7 +66,7 @@ impl Plant {
         let program = terse_interop::compile::built_by_cargo("terse")?;
         let directory = self.directory.clone().unwrap_or_else(std::env::temp_dir);
         let scene = Scene::start(&program, &directory, self.pledges)?;
-        let joined = devices::join(&scene, self.pledges, self.at_once)?;
+        let joined = devices::join(&scene, self.pledges, self.at_once, self.has_cuts)?;
         let books = books::check(&scene, &joined)?;
         Ok(Measured {
             pledges: self.pledges,
@@ -70,6 +75,7 @@ impl Plant {
             each: joined.each,
             failed_attempts: joined.failed_attempts,
             kills: joined.kills,
+            cuts: joined.cuts,
             verified_vouchers: joined.verified_vouchers,
             audit_entries: books.audit_entries,
             certificates: books.certificates,
@@ -91,6 +97,7 @@ impl Measured {
             ("devices, all enrolled and reported", count(self.pledges)),
             ("joining at a time", count(self.at_once)),
             ("registrars and MASAs that were killed", format!("{} and {}", self.kills, self.kills)),
+            ("times that the others were cut off for 5 s", self.cuts.to_string()),
             ("seconds in all", format!("{:.1}", self.seconds)),
             ("devices per second", format!("{:.1}", self.pledges as f64 / self.seconds)),
             ("seconds of a device: median, 95 %, longest", [at(0.5), at(0.95), at(1.0)].join(", ")),

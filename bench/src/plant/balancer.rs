@@ -1,19 +1,19 @@
-//! A balancer for TCP: a connection goes to the next service in turn that takes it.
+//! A balancer for TCP: a connection goes to the next service in turn that takes it, over a link of that service.
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use tokio::io::copy_bidirectional;
 use tokio::net::{TcpListener, TcpStream};
 
+use super::link::Link;
 use crate::web::text;
 
 /// A balancer, which ends with its runtime.
 #[derive(Clone)]
 pub(super) struct Balancer {
     address: SocketAddr,
-    services: Arc<Mutex<Vec<SocketAddr>>>,
+    services: Arc<Mutex<Vec<(SocketAddr, Link)>>>,
 }
 
 impl Balancer {
@@ -36,18 +36,19 @@ impl Balancer {
     }
 
     /// Sets where the services are.
-    pub(super) fn lead_to(&self, services: Vec<SocketAddr>) {
+    pub(super) fn lead_to(&self, services: Vec<(SocketAddr, Link)>) {
         *self.services.lock().unwrap_or_else(PoisonError::into_inner) = services;
     }
 
-    async fn carry(&self, mut client: TcpStream, turn: usize) {
+    async fn carry(&self, client: TcpStream, turn: usize) {
         let services = self.services.lock().unwrap_or_else(PoisonError::into_inner).clone();
         for offset in 0..services.len() {
+            let (address, link) = &services[(turn + offset) % services.len()];
+            link.whole().await;
             // One that was killed refuses.
-            if let Ok(mut service) = TcpStream::connect(services[(turn + offset) % services.len()]).await {
+            if let Ok(service) = TcpStream::connect(address).await {
                 let _ = (client.set_nodelay(true), service.set_nodelay(true)); // without, it is slower and works
-                let _ = copy_bidirectional(&mut client, &mut service).await; // however it ends, both are closed
-                return;
+                return link.carry(client, service).await;
             }
         }
     }

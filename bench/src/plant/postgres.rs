@@ -2,9 +2,10 @@
 
 use std::io::{BufRead as _, BufReader};
 use std::net::TcpListener;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
+use super::link::Link;
 use crate::web::text;
 
 /// A server.
@@ -45,10 +46,16 @@ impl Postgres {
         }
     }
 
-    /// Makes a database, and returns its URL.
-    pub(super) fn database(&self, name: &str) -> Result<String, String> {
-        self.query("postgres", &format!("CREATE DATABASE {name}"))?;
-        Ok(format!("postgres://postgres@{}:{}/{name}", self.folder.replace('/', "%2F"), self.port))
+    /// Makes a database.
+    pub(super) fn create(&self, name: &str) -> Result<(), String> {
+        self.query("postgres", &format!("CREATE DATABASE {name}")).map(drop)
+    }
+
+    /// Returns the URL of a database over a link, whose socket is in `folder`.
+    pub(super) fn url(&self, name: &str, link: &Link, folder: &Path) -> Result<String, String> {
+        link.to_socket(&Path::new(&self.folder).join(format!(".s.PGSQL.{}", self.port)), folder)?;
+        let folder = folder.to_str().ok_or("the name of the folder is not UTF-8")?;
+        Ok(format!("postgres://postgres@{}:{}/{name}", folder.replace('/', "%2F"), self.port))
     }
 
     /// Runs a statement, and returns what it gives.

@@ -15,6 +15,7 @@ use terse_onboard::pledge::Device;
 use tokio::runtime::Runtime;
 
 use super::balancer::Balancer;
+use super::link::Link;
 use super::postgres::Postgres;
 use crate::bootstrap::process::Process;
 use crate::web::text;
@@ -33,10 +34,24 @@ pub(super) struct Scene {
 /// Two processes of a service.
 struct Replicas {
     role: &'static str,
-    config: PathBuf,
     balancer: Balancer,
+    members: [Member; 2],
     /// Each with where it listens.
     processes: Mutex<[Option<(Process, SocketAddr)>; 2]>,
+}
+
+/// What belongs to one of them, however often it is started.
+struct Member {
+    config: PathBuf,
+    to_clients: Link,
+    to_database: Link,
+}
+
+/// From whom the second registrar and the second MASA are cut off.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum From {
+    Clients,
+    Database,
 }
 
 impl Scene {
@@ -52,25 +67,25 @@ impl Scene {
         };
         call(&["masa", "init", "--out", "maker", "--name", "localhost", "--listen", "127.0.0.1:0"])?;
         let maker = at("maker/masa.toml");
-        let database = ("database = \"masa.db\"", format!("database = \"{}\"", postgres.database("masa")?));
-        edit(&maker, &[(database.0, &database.1), MASA_LIMITS], "")?;
-        let config = MasaConfig::read(&maker).map_err(text)?;
+        edit(&maker, &[MASA_LIMITS], "")?;
+        let members = Member::two(&postgres, "masa", &maker, &runtime)?;
+        let config = MasaConfig::read(&members[0].config).map_err(text)?;
         let (options, now) = (DeviceOptions::default(), SystemTime::now().duration_since(UNIX_EPOCH).map_err(text)?);
         for number in 0..pledges {
             let (serial_number, devices) = (serial_number(number), at("devices"));
             let made = make_idevid(&config, &serial_number, &options, &devices, now.as_secs());
             runtime.block_on(made).map_err(text)?;
         }
-        let masas = Replicas::start("masa", maker, program, &runtime)?;
+        let masas = Replicas::start("masa", members, program, &runtime)?;
 
         let init = ["registrar", "init", "--out", "plant", "--name", "registrar.example", "--listen", "127.0.0.1:0"];
         call(&[&init[..], &["--manufacturer-ca", "maker/ca/ca.pem"]].concat())?;
         let plant = at("plant/registrar.toml");
-        let database = ("database = \"registrar.db\"", format!("database = \"{}\"", postgres.database("registrar")?));
         let masa = format!("masa_url = \"localhost:{}\"\n", masas.balancer.address().port());
         let more = masa + REGISTRAR_LIMITS; // the URL belongs to the manufacturer, which comes last
-        edit(&plant, &[(database.0, &database.1), ("devices = \"ask\"", "devices = \"all\"")], &more)?;
-        let registrars = Replicas::start("registrar", plant, program, &runtime)?;
+        edit(&plant, &[("devices = \"ask\"", "devices = \"all\"")], &more)?;
+        let members = Member::two(&postgres, "registrar", &plant, &runtime)?;
+        let registrars = Replicas::start("registrar", members, program, &runtime)?;
         Ok(Self { postgres, runtime, masas, registrars, program: program.into(), folder })
     }
 
@@ -102,10 +117,24 @@ impl Scene {
         self.masas.fill(&self.program)
     }
 
+    /// Cuts the second registrar and the second MASA off.
+    pub(super) fn cut(&self, from: From) {
+        for replicas in [&self.registrars, &self.masas] {
+            replicas.members[1].link(from).cut();
+        }
+    }
+
+    /// Lets them through again.
+    pub(super) fn mend(&self, from: From) {
+        for replicas in [&self.registrars, &self.masas] {
+            replicas.members[1].link(from).mend();
+        }
+    }
+
     /// Runs a command for the MASA, and returns what it prints.
     pub(super) fn masa(&self, words: &[&str]) -> Result<String, String> {
         let mut command = Command::new(&self.program);
-        run(command.args(words).arg("--config").arg(&self.masas.config), "it is part of this benchmark")
+        run(command.args(words).arg("--config").arg(&self.masas.members[0].config), "it is part of this benchmark")
     }
 
     /// Returns the CPU time of the services that run.
@@ -119,9 +148,9 @@ impl Scene {
 }
 
 impl Replicas {
-    fn start(role: &'static str, config: PathBuf, program: &Path, runtime: &Runtime) -> Result<Self, String> {
+    fn start(role: &'static str, members: [Member; 2], program: &Path, runtime: &Runtime) -> Result<Self, String> {
         let balancer = runtime.block_on(Balancer::start())?;
-        let this = Self { role, config, balancer, processes: Mutex::default() };
+        let this = Self { role, balancer, members, processes: Mutex::default() };
         this.fill(program)?;
         Ok(this)
     }
@@ -134,20 +163,46 @@ impl Replicas {
     fn fill(&self, program: &Path) -> Result<(), String> {
         let mut processes = self.processes.lock().unwrap_or_else(PoisonError::into_inner);
         let mut services = Vec::new();
-        for (number, process) in processes.iter_mut().enumerate() {
-            if let Some((_, address)) = process {
-                services.push(*address);
-                continue;
-            }
-            let mut command = Command::new(program);
-            command.arg(self.role).arg("--config").arg(&self.config);
-            let running = Process::start(command, &self.config.with_extension(format!("errors-{number}")))?;
-            let address = running.address()?.parse().map_err(text)?;
-            services.push(address);
-            *process = Some((running, address));
+        for (member, process) in self.members.iter().zip(processes.iter_mut()) {
+            let address = match process {
+                Some((_, address)) => *address,
+                None => {
+                    let mut command = Command::new(program);
+                    command.arg(self.role).arg("--config").arg(&member.config);
+                    let running = Process::start(command, &member.config.with_extension("errors"))?;
+                    let address = running.address()?.parse().map_err(text)?;
+                    *process = Some((running, address));
+                    address
+                }
+            };
+            services.push((address, member.to_clients.clone()));
         }
         self.balancer.lead_to(services);
         Ok(())
+    }
+}
+
+impl Member {
+    const fn link(&self, from: From) -> &Link {
+        match from {
+            From::Clients => &self.to_clients,
+            From::Database => &self.to_database,
+        }
+    }
+
+    /// Makes the database of a service, and a configuration beside `config` for each of two, with a link of its own to the database.
+    fn two(postgres: &Postgres, role: &str, config: &Path, runtime: &Runtime) -> Result<[Self; 2], String> {
+        postgres.create(role)?;
+        let _runtime = runtime.enter();
+        let member = |number: usize| {
+            let own = config.with_file_name(format!("{role}-{number}.toml"));
+            let to_database = Link::new();
+            let url = postgres.url(role, &to_database, &own.with_extension("socket"))?;
+            fs::copy(config, &own).map_err(text)?;
+            edit(&own, &[(&format!("database = \"{role}.db\""), &format!("database = \"{url}\""))], "")?;
+            Ok::<_, String>(Self { config: own, to_clients: Link::new(), to_database })
+        };
+        Ok([member(1)?, member(2)?])
     }
 }
 

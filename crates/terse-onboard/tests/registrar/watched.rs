@@ -64,7 +64,6 @@ async fn what_devices_do_is_counted() {
         ("terse_vouchers_total{outcome=\"issued\"}", 1.0),
         ("terse_vouchers_total{outcome=\"repeated\"}", 1.0),
         ("terse_masa_requests_total{kind=\"voucher\",outcome=\"voucher\"}", 1.0),
-        ("terse_masa_requests_total{kind=\"audit-log\",outcome=\"good\"}", 1.0),
         ("terse_masa_request_duration_seconds_count{kind=\"voucher\"}", 1.0),
         ("terse_certificates_issued_total{kind=\"enrolment\"}", 1.0),
         ("terse_certificates_issued_total{kind=\"renewal\"}", 1.0),
@@ -79,6 +78,9 @@ async fn what_devices_do_is_counted() {
     ] {
         assert_eq!(scrape.value(series), value, "{series}");
     }
+    // A request that looks for the log while the answer is stored asks for it once more.
+    let logs = scrape.value("terse_masa_requests_total{kind=\"audit-log\",outcome=\"good\"}");
+    assert!((1.0..=2.0).contains(&logs), "{logs}");
     let start = scrape.value("process_start_time_seconds");
     assert!((start - now().as_secs() as f64).abs() < 600.0, "{start}");
     for certificate in ["registrar", "chain", "domain-ca"] {
