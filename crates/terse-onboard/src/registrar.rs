@@ -73,6 +73,7 @@ mod outage;
 mod pages;
 mod pass_on;
 mod reload;
+mod reminder;
 mod reply;
 mod requests;
 mod settings;
@@ -84,7 +85,7 @@ pub use fetch::{FetchError, FetchOptions, Fetched, fetch};
 pub use init::{InitError, InitOptions, init};
 pub use operator::{Operator, OperatorError, Rejection};
 pub use reload::Reloader;
-pub use store::{DeviceReport, FetchedVoucher, Pending, PendingReason};
+pub use store::{DeviceReport, EndingCertificate, FetchedVoucher, Pending, PendingReason};
 
 use chores::do_chores;
 use coaps::Coaps;

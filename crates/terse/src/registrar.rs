@@ -7,7 +7,9 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use serde_json::json;
 use terse_net::Clock;
-use terse_onboard::registrar::{DeviceReport, InitError, InitOptions, Operator, Pending, PendingReason};
+use terse_onboard::registrar::{
+    DeviceReport, EndingCertificate, InitError, InitOptions, Operator, Pending, PendingReason,
+};
 use terse_onboard::registrar::{Rejection, Service, check, init};
 
 use crate::failure::Failure;
@@ -67,6 +69,12 @@ enum RegistrarCommand {
     /// List the devices that have had a voucher, the newest first
     #[command(after_help = "Example: terse registrar devices --config plant/registrar.toml")]
     Devices(Config),
+    /// List the newest certificate of each device that ends soon or has ended lately, the first one first. Devices renew theirs
+    /// before, so that these need somebody who looks after them
+    #[command(after_help = "Example: terse registrar ending --days 14 --config plant/registrar.toml\n\
+        lists those that end within 14 days, or have ended since 14 days. If there are none, nothing is printed, so that\n\
+        cron sends no mail.")]
+    Ending(Ending),
     /// Fetch a voucher without a nonce for a device that will come later, when the MASA cannot be reached. The MASA must know
     /// this registrar as a customer, and its URL must be configured
     #[command(after_help = "Example: terse registrar fetch WI-3005 --config plant/registrar.toml\n\
@@ -90,6 +98,15 @@ struct Config {
     /// The configuration
     #[arg(long, value_name = "FILE", default_value = "registrar.toml")]
     config: PathBuf,
+}
+
+#[derive(Debug, Args)]
+struct Ending {
+    /// Within how many days
+    #[arg(long, value_name = "N", default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..=3_650))]
+    days: u32,
+    #[command(flatten)]
+    config: Config,
 }
 
 #[derive(Debug, Args)]
@@ -138,6 +155,7 @@ pub(crate) fn run(args: RegistrarArgs, json: bool) -> Result<(), Failure> {
         Some(RegistrarCommand::Accept(device)) => services::run(device.decide(true, json)),
         Some(RegistrarCommand::Reject(device)) => services::run(device.decide(false, json)),
         Some(RegistrarCommand::Devices(config)) => services::run(config.devices(json)),
+        Some(RegistrarCommand::Ending(ending)) => services::run(ending.run(json)),
         Some(RegistrarCommand::Fetch(fetch)) => services::run(fetch.run(json)),
         Some(RegistrarCommand::Vouchers(config)) => services::run(config.vouchers(json)),
         Some(RegistrarCommand::HashPassword) => services::hash_password(json),
@@ -247,6 +265,23 @@ impl Config {
         let heads =
             ["serial number", "manufacturer", "voucher", "audit log", "credentials", "enrolment", "last reason"];
         table(heads, devices.iter().map(row).collect())
+    }
+}
+
+impl Ending {
+    async fn run(self, json: bool) -> Result<(), Failure> {
+        let ending = self.config.open().await?.ending(self.days).await.map_err(failed)?;
+        if json {
+            return ending.iter().try_for_each(output::json);
+        }
+        if ending.is_empty() {
+            return Ok(());
+        }
+        let row = |one: &EndingCertificate| {
+            let state = if one.has_ended { "has ended" } else { "ends" };
+            [one.serial_number.clone(), one.manufacturer.clone(), output::date(one.not_after), state.to_owned()]
+        };
+        table(["serial number", "manufacturer", "until", "state"], ending.iter().map(row).collect())
     }
 }
 

@@ -6,15 +6,17 @@ use tokio::sync::watch;
 use tokio::time::MissedTickBehavior;
 
 use super::Service;
+use super::reminder::Reminder;
 use crate::live::Live;
 use crate::stop::stopped;
 
-/// Asks for audit logs that did not come and for the certificates of an external CA, and removes old requests, until `stop`
-/// becomes true.
+/// Asks for audit logs that did not come and for the certificates of an external CA, removes old requests, and reminds of LDevIDs
+/// that end, until `stop` becomes true.
 pub(super) async fn do_chores(live: Live<Service>, mut stop: watch::Receiver<bool>) {
     let mut interval = tokio::time::interval(CHORES);
     interval.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let (mut last, mut more) = (None, None);
+    let mut reminder = Reminder::default();
     loop {
         let outage = async {
             match more {
@@ -38,6 +40,7 @@ pub(super) async fn do_chores(live: Live<Service>, mut stop: watch::Receiver<boo
             () = stopped(&mut stop) => return,
         }
         live.current().do_chores().await;
+        live.current().remind(&mut reminder).await;
     }
 }
 

@@ -35,7 +35,7 @@ use rows::{seconds, stored_request};
 pub(super) use unsent::MAX_UNSENT;
 
 pub use fetched::FetchedVoucher;
-pub use operator::{DeviceReport, Pending, PendingReason};
+pub use operator::{DeviceReport, EndingCertificate, Pending, PendingReason};
 
 /// The database of a registrar.
 #[derive(Clone)]
@@ -290,7 +290,7 @@ fn insert<'a>(
     .bind(request.certificate())
 }
 
-const DAY: i64 = 86_400;
+pub(super) const DAY: i64 = 86_400;
 
 /// How long the answer of a MASA stands before it is asked again; the decisions about requests have the same time.
 const ANSWER_SECONDS: i64 = 60;

@@ -3,10 +3,13 @@
 use std::fs;
 use std::io::{Read as _, Write as _};
 use std::path::PathBuf;
+use std::process::Stdio;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use crate::common::{Outcome, Server, mode, run, terse};
+use crate::common::{Outcome, SAFETY_LIMIT, Server, mode, run, terse};
 
 /// A directory in which the command runs, with the CA of a manufacturer in `maker`.
 struct Place(tempfile::TempDir);
@@ -190,6 +193,46 @@ fn a_device_joins_without_the_masa_by_a_voucher_that_was_fetched() {
     let joined = place.pledge("WI-3005", &registrar).object();
     assert_eq!((&joined["enrolled"], &joined["reported"]), (&json!(true), &json!(true)), "{joined}");
     assert!(place.path("credential-WI-3005/ldevid.pem").exists());
+}
+
+/// A registrar whose LDevIDs are valid for five days reminds of all that it has issued.
+#[test]
+fn certificates_that_end_are_listed_and_the_log_reminds_of_them() {
+    let (place, _masa) = Place::with_masa();
+    let path = place.path("plant/registrar.toml");
+    fs::write(&path, fs::read_to_string(&path).unwrap().replace("days = 365", "days = 5")).unwrap();
+    let registrar = place.serve();
+    assert_eq!(place.registrar("ending").stdout, "");
+    for serial in ["WI-3005", "WI-3006"] {
+        assert_eq!(place.pledge(serial, &registrar).object()["enrolled"], json!(true));
+    }
+    let (_, log) = registrar.terminate();
+    assert!(!log.contains("end within"), "{log}");
+
+    let table = place.registrar("ending").stdout;
+    let lines: Vec<_> = table.lines().collect();
+    assert_eq!(lines.len(), 3, "{table}");
+    assert!(lines[1].contains("WI-300") && lines[1].contains("manufacturer") && lines[1].ends_with("ends"), "{table}");
+    let listed = place.registrar("ending --days 6 --json").objects();
+    assert_eq!((listed.len(), &listed[0]["has_ended"]), (2, &json!(false)), "{listed:?}");
+    assert!(place.registrar("ending --days 4 --json").objects().is_empty());
+    place.registrar("ending --days 0").refused(2, &["--days"]);
+
+    let log = place.path("log");
+    let mut command = terse();
+    command.args(["registrar", "--config", "plant/registrar.toml"]).current_dir(place.0.path());
+    let mut registrar = command.stdout(Stdio::null()).stderr(fs::File::create(&log).unwrap()).spawn().unwrap();
+    let begin = Instant::now();
+    let reminded = loop {
+        let written = fs::read_to_string(&log).unwrap();
+        if written.contains("terse registrar ending") || begin.elapsed() > SAFETY_LIMIT {
+            break written;
+        }
+        thread::sleep(Duration::from_millis(20));
+    };
+    registrar.kill().unwrap();
+    registrar.wait().unwrap();
+    assert!(reminded.contains("2 LDevIDs end within 7 days and were not renewed: WI-300"), "{reminded}");
 }
 
 #[test]
