@@ -89,6 +89,9 @@ pub struct Enrolment {
     /// The directory of the registrar's own CA, as `terse pki init` makes it. Its `crl.pem` counts for re-enrolments, if it
     /// is there.
     pub ca: Option<PathBuf>,
+    /// The certificates of CAs that have issued LDevIDs before `ca`, which renewals may still have. Without it they are of `ca`
+    /// alone.
+    pub former_ca: Option<PathBuf>,
     /// The EST server to which certification requests are passed on.
     pub est_server: Option<EstServerConfig>,
     /// How many days an LDevID of the own CA is valid: 365 unless it is given.

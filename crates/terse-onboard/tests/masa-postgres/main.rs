@@ -1,5 +1,6 @@
 //! The MASA's tests once more, on PostgreSQL.
 
+mod backup;
 #[path = "../pages/browser.rs"]
 mod browser;
 #[path = "../masa/by_hand.rs"]

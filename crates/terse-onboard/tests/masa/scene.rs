@@ -279,13 +279,16 @@ impl Scene {
     /// Opens the database beside the MASA.
     pub(crate) async fn pool(&self) -> sqlx::AnyPool {
         sqlx::any::install_default_drivers();
+        sqlx::AnyPool::connect(&self.database_url()).await.unwrap()
+    }
+
+    pub(crate) fn database_url(&self) -> String {
         let text = fs::read_to_string(self.directory.path().join("masa/masa.toml")).unwrap();
         let url = text.lines().find_map(|line| line.strip_prefix("database = \"")?.strip_suffix('"')).unwrap();
-        let url = match url.contains("://") {
+        match url.contains("://") {
             true => url.to_owned(),
             false => format!("sqlite:{}", self.directory.path().join("masa").join(url).display()),
-        };
-        sqlx::AnyPool::connect(&url).await.unwrap()
+        }
     }
 
     pub(crate) async fn store(&self) -> MasaStore {

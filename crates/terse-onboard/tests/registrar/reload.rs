@@ -3,6 +3,7 @@
 use std::fs;
 
 use terse_brski::coap::{Request, Resource, content_format};
+use terse_brski::est::CsrAttributes;
 use terse_ibc::Generator;
 use terse_ibc::files::KeyFile;
 use terse_net::{Clock, OsRng};
@@ -11,7 +12,7 @@ use terse_pki::{Authority, RegistrarOptions, to_pem};
 use terse_tls::identity::IdentityAlgorithm;
 
 use crate::coaps_pledge::How;
-use crate::world::{Device, Running, SERIAL, World, authority, now, refused, validity};
+use crate::world::{Device, Running, SERIAL, World, authority, certificate, now, refused, text, validity};
 
 impl World {
     async fn listen(&self) -> (Listening, Reloader) {
@@ -153,6 +154,45 @@ async fn with_coaps_another_certificate_waits_for_a_restart() {
     let error = reloader.reload().unwrap_err();
     assert!(error.to_string().contains("with [coaps]"), "{error}");
     assert_eq!(ask(&world.device(SERIAL), &registrar).await.status, 200);
+    registrar.stop().await;
+}
+
+/// With another root, LDevIDs of the former CA are renewed as long as the configuration names it.
+#[tokio::test]
+async fn the_domain_ca_is_rolled_while_devices_renew() {
+    let world = World::new().await;
+    let folder = world.folder.path().join("registrar");
+    let (listening, reloader) = world.listen().await;
+    let registrar = Running::start(listening);
+    let (device, late) = (world.device(SERIAL), world.device("WI-3006"));
+    let (first, of_late) = (device.enrol(&registrar).await, late.enrol(&registrar).await);
+    let former = Authority::load(&folder.join("ca")).unwrap();
+    authority("Another").save(&folder.join("another"), false).unwrap();
+    let another = Authority::load(&folder.join("another")).unwrap();
+
+    let renew = async |device: &Device, ldevid| {
+        let request = device.certification_request(&CsrAttributes::default());
+        let mut member = device.connect_with(&registrar, ldevid).await;
+        let answer = member.enroll("simplereenroll", &request).await;
+        assert_eq!(answer.status, 200, "{}", text(&answer));
+        certificate(&answer)
+    };
+    // Its intermediate counts as well as its root, which devices do not send.
+    let chain: String = former.certificates().map(|one| to_pem("CERTIFICATE", one)).collect();
+    fs::write(folder.join("former-ca.pem"), chain).unwrap();
+    world.change("ca = \"ca\"", "ca = \"another\"\nformer_ca = \"former-ca.pem\"");
+    assert_eq!(reloader.reload().unwrap(), [""; 0]);
+    let second = renew(&device, &first).await;
+    assert!(another.issuer_of(&second).is_ok() && former.issuer_of(&second).is_err());
+    let third = renew(&device, &second).await;
+    assert!(another.issuer_of(&third).is_ok());
+
+    world.change("\nformer_ca = \"former-ca.pem\"", "");
+    assert_eq!(reloader.reload().unwrap(), [""; 0]);
+    renew(&device, &third).await;
+    let request = late.certification_request(&CsrAttributes::default());
+    let mut member = late.connect_with(&registrar, &of_late).await;
+    refused(&member.enroll("simplereenroll", &request).await, 403, "LDevID");
     registrar.stop().await;
 }
 
