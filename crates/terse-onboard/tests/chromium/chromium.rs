@@ -45,11 +45,11 @@ impl Look {
     /// The width of a small telephone, in pixels of CSS.
     pub(crate) const TELEPHONE: u32 = 360;
 
-    pub(crate) const ALL: [(&str, Self); 4] = [
+    /// Each colour and each width, and what is in narrow pages alone in both colours.
+    pub(crate) const ALL: [(&str, Self); 3] = [
         ("light", Self::LIGHT),
-        ("dark", Self { is_dark: true, ..Self::LIGHT }),
+        ("telephone", Self { width: Self::TELEPHONE, ..Self::LIGHT }),
         ("dark-telephone", Self { is_dark: true, width: Self::TELEPHONE }),
-        ("telephone", Self { is_dark: false, width: Self::TELEPHONE }),
     ];
 }
 
