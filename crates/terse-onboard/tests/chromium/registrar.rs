@@ -98,8 +98,8 @@ async fn every_page_is_whole_for_a_user_who_logs_in_over_tls() {
     assert!(chromium.text().contains(SHOWN), "{}", chromium.text());
     Hand::Mouse.follow(&chromium, "Log out");
     assert!(!chromium.text().contains("alice"));
-    site.visit("/waiting");
-    assert!(chromium.text().contains("Password"));
+    chromium.go(&format!("{}/waiting", site.origin));
+    assert!(chromium.text().contains("Password") && !chromium.text().contains(SHOWN));
     drop(chromium);
     registrar.stop().await;
 }
