@@ -130,6 +130,8 @@ need tshark tshark
 need tcpdump tcpdump
 need ethtool ethtool
 need parallel parallel
+need chromium chromium
+need chromedriver chromium-driver
 need python3 python3
 python3 -c "import ensurepip, venv" >/dev/null 2>&1 || packages="$packages python3-venv"
 install_packages

@@ -56,6 +56,18 @@ pub fn parse<T: DeserializeOwned>(path: &Path, text: &str) -> Result<T, ConfigEr
     })
 }
 
+/// Returns the text of a configuration with all keys and tables that are commented out in it.
+#[cfg(test)]
+pub(crate) fn uncommented(text: &str) -> String {
+    let is_key =
+        |words: &[&str]| matches!(words, [name, "=", ..] if name.chars().all(|c| c.is_ascii_lowercase() || c == '_'));
+    let uncommented = |line: &str| match line.strip_prefix("# ") {
+        Some(rest) if rest.starts_with('[') || is_key(&rest.split(' ').collect::<Vec<_>>()) => format!("{rest}\n"),
+        _ => format!("{line}\n"),
+    };
+    text.lines().map(uncommented).collect()
+}
+
 /// Returns a path of a configuration: relative to the configuration's own folder.
 pub fn beside(config: &Path, path: &Path) -> PathBuf {
     config.parent().unwrap_or(Path::new("")).join(path)

@@ -242,6 +242,10 @@ database = "{DATABASE}"
 # "required" answers customers only.
 authentication = "optional"
 
+# Status pages for operators, at http://localhost:8082 on this machine; at any other address they need users or client_ca.
+# [pages]
+# listen = "127.0.0.1:8082"
+
 [tls]
 chain = "masa.pem"
 key = "masa.key"
@@ -278,3 +282,18 @@ const RAW_PUBLIC_KEYS: &str = "# Constrained BRSKI with raw public keys: the dev
 
 /// The database of a new MASA.
 const DATABASE: &str = "masa.db";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::uncommented;
+
+    #[test]
+    fn what_is_commented_out_can_be_used() {
+        let text = configuration(&"[::]:9443".parse().unwrap(), &masa_url("masa.maker.example", 9_443).unwrap());
+        assert!(MasaConfig::parse("masa.toml".as_ref(), &text).unwrap().pages.is_none());
+        let config = MasaConfig::parse("masa.toml".as_ref(), &uncommented(&text)).unwrap();
+        assert!(config.health.is_some() && config.customers[0].ca.is_some());
+        assert_eq!(config.pages.unwrap().listen, "127.0.0.1:8082".parse().unwrap());
+    }
+}

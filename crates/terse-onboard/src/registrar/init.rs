@@ -121,7 +121,11 @@ chain = "registrar.pem"
 key = "registrar.key"
 database = "registrar.db"
 
-{coaps}[enrolment]
+{coaps}# Status pages for operators, at http://localhost:8081 on this machine; at any other address they need users or client_ca.
+# [pages]
+# listen = "127.0.0.1:8081"
+
+[enrolment]
 ca = "ca"
 days = 365
 # names = ["{{serial}}.devices.example"]
@@ -169,3 +173,20 @@ const COAPS: &str = "# Devices of constrained BRSKI, over DTLS, and the messages
 const CA_DAYS: u32 = 3_650;
 
 const REGISTRAR_DAYS: u32 = 365;
+
+#[cfg(test)]
+mod tests {
+    use super::super::config::Config;
+    use super::*;
+    use crate::config::{parse, uncommented};
+
+    #[test]
+    fn what_is_commented_out_can_be_used() {
+        let options = InitOptions::new("plant".into(), "registrar.plant.example".into(), "maker.pem".into());
+        let text = text(&options);
+        assert!(parse::<Config>("registrar.toml".as_ref(), &text).unwrap().pages.is_none());
+        let config: Config = parse("registrar.toml".as_ref(), &uncommented(&text)).unwrap();
+        assert!(config.coaps.is_some() && config.health.is_some() && config.manufacturers[0].masa_url.is_some());
+        assert_eq!(config.pages.unwrap().listen, "127.0.0.1:8081".parse().unwrap());
+    }
+}
