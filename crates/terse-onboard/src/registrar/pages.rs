@@ -102,8 +102,8 @@ fn by_time_text((time, digest): &ByTime) -> String {
     format!("{time}-{}", hex(digest))
 }
 
-/// What an operator must know of a device at first sight.
-fn standing_text(standing: &Standing) -> Markup {
+/// What an operator must know of a device at first sight, at this time in seconds since 1970.
+fn standing_text(standing: &Standing, now: u64) -> Markup {
     if standing.is_allowed == Some(false) {
         return html! { span.bad { "rejected" } };
     }
@@ -118,6 +118,7 @@ fn standing_text(standing: &Standing) -> Markup {
     match (&*joining.audit, joining.voucher_status, joining.enroll_status) {
         ("bad", ..) => html! { span.warn { "audit log is bad" } },
         (_, Some(false), _) => html! { span.bad { "refuses its voucher" } },
+        _ if joining.not_after.is_some_and(|end| end <= now) => html! { span.bad { "certificate has ended" } },
         (.., Some(false)) => html! { span.bad { "enrolment has failed" } },
         (.., Some(true)) => html! { span.good { "enrolled" } },
         _ if joining.has_ldevid => html! { span.good { "has a certificate" } },

@@ -12,7 +12,7 @@ use tokio::io::AsyncReadExt as _;
 use tokio::net::TcpStream;
 
 use crate::browser::{Answer, Browser, attribute, encoded, next};
-use crate::world::{PROVIDER, Pledge, Running, SERIAL, World, authority, now, tls, validity};
+use crate::world::{PROVIDER, Pledge, Running, SERIAL, World, ahead, authority, now, tls, validity};
 
 /// A domain that asks its operator, with status pages at loopback and these further keys for them.
 async fn world(pages: &str) -> World {
@@ -76,6 +76,20 @@ async fn a_device_that_is_accepted_on_a_page_joins() {
     assert!(devices.contains(SERIAL) && !browser.page("/devices?state=rejected").await.contains(SERIAL));
     assert!(browser.page("/certificates?days=366").await.contains(SERIAL));
     assert!(!browser.page("/certificates?days=30").await.contains(SERIAL));
+    registrar.stop().await;
+}
+
+#[tokio::test]
+async fn a_device_whose_certificate_has_ended_is_not_shown_as_a_good_one() {
+    let world = world("").await;
+    world.change("devices = \"ask\"", "devices = \"all\"");
+    let registrar = world.start().await;
+    world.device(SERIAL).enrol(&registrar).await;
+    assert!(browser(&registrar).page("/devices").await.contains("has a certificate"));
+    registrar.stop().await;
+    let registrar = world.start_at(ahead(366 * 86_400)).await;
+    let devices = browser(&registrar).page("/devices").await;
+    assert!(devices.contains("certificate has ended") && !devices.contains("has a certificate"), "{devices}");
     registrar.stop().await;
 }
 

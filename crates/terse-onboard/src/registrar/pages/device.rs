@@ -16,16 +16,17 @@ impl StatusPages {
         let standing = self.service().inner.store.standing(&idevid).await?.ok_or(Problem::NotFound)?;
         let history = self.service().inner.store.device_history(&idevid).await?;
         let title = format!("Device {}", spelled(&standing.serial_number));
+        let now = self.service().now().as_secs();
         Ok(Page::new(
             title,
             html! {
-                (summary(&standing, &history))
+                (summary(&standing, &history, now))
                 (actions(&hex(&idevid), &standing))
                 h2 { "IDevID, the certificate of its manufacturer" }
                 (certificate_facts(history.certificate.as_deref()))
                 @if let Some(joining) = &standing.joining { (progress(joining)) }
                 h2 { "Certificates of this network" }
-                (certificates(&history, self.service().now().as_secs()))
+                (certificates(&history, now))
                 h2 { "What the device has said" }
                 (messages(&history.messages))
                 h2 { "Voucher requests" }
@@ -52,7 +53,7 @@ impl StatusPages {
                     true => p { "It may join this network, also with the audit log that it has. Compare its serial number with the device itself." },
                     false => p { "It gets neither a voucher nor a certificate any more. A certificate that it has stays valid until " code { "terse pki revoke" } " revokes it." },
                 }
-                (summary(&standing, &history))
+                (summary(&standing, &history, self.service().now().as_secs()))
                 (confirmation(visitor, &form))
                 h2 { "IDevID, the certificate of its manufacturer" }
                 (certificate_facts(history.certificate.as_deref()))
@@ -80,7 +81,7 @@ fn actions(id: &str, standing: &Standing) -> Markup {
     super::waiting::actions(id, standing.is_allowed != Some(true) || is_bad, standing.is_allowed != Some(false))
 }
 
-fn summary(standing: &Standing, history: &DeviceHistory) -> Markup {
+fn summary(standing: &Standing, history: &DeviceHistory, now: u64) -> Markup {
     let decision = match (standing.is_allowed, history.decided) {
         (Some(true), Some(time)) => html! { "accepted on " (date(time)) },
         (Some(false), Some(time)) => html! { span.bad { "rejected" } " on " (date(time)) },
@@ -89,7 +90,7 @@ fn summary(standing: &Standing, history: &DeviceHistory) -> Markup {
     facts(&[
         ("Serial number", html! { strong { (shown(&standing.serial_number)) } }),
         ("Manufacturer", shown(&standing.manufacturer)),
-        ("State", standing_text(standing)),
+        ("State", standing_text(standing, now)),
         ("Decision", decision),
     ])
 }

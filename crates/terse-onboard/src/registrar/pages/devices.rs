@@ -27,8 +27,9 @@ impl StatusPages {
             "" => None,
             id => Some((fields.text("after").to_owned(), from_hex(id).ok_or(Problem::Malformed)?)),
         };
+        let now = self.service().now().as_secs();
         let page = self.service().inner.store.standings(serial, after, |standing| is_wanted(standing, state)).await?;
-        let rows: Vec<Vec<Markup>> = page.rows.iter().map(row).collect();
+        let rows: Vec<Vec<Markup>> = page.rows.iter().map(|standing| row(standing, now)).collect();
         let next = page.next.map(|(after, id)| {
             format!(
                 "/devices?serial={}&state={}&after={}&after-id={}",
@@ -54,13 +55,13 @@ impl StatusPages {
     }
 }
 
-fn row(standing: &Standing) -> Vec<Markup> {
+fn row(standing: &Standing, now: u64) -> Vec<Markup> {
     let joining = standing.joining.as_ref();
     let time = |time: Option<u64>| time.map_or_else(|| html! { "–" }, date);
     vec![
         device_link(&standing.idevid, &standing.serial_number),
         shown(&standing.manufacturer),
-        standing_text(standing),
+        standing_text(standing, now),
         time(joining.map(|joining| joining.voucher)),
         time(joining.and_then(|joining| joining.not_after)),
     ]
