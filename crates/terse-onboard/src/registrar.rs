@@ -10,8 +10,9 @@
 //!
 //! Who a client is follows from the certificate that it has presented, which the TLS server takes unverified:
 //! [`terse_brski::registrar`] verifies an IDevID, and an LDevID must lead to the domain's CA. The MASA is asked in a task of its
-//! own (`masa`, `forward`), and the audit log in another one (`audit`). The domain's CA is the registrar's own, or behind an EST
-//! server (`est_server`, `external_ca`), which is asked in a task of its own as well (`pass_on`).
+//! own (`masa`, `forward`), and the audit log in another one (`audit`). The domain's CA is the registrar's own, with its key in a
+//! file or elsewhere (`signing`), or behind an EST server (`est_server`, `external_ca`), which is asked in a task of its own as well
+//! (`pass_on`).
 //!
 //! What must always hold: what is sent to a MASA or answered to a pledge, and may have to be repeated, is in the database
 //! first, so that a restart or another process on the same database goes on with it; what a stranger sends is never
@@ -77,6 +78,7 @@ mod reminder;
 mod reply;
 mod requests;
 mod settings;
+mod signing;
 mod store;
 mod watched;
 

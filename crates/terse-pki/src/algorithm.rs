@@ -7,6 +7,7 @@ use aws_lc_rs::signature::Ed25519KeyPair;
 use pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 use rcgen::{
     KeyPair, PKCS_ECDSA_P256_SHA256, PKCS_ECDSA_P384_SHA384, PKCS_ED25519, PKCS_RSA_SHA256, PublicKeyData, RsaKeySize,
+    SignatureAlgorithm,
 };
 use zeroize::Zeroizing;
 
@@ -61,9 +62,19 @@ impl KeyAlgorithm {
         }))
     }
 
-    /// Returns the algorithm of a key that was read from a file, or `None` for one that this CA does not make.
-    pub(crate) fn of(key: &KeyPair) -> Option<Self> {
-        let algorithm = key.algorithm();
+    /// Returns how rcgen names the algorithm.
+    pub(crate) fn signature_algorithm(self) -> &'static SignatureAlgorithm {
+        match self {
+            Self::P256 => &PKCS_ECDSA_P256_SHA256,
+            Self::P384 => &PKCS_ECDSA_P384_SHA384,
+            Self::Ed25519 => &PKCS_ED25519,
+            Self::Rsa2048 | Self::Rsa3072 | Self::Rsa4096 => &PKCS_RSA_SHA256,
+        }
+    }
+
+    /// Returns the algorithm of a key, or `None` for one that this CA does not make.
+    pub(crate) fn of(key: &impl PublicKeyData) -> Option<Self> {
+        let algorithm = PublicKeyData::algorithm(key);
         if algorithm == &PKCS_ECDSA_P256_SHA256 {
             Some(Self::P256)
         } else if algorithm == &PKCS_ECDSA_P384_SHA384 {

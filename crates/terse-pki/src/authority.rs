@@ -3,6 +3,7 @@
 //! What must always hold: `levels` is not empty, starts with the root, and each certificate is signed by the level before.
 
 use core::fmt;
+use std::sync::Arc;
 
 use pki_types::CertificateDer;
 use rcgen::{
@@ -10,10 +11,12 @@ use rcgen::{
 };
 use time::OffsetDateTime;
 use x509_parser::certificate::X509Certificate;
-use x509_parser::extensions::ParsedExtension;
 use zeroize::Zeroizing;
 
-use crate::{Chain, Credential, Error, KeyAlgorithm, LeafOptions, Subject, der, identifier, length, to_pem};
+use crate::key::{LevelKey, Signer};
+use crate::level::Level;
+use crate::{Chain, Credential, Error, ExternalKey, KeyAlgorithm, LeafOptions, Subject};
+use crate::{der, identifier, length, to_pem};
 
 /// The first and the last second of validity, in UNIX seconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,38 +79,9 @@ impl AuthorityOptions {
     }
 }
 
-/// A CA: a root and any intermediates, each with its private key.
+/// A CA: a root and any intermediates, each with its private key, unless that is kept elsewhere until it is needed.
 pub struct Authority {
     levels: Vec<Level>,
-}
-
-/// One CA certificate and its private key.
-pub(crate) struct Level {
-    pub(crate) certificate: CertificateDer<'static>,
-    pub(crate) key: Zeroizing<KeyPair>,
-}
-
-impl Level {
-    pub(crate) fn issuer(&self) -> Result<Issuer<'static, &KeyPair>, Error> {
-        Ok(Issuer::from_ca_cert_der(&self.certificate, &*self.key)?)
-    }
-
-    /// Returns the subjectKeyIdentifier of the certificate, if it carries one.
-    fn subject_key_identifier(&self) -> Result<Option<Vec<u8>>, Error> {
-        let certificate = parse(&self.certificate)?;
-        let found = certificate.iter_extensions().find_map(|extension| match extension.parsed_extension() {
-            ParsedExtension::SubjectKeyIdentifier(identifier) => Some(identifier.0.to_vec()),
-            _ => None,
-        });
-        Ok(found)
-    }
-
-    /// Returns what certificates of this CA have as the authority key identifier: what its certificate carries, or else
-    /// what it would carry.
-    pub(crate) fn key_identifier(&self) -> Result<Vec<u8>, Error> {
-        let carried = self.subject_key_identifier()?;
-        Ok(carried.unwrap_or_else(|| identifier::of_key(self.key.der_bytes()).to_vec()))
-    }
 }
 
 impl Authority {
@@ -135,9 +109,9 @@ impl Authority {
             }
             let certificate = length::exact(params, options.length, |params| match levels.last() {
                 None => Ok(params.self_signed(&*key)?.into()),
-                Some(parent) => Ok(params.signed_by(&*key, &parent.issuer()?)?.into()),
+                Some(parent) => parent.sign(number - 1, |issuer| Ok(params.signed_by(&*key, issuer)?.into())),
             })?;
-            levels.push(Level { certificate, key });
+            levels.push(Level { certificate, key: Some(LevelKey::Software(key)) });
         }
         Ok(Self { levels })
     }
@@ -147,7 +121,7 @@ impl Authority {
         let mut parent: Option<X509Certificate<'_>> = None;
         for level in &levels {
             let certificate = parse(&level.certificate)?;
-            if certificate.public_key().raw != PublicKeyData::subject_public_key_info(&*level.key) {
+            if level.key.as_ref().is_some_and(|key| key.subject_public_key_info() != certificate.public_key().raw) {
                 return Err(Error::KeyMismatch);
             }
             if !is_issued_by(&certificate, parent.as_ref().unwrap_or(&certificate)) {
@@ -156,6 +130,32 @@ impl Authority {
             parent = Some(certificate);
         }
         Ok(Self { levels })
+    }
+
+    /// Has a key that is elsewhere sign for a CA certificate, whose number is counted from 0, the root.
+    pub fn with_external_key(mut self, issuer: usize, key: Arc<dyn ExternalKey>) -> Result<Self, Error> {
+        let level = self.levels.get_mut(issuer).ok_or(Error::ForeignIssuer)?;
+        level.key = Some(LevelKey::External(key));
+        Self::from_levels(self.levels)
+    }
+
+    /// Whether the private key of a CA certificate is here, whose number is counted from 0, the root.
+    pub fn has_key(&self, issuer: usize) -> bool {
+        self.levels.get(issuer).is_some_and(|level| level.key.is_some())
+    }
+
+    /// Whether the key of the issuing CA is elsewhere, so that each certificate waits for it.
+    pub fn signs_elsewhere(&self) -> bool {
+        matches!(self.last().key, Some(LevelKey::External(_)))
+    }
+
+    /// Calls `sign` with a CA as the issuer, whose number is counted from 0, the root.
+    pub(crate) fn by_level<T>(
+        &self,
+        number: usize,
+        sign: impl FnOnce(&Issuer<'static, Signer<'_>>) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        self.levels.get(number).ok_or(Error::ForeignIssuer)?.sign(number, sign)
     }
 
     /// Issues a certificate for a new key.
@@ -189,11 +189,13 @@ impl Authority {
         if always_names_issuer_key || self.has_key_identifiers()? {
             params.custom_extensions.push(identifier::authority_key_identifier(&level.key_identifier()?));
         }
-        let issuer = level.issuer()?;
-        let mut leaf = length::exact(params, length, |params| Ok(params.signed_by(key, &issuer)?.into()))?;
-        if let Some(subject) = subject {
-            leaf = der::with_element(&leaf, SUBJECT, subject.der(), &level.key)?.into();
-        }
+        let leaf = self.by_level(self.levels.len() - 1, |issuer| {
+            let leaf = length::exact(params, length, |params| Ok(params.signed_by(key, issuer)?.into()))?;
+            match subject {
+                Some(subject) => Ok(der::with_element(&leaf, SUBJECT, subject.der(), issuer.key())?.into()),
+                None => Ok(leaf),
+            }
+        })?;
         let intermediates = self.levels.iter().skip(1).rev().map(|level| level.certificate.clone());
         Ok(core::iter::once(leaf).chain(intermediates).collect())
     }
@@ -220,7 +222,7 @@ impl Authority {
 
     /// Returns the key algorithm of the issuing CA, which is the default for leaves.
     pub fn algorithm(&self) -> Option<KeyAlgorithm> {
-        KeyAlgorithm::of(&self.last().key)
+        self.last().algorithm().ok().flatten()
     }
 
     /// Returns the last second, in UNIX time, at which every CA certificate is still valid.

@@ -63,7 +63,7 @@ impl Authority {
             revoked_certs: revoked_certs.collect::<Result<_, Error>>()?,
             key_identifier_method: KeyIdMethod::PreSpecified(level.key_identifier()?),
         };
-        Ok(params.signed_by(&level.issuer()?)?.into())
+        self.by_level(issuer, |issuer| Ok(params.signed_by(issuer)?.into()))
     }
 
     /// Returns the number of the CA that issued a certificate; the root is its own issuer.

@@ -4,7 +4,7 @@
 //! element that was replaced.
 
 use pki_types::alg_id;
-use rcgen::{KeyPair, SigningKey};
+use rcgen::SigningKey;
 use x509_cert::der::asn1::AnyRef;
 use x509_cert::der::{Decode, Encode};
 
@@ -28,7 +28,7 @@ pub(crate) fn tlv(tag: u8, parts: &[&[u8]]) -> Vec<u8> {
 }
 
 /// Returns `signatureAlgorithm` and `signature` in DER.
-pub(crate) fn sign(key: &KeyPair, signed: &[u8]) -> Result<Vec<u8>, Error> {
+pub(crate) fn sign(key: &impl SigningKey, signed: &[u8]) -> Result<Vec<u8>, Error> {
     let algorithm = match KeyAlgorithm::of(key) {
         Some(KeyAlgorithm::P256) => alg_id::ECDSA_SHA256,
         Some(KeyAlgorithm::P384) => alg_id::ECDSA_SHA384,
@@ -44,7 +44,12 @@ pub(crate) fn sign(key: &KeyPair, signed: &[u8]) -> Result<Vec<u8>, Error> {
 ///
 /// Certificates (RFC 5280, 4.1) and certification requests (RFC 2986, 4.2) are contents, algorithm and signature alike.
 /// rcgen keeps one value for each type of attribute in a name, and so would lose the second domainComponent of a name.
-pub(crate) fn with_element(signed: &[u8], index: usize, element: &[u8], key: &KeyPair) -> Result<Vec<u8>, Error> {
+pub(crate) fn with_element(
+    signed: &[u8],
+    index: usize,
+    element: &[u8],
+    key: &impl SigningKey,
+) -> Result<Vec<u8>, Error> {
     let malformed = |_| Error::Malformed("what was signed");
     let parts = Vec::<AnyRef<'_>>::from_der(signed).map_err(malformed)?;
     let contents = parts.first().ok_or(Error::Malformed("what was signed"))?;

@@ -1,8 +1,10 @@
 //! A CA can live in a directory: `ca.pem` and `ca.key`, `intermediate1.pem` and `intermediate1.key` and so on,
-//! `crl.pem`.
+//! `crl.pem`. In place of a key there can be `ca.key-uri` or `intermediate1.key-uri`, which names it in a PKCS #11 module,
+//! or nothing: then it is kept elsewhere until it is needed.
 //!
 //! What must always hold: only the owner can read private keys (mode 0600), and no file is replaced unless that was
-//! requested; after a failure, a replaced file is the old one or the new one.
+//! requested; after a failure, a replaced file is the old one or the new one; the CRL of a CA whose key is not here stays as
+//! it is.
 
 use std::fs::{self, OpenOptions};
 use std::io::{ErrorKind, Write};
@@ -14,52 +16,67 @@ use pki_types::{CertificateDer, CertificateRevocationListDer, PrivateKeyDer};
 use rcgen::KeyPair;
 use zeroize::Zeroizing;
 
-use crate::authority::Level;
-use crate::{Authority, Error, OcspStatus, Revocation, Validity, to_pem};
+use crate::key::LevelKey;
+use crate::level::Level;
+use crate::{Authority, Error, KeyError, OcspStatus, Revocation, Validity, to_pem};
 
 impl Authority {
-    /// Writes the CA into a directory, which is created if necessary. Returns the files, root certificate first.
+    /// Writes the CA into a directory, which is created if necessary. Returns the files, root certificate first. It is an
+    /// error if one of its keys is elsewhere.
     pub fn save(&self, directory: &Path, overwrite: bool) -> Result<Vec<PathBuf>, Error> {
         if !overwrite && directory.join("ca.pem").exists() {
             return Err(Error::Exists(directory.join("ca.pem")));
         }
+        let pems = self.levels().iter().map(key_pem).collect::<Result<Vec<_>, Error>>()?;
         fs::create_dir_all(directory)
             .map_err(|e| Error::file(directory, format!("cannot be made: {e}; choose another directory")))?;
         if overwrite {
-            remove_old(directory, self.levels().len())?;
+            remove_old(directory, self.levels())?;
         }
         let mut written = Vec::new();
-        for (number, level) in self.levels().iter().enumerate() {
-            let (certificate, key) = paths(directory, number);
-            let pem = Zeroizing::new(to_pem("PRIVATE KEY", level.key.serialized_der()));
-            write_file(&key, pem.as_bytes(), true, overwrite)?;
+        for (number, (level, pem)) in self.levels().iter().zip(pems).enumerate() {
+            let [certificate, key, _] = paths(directory, number);
+            if let Some(pem) = &pem {
+                write_file(&key, pem.as_bytes(), true, overwrite)?;
+            }
             write_file(&certificate, to_pem("CERTIFICATE", &level.certificate).as_bytes(), false, overwrite)?;
-            written.extend([certificate, key]);
+            written.push(certificate);
+            written.extend(pem.map(|_| key));
         }
         Ok(written)
     }
 
-    /// Reads a CA that [`Authority::save`] wrote.
+    /// Reads a CA that [`Authority::save`] wrote, and perhaps somebody has changed: a key can be missing, or be named by a
+    /// `key-uri` in its place. Such a key makes one signature, to test it.
     pub fn load(directory: &Path) -> Result<Self, Error> {
         if !directory.join("ca.pem").exists() {
             return Err(Error::file(directory, "holds no CA; make one with `terse pki init`"));
         }
         let mut levels = Vec::new();
         for number in 0.. {
-            let (certificate, key) = paths(directory, number);
-            if !certificate.exists() {
+            let [path, ..] = paths(directory, number);
+            if !path.exists() {
                 break;
             }
-            let certificate = CertificateDer::from_pem_file(&certificate).map_err(|e| pem_error(&certificate, e))?;
-            let der = Zeroizing::new(PrivateKeyDer::from_pem_file(&key).map_err(|e| pem_error(&key, e))?);
-            let pair = KeyPair::try_from(&*der).map_err(|e| Error::file(&key, format!("is no usable key: {e}")))?;
-            levels.push(Level { certificate, key: Zeroizing::new(pair) });
+            let certificate = CertificateDer::from_pem_file(&path).map_err(|e| pem_error(&path, e))?;
+            let mut level = Level { certificate, key: None };
+            level.key = load_key(directory, number, &level)?;
+            levels.push(level);
         }
         Self::from_levels(levels).map_err(|e| Error::file(directory, format!("is damaged: {e}")))
     }
 
+    /// Returns the files of a CA's directory that are for their owner alone: private keys, and the PINs of keys that are
+    /// elsewhere.
+    pub fn secret_files(directory: &Path) -> Vec<PathBuf> {
+        let levels = (0..).map(|number| paths(directory, number)).take_while(|[certificate, ..]| certificate.exists());
+        let files =
+            levels.flat_map(|[_, key, uri]| Some(key).filter(|key| key.exists()).into_iter().chain(pin_file(&uri)));
+        files.collect()
+    }
+
     /// Writes `crl.pem` with a CRL for each CA of the chain, root first. It lists the earlier revocations and
-    /// `certificates`.
+    /// `certificates`. The CRL of a CA whose key is not here stays as it is, and nothing of that CA can be revoked.
     pub fn revoke(
         &self,
         directory: &Path,
@@ -67,20 +84,25 @@ impl Authority {
         validity: Validity,
     ) -> Result<PathBuf, Error> {
         let path = directory.join("crl.pem");
-        let mut revoked = self.revoked(&path)?;
+        let mut earlier = self.earlier(&path)?;
         for certificate in certificates {
             if certificate == self.root() {
                 return Err(Error::Root);
             }
-            let entries: &mut Vec<_> = &mut revoked[self.issuer_of(certificate)?];
+            let issuer = self.issuer_of(certificate)?;
+            if !self.has_key(issuer) {
+                return Err(Error::NoKey(name(issuer)));
+            }
+            let entries: &mut Vec<_> = &mut earlier[issuer].entries;
             let revocation = Revocation::new(certificate, validity.not_before)?;
             if !entries.iter().any(|entry| entry.same_certificate(&revocation)) {
                 entries.push(revocation);
             }
         }
         let mut pem = String::new();
-        for (issuer, entries) in revoked.iter().enumerate() {
-            pem += &to_pem("X509 CRL", &self.crl(issuer, entries, validity)?);
+        for (issuer, Earlier { crl, entries }) in earlier.into_iter().enumerate() {
+            let crl = if self.has_key(issuer) { Some(self.crl(issuer, &entries, validity)?) } else { crl };
+            pem.extend(crl.map(|crl| to_pem("X509 CRL", &crl)));
         }
         write_file(&path, pem.as_bytes(), false, true)?;
         Ok(path)
@@ -90,23 +112,30 @@ impl Authority {
     pub fn status(&self, directory: &Path, certificate: &CertificateDer<'_>) -> Result<OcspStatus, Error> {
         let issuer = self.issuer_of(certificate)?;
         let wanted = Revocation::new(certificate, 0)?;
-        let listed = self.revoked(&directory.join("crl.pem"))?;
-        let entry = listed[issuer].iter().find(|entry| entry.same_certificate(&wanted)); // a list for each level
+        let listed = self.earlier(&directory.join("crl.pem"))?;
+        let entry = listed[issuer].entries.iter().find(|entry| entry.same_certificate(&wanted)); // one for each level
         Ok(entry.map_or(OcspStatus::Good, |entry| OcspStatus::Revoked(entry.time())))
     }
 
-    /// Returns the revocations in the file's CRLs, for each CA; none if there is no such file.
-    fn revoked(&self, path: &Path) -> Result<Vec<Vec<Revocation>>, Error> {
-        let mut revoked = vec![Vec::new(); self.levels().len()];
+    /// Returns what the file has, for each CA; nothing if there is no such file.
+    fn earlier(&self, path: &Path) -> Result<Vec<Earlier>, Error> {
+        let mut earlier = vec![Earlier::default(); self.levels().len()];
         if path.exists() {
             for crl in CertificateRevocationListDer::pem_file_iter(path).map_err(|e| pem_error(path, e))? {
                 let crl = crl.map_err(|e| pem_error(path, e))?;
                 let (issuer, entries) = self.read_crl(&crl).map_err(|e| Error::file(path, e))?;
-                revoked[issuer] = entries; // `read_crl` returns the number of a level
+                earlier[issuer] = Earlier { crl: Some(crl), entries }; // `read_crl` returns the number of a level
             }
         }
-        Ok(revoked)
+        Ok(earlier)
     }
+}
+
+/// What `crl.pem` has of a CA.
+#[derive(Clone, Default)]
+struct Earlier {
+    crl: Option<CertificateRevocationListDer<'static>>,
+    entries: Vec<Revocation>,
 }
 
 /// Writes a file, with mode 0600 if it is a secret and 0644 otherwise. An existing file stays until the new one is
@@ -147,21 +176,84 @@ pub fn write_file(path: &Path, contents: &[u8], secret: bool, overwrite: bool) -
     })
 }
 
-/// Returns the certificate and key file of a CA, whose number is counted from 0, the root.
-fn paths(directory: &Path, number: usize) -> (PathBuf, PathBuf) {
-    let name = match number {
+/// Returns the name of the files of a CA without their ending. Its number is counted from 0, the root.
+pub(crate) fn name(number: usize) -> String {
+    match number {
         0 => "ca".into(),
         _ => format!("intermediate{number}"),
-    };
-    (directory.join(format!("{name}.pem")), directory.join(format!("{name}.key")))
+    }
 }
 
-/// Removes the other CA's intermediates and CRLs, which a CA that replaces a longer chain must not inherit.
-fn remove_old(directory: &Path, from: usize) -> Result<(), Error> {
-    let intermediates =
-        (from..).map(|number| paths(directory, number)).take_while(|(certificate, _)| certificate.exists());
-    let files = intermediates.flat_map(|(certificate, key)| [certificate, key]).collect::<Vec<_>>();
-    for path in files.into_iter().chain([directory.join("crl.pem")]) {
+/// Returns the files of a CA: the certificate, the key, and the one that names a key elsewhere.
+fn paths(directory: &Path, number: usize) -> [PathBuf; 3] {
+    let name = name(number);
+    ["pem", "key", "key-uri"].map(|ending| directory.join(format!("{name}.{ending}")))
+}
+
+/// Returns the key of a CA, or `None` if the directory has none.
+fn load_key(directory: &Path, number: usize, level: &Level) -> Result<Option<LevelKey>, Error> {
+    let [_, key, uri] = paths(directory, number);
+    let is_there = |path: &Path| {
+        path.try_exists().map_err(|e| Error::file(path, format!("cannot be read: {e}; check the permissions")))
+    };
+    match (is_there(&key)?, is_there(&uri)?) {
+        (false, false) => Ok(None),
+        (true, false) => {
+            let der = Zeroizing::new(PrivateKeyDer::from_pem_file(&key).map_err(|e| pem_error(&key, e))?);
+            let pair = KeyPair::try_from(&*der).map_err(|e| Error::file(&key, format!("is no usable key: {e}")))?;
+            Ok(Some(LevelKey::Software(Zeroizing::new(pair))))
+        }
+        (false, true) => {
+            let key = named_key(&uri, level)?;
+            key.test().map_err(|e| Error::file(&uri, e))?;
+            Ok(Some(key))
+        }
+        (true, true) => Err(Error::file(&uri, format!("{} is there as well; remove one of the two", key.display()))),
+    }
+}
+
+/// Returns the key that a file names.
+#[cfg(feature = "pkcs11")]
+fn named_key(uri: &Path, level: &Level) -> Result<LevelKey, Error> {
+    let key = crate::pkcs11::open(uri, level)?;
+    Ok(LevelKey::External(std::sync::Arc::new(key)))
+}
+
+/// Returns the file with the PIN of a key that a file names.
+#[cfg(feature = "pkcs11")]
+fn pin_file(uri: &Path) -> Option<PathBuf> {
+    crate::pkcs11::pin_file(uri)
+}
+
+#[cfg(not(feature = "pkcs11"))]
+fn pin_file(_: &Path) -> Option<PathBuf> {
+    None
+}
+
+#[cfg(not(feature = "pkcs11"))]
+fn named_key(uri: &Path, _: &Level) -> Result<LevelKey, Error> {
+    Err(Error::file(uri, "this program was built without PKCS #11; build it with the feature pkcs11 of terse-pki"))
+}
+
+/// Returns the private key to write, or `None` if it is not here.
+fn key_pem(level: &Level) -> Result<Option<Zeroizing<String>>, Error> {
+    match &level.key {
+        Some(LevelKey::Software(key)) => Ok(Some(Zeroizing::new(to_pem("PRIVATE KEY", key.serialized_der())))),
+        Some(LevelKey::External(_)) => Err(KeyError::new(ELSEWHERE).into()),
+        None => Ok(None),
+    }
+}
+
+/// Removes what a CA that replaces another one must not inherit: intermediates and CRLs, and keys in other places.
+fn remove_old(directory: &Path, levels: &[Level]) -> Result<(), Error> {
+    let old = (0..).map(|number| (number, paths(directory, number)));
+    let old = old.take_while(|(_, [certificate, ..])| certificate.exists());
+    let files = old.flat_map(|(number, [certificate, key, uri])| match levels.get(number) {
+        Some(Level { key: Some(_), .. }) => vec![uri],
+        Some(Level { key: None, .. }) => vec![key, uri],
+        None => vec![certificate, key, uri],
+    });
+    for path in files.collect::<Vec<_>>().into_iter().chain([directory.join("crl.pem")]) {
         match fs::remove_file(&path) {
             Err(e) if e.kind() != ErrorKind::NotFound => {
                 return Err(Error::file(&path, format!("cannot be removed: {e}; check the permissions")));
@@ -180,6 +272,8 @@ fn pem_error(path: &Path, error: pki_types::pem::Error) -> Error {
         _ => Error::file(path, "is not valid PEM; restore it, or make a new CA"),
     }
 }
+
+const ELSEWHERE: &str = "a key of this CA is elsewhere and cannot be written; copy the CA's directory in place of this";
 
 #[cfg(test)]
 mod tests;

@@ -3,7 +3,7 @@
 use core::fmt;
 use std::path::PathBuf;
 
-use crate::RequestError;
+use crate::{KeyError, RequestError};
 
 /// The reason why the CA could not do what was requested.
 #[derive(Debug)]
@@ -39,6 +39,10 @@ pub enum Error {
     Malformed(&'static str),
     /// A CA certificate and its private key do not belong together.
     KeyMismatch,
+    /// The key of this CA certificate is not here; the field is the name of its file without the ending.
+    NoKey(String),
+    /// A key that is elsewhere does not sign.
+    Key(KeyError),
     /// The file exists and may not be overwritten.
     Exists(PathBuf),
     /// A file could not be read or written, or has the wrong content.
@@ -99,6 +103,12 @@ impl fmt::Display for Error {
             Self::Root => f.write_str("a root signs its own CRL and cannot be revoked; remove it from who trusts it"),
             Self::Malformed(what) => write!(f, "{what} cannot be parsed; make it anew"),
             Self::KeyMismatch => f.write_str("the private key does not belong to the certificate; restore the pair"),
+            Self::NoKey(name) => write!(
+                f,
+                "the key of {name}.pem is not here; put {name}.key or {name}.key-uri into the CA's directory for as long as it \
+                 is needed"
+            ),
+            Self::Key(error) => error.fmt(f),
             Self::Exists(path) => write!(f, "{}: exists already; use --force to replace it", path.display()),
             Self::File { path, problem } => write!(f, "{}: {problem}", path.display()),
             Self::Crypto(problem) => f.write_str(problem),
@@ -111,6 +121,12 @@ impl core::error::Error for Error {}
 impl From<RequestError> for Error {
     fn from(refusal: RequestError) -> Self {
         Self::Request(refusal)
+    }
+}
+
+impl From<KeyError> for Error {
+    fn from(error: KeyError) -> Self {
+        Self::Key(error)
     }
 }
 

@@ -70,6 +70,12 @@
 //! # Ok::<(), terse_pki::Error>(())
 //! ```
 //!
+//! # Keys
+//!
+//! The private key of a CA certificate is in memory and in a file, or elsewhere: an [`ExternalKey`] signs where it is, such as
+//! one in a PKCS #11 module (feature `pkcs11`), which a file of the CA's directory names. It may also be missing, until what needs
+//! it is to be done.
+//!
 //! What must always hold: an [`Authority`] has a root and issues from its last CA; no end entity's certificate is that of a
 //! CA; private keys zeroize on drop and never print; time is an argument, so that a test can issue what has already expired.
 
@@ -82,13 +88,17 @@ mod directory;
 mod error;
 mod identifier;
 mod idevid;
+mod key;
 mod ldevid;
 mod leaf;
 mod length;
+mod level;
 mod masa;
 mod masa_url;
 mod name;
 mod ocsp;
+#[cfg(feature = "pkcs11")]
+mod pkcs11;
 mod registrar;
 mod request;
 
@@ -99,6 +109,7 @@ pub use crl::Revocation;
 pub use directory::write_file;
 pub use error::Error;
 pub use idevid::IdevidOptions;
+pub use key::{ExternalKey, KeyError};
 pub use ldevid::{ExtensionPolicy, LdevidPolicy, NamePolicy, NotAsRequested, SubjectPolicy};
 pub use leaf::{LeafOptions, Usage};
 pub use masa::VoucherSignerOptions;

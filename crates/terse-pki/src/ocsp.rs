@@ -64,7 +64,8 @@ impl OcspOptions<'_> {
 impl Authority {
     /// Returns an `OCSPResponse` about `certificate`, in DER.
     pub fn ocsp_response(&self, certificate: &CertificateDer<'_>, options: &OcspOptions<'_>) -> Result<Vec<u8>, Error> {
-        let issuer = &self.levels()[self.issuer_of(certificate)?];
+        let number = self.issuer_of(certificate)?;
+        let issuer = &self.levels()[number];
         let (issuer_certificate, certificate) = (parse(&issuer.certificate)?, parse(certificate)?);
         let (id, hash) = match options.hash {
             OcspHash::Sha1 => (ID_SHA1, &aws_lc_rs::digest::SHA1_FOR_LEGACY_USE_ONLY),
@@ -107,7 +108,7 @@ impl Authority {
                 let certs = tlv(0xa0, &[&tlv(SEQUENCE, &[responder.leaf()])]);
                 (sign(&KeyPair::try_from(responder.key())?, &signed)?, certs)
             }
-            None => (sign(&issuer.key, &signed)?, Vec::new()),
+            None => (self.by_level(number, |issuer| sign(issuer.key(), &signed))?, Vec::new()),
         };
         let basic = tlv(OCTET_STRING, &[&tlv(SEQUENCE, &[&signed, &signature, &certs])]);
         let bytes = tlv(0xa0, &[&tlv(SEQUENCE, &[ID_PKIX_OCSP_BASIC, &basic])]);

@@ -4,6 +4,7 @@ use core::net::SocketAddr;
 use std::path::Path;
 
 use terse_net::Clock;
+use terse_pki::Authority;
 use terse_tls::{Expect, KeyPurposeId, Trust};
 
 use super::config::Config;
@@ -64,7 +65,9 @@ fn secrets(path: &Path, config: &Config) -> Vec<std::path::PathBuf> {
     let est_server = config.enrolment.as_ref().and_then(|enrolment| enrolment.est_server.as_ref());
     let of_est_server = est_server.into_iter().flat_map(|one| one.key.iter().chain(&one.password_file));
     let generator = config.identity.iter().map(|own| beside(path, &own.pkg).join("pkg.pem"));
+    let ca = config.enrolment.as_ref().and_then(|enrolment| enrolment.ca.as_ref());
+    let of_ca = ca.into_iter().flat_map(|ca| Authority::secret_files(&beside(path, ca)));
     let pages = config.pages.iter().flat_map(|pages| &pages.key);
     let others = core::iter::once(&config.key).chain(pages).chain(of_manufacturers).chain(of_est_server);
-    others.map(|file| beside(path, file)).chain(generator).collect()
+    others.map(|file| beside(path, file)).chain(generator).chain(of_ca).collect()
 }

@@ -10,6 +10,7 @@ use super::config::{Config, Enrolment, EstServerConfig};
 use super::crl::DomainTrust;
 use super::est_server::EstServer;
 use super::external_ca::ExternalCa;
+use super::signing::Turns;
 use crate::config::{ConfigError, beside};
 
 /// The domain.
@@ -21,7 +22,7 @@ pub(super) struct Domain {
 
 /// Who issues the LDevIDs.
 pub(super) enum Issuer {
-    Own(Box<OwnCa>),
+    Own(Arc<OwnCa>),
     External(Arc<ExternalCa>),
 }
 
@@ -30,6 +31,8 @@ pub(super) struct OwnCa {
     pub(super) authority: Authority,
     pub(super) days: u32,
     pub(super) trust: Arc<DomainTrust>,
+    /// Who may use the key, if it is elsewhere.
+    pub(super) turns: Turns,
 }
 
 impl Domain {
@@ -43,7 +46,7 @@ impl Domain {
         let wrong = |problem| ConfigError::new(path, problem);
         check_names(path, config, enrolment)?;
         let issuer = match (&enrolment.ca, &enrolment.est_server) {
-            (Some(ca), None) => Issuer::Own(Box::new(OwnCa::load(path, ca, enrolment)?)),
+            (Some(ca), None) => Issuer::Own(Arc::new(OwnCa::load(path, ca, enrolment)?)),
             (None, Some(_)) if enrolment.former_ca.is_some() => {
                 return Err(wrong(
                     "former_ca is for a CA of the registrar; the EST server says which CAs count: remove it",
@@ -80,6 +83,10 @@ impl OwnCa {
         }
         let directory = beside(path, directory);
         let authority = Authority::load(&directory).map_err(|error| ConfigError::new(path, error))?;
+        // The keys of the CAs above it are for an operator alone.
+        if !authority.has_key(authority.certificates().len().saturating_sub(1)) {
+            return Err(ConfigError::new(&directory, NO_KEY));
+        }
         // A leaf without its intermediates is known as well.
         let mut anchors: Vec<_> = authority.certificates().cloned().collect();
         if let Some(former) = &enrolment.former_ca {
@@ -87,7 +94,7 @@ impl OwnCa {
             anchors.extend(files::read_certificates(&former).map_err(|error| ConfigError::new(path, error))?);
         }
         let trust = DomainTrust::new(&anchors, Some(directory.join("crl.pem")))?;
-        Ok(Self { authority, days, trust })
+        Ok(Self { authority, days, trust, turns: Turns::default() })
     }
 }
 
@@ -116,3 +123,5 @@ fn check_names(path: &Path, config: &Config, enrolment: &Enrolment) -> Result<()
 
 /// How long an LDevID of the own CA is valid unless that is configured.
 const DAYS: u32 = 365;
+
+const NO_KEY: &str = "the key of the CA that issues is not there; put back its .key, or write its .key-uri";

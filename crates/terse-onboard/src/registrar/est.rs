@@ -20,6 +20,7 @@ use super::domain::{Domain, Issuer, OwnCa};
 use super::pass_on::Errand;
 use super::reply::{Content, Form, Received, Reply};
 use super::settings::PROVIDER;
+use super::signing::refused;
 use super::store::{Issued, Known, RequestKey, Stored, StoredJoining};
 use super::{Service, names};
 
@@ -193,14 +194,19 @@ impl Service {
         let is_renewal = admitted.is_member;
         let errand = Errand { key, request, policy, serial_number, manufacturer, is_renewal };
         match &domain.issuer {
-            Issuer::Own(ca) => self.issue_here(ca, &errand).await,
+            Issuer::Own(ca) => self.issue_here(ca, errand, until).await,
             Issuer::External(ca) => self.pass_on(ca, errand, until).await,
         }
     }
 
-    async fn issue_here(&self, ca: &OwnCa, errand: &Errand) -> Result<Reply, Reply> {
-        let Errand { key, request, policy, serial_number, manufacturer, .. } = errand;
-        let chain = ca.authority.issue_ldevid(request, policy).map_err(|error| refused(&error))?;
+    /// Stores a certificate that the own CA has issued, and gives it to the device.
+    pub(super) async fn store_certificate(
+        &self,
+        ca: &OwnCa,
+        errand: &Errand,
+        chain: &[CertificateDer<'static>],
+    ) -> Result<Reply, Reply> {
+        let Errand { key, policy, serial_number, manufacturer, .. } = errand;
         let Some(certificate) = chain.first() else { return Err(refused(&Error::Malformed("the certificate"))) };
         let not_after = ca.authority.not_after().map_err(|error| refused(&error))?;
         let not_after = policy.validity.not_after.min(not_after);
@@ -248,17 +254,6 @@ fn attributes(names: &[String]) -> Result<CsrAttributes, Reply> {
         tracing::error!(%error, "the CSR attributes cannot be encoded");
         Reply::text(500, "the registrar cannot encode its CSR attributes; its operator must look into it")
     })
-}
-
-/// The answer when the CA does not issue: for what the request is to blame, or for something that is wrong here.
-fn refused(error: &Error) -> Reply {
-    match error {
-        Error::Request(_) => Reply::text(400, &format!("the certification request: {error}")),
-        _ => {
-            tracing::error!(%error, "the CA does not issue");
-            Reply::text(500, "the CA of the domain does not issue; its operator must look into it")
-        }
-    }
 }
 
 pub(super) fn issued(certificate: Vec<u8>) -> Reply {

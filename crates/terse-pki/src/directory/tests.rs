@@ -164,5 +164,94 @@ fn damage_is_named() {
     }
     assert!(load().contains("is damaged: was not issued by this CA"), "{}", load());
     fs::remove_file(&key).unwrap();
+    fs::create_dir(&key).unwrap();
     assert!(load().contains("intermediate1.key: cannot be read"), "{}", load());
+    fs::write(scratch.path().join("intermediate1.key-uri"), "").unwrap();
+    assert!(load().contains("intermediate1.key is there as well; remove one"), "{}", load());
+}
+
+/// A directory with a CA, and a device's certificate of it.
+fn plant() -> (TempDir, Authority, crate::Credential) {
+    let scratch = TempDir::new().unwrap();
+    let authority = Authority::new(&options("p256x3")).unwrap();
+    authority.save(scratch.path(), false).unwrap();
+    let leaf = authority.issue(&LeafOptions::new("a.example", Validity::days(NOW, 9))).unwrap();
+    (scratch, authority, leaf)
+}
+
+#[test]
+fn the_key_of_the_root_can_be_elsewhere_until_it_is_needed() {
+    let (scratch, authority, leaf) = plant();
+    authority.revoke(scratch.path(), &[leaf.chain()[1].clone()], Validity::days(NOW, 365)).unwrap();
+    let root_crl = fs::read_to_string(scratch.path().join("crl.pem")).unwrap();
+    let root_crl = root_crl.split_inclusive("-----END X509 CRL-----\n").next().unwrap().to_owned();
+    let (root, away) = (scratch.path().join("ca.key"), scratch.path().join("away"));
+    fs::rename(&root, &away).unwrap();
+
+    let loaded = Authority::load(scratch.path()).unwrap();
+    assert_eq!((loaded.has_key(0), loaded.has_key(1), loaded.has_key(2)), (false, true, false));
+    assert!(!loaded.signs_elsewhere());
+    loaded.issue(&LeafOptions::new("b.example", Validity::days(NOW, 9))).unwrap();
+    let error = loaded.crl(0, &[], Validity::days(NOW, 7)).unwrap_err().to_string();
+    assert!(error.contains("the key of ca.pem is not here; put ca.key or ca.key-uri into"), "{error}");
+    let error = loaded.revoke(scratch.path(), &[leaf.chain()[1].clone()], Validity::days(NOW, 7)).unwrap_err();
+    assert!(matches!(error, Error::NoKey(name) if name == "ca"));
+
+    // The root's CRL is kept to the byte, and so is what it says.
+    let path = loaded.revoke(scratch.path(), &[leaf.leaf().clone()], Validity::days(NOW + 1, 7)).unwrap();
+    let crls = fs::read_to_string(&path).unwrap();
+    assert!(crls.starts_with(&root_crl) && crls.len() > root_crl.len(), "{crls}");
+    assert_eq!(loaded.status(scratch.path(), &leaf.chain()[1]).unwrap(), OcspStatus::Revoked(NOW));
+    assert_eq!(loaded.status(scratch.path(), leaf.leaf()).unwrap(), OcspStatus::Revoked(NOW + 1));
+
+    // With its key the root signs again what it had.
+    fs::rename(&away, &root).unwrap();
+    let whole = Authority::load(scratch.path()).unwrap();
+    whole.revoke(scratch.path(), &[], Validity::days(NOW + 2, 7)).unwrap();
+    assert!(!fs::read_to_string(&path).unwrap().starts_with(&root_crl));
+    assert_eq!(whole.status(scratch.path(), &leaf.chain()[1]).unwrap(), OcspStatus::Revoked(NOW));
+}
+
+#[test]
+fn a_root_without_key_and_crl_is_left_out() {
+    let (scratch, _, leaf) = plant();
+    fs::remove_file(scratch.path().join("ca.key")).unwrap();
+    let loaded = Authority::load(scratch.path()).unwrap();
+    let path = loaded.revoke(scratch.path(), &[leaf.leaf().clone()], Validity::days(NOW, 7)).unwrap();
+    let crls: Vec<_> = CertificateRevocationListDer::pem_file_iter(path).unwrap().collect();
+    assert_eq!(crls.len(), 1);
+    assert_eq!(loaded.read_crl(crls[0].as_ref().unwrap()).unwrap().0, 1);
+}
+
+#[test]
+fn a_ca_without_its_key_issues_nothing_and_says_why() {
+    let (scratch, _, leaf) = plant();
+    fs::remove_file(scratch.path().join("intermediate1.key")).unwrap();
+    let loaded = Authority::load(scratch.path()).unwrap();
+    let error = loaded.issue(&LeafOptions::new("b.example", Validity::days(NOW, 9))).unwrap_err().to_string();
+    assert!(error.contains("intermediate1.key or intermediate1.key-uri"), "{error}");
+    assert!(loaded.ocsp_response(leaf.leaf(), &crate::OcspOptions::good(NOW, 7)).is_err());
+    assert_eq!(loaded.algorithm(), Some(crate::KeyAlgorithm::P256));
+
+    // Without a key it can be written as it is, also over another one.
+    let (other, ..) = plant();
+    fs::write(other.path().join("ca.key-uri"), "pkcs11:").unwrap();
+    assert_eq!(names(&loaded.save(other.path(), true).unwrap()), ["ca.pem", "ca.key", "intermediate1.pem"]);
+    assert!(Authority::load(other.path()).unwrap().certificates().eq(loaded.certificates()));
+    assert!(!other.path().join("intermediate1.key").exists());
+}
+
+#[test]
+fn secret_files_are_keys_and_pins() {
+    let (scratch, ..) = plant();
+    let named = |files: Vec<PathBuf>| names(&files).into_iter().map(str::to_owned).collect::<Vec<_>>();
+    assert_eq!(named(Authority::secret_files(scratch.path())), ["ca.key", "intermediate1.key"]);
+    fs::remove_file(scratch.path().join("intermediate1.key")).unwrap();
+    let uri = "pkcs11:object=a?module-path=/a.so&pin-source=pin\n";
+    fs::write(scratch.path().join("intermediate1.key-uri"), uri).unwrap();
+    let expected: &[&str] = if cfg!(feature = "pkcs11") { &["ca.key", "pin"] } else { &["ca.key"] };
+    assert_eq!(named(Authority::secret_files(scratch.path())), expected);
+    let error = Authority::load(scratch.path()).unwrap_err().to_string();
+    let part = if cfg!(feature = "pkcs11") { "pin: the PIN cannot be read" } else { "built without PKCS #11" };
+    assert!(error.contains(part), "{error}");
 }

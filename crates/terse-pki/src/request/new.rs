@@ -56,7 +56,7 @@ impl NewRequest {
         }
         params.subject_alt_names = options.names.iter().map(|name| general_name(name)).collect::<Result<_, _>>()?;
         let request = params.serialize_request(&*key)?;
-        let request = der::with_element(request.der(), SUBJECT, options.subject.der(), &key)?;
+        let request = der::with_element(request.der(), SUBJECT, options.subject.der(), &*key)?;
         Ok(Self { request: CertificationRequest::from_der(&request)?, key })
     }
 
