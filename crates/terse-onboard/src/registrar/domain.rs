@@ -9,6 +9,7 @@ use super::config::{Config, Enrolment, EstServerConfig};
 use super::crl::DomainTrust;
 use super::est_server::EstServer;
 use super::external_ca::ExternalCa;
+use super::own_crl::OwnCrl;
 use crate::config::{ConfigError, beside};
 
 /// The domain.
@@ -29,6 +30,7 @@ pub(super) struct OwnCa {
     pub(super) authority: Authority,
     pub(super) days: u32,
     pub(super) trust: Arc<DomainTrust>,
+    pub(super) crl: OwnCrl,
 }
 
 impl Domain {
@@ -42,10 +44,11 @@ impl Domain {
         let wrong = |problem| ConfigError::new(path, problem);
         check_names(path, config, enrolment)?;
         let issuer = match (&enrolment.ca, &enrolment.est_server) {
-            (Some(ca), None) => Issuer::Own(Box::new(OwnCa::load(path, ca, enrolment.days.unwrap_or(DAYS))?)),
+            (Some(ca), None) => Issuer::Own(Box::new(OwnCa::load(path, ca, enrolment)?)),
             (None, Some(_)) if enrolment.days.is_some() => {
                 return Err(wrong("days is for a CA of the registrar; the EST server decides it: remove days"));
             }
+            (None, Some(_)) if has_list(enrolment) => return Err(wrong(FOREIGN_LIST)),
             (None, Some(own)) => Issuer::External(Arc::new(external(path, own, est_server(own)?)?)),
             (Some(_), Some(_)) => {
                 return Err(wrong("[enrolment] has ca and est_server; remove one: only one can issue certificates"));
@@ -67,7 +70,8 @@ impl Domain {
 }
 
 impl OwnCa {
-    fn load(path: &Path, directory: &Path, days: u32) -> Result<Self, ConfigError> {
+    fn load(path: &Path, directory: &Path, enrolment: &Enrolment) -> Result<Self, ConfigError> {
+        let days = enrolment.days.unwrap_or(DAYS);
         if days == 0 {
             return Err(ConfigError::new(path, "days is 0; give 1 or more"));
         }
@@ -76,8 +80,14 @@ impl OwnCa {
         // A leaf without its intermediates is known as well.
         let anchors: Vec<_> = authority.certificates().cloned().collect();
         let trust = DomainTrust::new(&anchors, Some(directory.join("crl.pem")))?;
-        Ok(Self { authority, days, trust })
+        let crl = OwnCrl::load(path, enrolment, &authority)?;
+        Ok(Self { authority, days, trust, crl })
     }
+}
+
+/// Whether something is said of the list that an own CA signs.
+const fn has_list(enrolment: &Enrolment) -> bool {
+    enrolment.crl_days.is_some() || enrolment.crl_listen.is_some() || enrolment.crl_url.is_some()
 }
 
 fn external(path: &Path, own: &EstServerConfig, server: EstServer) -> Result<ExternalCa, ConfigError> {
@@ -102,6 +112,9 @@ fn check_names(path: &Path, config: &Config, enrolment: &Enrolment) -> Result<()
     }
     Ok(())
 }
+
+const FOREIGN_LIST: &str = "crl_days, crl_listen and crl_url are for a CA of the registrar; the CA behind the EST server has its own \
+                            list: remove them";
 
 /// How long an LDevID of the own CA is valid unless that is configured.
 const DAYS: u32 = 365;

@@ -85,6 +85,7 @@ impl Service {
         let policy = LdevidPolicy {
             subject: SubjectPolicy::Required(subject.clone()),
             names,
+            crl_url: self.crl_url(),
             ..LdevidPolicy::new(subject, self.validity(domain))
         };
         self.issue(domain, admitted, &der, policy, self.held_until(received)).await
@@ -102,6 +103,7 @@ impl Service {
         let trust = self.trust(domain, self.held_until(received)).await?;
         check_reenrolment(PROVIDER, &trust, &received.chain, &der, self.now())?;
         let policy = LdevidPolicy::renewal(ldevid, self.validity(domain)).map_err(|error| refused(&error))?;
+        let policy = LdevidPolicy { crl_url: self.crl_url(), ..policy };
         self.issue(domain, admitted, &der, policy, self.held_until(received)).await
     }
 
@@ -144,10 +146,20 @@ impl Service {
         let is_member = device.joining.idevid != client;
         if is_member {
             self.check_member(self.domain()?, received).await?;
+            let is_revoked = match received.chain.first() {
+                Some(ldevid) => device.is_revoked || self.is_revoked(ldevid).await?,
+                None => true,
+            };
+            if is_revoked {
+                return Err(Refusal::Ldevid(CertificateError::Revoked).into());
+            }
             return Ok(Admission::Open(Admitted { device, client, is_member }));
         }
         if !self.inner.settings.masas.contains_key(&device.manufacturer) {
             return Err(Refusal::UnknownManufacturer.into());
+        }
+        if device.is_revoked {
+            return Err(revoked());
         }
         let is_revoked = match &self.inner.settings.domain {
             Some(domain) => domain.trust().revoked().await,
@@ -156,7 +168,7 @@ impl Service {
         if let Some(is_revoked) = is_revoked {
             let ldevids = self.inner.store.standing_ldevids(&client, self.now()).await?;
             if ldevids.iter().any(|ldevid| is_revoked(ldevid)) {
-                return Err(Reply::text(403, "an LDevID of the device is revoked; an operator can accept it again"));
+                return Err(revoked());
             }
         }
         Ok(match device.joining.gate(PROVIDER, &received.chain)? {
@@ -213,6 +225,7 @@ impl Service {
             Stored::Known(certificate) => certificate,
             Stored::TooMany => return Err(too_many()),
             Stored::Rejected => return Err(Refusal::Rejected.into()),
+            Stored::Revoked => return Err(revoked()),
         };
         tracing::info!(serial_number, manufacturer, "a device gets a certificate");
         Ok(issued(certificate))
@@ -263,6 +276,10 @@ fn refused(error: &Error) -> Reply {
 
 pub(super) fn issued(certificate: Vec<u8>) -> Reply {
     Reply::of(Content::Certificate(CertificateDer::from(certificate)))
+}
+
+pub(super) fn revoked() -> Reply {
+    Reply::text(403, "an LDevID of the device is revoked; an operator can accept it again")
 }
 
 pub(super) fn too_many() -> Reply {

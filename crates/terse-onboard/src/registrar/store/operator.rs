@@ -8,6 +8,7 @@ use sqlx::Row;
 use sqlx::any::AnyRow;
 use terse_brski::digest::Sha256;
 
+use super::revocation::let_in;
 use super::rows::{digest, seconds, unsigned};
 use super::{FORGOTTEN_AFTER, Store};
 
@@ -148,6 +149,7 @@ impl Store {
                 .bind(&device.idevid[..])
                 .execute(&mut *transaction)
                 .await?;
+            let_in(&mut transaction, &device.idevid).await?;
         }
         transaction.commit().await
     }
