@@ -246,6 +246,7 @@ impl Config {
             };
             let credentials = match (&device.ldevid, device.identity_key, device.is_rejected) {
                 (_, _, true) => "rejected",
+                _ if device.is_revoked => "revoked",
                 (Some(_), None, _) => "certificate",
                 (None, Some(_), _) => "identity key",
                 (Some(_), Some(_), _) => "certificate, identity key",

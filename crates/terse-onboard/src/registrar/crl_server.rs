@@ -3,12 +3,13 @@
 //! What must always hold: what is answered is in memory, and the same for all; a client has few connections, one request on
 //! each, and little time; the list is signed, and so needs no TLS, which would need a list itself.
 
+use core::time::Duration;
+
 use axum::Router;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::get;
-use core::time::Duration;
 use tokio::sync::watch;
 
 use super::Service;

@@ -210,8 +210,8 @@ impl Service {
         let revoked = store.revoked(issuer, previous).await?;
         let now = self.now().as_secs();
         let validity = Validity { not_before: now.saturating_sub(SLOW_CLOCK), ..Validity::days(now, ca.crl.days) };
-        // Those of `terse pki crl` are times as well.
-        let number = previous.map_or(0, |list| list.number.saturating_add(1)).max(validity.not_before);
+        // The numbers of `terse pki crl` are times as well.
+        let number = previous.map_or(0, |list| list.number.saturating_add(1)).max(now);
         let state = CrlState {
             number,
             this_update: validity.not_before,

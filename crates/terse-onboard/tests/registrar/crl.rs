@@ -123,6 +123,9 @@ async fn a_revoked_device_is_refused_at_once_and_listed() {
     assert_eq!(operator.certificates(SERIAL, "maker").await.unwrap(), 2);
     let reason = Some(RevocationReason::KeyCompromise);
     let revoked = operator.revoke(SERIAL, Some("maker"), reason).await.unwrap();
+    assert!(
+        operator.devices().await.unwrap().iter().all(|device| device.is_revoked == (device.serial_number == SERIAL))
+    );
     assert_eq!((&*revoked.manufacturer, revoked.revoked, revoked.earlier, revoked.foreign), ("maker", 2, 0, 0));
     assert_eq!(operator.certificates(SERIAL, "maker").await.unwrap(), 0);
     for ldevid in [&ldevid, &renewed] {

@@ -461,6 +461,11 @@ fn the_certificates_of_a_device_are_revoked_and_listed() {
     let rejected = place.registrar("reject WI-3006").stdout;
     assert_eq!(rejected, "WI-3006 of manufacturer is rejected\n");
 
+    let devices = place.registrar("devices --json").objects();
+    assert!(devices.len() == 2 && devices.iter().all(|device| device["is_revoked"] == json!(true)), "{devices:?}");
+    let table = place.registrar("devices").stdout;
+    assert!(table.contains("revoked") && table.contains("rejected"), "{table}");
+
     // The list comes within seconds, with both.
     let revoked = |file: &str| {
         let crl = fs::read(place.path(file)).unwrap();
@@ -483,7 +488,7 @@ fn the_certificates_of_a_device_are_revoked_and_listed() {
     let written = place.registrar("crl --out domain.pem");
     assert!(written.stdout.starts_with("domain.pem  the next one comes before 20"), "{written:?}");
     assert_eq!(fs::read_to_string(place.path("domain.pem")).unwrap(), printed);
-    place.registrar("crl --der").refused(2, &["--out"]);
+    place.registrar("crl --der").refused(2, &["required arguments"]);
     let mut stream = std::net::TcpStream::connect(address).unwrap();
     stream.write_all(b"GET /crl/domain.crl HTTP/1.1\r\nHost: here\r\n\r\n").unwrap();
     let mut answer = Vec::new();
