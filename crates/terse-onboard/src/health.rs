@@ -1,6 +1,7 @@
-//! A plain HTTP listener for the health of a service, for load balancers that have no client certificate.
+//! A plain HTTP listener: for the health of a service, for load balancers that have no client certificate, and for other
+//! things that everybody may read.
 //!
-//! What must always hold: it answers GET /health, the pages for operators that it is given, and nothing else; /health from no
+//! What must always hold: for health it answers GET /health, the pages for operators that it is given, and nothing else; /health from no
 //! more than the database's state, at which there is one look at a time and one in a second; a database that does not answer
 //! is one that fails; a client has few connections, one request on each, and little time.
 
@@ -24,11 +25,22 @@ use crate::network::network;
 use crate::shares::Shares;
 use crate::stop::stopped;
 
-/// A listener for health checks.
+/// A plain HTTP listener.
 #[derive(Debug)]
 pub(crate) struct Health {
     listener: TcpListener,
     address: SocketAddr,
+}
+
+/// What the clients of a listener have.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bounds {
+    /// The most connections at a time.
+    pub(crate) connections: usize,
+    /// The most of one network.
+    pub(crate) per_network: usize,
+    /// How long a connection may last.
+    pub(crate) time: Duration,
 }
 
 impl Health {
@@ -49,7 +61,7 @@ impl Health {
         self,
         is_well: impl Fn() -> F + Send + Sync + 'static,
         pages: Router,
-        mut stop: watch::Receiver<bool>,
+        stop: watch::Receiver<bool>,
     ) {
         let looks = Looks::new(KEPT, false, is_well);
         let answer = async move || match looks.value().await {
@@ -58,7 +70,12 @@ impl Health {
         };
         let routes = Router::new().route("/health", get(answer)).merge(pages);
         let routes = routes.fallback(async || (StatusCode::NOT_FOUND, NOT_FOUND));
-        let shares = Arc::new(Shares::new(CONNECTIONS, CONNECTIONS / 2));
+        self.serve_routes(routes, BOUNDS, stop).await;
+    }
+
+    /// Answers what `routes` have until `stop` becomes true, within these bounds.
+    pub(crate) async fn serve_routes(self, routes: Router, bounds: Bounds, mut stop: watch::Receiver<bool>) {
+        let shares = Arc::new(Shares::new(bounds.connections, bounds.per_network));
         let mut connections = JoinSet::new();
         loop {
             let accepted = tokio::select! {
@@ -72,7 +89,7 @@ impl Health {
                     let routes = routes.clone();
                     connections.spawn(async move {
                         // What takes longer is cut off.
-                        let _ = tokio::time::timeout(TIME, serve_one(stream, routes)).await;
+                        let _ = tokio::time::timeout(bounds.time, serve_one(stream, routes, bounds)).await;
                         drop(share);
                     });
                 }
@@ -83,25 +100,28 @@ impl Health {
     }
 }
 
-async fn serve_one(stream: TcpStream, routes: Router) {
+async fn serve_one(stream: TcpStream, routes: Router, bounds: Bounds) {
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
-        .header_read_timeout(TIME)
+        .header_read_timeout(bounds.time)
+        .max_buf_size(MAX_HEAD)
         .keep_alive(false)
         .serve_connection(TokioIo::new(stream), TowerToHyperService::new(routes));
     if let Err(error) = connection.await {
-        tracing::debug!(%error, "a health check failed");
+        tracing::debug!(%error, "a request over plain HTTP failed");
     }
 }
 
 /// How long what a look has found is kept.
 pub(crate) const KEPT: Duration = Duration::from_secs(1);
 
-/// The most connections at a time; an address has half of them.
+/// Half of the connections are for one address.
+const BOUNDS: Bounds = Bounds { connections: CONNECTIONS, per_network: CONNECTIONS / 2, time: Duration::from_secs(5) };
+
 const CONNECTIONS: usize = 16;
 
-/// How long a connection may last.
-const TIME: Duration = Duration::from_secs(5);
+/// The most bytes of the head of a request.
+const MAX_HEAD: usize = 16_384;
 
 /// How long nothing is accepted after that has failed.
 const AFTER_FAILURE: Duration = Duration::from_millis(100);

@@ -12,7 +12,7 @@
 //! [`terse_brski::registrar`] verifies an IDevID, and an LDevID must lead to the domain's CA. The MASA is asked in a task of its
 //! own (`masa`, `forward`), and the audit log in another one (`audit`). The domain's CA is the registrar's own, with its key in a
 //! file or elsewhere (`signing`), or behind an EST server (`est_server`, `external_ca`), which is asked in a task of its own as well
-//! (`pass_on`).
+//! (`pass_on`). What the own CA has revoked is in `own_crl`.
 //!
 //! What must always hold: what is sent to a MASA or answered to a pledge, and may have to be repeated, is in the database
 //! first, so that a restart or another process on the same database goes on with it; what a stranger sends is never
@@ -57,6 +57,7 @@ mod chores;
 mod coaps;
 pub mod config;
 mod crl;
+mod crl_server;
 mod domain;
 mod est;
 mod est_server;
@@ -71,6 +72,7 @@ mod metrics;
 mod names;
 mod operator;
 mod outage;
+mod own_crl;
 mod pages;
 mod pass_on;
 mod reload;
@@ -85,7 +87,7 @@ mod watched;
 pub use check::check;
 pub use fetch::{FetchError, FetchOptions, Fetched, fetch};
 pub use init::{InitError, InitOptions, init};
-pub use operator::{Operator, OperatorError, Rejection};
+pub use operator::{Operator, OperatorError, Rejection, Revoked, Revoker, SignedCrl};
 pub use reload::Reloader;
 pub use store::{DeviceReport, EndingCertificate, FetchedVoucher, Pending, PendingReason};
 
@@ -93,6 +95,7 @@ use chores::do_chores;
 use coaps::Coaps;
 use metrics::Metrics;
 use outage::Outages;
+use own_crl::keep_crl;
 use pages::StatusPages;
 use reply::Reply;
 use requests::route;
@@ -130,6 +133,7 @@ pub struct Listening {
     address: SocketAddr,
     coaps: Option<Coaps>,
     health: Option<Health>,
+    crl: Option<Health>,
     pages: Option<Pages>,
     announcement: Option<Announcement>,
 }
@@ -142,7 +146,7 @@ pub enum StartError {
     Config(ConfigError),
     /// The database.
     Database(ConfigError),
-    /// An address: that for pledges, for health checks, or of the status pages.
+    /// An address: that for pledges, for health checks, of the list of revoked certificates, or of the status pages.
     Listen(ConfigError),
     /// Multicast DNS, by which the registrar is to be announced.
     Announce(MdnsError),
@@ -182,6 +186,10 @@ impl Service {
             Some(health) => Some(Health::bind(health).await.map_err(|error| wrong(health, error))?),
             None => None,
         };
+        let crl = match config.enrolment.as_ref().and_then(|own| own.crl_listen.as_ref()) {
+            Some(crl) => Some(Health::bind(crl).await.map_err(|error| wrong(crl, error))?),
+            None => None,
+        };
         let pages = match self.inner.settings.pages.clone() {
             Some(pages) => {
                 let address = pages.address();
@@ -200,7 +208,7 @@ impl Service {
         });
         let acceptor = Acceptor::builder(self.inner.settings.server.clone(), self.inner.clock);
         let acceptor = acceptor.with_observer(observer).start(listener);
-        Ok(Listening { live, acceptor, address, coaps, health, pages, announcement })
+        Ok(Listening { live, acceptor, address, coaps, health, crl, pages, announcement })
     }
 
     fn routes(live: &Live<Self>) -> Router {
@@ -265,6 +273,11 @@ impl Listening {
         self.health.as_ref().map(Health::address)
     }
 
+    /// Returns the address of the list of revoked certificates, if there is one.
+    pub fn crl_address(&self) -> Option<SocketAddr> {
+        self.crl.as_ref().map(Health::address)
+    }
+
     /// Returns the address of the status pages, if there are any.
     pub fn pages_address(&self) -> Option<SocketAddr> {
         self.pages.as_ref().map(Pages::address)
@@ -272,12 +285,15 @@ impl Listening {
 
     /// Answers pledges until `stop` becomes true; requests under way may finish. The announcement is withdrawn before that.
     pub async fn run(self, stop: watch::Receiver<bool>) {
-        let Self { live, acceptor, coaps, health, pages, announcement, .. } = self;
+        let Self { live, acceptor, coaps, health, crl, pages, announcement, .. } = self;
         let service = live.current();
+        service.begin_crl().await;
         let limits = Limits { connections: service.inner.settings.config.limits.connections, ..Limits::default() };
         let chores = tokio::spawn(do_chores(live.clone(), stop.clone()));
         let health =
             health.map(|health| tokio::spawn(health.serve(service.is_well(), Service::pages(&live), stop.clone())));
+        let crls = tokio::spawn(keep_crl(live.clone(), stop.clone()));
+        let crl = crl.map(|listener| tokio::spawn(crl_server::serve(listener, live.clone(), stop.clone())));
         let pages = pages.map(|pages| tokio::spawn(pages.serve(StatusPages::new(live.clone()), stop.clone())));
         let withdraw = async {
             if let Some(announcement) = announcement {
@@ -293,7 +309,7 @@ impl Listening {
         let counts = service.inner.metrics.common.connections(metrics::HTTPS);
         let https = serve::serve_counted(acceptor, Service::routes(&live), limits, counts, stop.clone());
         tokio::join!(https, coaps, withdraw);
-        for task in core::iter::once(chores).chain(health).chain(pages) {
+        for task in [chores, crls].into_iter().chain(health).chain(crl).chain(pages) {
             task.abort();
         }
         service.inner.store.close().await;

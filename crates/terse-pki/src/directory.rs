@@ -138,6 +138,18 @@ struct Earlier {
     entries: Vec<Revocation>,
 }
 
+/// Reads the certificates of a CA that [`Authority::save`] wrote, root first, without its keys.
+pub fn ca_certificates(directory: &Path) -> Result<Vec<CertificateDer<'static>>, Error> {
+    let files = (0..).map(|number| paths(directory, number)).map(|[certificate, ..]| certificate);
+    let files = files.take_while(|path| path.exists());
+    let read = files.map(|path| CertificateDer::from_pem_file(&path).map_err(|e| pem_error(&path, e)));
+    let certificates = read.collect::<Result<Vec<_>, Error>>()?;
+    match certificates.is_empty() {
+        true => Err(Error::file(directory, "holds no CA; make one with `terse pki init`")),
+        false => Ok(certificates),
+    }
+}
+
 /// Writes a file, with mode 0600 if it is a secret and 0644 otherwise. An existing file stays until the new one is
 /// complete.
 pub fn write_file(path: &Path, contents: &[u8], secret: bool, overwrite: bool) -> Result<(), Error> {

@@ -3,7 +3,7 @@
 use core::fmt;
 use std::path::PathBuf;
 
-use crate::{KeyError, RequestError};
+use crate::{KeyError, RequestError, RevocationReason};
 
 /// The reason why the CA could not do what was requested.
 #[derive(Debug)]
@@ -25,6 +25,10 @@ pub enum Error {
     InvalidSerialNumber(String),
     /// This attribute cannot stand in a subject.
     InvalidSubject(String),
+    /// This is no URL of a CRL.
+    InvalidCrlUrl(String),
+    /// No certificate is revoked for this reason.
+    UnknownReason(String),
     /// This is no MASA URL.
     InvalidMasaUrl(String),
     /// A certification request was refused.
@@ -97,6 +101,14 @@ impl fmt::Display for Error {
                 f,
                 "{url:?} is no MASA URL; use a host with or without a port, as in masa.maker.example:9443, or an https URL"
             ),
+            Self::InvalidCrlUrl(url) => {
+                write!(f, "{url:?} is no URL of a CRL; use one of http, as in http://plant.example:8080/crl/domain.crl")
+            }
+            Self::UnknownReason(reason) => {
+                write!(f, "{reason:?} is no reason to revoke a certificate; use")?;
+                let mut all = RevocationReason::ALL.into_iter();
+                all.try_for_each(|reason| write!(f, " {reason}"))
+            }
             Self::Request(refusal) => refusal.fmt(f),
             Self::Ended => f.write_str("the CA ends before the certificate would begin; make a new CA"),
             Self::ForeignIssuer => f.write_str("was not issued by this CA; choose the CA that issued it"),

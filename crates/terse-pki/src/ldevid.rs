@@ -10,7 +10,7 @@ use x509_parser::extensions::{GeneralName, ParsedExtension};
 
 use crate::authority::{Template, params, parse};
 use crate::leaf::{address, general_name};
-use crate::{Authority, CertificationRequest, Error, KeyAlgorithm, RequestError, Subject, Validity};
+use crate::{Authority, CertificationRequest, CrlUrl, Error, KeyAlgorithm, RequestError, Subject, Validity};
 
 mod check;
 
@@ -61,6 +61,7 @@ pub enum ExtensionPolicy {
 /// | subject, subjectAltName | as the policy says |
 /// | keyUsage | digitalSignature, critical |
 /// | extKeyUsage | clientAuth; serverAuth too, if the policy says so |
+/// | cRLDistributionPoints | if the policy says so |
 /// | authorityKeyIdentifier | always, as IEEE 802.1AR requires it |
 #[derive(Clone, Debug)]
 pub struct LdevidPolicy {
@@ -72,6 +73,8 @@ pub struct LdevidPolicy {
     pub algorithms: Vec<KeyAlgorithm>,
     /// Whether the certificate authenticates servers too; by default it authenticates clients alone.
     pub server: bool,
+    /// Where the CRL is that lists the certificate once it is revoked; by default the certificate does not say it.
+    pub crl_url: Option<CrlUrl>,
     /// What becomes of the other extensions that a request asks for; by default they are ignored.
     pub extensions: ExtensionPolicy,
     /// The first and the last second of validity. If the CA ends earlier, so does the certificate.
@@ -86,6 +89,7 @@ impl LdevidPolicy {
             names: NamePolicy::Fixed(Vec::new()),
             algorithms: KeyAlgorithm::ALL.into(),
             server: false,
+            crl_url: None,
             extensions: ExtensionPolicy::Ignore,
             validity,
         }
@@ -160,6 +164,7 @@ impl LdevidPolicy {
         if self.server {
             params.extended_key_usages.insert(0, ExtendedKeyUsagePurpose::ServerAuth);
         }
+        params.crl_distribution_points = self.crl_url.iter().map(CrlUrl::distribution_point).collect();
         if !subject.is_empty() {
             params.distinguished_name.push(DnType::CommonName, ""); // the subject takes its place
         }

@@ -36,7 +36,7 @@
 //! | server of a MASA, [`LeafOptions`] with [`Usage::Server`] | manufacturer | as a leaf | as a leaf |
 //! | signer of vouchers, [`VoucherSignerOptions`] | manufacturer | keyUsage digitalSignature (critical) | subject; authority, if the CA has its own |
 //! | registrar, [`RegistrarOptions`] | domain | as a leaf, with cmcRA | subject; authority, if the CA has its own |
-//! | LDevID of a device, [`LdevidPolicy`] | domain | as a leaf, for clients | authority |
+//! | LDevID of a device, [`LdevidPolicy`] | domain | as a leaf, for clients; cRLDistributionPoints, if asked for | authority |
 //!
 //! The key identifier of a CA is the SHA-1 hash of its key (RFC 5280, 4.2.1.2, method 1). DevIDs name it also if the CA's
 //! certificate does not carry it. A CA for onboarding should carry it, because others look for it there.
@@ -83,6 +83,7 @@ mod algorithm;
 mod authority;
 mod credential;
 mod crl;
+mod crl_url;
 mod der;
 mod directory;
 mod error;
@@ -101,12 +102,14 @@ mod ocsp;
 mod pkcs11;
 mod registrar;
 mod request;
+mod revocation_reason;
 
 pub use algorithm::{Chain, KeyAlgorithm};
 pub use authority::{Authority, AuthorityOptions, Validity};
 pub use credential::Credential;
-pub use crl::Revocation;
-pub use directory::write_file;
+pub use crl::{Revocation, is_issued_by};
+pub use crl_url::CrlUrl;
+pub use directory::{ca_certificates, write_file};
 pub use error::Error;
 pub use idevid::IdevidOptions;
 pub use key::{ExternalKey, KeyError};
@@ -119,6 +122,7 @@ pub use ocsp::{OcspHash, OcspOptions, OcspStatus};
 pub use pki_types;
 pub use registrar::{KeyPurpose, RegistrarOptions};
 pub use request::{CertificationRequest, NewRequest, RequestError, RequestOptions};
+pub use revocation_reason::RevocationReason;
 
 /// Returns the length of a certificate's signature in bytes. With an ECDSA key it varies, because it is DER (RFC 3279,
 /// 2.2.3).

@@ -17,8 +17,10 @@ use crate::output::{self, printable};
 use crate::services::{self, misconfigured};
 
 mod fetch;
+mod revoke;
 
 use fetch::Fetch;
+use revoke::{Crl, Revoke, after_rejection};
 
 #[derive(Debug, Args)]
 #[command(
@@ -31,6 +33,8 @@ use fetch::Fetch;
   terse registrar pending --config plant/registrar.toml
                                                     devices that wait for a decision
   terse registrar accept WI-3005 --config plant/registrar.toml
+  terse registrar revoke WI-3005 --config plant/registrar.toml
+                                                    the certificates of a device that was lost are good no more
   terse registrar fetch WI-3005 --config plant/registrar.toml
                                                     a voucher for a device that comes when the MASA cannot be reached"
 )]
@@ -63,9 +67,20 @@ enum RegistrarCommand {
     #[command(after_help = "Example: terse registrar accept WI-3005 --config plant/registrar.toml")]
     Accept(Device),
     /// Keep a device out: it gets neither a voucher nor a certificate. A certificate that it has is revoked by
-    /// `terse pki revoke`. Of a device that has not asked yet, the voucher is withdrawn that was fetched for it
+    /// `terse registrar revoke`, or by the CA behind the EST server. Of a device that has not asked yet, the voucher is withdrawn that was fetched for it
     #[command(after_help = "Example: terse registrar reject WI-3005 --config plant/registrar.toml")]
     Reject(Device),
+    /// Revoke all certificates of a device that have not ended. It renews none of them, and stays out until it is accepted again;
+    /// the list of revoked certificates (CRL) says so to everybody else
+    #[command(
+        after_help = "Example: terse registrar revoke WI-3005 --reason key-compromise --config plant/registrar.toml"
+    )]
+    Revoke(Revoke),
+    /// Print the list of revoked certificates (CRL) that the registrar has signed last, or write it
+    #[command(after_help = "Example: terse registrar crl --out domain-crl.pem --config plant/registrar.toml\n\
+        With\n\
+        \x20 --der --out domain.crl    in DER, as the registrar serves it at crl_listen")]
+    Crl(Crl),
     /// List the devices that have had a voucher, the newest first
     #[command(after_help = "Example: terse registrar devices --config plant/registrar.toml")]
     Devices(Config),
@@ -154,6 +169,8 @@ pub(crate) fn run(args: RegistrarArgs, json: bool) -> Result<(), Failure> {
         Some(RegistrarCommand::Pending(config)) => services::run(config.pending(json)),
         Some(RegistrarCommand::Accept(device)) => services::run(device.decide(true, json)),
         Some(RegistrarCommand::Reject(device)) => services::run(device.decide(false, json)),
+        Some(RegistrarCommand::Revoke(revoke)) => services::run(revoke.run(json)),
+        Some(RegistrarCommand::Crl(crl)) => services::run(crl.run(json)),
         Some(RegistrarCommand::Devices(config)) => services::run(config.devices(json)),
         Some(RegistrarCommand::Ending(ending)) => services::run(ending.run(json)),
         Some(RegistrarCommand::Fetch(fetch)) => services::run(fetch.run(json)),
@@ -174,6 +191,7 @@ async fn serve(config: Config, verbose: bool) -> Result<(), Failure> {
         ("coaps", listening.coaps_address()),
         ("jpy", listening.jpy_address()),
         ("health", listening.health_address()),
+        ("crl", listening.crl_address()),
         ("pages", listening.pages_address()),
     ] {
         if let Some(address) = address {
@@ -246,6 +264,7 @@ impl Config {
             };
             let credentials = match (&device.ldevid, device.identity_key, device.is_rejected) {
                 (_, _, true) => "rejected",
+                _ if device.is_revoked => "revoked",
                 (Some(_), None, _) => "certificate",
                 (None, Some(_), _) => "identity key",
                 (Some(_), Some(_), _) => "certificate, identity key",
@@ -296,13 +315,20 @@ impl Device {
                 Rejection::Rejected(manufacturer) => (manufacturer, "rejected"),
             },
         };
+        let advice = match decision {
+            "rejected" => after_rejection(&operator, serial, &manufacturer).await?,
+            _ => None,
+        };
         match (json, decision) {
             (true, _) => output::json(&json!({ "serial": serial, "manufacturer": manufacturer, "decision": decision })),
             (false, "withdrawn") => output::line(printable(&format!(
                 "the voucher for {serial} of {manufacturer} is withdrawn; the device has not asked yet, and is rejected by the \
                  same command when it has"
             ))),
-            (false, _) => output::line(printable(&format!("{serial} of {manufacturer} is {decision}"))),
+            (false, _) => {
+                output::line(printable(&format!("{serial} of {manufacturer} is {decision}")))?;
+                advice.map_or(Ok(()), |advice| output::line(printable(&advice)))
+            }
         }
     }
 }

@@ -50,7 +50,12 @@ impl Service {
         self.refresh_ca_certificates().await;
         self.ask_for_late_audit_logs().await;
         let (store, now) = (&self.inner.store, self.now());
-        for pruned in [store.prune(now).await, store.prune_passed_on(now).await, store.prune_fetched(now).await] {
+        let pruned = match self.own_ca() {
+            Some(ca) => store.prune_revoked(&ca.crl.issuer, ca.crl.days).await,
+            None => Ok(()),
+        };
+        for pruned in [pruned, store.prune(now).await, store.prune_passed_on(now).await, store.prune_fetched(now).await]
+        {
             if let Err(error) = pruned {
                 tracing::error!(%error, "the database does not answer");
             }

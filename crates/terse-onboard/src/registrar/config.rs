@@ -86,16 +86,23 @@ const fn discovery_port() -> u16 {
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Enrolment {
-    /// The directory of the registrar's own CA, as `terse pki init` makes it. Its `crl.pem` counts for re-enrolments, if it
-    /// is there.
+    /// The directory of the registrar's own CA, as `terse pki init` makes it. What its `crl.pem` lists is revoked, if it is
+    /// there.
     pub ca: Option<PathBuf>,
-    /// The certificates of CAs that have issued LDevIDs before `ca`, which renewals may still have. Without it they are of `ca`
-    /// alone.
+    /// The directory of the CA that has issued LDevIDs before `ca`, which its devices renew by `ca`. Its keys need not be there;
+    /// its `crl.pem` counts, if it is there. Without it LDevIDs of `ca` alone are renewed.
     pub former_ca: Option<PathBuf>,
     /// The EST server to which certification requests are passed on.
     pub est_server: Option<EstServerConfig>,
     /// How many days an LDevID of the own CA is valid: 365 unless it is given.
     pub days: Option<u32>,
+    /// How many days a list of revoked certificates (CRL) of the own CA is valid: 7 unless it is given. It is signed anew at
+    /// half its time, and when something is revoked.
+    pub crl_days: Option<u32>,
+    /// The address of a plain HTTP listener that answers GET /crl/domain.crl with that list. Without it there is none.
+    pub crl_listen: Option<String>,
+    /// The http URL where certificates of the own CA say that the list is. Without it they do not say it.
+    pub crl_url: Option<String>,
     /// The DNS names that a device must ask for in its certification request, by the CSR attributes: none unless they are
     /// given. `{serial}` stands for its serial number, and `{manufacturer}` for the name of its manufacturer here.
     #[serde(default)]

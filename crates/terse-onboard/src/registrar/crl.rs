@@ -1,8 +1,10 @@
-//! The trust in LDevIDs: the anchors of the domain, and the CRLs of a file, which is read again when it changes.
+//! The trust in LDevIDs: the anchors of the domain, the CRLs of a file, which is read again when it changes, and the list that
+//! the registrar signs by itself.
 //!
 //! What must always hold: the CRLs in force were read from a whole file; a file that is damaged or gone leaves the last ones
 //! in force, until their nextUpdate, and is read again until that works; so do new anchors; a file is read beside the tasks
-//! of the runtime.
+//! of the runtime. Of the CA whose list the registrar signs, that list says what is current, and what the file lists is revoked
+//! as well, however late the file is.
 
 use alloc::sync::Arc;
 use core::time::Duration;
@@ -33,12 +35,17 @@ pub(super) struct DomainTrust {
 struct Current {
     stamp: Option<Stamp>,
     anchors: Trust,
-    /// How often there were others.
+    /// How often anchors, CRLs or the own list were replaced.
     times: u64,
-    crls: Option<Vec<CertificateRevocationListDer<'static>>>,
+    crls: Option<Arc<Crls>>,
+    /// The list that the registrar signs.
+    own: Option<CertificateRevocationListDer<'static>>,
     trust: Trust,
     revoked: Option<Arc<Revoked>>,
 }
+
+/// The CRLs of a file.
+pub(super) type Crls = Vec<CertificateRevocationListDer<'static>>;
 
 /// What changes when a file is written: when that was, and its length.
 type Stamp = (SystemTime, u64);
@@ -47,12 +54,6 @@ type Stamp = (SystemTime, u64);
 struct Failure {
     stamp: Option<Stamp>,
     time: Instant,
-}
-
-/// What a file says.
-struct Contents {
-    crls: Vec<CertificateRevocationListDer<'static>>,
-    revoked: Revoked,
 }
 
 impl DomainTrust {
@@ -64,7 +65,8 @@ impl DomainTrust {
             anchors => Trust::new(anchors).map_err(|error| ConfigError::new(&place, error)),
         }?;
         let stamp = crl.as_deref().and_then(stamp); // before the contents: what is written meanwhile has another one
-        let current = Current { stamp: None, trust: anchors.clone(), anchors, times: 0, crls: None, revoked: None };
+        let current =
+            Current { stamp: None, trust: anchors.clone(), anchors, times: 0, crls: None, own: None, revoked: None };
         let this = Self { crl, current: Mutex::new(current), turn: Arc::default() };
         if let Some(crl) = this.crl.as_deref().filter(|_| stamp.is_some()) {
             this.read(crl, stamp)?;
@@ -78,8 +80,8 @@ impl DomainTrust {
         self.lock().trust.clone()
     }
 
-    /// Returns the test whether the CRLs in the file name a certificate, whichever CA has issued it and however late the
-    /// CRLs are: such a device must not come back under another CA. `None` if there are no CRLs.
+    /// Returns the test whether the CRLs in the file, or the own list, name a certificate, whichever CA has issued it and however
+    /// late they are: such a device must not come back under another CA. `None` if there are none.
     pub(super) async fn revoked(self: &Arc<Self>) -> Option<impl Fn(&[u8]) -> bool + use<>> {
         self.refresh().await;
         let revoked = self.lock().revoked.clone()?;
@@ -121,18 +123,17 @@ impl DomainTrust {
     /// Reads the file, which has this stamp.
     fn read(&self, crl: &Path, stamp: Option<Stamp>) -> Result<(), ConfigError> {
         let wrong = |error: &dyn core::fmt::Display| ConfigError::new(crl, error);
-        let crls = files::read_crls(crl).map_err(|error| wrong(&error))?;
-        let revoked = Revoked::read(&crls).map_err(|error| wrong(&error))?;
-        let mut contents = Contents { crls, revoked };
+        let crls = Arc::new(files::read_crls(crl).map_err(|error| wrong(&error))?);
         loop {
-            let (anchors, times) = {
+            let (anchors, own, times) = {
                 let current = self.lock();
-                (current.anchors.clone(), current.times)
+                (current.anchors.clone(), current.own.clone(), current.times)
             };
-            let trust = anchors.with_crls(&contents.crls).map_err(|error| wrong(&error))?;
-            match self.lock().take(contents, trust, times, stamp) {
-                Ok(()) => return Ok(()),
-                Err(unused) => contents = unused,
+            let judged = Judged::by(anchors, &crls, own.as_ref()).map_err(|error| wrong(&error))?;
+            let mut current = self.lock();
+            if current.take(judged, times) {
+                (current.crls, current.stamp) = (Some(crls), stamp);
+                return Ok(());
             }
         }
     }
@@ -142,7 +143,8 @@ impl DomainTrust {
         self.lock().anchors.clone()
     }
 
-    /// Trusts other anchors from now on. Returns whether they can be.
+    /// Trusts other anchors from now on: those of another CA than the registrar's, which has no own list. Returns whether they
+    /// can be.
     pub(super) fn replace_anchors(&self, anchors: &[CertificateDer<'_>]) -> bool {
         let Ok(anchors) = Trust::new(anchors) else { return false };
         let mut current = self.lock();
@@ -156,6 +158,28 @@ impl DomainTrust {
         true
     }
 
+    /// Returns the CRLs that are in the file now, or were there last.
+    pub(super) async fn file(self: &Arc<Self>) -> Option<Arc<Crls>> {
+        self.refresh().await;
+        self.lock().crls.clone()
+    }
+
+    /// Takes the list that the registrar signs. This takes time, and waits for nobody.
+    pub(super) fn take_own(&self, own: CertificateRevocationListDer<'static>) -> Result<(), String> {
+        loop {
+            let (anchors, crls, times) = {
+                let current = self.lock();
+                (current.anchors.clone(), current.crls.clone().unwrap_or_default(), current.times)
+            };
+            let judged = Judged::by(anchors, &crls, Some(&own))?;
+            let mut current = self.lock();
+            if current.take(judged, times) {
+                current.own = Some(own);
+                return Ok(());
+            }
+        }
+    }
+
     fn lock(&self) -> MutexGuard<'_, Current> {
         // Nothing panics while this is locked.
         self.current.lock().unwrap_or_else(PoisonError::into_inner)
@@ -163,14 +187,40 @@ impl DomainTrust {
 }
 
 impl Current {
-    /// Takes the contents of a file, and the trust by them, unless there are other anchors since.
-    fn take(&mut self, contents: Contents, trust: Trust, times: u64, stamp: Option<Stamp>) -> Result<(), Contents> {
+    /// Takes what was found, unless something else was replaced since. Returns whether it was not.
+    fn take(&mut self, judged: Judged, times: u64) -> bool {
         if self.times != times {
-            return Err(contents);
+            return false;
         }
-        (self.trust, self.stamp) = (trust, stamp);
-        (self.crls, self.revoked) = (Some(contents.crls), Some(Arc::new(contents.revoked)));
-        Ok(())
+        (self.trust, self.revoked) = (judged.trust, Some(Arc::new(judged.revoked)));
+        self.times = times.wrapping_add(1);
+        true
+    }
+}
+
+/// What follows from CRLs.
+struct Judged {
+    trust: Trust,
+    revoked: Revoked,
+}
+
+impl Judged {
+    /// Judges by the CRLs of a file and the list that the registrar signs. In the trust that one takes the place of those of the
+    /// same issuer in the file, which may be late: what these list is looked up by [`DomainTrust::revoked`].
+    fn by(anchors: Trust, crls: &Crls, own: Option<&CertificateRevocationListDer<'static>>) -> Result<Self, String> {
+        let wrong = |error: &dyn core::fmt::Display| error.to_string();
+        let revoked = Revoked::read(crls.iter().chain(own)).map_err(|error| wrong(&error))?;
+        let Some(own) = own else {
+            return Ok(Self { trust: anchors.with_crls(crls).map_err(|error| wrong(&error))?, revoked });
+        };
+        let issuer = revoked::issuer(own).map_err(|error| wrong(&error))?;
+        let mut all = vec![own.clone()];
+        for crl in crls {
+            if revoked::issuer(crl).map_err(|error| wrong(&error))? != issuer {
+                all.push(crl.clone());
+            }
+        }
+        Ok(Self { trust: anchors.with_crls(&all).map_err(|error| wrong(&error))?, revoked })
     }
 }
 

@@ -3,13 +3,13 @@
 use alloc::sync::Arc;
 use std::path::Path;
 
-use terse_net::files;
-use terse_pki::Authority;
+use terse_pki::{Authority, ca_certificates};
 
 use super::config::{Config, Enrolment, EstServerConfig};
 use super::crl::DomainTrust;
 use super::est_server::EstServer;
 use super::external_ca::ExternalCa;
+use super::own_crl::OwnCrl;
 use super::signing::Turns;
 use crate::config::{ConfigError, beside};
 
@@ -31,8 +31,11 @@ pub(super) struct OwnCa {
     pub(super) authority: Authority,
     pub(super) days: u32,
     pub(super) trust: Arc<DomainTrust>,
+    /// The trust in LDevIDs of the CA before.
+    pub(super) former: Option<Arc<DomainTrust>>,
     /// Who may use the key, if it is elsewhere.
     pub(super) turns: Turns,
+    pub(super) crl: OwnCrl,
 }
 
 impl Domain {
@@ -49,12 +52,13 @@ impl Domain {
             (Some(ca), None) => Issuer::Own(Arc::new(OwnCa::load(path, ca, enrolment)?)),
             (None, Some(_)) if enrolment.former_ca.is_some() => {
                 return Err(wrong(
-                    "former_ca is for a CA of the registrar; the EST server says which CAs count: remove it",
+                    "former_ca is for a CA of the registrar; an EST server says which CAs count: remove it",
                 ));
             }
             (None, Some(_)) if enrolment.days.is_some() => {
                 return Err(wrong("days is for a CA of the registrar; the EST server decides it: remove days"));
             }
+            (None, Some(_)) if has_list(enrolment) => return Err(wrong(FOREIGN_LIST)),
             (None, Some(own)) => Issuer::External(Arc::new(external(path, own, est_server(own)?)?)),
             (Some(_), Some(_)) => {
                 return Err(wrong("[enrolment] has ca and est_server; remove one: only one can issue certificates"));
@@ -73,6 +77,14 @@ impl Domain {
             Issuer::External(ca) => &ca.trust,
         }
     }
+
+    /// Returns the trust in LDevIDs of the CA before, if there was one and its LDevIDs still count.
+    pub(super) fn former(&self) -> Option<&Arc<DomainTrust>> {
+        match &self.issuer {
+            Issuer::Own(ca) => ca.former.as_ref(),
+            Issuer::External(_) => None,
+        }
+    }
 }
 
 impl OwnCa {
@@ -88,14 +100,21 @@ impl OwnCa {
             return Err(ConfigError::new(&directory, NO_KEY));
         }
         // A leaf without its intermediates is known as well.
-        let mut anchors: Vec<_> = authority.certificates().cloned().collect();
-        if let Some(former) = &enrolment.former_ca {
-            let former = beside(path, former);
-            anchors.extend(files::read_certificates(&former).map_err(|error| ConfigError::new(path, error))?);
-        }
+        let anchors: Vec<_> = authority.certificates().cloned().collect();
         let trust = DomainTrust::new(&anchors, Some(directory.join("crl.pem")))?;
-        Ok(Self { authority, days, trust, turns: Turns::default() })
+        let former = enrolment.former_ca.as_ref().map(|former| {
+            let former = beside(path, former);
+            let anchors = ca_certificates(&former).map_err(|error| ConfigError::new(path, error))?;
+            DomainTrust::new(&anchors, Some(former.join("crl.pem")))
+        });
+        let crl = OwnCrl::load(path, enrolment, &authority)?;
+        Ok(Self { authority, days, trust, former: former.transpose()?, turns: Turns::default(), crl })
     }
+}
+
+/// Whether something is said of the list that an own CA signs.
+const fn has_list(enrolment: &Enrolment) -> bool {
+    enrolment.crl_days.is_some() || enrolment.crl_listen.is_some() || enrolment.crl_url.is_some()
 }
 
 fn external(path: &Path, own: &EstServerConfig, server: EstServer) -> Result<ExternalCa, ConfigError> {
@@ -120,6 +139,9 @@ fn check_names(path: &Path, config: &Config, enrolment: &Enrolment) -> Result<()
     }
     Ok(())
 }
+
+const FOREIGN_LIST: &str = "crl_days, crl_listen and crl_url are for a CA of the registrar; the CA behind the EST server has its own \
+                            list: remove them";
 
 /// How long an LDevID of the own CA is valid unless that is configured.
 const DAYS: u32 = 365;

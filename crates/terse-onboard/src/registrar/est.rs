@@ -86,6 +86,7 @@ impl Service {
         let policy = LdevidPolicy {
             subject: SubjectPolicy::Required(subject.clone()),
             names,
+            crl_url: self.crl_url(),
             ..LdevidPolicy::new(subject, self.validity(domain))
         };
         self.issue(domain, admitted, &der, policy, self.held_until(received)).await
@@ -100,9 +101,10 @@ impl Service {
         if let Some(certificate) = self.inner.store.issued(&request, &admitted.client, self.now()).await? {
             return Ok(issued(certificate));
         }
-        let trust = self.trust(domain, self.held_until(received)).await?;
+        let trust = self.member_trust(domain, received).await?;
         check_reenrolment(PROVIDER, &trust, &received.chain, &der, self.now())?;
         let policy = LdevidPolicy::renewal(ldevid, self.validity(domain)).map_err(|error| refused(&error))?;
+        let policy = LdevidPolicy { crl_url: self.crl_url(), ..policy };
         self.issue(domain, admitted, &der, policy, self.held_until(received)).await
     }
 
@@ -144,20 +146,32 @@ impl Service {
         }
         let is_member = device.joining.idevid != client;
         if is_member {
-            self.check_member(self.domain()?, received).await?;
+            self.member_trust(self.domain()?, received).await?;
+            let is_revoked = match received.chain.first() {
+                Some(ldevid) => device.is_revoked || self.is_revoked(ldevid).await?,
+                None => true,
+            };
+            if is_revoked {
+                return Err(Refusal::Ldevid(CertificateError::Revoked).into());
+            }
             return Ok(Admission::Open(Admitted { device, client, is_member }));
         }
         if !self.inner.settings.masas.contains_key(&device.manufacturer) {
             return Err(Refusal::UnknownManufacturer.into());
         }
-        let is_revoked = match &self.inner.settings.domain {
-            Some(domain) => domain.trust().revoked().await,
-            None => None, // without a CA there are no LDevIDs that could be revoked
+        if device.is_revoked {
+            return Err(revoked());
+        }
+        // Without a CA there are no LDevIDs that could be revoked.
+        let trusts = match &self.inner.settings.domain {
+            Some(domain) => [Some(domain.trust()), domain.former()],
+            None => [None; 2],
         };
-        if let Some(is_revoked) = is_revoked {
+        for trust in trusts.into_iter().flatten() {
+            let Some(is_revoked) = trust.revoked().await else { continue };
             let ldevids = self.inner.store.standing_ldevids(&client, self.now()).await?;
             if ldevids.iter().any(|ldevid| is_revoked(ldevid)) {
-                return Err(Reply::text(403, "an LDevID of the device is revoked; an operator can accept it again"));
+                return Err(revoked());
             }
         }
         Ok(match device.joining.gate(PROVIDER, &received.chain)? {
@@ -166,16 +180,23 @@ impl Service {
         })
     }
 
-    /// Checks that the domain's CA stands for the LDevID of a client.
-    async fn check_member(&self, domain: &Domain, received: &Received) -> Result<(), Reply> {
+    /// Returns the trust by which the domain's CA, or the one before, stands for the LDevID of a client.
+    async fn member_trust(&self, domain: &Domain, received: &Received) -> Result<Trust, Reply> {
         let check = |trust: &Trust| trust.check(PROVIDER, &received.chain, Expect::Client, Some(self.now()));
-        let mut checked = check(&self.trust(domain, self.held_until(received)).await?);
-        if matches!(&checked, Err(CertificateError::UnknownIssuer))
-            && let Some(newer) = self.newer_trust(domain).await?
-        {
-            checked = check(&newer);
+        let mut trust = self.trust(domain, self.held_until(received)).await?;
+        let mut checked = check(&trust);
+        // What the CA before has issued leads to another root, or to the same one by a CA that the list is not of.
+        if matches!(&checked, Err(CertificateError::UnknownIssuer | CertificateError::UnknownRevocationStatus)) {
+            let other = match domain.former() {
+                Some(former) => Some(former.get().await),
+                None => self.newer_trust(domain).await?,
+            };
+            if let Some(other) = other {
+                checked = check(&other);
+                trust = other;
+            }
         }
-        checked.map(|_| ()).map_err(|error| Refusal::Ldevid(error).into())
+        checked.map(|_| trust).map_err(|error| Refusal::Ldevid(error).into())
     }
 
     /// Issues the certificate for a request that was checked, or has it issued.
@@ -219,6 +240,7 @@ impl Service {
             Stored::Known(certificate) => certificate,
             Stored::TooMany => return Err(too_many()),
             Stored::Rejected => return Err(Refusal::Rejected.into()),
+            Stored::Revoked => return Err(revoked()),
         };
         tracing::info!(serial_number, manufacturer, "a device gets a certificate");
         Ok(issued(certificate))
@@ -258,6 +280,10 @@ fn attributes(names: &[String]) -> Result<CsrAttributes, Reply> {
 
 pub(super) fn issued(certificate: Vec<u8>) -> Reply {
     Reply::of(Content::Certificate(CertificateDer::from(certificate)))
+}
+
+pub(super) fn revoked() -> Reply {
+    Reply::text(403, "an LDevID of the device is revoked; an operator can accept it again")
 }
 
 pub(super) fn too_many() -> Reply {

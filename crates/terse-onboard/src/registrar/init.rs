@@ -129,6 +129,11 @@ database = "registrar.db"
 ca = "ca"
 days = 365
 # names = ["{{serial}}.devices.example"]
+# The list of revoked certificates (CRL) for those who verify certificates of devices: where it is over plain HTTP, where
+# certificates say that it is, and how many days it is valid:
+# crl_listen = "0.0.0.0:8080"
+# crl_url = "http://{name}:8080/crl/domain.crl"
+# crl_days = 7
 
 [[manufacturer]]
 name = "{manufacturer}"

@@ -28,6 +28,7 @@ pub(super) struct Metrics {
     waiting: Series<1, Gauge>,
     ending: Series<1, Gauge>,
     audits: Gauge,
+    crl: Series<1, Gauge>,
 }
 
 /// What a MASA is asked for.
@@ -78,6 +79,8 @@ impl Metrics {
         let ending = Series::gauges(own, ending, ["days"], [["7"], ["30"]]);
         let audits = Gauge::default();
         own.register("audit_logs_missing", "Devices whose audit log has not come", audits.clone());
+        let crl = ("crl_end_timestamp_seconds", "When the list of revoked certificates ends, since 1970");
+        let crl = Series::gauges(own, crl, ["issuer"], []);
         Self {
             common,
             exposition: Exposition::new(registry),
@@ -91,6 +94,7 @@ impl Metrics {
             waiting,
             ending,
             audits,
+            crl,
         }
     }
 
@@ -126,6 +130,11 @@ impl Metrics {
             Topic::Voucher => "voucher",
             Topic::Enrolment => "enrolment",
         }]);
+    }
+
+    /// Notes when the list of the own CA ends; 0 if there is none yet.
+    pub(super) fn crl_ends(&self, end: u64) {
+        self.crl.set(["domain-ca"], end);
     }
 
     /// Notes what was counted in the database.

@@ -11,10 +11,15 @@ use super::config::Config;
 use super::store::{Device, DeviceReport, EndingCertificate, FetchedVoucher, Pending, Store};
 use crate::config::ConfigError;
 
+mod revoke;
+
+pub use revoke::{Revoked, Revoker, SignedCrl};
+
 /// The database of a registrar, for its operator.
 pub struct Operator {
     store: Store,
     now: UnixTime,
+    revoker: Revoker,
 }
 
 /// What became of rejecting a device.
@@ -41,6 +46,12 @@ pub enum OperatorError {
     Unknown(String),
     /// Devices of these manufacturers have this serial number.
     Ambiguous(Vec<String>),
+    /// The CA behind the EST server issues the certificates, and revokes them.
+    OtherCa,
+    /// There is no CA.
+    NoCa,
+    /// The registrar has signed no list of revoked certificates yet.
+    NoCrl,
 }
 
 impl Operator {
@@ -54,7 +65,8 @@ impl Operator {
         }
         let store = Store::open(&database).await;
         let store = store.map_err(|error| OperatorError::Database(database.error(error)))?;
-        Ok(Self { store, now: clock.now().unix.unwrap_or(UnixTime::since_unix_epoch(core::time::Duration::ZERO)) })
+        let now = clock.now().unix.unwrap_or(UnixTime::since_unix_epoch(core::time::Duration::ZERO));
+        Ok(Self { store, now, revoker: Revoker::of(path, config.enrolment.as_ref()) })
     }
 
     /// Returns the devices that wait for a decision.
@@ -85,7 +97,7 @@ impl Operator {
     }
 
     /// Rejects a device, as [`Self::accept`] allows one. It gets neither a voucher nor a certificate any more; a
-    /// certificate that it has must be revoked at the CA. Of one that has not asked yet, the voucher is withdrawn that was
+    /// certificate that it has is good until [`Self::revoke`], or the CA, revokes it. Of one that has not asked yet, the voucher is withdrawn that was
     /// fetched for it.
     pub async fn reject(&self, serial_number: &str, manufacturer: Option<&str>) -> Result<Rejection, OperatorError> {
         if let Some(name) = self.decide(serial_number, manufacturer, false).await? {
@@ -99,6 +111,19 @@ impl Operator {
         Ok(Rejection::Withdrawn(maker))
     }
 
+    /// Returns the device with this serial number, of this manufacturer if one is given, and the name of its manufacturer. It
+    /// can have several IDevIDs, and each is a device here.
+    async fn named(
+        &self,
+        serial_number: &str,
+        manufacturer: Option<&str>,
+    ) -> Result<(Option<String>, Vec<Device>), OperatorError> {
+        let devices = self.store.devices_named(serial_number).await.map_err(database)?;
+        let is_wanted = |device: &Device| manufacturer.is_none_or(|name| name == device.manufacturer);
+        let devices: Vec<Device> = devices.into_iter().filter(is_wanted).collect();
+        Ok((the_only(devices.iter().map(|device| device.manufacturer.clone()).collect())?, devices))
+    }
+
     /// Returns the name of the manufacturer, or `None` if the device is not known.
     async fn decide(
         &self,
@@ -106,11 +131,7 @@ impl Operator {
         manufacturer: Option<&str>,
         is_allowed: bool,
     ) -> Result<Option<String>, OperatorError> {
-        let devices = self.store.devices_named(serial_number).await.map_err(database)?;
-        let is_wanted = |device: &Device| manufacturer.is_none_or(|name| name == device.manufacturer);
-        let mut devices: Vec<Device> = devices.into_iter().filter(is_wanted).collect();
-        let name = the_only(devices.iter().map(|device| device.manufacturer.clone()).collect())?;
-        // A device can have several IDevIDs of its manufacturer.
+        let (name, mut devices) = self.named(serial_number, manufacturer).await?;
         while let Some(device) = devices.pop() {
             self.store.decide(&device, is_allowed, self.now).await.map_err(database)?;
         }
@@ -141,6 +162,9 @@ impl fmt::Display for OperatorError {
             Self::Ambiguous(makers) => {
                 write!(f, "{} have devices with this serial number; give --manufacturer", makers.join(" and "))
             }
+            Self::OtherCa => f.write_str("the certificates are of the CA behind the EST server; revoke them there"),
+            Self::NoCa => f.write_str("this registrar issues no certificates; configure [enrolment] first"),
+            Self::NoCrl => f.write_str("the registrar has signed no list yet; start it first"),
         }
     }
 }

@@ -17,7 +17,7 @@ use tokio::sync::{OwnedSemaphorePermit, oneshot};
 use tokio::time::Instant;
 
 use super::Service;
-use super::est::{issued, too_many};
+use super::est::{issued, revoked, too_many};
 use super::est_server::EstError;
 use super::external_ca::{ExternalCa, Need};
 use super::reply::Reply;
@@ -118,6 +118,10 @@ impl Service {
                 tracing::warn!(serial_number, manufacturer, "the EST server certifies a rejected device, in vain");
                 store.forget_passed_on(&errand.key).await?;
                 Err(Refusal::Rejected.into())
+            }
+            Stored::Revoked => {
+                store.forget_passed_on(&errand.key).await?;
+                Err(revoked())
             }
         }
     }

@@ -10,6 +10,7 @@ use axum::extract::FromRef;
 use terse_net::tokio::AcceptorHandle;
 
 use super::config::{CoapsConfig, Config};
+use super::own_crl::take_over;
 use super::settings::Settings;
 use super::{Inner, Service};
 use crate::config::ConfigError;
@@ -51,6 +52,7 @@ impl Service {
             true => rate.clone(),
             false => Arc::new(RateLimit::per_second(limits.requests_per_second, limits.requests_at_once)),
         };
+        take_over(self.inner.settings.domain.as_ref(), settings.domain.as_ref());
         let seen = |name: &String| (name.clone(), masas_seen.get(name).cloned().unwrap_or_default());
         let inner = Inner {
             path: path.clone(),
@@ -80,6 +82,7 @@ fn waiting(earlier: &Settings, later: &Settings) -> Vec<&'static str> {
     let (old, new): (&Config, &Config) = (&earlier.config, &later.config);
     let sockets = |own: &CoapsConfig| (own.listen.clone(), own.jpy.clone(), own.mtu, own.discovery, own.discovery_port);
     let coaps = |config: &Config| config.coaps.as_ref().map(sockets);
+    let crl_listen = |config: &Config| config.enrolment.as_ref().and_then(|own| own.crl_listen.clone());
     let shows_key = |config: &Config| config.coaps.is_some() && config.identity.is_some();
     [
         ("listen", old.listen != new.listen),
@@ -87,6 +90,7 @@ fn waiting(earlier: &Settings, later: &Settings) -> Vec<&'static str> {
         ("metrics", old.metrics != new.metrics),
         ("pages", old.pages != new.pages),
         ("announce", old.announce != new.announce),
+        ("enrolment.crl_listen", crl_listen(old) != crl_listen(new)),
         ("database", earlier.database != later.database),
         ("coaps", coaps(old) != coaps(new)),
         ("identity", shows_key(old) != shows_key(new)),

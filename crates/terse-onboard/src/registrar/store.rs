@@ -22,6 +22,7 @@ mod history;
 mod operator;
 pub(super) mod pages;
 mod passed_on;
+pub(super) mod revocation;
 mod rows;
 mod unsent;
 
@@ -69,6 +70,8 @@ pub(super) struct StoredJoining {
     pub(super) request: Sha256,
     /// Whether an operator has rejected the device.
     pub(super) is_rejected: bool,
+    /// Whether an operator has revoked its certificates, and has not accepted it since.
+    pub(super) is_revoked: bool,
 }
 
 impl Store {

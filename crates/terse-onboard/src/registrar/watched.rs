@@ -64,6 +64,9 @@ impl Service {
             Issuer::External(ca) => first_end(ca.certificates().iter().flat_map(|all| all.iter())),
         });
         metrics.common.certificate_ends("domain-ca", ca);
+        if let Some(ca) = self.own_ca() {
+            metrics.crl_ends(ca.crl.published().map_or(0, |list| list.next_update));
+        }
     }
 
     fn dependencies(&self, is_well: bool, counts: Option<Counts>) -> Dependencies {

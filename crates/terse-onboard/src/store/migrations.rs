@@ -60,6 +60,7 @@ impl Migrations {
         "0007_old_certificates",
         "0008_identity_keys",
         "0009_status_pages",
+        "0010_revocation",
     );
 }
 

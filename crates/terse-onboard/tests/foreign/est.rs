@@ -9,7 +9,7 @@ const DEVICE_NAMES: &str = r#"names = ["{serial}.devices.example"]"#;
 const NAME: &str = "wi-3005.devices.example";
 
 /// The arguments of curl that post a certification request, with a file to follow.
-const PKCS10: &str = "--header Content-Type:application/pkcs10 --data-binary";
+pub(crate) const PKCS10: &str = "--header Content-Type:application/pkcs10 --data-binary";
 
 /// Writes the certification request for a new key as `NAME.p10`, in lines of base64.
 fn write_certification_request(folder: Folder<'_>, name: &str, subject: &str, alternative: &str) {
@@ -21,7 +21,7 @@ fn write_certification_request(folder: Folder<'_>, name: &str, subject: &str, al
 }
 
 /// Turns an answer of EST into certificates, in `NAME.pem`. Returns how many there are.
-fn read_certificates(folder: Folder<'_>, body: &[u8], name: &str) -> usize {
+pub(crate) fn read_certificates(folder: Folder<'_>, body: &[u8], name: &str) -> usize {
     folder.write("answer", body);
     folder.openssl("base64 -d -A -in answer -out answer.p7");
     folder.openssl(&format!("pkcs7 -inform DER -in answer.p7 -print_certs -out {name}.pem"));

@@ -6,6 +6,7 @@
 mod avahi;
 mod bouncy_castle;
 mod californium;
+mod crl;
 mod device;
 mod est;
 mod libcoap;

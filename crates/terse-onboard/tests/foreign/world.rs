@@ -31,6 +31,8 @@ pub(crate) struct World {
     pub(crate) registrar: SocketAddr,
     /// Where devices of constrained BRSKI arrive.
     pub(crate) coaps: SocketAddr,
+    /// Where the list of revoked certificates is, if that is configured.
+    pub(crate) crl: Option<SocketAddr>,
     /// Where the health of MASA and registrar is asked for.
     pub(crate) health: [SocketAddr; 2],
     folder: tempfile::TempDir,
@@ -55,7 +57,7 @@ impl World {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
         let folder = tempfile::tempdir().unwrap();
         let (stop, stopped) = watch::channel(false);
-        let (masa, registrar, coaps, health, services) = runtime.block_on(async {
+        let (masa, registrar, coaps, crl, health, services) = runtime.block_on(async {
             let at = |name: &str| folder.path().join(name);
             let options = masa::InitOptions {
                 out: at("masa"),
@@ -88,9 +90,10 @@ impl World {
             let listening = service.listen().await.unwrap();
             let (registrar, coaps) = (listening.address(), listening.coaps_address().unwrap());
             let health = [masa_health, listening.health_address().unwrap()];
-            (masa, registrar, coaps, health, vec![masa_service, tokio::spawn(listening.run(stopped))])
+            let crl = listening.crl_address();
+            (masa, registrar, coaps, crl, health, vec![masa_service, tokio::spawn(listening.run(stopped))])
         });
-        Self { masa, registrar, coaps, health, folder, stop, services, runtime }
+        Self { masa, registrar, coaps, crl, health, folder, stop, services, runtime }
     }
 
     pub(crate) fn folder(&self) -> Folder<'_> {

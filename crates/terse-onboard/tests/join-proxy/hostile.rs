@@ -184,7 +184,7 @@ impl Flood {
                 thread::sleep(Duration::from_millis(1));
             }
         });
-        Flood { rounds, stop, thread: Some(thread) }
+        Self { rounds, stop, thread: Some(thread) }
     }
 
     /// Waits until each address has sent 20 datagrams so many times more, however slow this machine is.

@@ -8,6 +8,8 @@ mod coaps;
 mod coaps_pledge;
 #[path = "../registrar/cose.rs"]
 mod cose;
+#[path = "../registrar/crl.rs"]
+mod crl;
 #[path = "../databases/postgres.rs"]
 mod database;
 #[path = "../registrar/enrolment.rs"]

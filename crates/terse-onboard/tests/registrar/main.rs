@@ -6,6 +6,7 @@ mod coaps;
 mod coaps_faults;
 mod coaps_pledge;
 mod cose;
+mod crl;
 #[path = "../databases/sqlite.rs"]
 mod database;
 mod enrolment;

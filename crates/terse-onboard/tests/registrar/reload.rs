@@ -8,7 +8,7 @@ use terse_ibc::Generator;
 use terse_ibc::files::KeyFile;
 use terse_net::{Clock, OsRng};
 use terse_onboard::registrar::{Listening, Reloader, Service};
-use terse_pki::{Authority, RegistrarOptions, to_pem};
+use terse_pki::{Authority, RegistrarOptions, Validity, to_pem};
 use terse_tls::identity::IdentityAlgorithm;
 
 use crate::coaps_pledge::How;
@@ -164,11 +164,16 @@ async fn the_domain_ca_is_rolled_while_devices_renew() {
     let folder = world.folder.path().join("registrar");
     let (listening, reloader) = world.listen().await;
     let registrar = Running::start(listening);
-    let (device, late) = (world.device(SERIAL), world.device("WI-3006"));
+    let (device, late, lost) = (world.device(SERIAL), world.device("WI-3006"), world.device("WI-3007"));
+    let of_lost = lost.enrol(&registrar).await;
     let (first, of_late) = (device.enrol(&registrar).await, late.enrol(&registrar).await);
     let former = Authority::load(&folder.join("ca")).unwrap();
     authority("Another").save(&folder.join("another"), false).unwrap();
     let another = Authority::load(&folder.join("another")).unwrap();
+    // Its keys are not needed any more.
+    for key in ["ca.key", "intermediate1.key"] {
+        fs::rename(folder.join("ca").join(key), folder.join(key)).unwrap();
+    }
 
     let renew = async |device: &Device, ldevid| {
         let request = device.certification_request(&CsrAttributes::default());
@@ -177,17 +182,23 @@ async fn the_domain_ca_is_rolled_while_devices_renew() {
         assert_eq!(answer.status, 200, "{}", text(&answer));
         certificate(&answer)
     };
-    // Its intermediate counts as well as its root, which devices do not send.
-    let chain: String = former.certificates().map(|one| to_pem("CERTIFICATE", one)).collect();
-    fs::write(folder.join("former-ca.pem"), chain).unwrap();
-    world.change("ca = \"ca\"", "ca = \"another\"\nformer_ca = \"former-ca.pem\"");
+    world.change("ca = \"ca\"", "ca = \"another\"\nformer_ca = \"ca\"");
     assert_eq!(reloader.reload().unwrap(), [""; 0]);
     let second = renew(&device, &first).await;
     assert!(another.issuer_of(&second).is_ok() && former.issuer_of(&second).is_err());
     let third = renew(&device, &second).await;
     assert!(another.issuer_of(&third).is_ok());
 
-    world.change("\nformer_ca = \"former-ca.pem\"", "");
+    for key in ["ca.key", "intermediate1.key"] {
+        fs::rename(folder.join(key), folder.join("ca").join(key)).unwrap();
+    }
+    let revoked = core::slice::from_ref(&of_lost);
+    former.revoke(&folder.join("ca"), revoked, Validity::days(now().as_secs() - 3_600, 30)).unwrap();
+    let request = lost.certification_request(&CsrAttributes::default());
+    let mut member = lost.connect_with(&registrar, &of_lost).await;
+    refused(&member.enroll("simplereenroll", &request).await, 403, "LDevID");
+
+    world.change("\nformer_ca = \"ca\"", "");
     assert_eq!(reloader.reload().unwrap(), [""; 0]);
     renew(&device, &third).await;
     let request = late.certification_request(&CsrAttributes::default());

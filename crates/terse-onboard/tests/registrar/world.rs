@@ -64,6 +64,8 @@ pub(crate) struct Running {
     pub(crate) address: SocketAddr,
     /// Where health is asked for, if that is configured.
     pub(crate) health: Option<SocketAddr>,
+    /// Where the list of revoked certificates is, if that is configured.
+    pub(crate) crl: Option<SocketAddr>,
     /// Where the status pages are, if that is configured.
     pub(crate) pages: Option<SocketAddr>,
     /// Where devices of constrained BRSKI arrive, and the messages of stateless join proxies, if that is configured.
@@ -90,6 +92,7 @@ impl Running {
         Self {
             address: listening.address(),
             health: listening.health_address(),
+            crl: listening.crl_address(),
             pages: listening.pages_address(),
             coaps: listening.coaps_address(),
             jpy: listening.jpy_address(),

@@ -59,3 +59,24 @@ fn a_crl_is_read_back() {
     assert!(matches!(other.read_crl(&crl), Err(Error::ForeignIssuer)));
     assert!(matches!(other.crl(1, &[], Validity::days(NOW, 7)), Err(Error::ForeignIssuer)));
 }
+
+#[test]
+fn a_crl_has_the_number_and_the_reasons_that_are_given() {
+    let authority = Authority::new(&options("p256x2")).unwrap();
+    let reasons = RevocationReason::ALL.into_iter().map(Some).chain([None]);
+    let revoked: Vec<_> = (1..)
+        .zip(reasons)
+        .map(|(serial, reason)| Revocation::of_serial_number(&[serial], NOW).with_reason(reason))
+        .collect();
+    let crl = authority.numbered_crl(0, &revoked, Validity::days(NOW, 7), u64::MAX).unwrap();
+    assert_eq!(authority.read_crl(&crl).unwrap(), (0, revoked));
+    let (_, list) = x509_parser::parse_x509_crl(&crl).unwrap();
+    assert_eq!(list.crl_number().unwrap().to_string(), u64::MAX.to_string());
+    for reason in RevocationReason::ALL {
+        assert_eq!(reason.to_string().parse::<RevocationReason>().unwrap(), reason);
+        assert_eq!(RevocationReason::from_code(reason.code()), Some(reason));
+    }
+    // RFC 5280, 5.3.1: unspecified, certificateHold, 7 is not used, and removeFromCRL.
+    assert!([0, 6, 7, 8, 11].into_iter().all(|code| RevocationReason::from_code(code).is_none()));
+    assert!(matches!("unspecified".parse::<RevocationReason>(), Err(Error::UnknownReason(_))));
+}

@@ -17,6 +17,7 @@ fn an_authority_survives_its_directory() {
         made.save(&directory, false).unwrap();
         let loaded = Authority::load(&directory).unwrap();
         assert!(made.certificates().eq(loaded.certificates()));
+        assert!(made.certificates().eq(&ca_certificates(&directory).unwrap()));
         assert_eq!(loaded.algorithm(), made.algorithm());
         assert_eq!(loaded.not_after().unwrap(), NOW + 365 * 86_400);
         loaded.issue(&LeafOptions::new("a.example", Validity::days(NOW, 9))).unwrap();

@@ -71,6 +71,24 @@ fn an_ldevid_has_these_fields_and_no_others() {
 }
 
 #[test]
+fn a_certificate_says_where_the_crl_is_only_if_the_policy_does() {
+    let (authority, asked) = (authority(), request(Subject::empty(), &[]));
+    let url = "http://plant.example:8080/crl/domain.crl";
+    for crl_url in [None, Some(url.parse::<CrlUrl>().unwrap())] {
+        let policy = LdevidPolicy { crl_url: crl_url.clone(), ..policy() };
+        let chain = authority.issue_ldevid(asked.request(), &policy).unwrap();
+        let certificate = parse(&chain[0]).unwrap();
+        let point = certificate.extensions().iter().find(|one| one.oid.to_id_string() == "2.5.29.31");
+        // A sequence of one DistributionPoint, whose fullName has one uniformResourceIdentifier.
+        let name = [&[0x86, url.len() as u8][..], url.as_bytes()].concat();
+        let wrap = |tag: u8, content: Vec<u8>| [&[tag, content.len() as u8][..], &content].concat();
+        let value = wrap(0x30, wrap(0x30, wrap(0xa0, wrap(0xa0, name))));
+        let expected = crl_url.map(|_| (false, &value[..]));
+        assert_eq!(point.map(|one| (one.critical, one.value)), expected);
+    }
+}
+
+#[test]
 fn every_algorithm_is_certified_and_validates() {
     let authority = authority();
     for algorithm in KeyAlgorithm::ALL {

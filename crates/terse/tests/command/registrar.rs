@@ -469,3 +469,79 @@ fn a_registrar_for_both_forms_is_set_up() {
     let registrar = place.serve();
     assert!(registrar.line().starts_with("coaps 127.0.0.1:") && registrar.line().starts_with("jpy 127.0.0.1:"));
 }
+
+#[test]
+fn the_certificates_of_a_device_are_revoked_and_listed() {
+    let (place, _masa) = Place::with_masa();
+    place.registrar("revoke WI-3005").refused(1, &["start the registrar first"]);
+    place.registrar("crl").refused(1, &["start the registrar first"]);
+    let path = place.path("plant/registrar.toml");
+    let text = fs::read_to_string(&path).unwrap();
+    fs::write(&path, text.replace("[enrolment]", "[enrolment]\ncrl_listen = \"127.0.0.1:0\"")).unwrap();
+    let registrar = place.serve();
+    let address = registrar.line().strip_prefix("crl ").unwrap().to_owned();
+    place.registrar("revoke WI-3005").refused(1, &["WI-3005", "terse registrar pending"]);
+    for serial in ["WI-3005", "WI-3006"] {
+        assert_eq!(place.pledge(serial, &registrar).object()["enrolled"], json!(true));
+    }
+    let rejected = place.registrar("reject WI-3006").stdout;
+    assert!(
+        rejected.contains("is rejected") && rejected.contains("`terse registrar revoke WI-3006` revokes it"),
+        "{rejected}"
+    );
+
+    place.registrar("revoke WI-3005 --reason lost").refused(2, &["lost", "key-compromise"]);
+    let revoked = place.registrar("revoke WI-3005 --reason key-compromise --json").object();
+    let expected = json!({ "serial": "WI-3005", "manufacturer": "manufacturer", "revoked": 1, "revoked_before": 0, "of_another_ca": 0 });
+    assert_eq!(revoked, expected);
+    let again = place.registrar("revoke WI-3005").stdout;
+    assert_eq!(again, "WI-3005 of manufacturer: its certificates were revoked before\n");
+    let other = place.registrar("revoke WI-3006").stdout;
+    assert_eq!(
+        other,
+        "WI-3006 of manufacturer: 1 certificate is revoked, and listed by the registrar within seconds\n"
+    );
+    let rejected = place.registrar("reject WI-3006").stdout;
+    assert_eq!(rejected, "WI-3006 of manufacturer is rejected\n");
+
+    let devices = place.registrar("devices --json").objects();
+    assert!(devices.len() == 2 && devices.iter().all(|device| device["is_revoked"] == json!(true)), "{devices:?}");
+    let table = place.registrar("devices").stdout;
+    assert!(table.contains("revoked") && table.contains("rejected"), "{table}");
+
+    // The list comes within seconds, with both.
+    let revoked = |file: &str| {
+        let crl = fs::read(place.path(file)).unwrap();
+        let ca = terse_pki::Authority::load(&place.path("plant/ca")).unwrap();
+        ca.read_crl(&crl.into()).unwrap().1.len()
+    };
+    loop {
+        let written = place.registrar("crl --der --out domain.crl --json").object();
+        assert_eq!((&written["written"], written["number"].is_u64()), (&json!(["domain.crl"]), true), "{written}");
+        if revoked("domain.crl") == 2 {
+            break;
+        }
+    }
+    let printed = place.registrar("crl").stdout;
+    assert!(
+        printed.starts_with("-----BEGIN X509 CRL-----\n") && printed.ends_with("-----END X509 CRL-----\n"),
+        "{printed}"
+    );
+    assert_eq!(place.registrar("crl --json").object()["crl"].as_str(), Some(printed.as_str()));
+    let written = place.registrar("crl --out domain.pem");
+    assert!(written.stdout.starts_with("domain.pem  the next one comes before 20"), "{written:?}");
+    assert_eq!(fs::read_to_string(place.path("domain.pem")).unwrap(), printed);
+    place.registrar("crl --der").refused(2, &["required arguments"]);
+    let mut stream = std::net::TcpStream::connect(address).unwrap();
+    stream.write_all(b"GET /crl/domain.crl HTTP/1.1\r\nHost: here\r\n\r\n").unwrap();
+    let mut answer = Vec::new();
+    stream.read_to_end(&mut answer).unwrap();
+    assert!(answer.starts_with(b"HTTP/1.1 200 OK\r\n"));
+
+    // An EST server in place of the CA revokes by itself.
+    let own = "ca = \"ca\"\ndays = 365";
+    let est_server = "est_server = { url = \"https://est.example\", anchors = \"manufacturer-ca.pem\" }";
+    fs::write(&path, text.replace(own, est_server)).unwrap();
+    place.registrar("revoke WI-3005").refused(1, &["the CA behind the EST server", "revoke them there"]);
+    place.registrar("crl").refused(1, &["the CA behind the EST server"]);
+}

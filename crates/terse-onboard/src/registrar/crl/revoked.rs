@@ -17,8 +17,10 @@ pub(super) struct Revoked {
 }
 
 impl Revoked {
-    /// Reads CRLs, which come from the operator's file.
-    pub(super) fn read(crls: &[CertificateRevocationListDer<'_>]) -> Result<Self, der::Error> {
+    /// Reads CRLs, which come from the operator's file, or are the registrar's own.
+    pub(super) fn read<'a>(
+        crls: impl Iterator<Item = &'a CertificateRevocationListDer<'static>>,
+    ) -> Result<Self, der::Error> {
         let mut revoked = Self::default();
         for crl in crls {
             let list = <CertificateList>::from_der(crl)?.tbs_cert_list;
@@ -37,4 +39,9 @@ impl Revoked {
         let serial_numbers = self.by_issuer.get(&issuer);
         serial_numbers.is_some_and(|numbers| numbers.contains(certificate.serial_number().as_bytes()))
     }
+}
+
+/// Returns the issuer of a CRL, the DER of a Name.
+pub(super) fn issuer(crl: &CertificateRevocationListDer<'_>) -> Result<Vec<u8>, der::Error> {
+    <CertificateList>::from_der(crl)?.tbs_cert_list.issuer.to_der()
 }

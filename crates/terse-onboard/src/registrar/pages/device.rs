@@ -51,7 +51,7 @@ impl StatusPages {
             html! {
                 @match accepts {
                     true => p { "It may join this network, also with the audit log that it has. Compare its serial number with the device itself." },
-                    false => p { "It gets neither a voucher nor a certificate any more. A certificate that it has stays valid until " code { "terse pki revoke" } " revokes it." },
+                    false => p { "It gets neither a voucher nor a certificate any more. A certificate that it has stays valid until " code { "terse registrar revoke" } ", or the CA behind an EST server, revokes it." },
                 }
                 (summary(&standing, &history, self.service().now().as_secs()))
                 (confirmation(visitor, &form))

@@ -5,6 +5,7 @@ use sqlx::Row;
 use terse_brski::digest::Sha256;
 use terse_brski::registrar::{Sender, Telemetry, Topic};
 
+use super::revocation::is_kept_out;
 use super::rows::{digest, seconds, stored_joining};
 use super::{DAY, RequestKey, Store, StoredJoining, Transaction};
 
@@ -34,6 +35,8 @@ pub(in super::super) enum Stored {
     TooMany,
     /// An operator has rejected the device meanwhile.
     Rejected,
+    /// An operator has revoked the certificates of the device meanwhile.
+    Revoked,
 }
 
 impl Store {
@@ -42,7 +45,8 @@ impl Store {
         // The two are different indices, so that each is looked up by its own.
         let row = sqlx::query(
             "SELECT j.idevid, j.serial_number, j.manufacturer, j.request, j.voucher_status, j.audit, j.ldevid, \
-             j.enroll_status, d.is_allowed FROM joinings j LEFT JOIN decisions d ON d.idevid = j.idevid \
+             j.enroll_status, d.is_allowed, k.since AS kept_out FROM joinings j LEFT JOIN decisions d ON d.idevid = j.idevid \
+             LEFT JOIN kept_out k ON k.idevid = j.idevid \
              WHERE j.idevid = $1 OR j.ldevid = $1",
         )
         .bind(&certificate[..])
@@ -53,8 +57,8 @@ impl Store {
         }
         let row = sqlx::query(
             "SELECT j.idevid, j.serial_number, j.manufacturer, j.request, j.voucher_status, j.audit, j.ldevid, \
-             j.enroll_status, d.is_allowed FROM certificates c JOIN joinings j ON j.idevid = c.idevid \
-             LEFT JOIN decisions d ON d.idevid = j.idevid WHERE c.certificate_sha256 = $1",
+             j.enroll_status, d.is_allowed, k.since AS kept_out FROM certificates c JOIN joinings j ON j.idevid = c.idevid \
+             LEFT JOIN decisions d ON d.idevid = j.idevid LEFT JOIN kept_out k ON k.idevid = j.idevid WHERE c.certificate_sha256 = $1",
         )
         .bind(&certificate[..])
         .fetch_optional(&self.pool)
@@ -171,6 +175,9 @@ impl Store {
         let rejected = sqlx::query("SELECT 1 FROM decisions WHERE idevid = $1 AND is_allowed = 0");
         if rejected.bind(&issued.key.idevid[..]).fetch_optional(&mut *transaction).await?.is_some() {
             return Ok(Stored::Rejected);
+        }
+        if is_kept_out(&mut transaction, &issued.key.idevid).await? {
+            return Ok(Stored::Revoked);
         }
         let known = sqlx::query("SELECT 1 FROM certificates WHERE certificate_sha256 = $1 AND idevid = $2");
         let known = known.bind(&issued.sha256[..]).bind(&issued.key.idevid[..]);

@@ -8,6 +8,7 @@ use sqlx::Row;
 use sqlx::any::AnyRow;
 use terse_brski::digest::Sha256;
 
+use super::revocation::let_in;
 use super::rows::{digest, seconds, unsigned};
 use super::{DAY, FORGOTTEN_AFTER, Store};
 
@@ -64,6 +65,8 @@ pub struct DeviceReport {
     pub last_reason: Option<String>,
     /// Whether an operator has rejected it.
     pub is_rejected: bool,
+    /// Whether an operator has revoked its certificates, and has not accepted it since.
+    pub is_revoked: bool,
 }
 
 /// The newest LDevID of a device, which ends soon or has ended.
@@ -183,6 +186,7 @@ impl Store {
                 .bind(&device.idevid[..])
                 .execute(&mut *transaction)
                 .await?;
+            let_in(&mut transaction, &device.idevid).await?;
         }
         transaction.commit().await
     }
@@ -191,9 +195,9 @@ impl Store {
     pub(in super::super) async fn devices(&self) -> Result<Vec<DeviceReport>, sqlx::Error> {
         let rows = sqlx::query(
             "SELECT j.serial_number, j.manufacturer, j.begun, j.voucher_status, j.audit, j.audit_reason, j.ldevid, \
-             j.identity_key_given, j.enroll_status, d.is_allowed, c.not_after, (SELECT t.reason FROM telemetry t WHERE t.idevid = j.idevid \
+             j.identity_key_given, j.enroll_status, d.is_allowed, k.since AS kept_out, c.not_after, (SELECT t.reason FROM telemetry t WHERE t.idevid = j.idevid \
              ORDER BY t.number DESC LIMIT 1) AS last_reason FROM joinings j \
-             LEFT JOIN decisions d ON d.idevid = j.idevid \
+             LEFT JOIN decisions d ON d.idevid = j.idevid LEFT JOIN kept_out k ON k.idevid = j.idevid \
              LEFT JOIN certificates c ON c.certificate_sha256 = j.ldevid ORDER BY j.begun DESC LIMIT $1",
         )
         .bind(MAX_REPORTED)
@@ -221,6 +225,7 @@ fn report(row: &AnyRow) -> Result<DeviceReport, sqlx::Error> {
         enroll_status: flag("enroll_status")?,
         last_reason: row.try_get("last_reason")?,
         is_rejected: flag("is_allowed")? == Some(false),
+        is_revoked: row.try_get::<Option<i64>, _>("kept_out")?.is_some(),
     })
 }
 

@@ -79,6 +79,7 @@ pub(super) fn stored_joining(row: &AnyRow) -> Result<StoredJoining, sqlx::Error>
         manufacturer: row.try_get("manufacturer")?,
         request: digest(row, "request")?,
         is_rejected: row.try_get::<Option<i64>, _>("is_allowed")? == Some(0),
+        is_revoked: row.try_get::<Option<i64>, _>("kept_out")?.is_some(),
     })
 }
 

@@ -1,10 +1,12 @@
 use sqlx::Connection as _;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
 use terse_brski::digest::Sha256;
+use terse_pki::Revocation;
 
 use super::super::audit::KnownVouchers;
 use super::audits::AUDIT_SECONDS;
 use super::history::{MAX_PRUNED, PRUNE};
+use super::revocation::{CrlState, StoredCrl};
 use super::*;
 use crate::store::tests::new_databases;
 
@@ -111,6 +113,78 @@ async fn a_late_refusal_is_not_one_of_the_request_that_was_sent_since() {
         assert_eq!(status().await, None);
         store.failed(&[1; 32], rows::time(70), 403, "not yours").await.unwrap();
         assert_eq!(status().await, Some(403));
+    }
+}
+
+const CA: Sha256 = [7; 32];
+
+fn revocations(serials: core::ops::Range<u8>) -> Vec<Revocation> {
+    serials.map(|serial| Revocation::of_serial_number(&[serial], 100)).collect()
+}
+
+fn list(number: u64, this_update: u64, complete_to: u64) -> StoredCrl {
+    StoredCrl { state: CrlState { number, this_update, next_update: 900, complete_to }, crl: vec![1] }
+}
+
+#[tokio::test]
+async fn of_lists_that_are_signed_at_once_one_is_stored() {
+    let folder = tempfile::tempdir().unwrap();
+    for database in new_databases(folder.path()) {
+        let store = Store::open(&database).await.unwrap();
+        assert_eq!(store.crl_state(&CA).await.unwrap(), (None, 0));
+        assert!(store.store_crl(&CA, None, &list(5, 100, 0)).await.unwrap());
+        assert!(!store.store_crl(&CA, None, &list(6, 100, 0)).await.unwrap());
+        assert!(store.store_crl(&CA, Some(5), &list(6, 100, 0)).await.unwrap());
+        assert!(!store.store_crl(&CA, Some(5), &list(7, 100, 0)).await.unwrap());
+        assert_eq!(store.crl(&CA).await.unwrap(), Some(list(6, 100, 0)));
+        assert_eq!(store.crl(&[8; 32]).await.unwrap(), None);
+    }
+}
+
+#[tokio::test]
+async fn what_was_listed_beyond_its_end_is_removed_and_its_number_does_not_come_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let day = 86_400;
+    for database in new_databases(folder.path()) {
+        let store = Store::open(&database).await.unwrap();
+        assert_eq!(store.add_revoked(&CA, &revocations(1..4), 10 * day).await.unwrap(), 3);
+        assert_eq!(store.add_revoked(&CA, &revocations(1..6), 90 * day).await.unwrap(), 2, "the others are there");
+        assert!(store.is_revoked(&CA, &[5]).await.unwrap());
+        assert!(!store.is_revoked(&CA, &[6]).await.unwrap() && !store.is_revoked(&[8; 32], &[5]).await.unwrap());
+        let all = store.revoked(&CA, None).await.unwrap();
+        assert_eq!((all.entries, all.last, all.unlisted.len()), (revocations(1..6), 5, 5));
+        let remaining = async || {
+            store.prune_revoked(&CA, 2).await.unwrap();
+            let all = store.revoked(&CA, store.crl_state(&CA).await.unwrap().0).await.unwrap();
+            (all.entries.len(), all.unlisted.len())
+        };
+        assert_eq!(remaining().await, (5, 5), "nothing is listed yet");
+        assert!(store.store_crl(&CA, None, &list(1, 12 * day, 2)).await.unwrap());
+        assert_eq!(remaining().await, (5, 3), "two days are not over");
+        assert!(store.store_crl(&CA, Some(1), &list(2, 12 * day + 1, 2)).await.unwrap());
+        assert_eq!(remaining().await, (3, 3), "the third one is in no list yet");
+        assert!(store.store_crl(&CA, Some(2), &list(3, 93 * day, 5)).await.unwrap());
+        assert_eq!(remaining().await, (0, 0));
+        store.add_revoked(&CA, &revocations(9..10), 95 * day).await.unwrap();
+        assert_eq!(store.crl_state(&CA).await.unwrap().1, 6);
+    }
+}
+
+#[tokio::test]
+async fn a_certificate_that_is_issued_while_its_device_is_revoked_is_not_given() {
+    let folder = tempfile::tempdir().unwrap();
+    for database in new_databases(folder.path()) {
+        let store = Store::open(&database).await.unwrap();
+        let key = RequestKey { request: [1; 32], client: [2; 32], idevid: [3; 32] };
+        let record = Issued { key, sha256: [4; 32], certificate: &[5], not_after: 900 };
+        let keep_out = sqlx::query("INSERT INTO kept_out (idevid, since) VALUES ($1, 7)").bind(vec![3_u8; 32]);
+        keep_out.execute(&store.pool).await.unwrap();
+        assert!(matches!(store.issue(&record, rows::time(100)).await.unwrap(), Stored::Revoked));
+        let device = Device { idevid: [3; 32], serial_number: "X".into(), manufacturer: "maker".into() };
+        store.decide(&device, false, rows::time(200)).await.unwrap();
+        assert!(matches!(store.issue(&record, rows::time(300)).await.unwrap(), Stored::Rejected));
+        store.decide(&device, true, rows::time(300)).await.unwrap();
+        assert!(matches!(store.issue(&record, rows::time(300)).await.unwrap(), Stored::Certificate(_)));
     }
 }
 
