@@ -115,6 +115,9 @@ need coap-client-gnutls libcoap3-bin
 need /usr/bin/pg_ctlcluster postgresql
 need /usr/sbin/avahi-daemon avahi-daemon
 need dbus-daemon dbus-daemon
+need softhsm2-util softhsm2
+need pkcs11-tool opensc
+need p11-kit p11-kit
 need unshare util-linux
 need gnutls-cli gnutls-bin
 need /usr/include/wolfssl/ssl.h libwolfssl-dev

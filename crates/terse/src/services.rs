@@ -1,6 +1,8 @@
 //! What the services of onboarding have in common: a runtime, a log on standard error, and an end by a signal.
 
+use alloc::sync::Arc;
 use core::future::Future;
+use core::time::Duration;
 use std::io::{BufRead as _, Read as _};
 
 use serde_json::json;
@@ -19,7 +21,9 @@ use crate::output;
 pub(crate) fn run<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(|error| Failure::Failed(format!("the runtime cannot start: {error}")))?;
-    runtime.block_on(work)
+    let outcome = runtime.block_on(work);
+    runtime.shutdown_timeout(THREADS_END); // a thread that waits for a module of PKCS #11 may never end
+    outcome
 }
 
 /// Reads a password from the first line of standard input, and prints its hash for the configuration.
@@ -58,18 +62,21 @@ pub(crate) fn stop() -> Result<watch::Receiver<bool>, Failure> {
     Ok(stopped)
 }
 
-/// Has `reload` called whenever the process gets SIGHUP, and logs what comes of it: the keys whose change waits for a restart, or
-/// what is wrong.
+/// Has `reload` called whenever the process gets SIGHUP, beside the tasks of the runtime, and logs what comes of it: the keys whose
+/// change waits for a restart, or what is wrong.
 #[cfg(unix)]
 pub(crate) fn on_hangup(
-    reload: impl Fn() -> Result<Vec<&'static str>, ConfigError> + Send + 'static,
+    reload: impl Fn() -> Result<Vec<&'static str>, ConfigError> + Send + Sync + 'static,
 ) -> Result<(), Failure> {
     use tokio::signal::unix::{SignalKind, signal};
     let uncaught = |error| Failure::Failed(format!("signals cannot be caught: {error}"));
     let mut hangups = signal(SignalKind::hangup()).map_err(uncaught)?;
+    let reload = Arc::new(reload);
     tokio::spawn(async move {
         while hangups.recv().await.is_some() {
-            match reload() {
+            let reload = reload.clone();
+            let Ok(reloaded) = tokio::task::spawn_blocking(move || reload()).await else { continue };
+            match reloaded {
                 Ok(waiting) => {
                     for key in waiting {
                         tracing::warn!(key, "this takes effect at a restart alone");
@@ -86,7 +93,7 @@ pub(crate) fn on_hangup(
 /// Where there is no SIGHUP, nothing calls `reload`.
 #[cfg(not(unix))]
 pub(crate) fn on_hangup(
-    _: impl Fn() -> Result<Vec<&'static str>, ConfigError> + Send + 'static,
+    _: impl Fn() -> Result<Vec<&'static str>, ConfigError> + Send + Sync + 'static,
 ) -> Result<(), Failure> {
     Ok(())
 }
@@ -136,3 +143,6 @@ pub(crate) fn misconfigured(error: ConfigError) -> Failure {
 
 /// The most bytes of a line with a password.
 const MAX_LINE: u64 = 4_096;
+
+/// How long threads beside the runtime have to end with it.
+const THREADS_END: Duration = Duration::from_secs(10);

@@ -89,6 +89,11 @@ impl Crl {
         }
         let validity = Validity::days(now()?, self.days);
         let path = authority.revoke(&self.ca, &certificates, validity).map_err(failure)?;
-        Ok(vec![Written::new(path, "CRLs, one for each CA")])
+        let kept = (0..authority.certificates().len()).filter(|issuer| !authority.has_key(*issuer)).count();
+        let content = match kept {
+            0 => "CRLs, one for each CA",
+            _ => "CRLs; those of CAs whose key is not here are as they were",
+        };
+        Ok(vec![Written::new(path, content)])
     }
 }

@@ -4,36 +4,70 @@
 use std::fs;
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
-use std::process::{Child, ChildStderr, Command, Stdio};
+use std::process::{Child, ChildStderr, ChildStdout, Command, Stdio};
 
 use crate::common::{run, terse};
 
 /// A service whose log is read line by line. It ends when this is dropped.
-struct Service {
+pub(crate) struct Service {
     child: Child,
+    lines: BufReader<ChildStdout>,
     log: BufReader<ChildStderr>,
+    pub(crate) address: String,
 }
 
 impl Service {
     fn start(words: &[&str]) -> Self {
         let mut command = terse();
-        let mut child = command.args(words).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-        let mut first = String::new();
-        BufReader::new(child.stdout.take().unwrap()).read_line(&mut first).unwrap();
-        assert!(first.starts_with("listening "), "{first}");
+        command.args(words);
+        Self::start_with(command)
+    }
+
+    pub(crate) fn start_with(mut command: Command) -> Self {
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap());
         let log = BufReader::new(child.stderr.take().unwrap());
-        Self { child, log }
+        let mut service = Self { child, lines, log, address: String::new() };
+        let first = service.line();
+        service.address = first.trim().strip_prefix("listening ").expect("the first line").into();
+        service
+    }
+
+    /// Returns the next line of standard output.
+    pub(crate) fn line(&mut self) -> String {
+        let mut line = String::new();
+        self.lines.read_line(&mut line).unwrap();
+        line
+    }
+
+    /// Returns the lines of the log up to the one with `part`.
+    pub(crate) fn log_until(&mut self, part: &str) -> String {
+        let mut lines = String::new();
+        while !lines.contains(part) {
+            assert_ne!(self.log.read_line(&mut lines).unwrap(), 0, "the service has ended: {lines}");
+        }
+        lines
     }
 
     /// Sends SIGHUP, and returns the lines of the log up to the one that says how it ended.
-    fn hang_up(&mut self) -> String {
-        let sent = Command::new("kill").args(["-HUP", &self.child.id().to_string()]).status().unwrap();
-        assert!(sent.success());
+    pub(crate) fn hang_up(&mut self) -> String {
+        self.signal("-HUP");
         let mut lines = String::new();
         while !lines.contains("was read again") && !lines.contains("nothing was changed") {
             assert_ne!(self.log.read_line(&mut lines).unwrap(), 0, "the service has ended: {lines}");
         }
         lines
+    }
+
+    /// Sends SIGTERM, and returns the exit code.
+    pub(crate) fn terminate(mut self) -> Option<i32> {
+        self.signal("-TERM");
+        self.child.wait().unwrap().code()
+    }
+
+    fn signal(&self, signal: &str) {
+        let sent = Command::new("kill").args([signal, &self.child.id().to_string()]).status().unwrap();
+        assert!(sent.success());
     }
 }
 

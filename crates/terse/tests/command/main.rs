@@ -22,6 +22,7 @@ mod masa_log;
 mod masa_register;
 mod masa_vouchers;
 mod onboarding;
+mod pkcs11;
 mod pki;
 mod psk;
 mod raw_keys;
