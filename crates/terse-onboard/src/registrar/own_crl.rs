@@ -17,6 +17,7 @@ use pki_types::{CertificateDer, CertificateRevocationListDer};
 use terse_brski::digest::{Sha256, public_key_sha256};
 use terse_pki::{Authority, CrlUrl, Revocation, Validity};
 use tokio::sync::watch;
+use tokio::time::Instant;
 
 use super::Service;
 use super::config::Enrolment;
@@ -57,6 +58,8 @@ enum CrlError {
     Database(sqlx::Error),
     /// The CA does not sign.
     Ca(terse_pki::Error),
+    /// The key of the CA is elsewhere, and others wait for it already.
+    NoTurn,
     /// The list in the database is of no use.
     Unusable(String),
     /// The runtime ends.
@@ -221,8 +224,14 @@ impl Service {
             complete_to: revoked.last,
         };
         let (service, entries) = (self.clone(), revoked.entries);
+        let turn = match ca.authority.signs_elsewhere() {
+            true => Some(ca.turns.next(Instant::now() + FOR_A_TURN).await.ok_or(CrlError::NoTurn)?),
+            false => None,
+        };
         let signed = tokio::task::spawn_blocking(move || {
-            service.own_ca().map(|ca| ca.authority.numbered_crl(ca.crl.level, &entries, validity, number))
+            let crl = service.own_ca().map(|ca| ca.authority.numbered_crl(ca.crl.level, &entries, validity, number));
+            drop(turn); // a thread that waits for the key keeps it
+            crl
         });
         let Some(crl) = signed.await.map_err(|_| CrlError::Ended)? else { return Ok(()) };
         let list = StoredCrl { state, crl: crl?.to_vec() };
@@ -275,6 +284,7 @@ impl fmt::Display for CrlError {
         match self {
             Self::Database(error) => write!(f, "the database does not answer: {error}"),
             Self::Ca(error) => write!(f, "the CA does not sign it: {error}"),
+            Self::NoTurn => f.write_str("the key of the CA does not answer in time; look at its token and module"),
             Self::Unusable(problem) => write!(f, "the list in the database is of no use: {problem}"),
             Self::Ended => f.write_str("the registrar ends"),
         }
@@ -289,6 +299,9 @@ const LOOK: Duration = Duration::from_secs(2);
 
 /// How long that is left alone after a failure.
 const AFTER_FAILURE: Duration = Duration::from_secs(30);
+
+/// How long a turn is waited for with a key that is elsewhere.
+const FOR_A_TURN: Duration = Duration::from_secs(10);
 
 /// How long the first request waits for a list.
 const FIRST_LIST: Duration = Duration::from_secs(5);
