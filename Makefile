@@ -67,7 +67,8 @@ size: ## How large whole pledges are on Cortex-M4F, and what of; SIZE="--symbols
 	fi
 
 unit: ## Unit tests, properties, client against server, the command; the driver of firmware/ on this machine
-	$(CARGO) test $(WORKSPACE)
+	@CARGO="$(CARGO)" tools/tests.sh $(WORKSPACE)
+	$(CARGO) test $(WORKSPACE) --doc
 	$(CARGO) test --locked --manifest-path $(FIRMWARE) --lib --bin terse-size
 
 fuzz: ## Fuzz each target for SECONDS, a minute unless given; a finding is an error

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 mod file_system;
-mod process;
+pub(crate) mod process;
 mod relay;
 mod scene;
 mod table;

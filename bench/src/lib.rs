@@ -16,6 +16,7 @@ pub mod measure;
 pub mod operations;
 pub mod pair;
 pub mod pipe;
+pub mod plant;
 pub mod probe;
 pub mod slots;
 pub mod stack;

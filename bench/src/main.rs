@@ -15,6 +15,7 @@ mod caching;
 mod device;
 mod identity;
 mod joining;
+mod many;
 mod onboarding;
 mod signing;
 mod simulated;
@@ -115,6 +116,8 @@ enum Command {
     },
     /// The whole onboarding of a device on loopback (RFC 8995), as four processes: time and bytes, by phase
     Bootstrap(onboarding::Arguments),
+    /// Many devices at once at two registrars and two MASAs on PostgreSQL, one of each killed twice: whether all join, and how fast
+    Plant(many::Arguments),
     /// By layer, where the instructions of both go: counted by callgrind
     Layers(joining::LayersArguments),
     /// Simulate handshakes over a slow path with small packets, of which some are lost
@@ -185,6 +188,7 @@ fn main() -> ExitCode {
             web::measure(effort).map(|text| print!("{text}"))
         }
         Some(Command::Bootstrap(arguments)) => onboarding::run(arguments),
+        Some(Command::Plant(arguments)) => many::run(arguments),
         Some(Command::Joins(arguments)) => joining::run(arguments),
         Some(Command::Layers(arguments)) => joining::layers(arguments),
         Some(Command::Lossy(arguments)) => simulated::run(arguments),

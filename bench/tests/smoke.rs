@@ -7,6 +7,7 @@ use std::time::Duration;
 use terse_bench::bootstrap::{self, Bootstrap};
 use terse_bench::joins::{self, Joins};
 use terse_bench::measure::{Warm, instructions};
+use terse_bench::plant::Plant;
 use terse_bench::probe::{HeapProbe, StackProbe, Unwatched};
 use terse_bench::slots::{self, Slots};
 use terse_bench::stack::{Mode, Profile, Setting, Side, Stack, Version};
@@ -214,6 +215,23 @@ fn an_onboarding_over_coaps_of_four_processes_has_times_and_bytes_by_phase() {
         let table = measured.render();
         assert!(table.contains("over CoAPS") && !table.contains("Ethernet"), "{table}");
     }
+}
+
+#[test]
+fn a_hundred_devices_join_while_one_of_two_registrars_and_masas_is_killed_twice_and_the_other_cut_off() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let plant = Plant { pledges: 100, at_once: 32, has_cuts: true, directory: Some(directory.path().into()) };
+    let measured = match plant.measure() {
+        Err(reason) if reason.contains("PostgreSQL is not here") => {
+            assert!(std::env::var_os("TERSE_REQUIRE_ALL").is_none_or(|value| value != "1"), "{reason}");
+            return println!("skipped: {reason}");
+        }
+        measured => measured.expect("it runs, and its books are right"),
+    };
+    assert_eq!((measured.each.len(), measured.kills, measured.cuts), (100, 2, 2));
+    assert!(measured.verified_vouchers >= 100 && measured.audit_entries >= 100 && measured.certificates >= 100);
+    let table = measured.render();
+    assert!(table.contains("devices per second") && table.contains("chain whole"), "{table}");
 }
 
 #[test]

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use crate::web::text;
 
 /// A running process.
-pub(super) struct Process {
+pub(crate) struct Process {
     child: Child,
     started: Instant,
     lines: Receiver<(Instant, String)>,
@@ -22,7 +22,7 @@ pub(super) struct Process {
 
 impl Process {
     /// Starts a process, whose standard error goes to a file.
-    pub(super) fn start(mut command: Command, errors: &Path) -> Result<Self, String> {
+    pub(crate) fn start(mut command: Command, errors: &Path) -> Result<Self, String> {
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(File::create(errors).map_err(text)?);
         let started = Instant::now();
         let mut child = command.spawn().map_err(|error| format!("{command:?}: {error}"))?;
@@ -35,25 +35,25 @@ impl Process {
     }
 
     /// Returns the address that a service says it listens at.
-    pub(super) fn address(&self) -> Result<String, String> {
+    pub(crate) fn address(&self) -> Result<String, String> {
         self.address_of("listening")
     }
 
     /// Returns the address of one kind, which a service says in its next line.
-    pub(super) fn address_of(&self, kind: &str) -> Result<String, String> {
+    pub(crate) fn address_of(&self, kind: &str) -> Result<String, String> {
         let (_, line) = self.line()?;
         let address = line.strip_prefix(kind).and_then(|rest| rest.strip_prefix(' '));
         address.map(str::to_owned).ok_or_else(|| format!("{line:?} is no address of the kind {kind}"))
     }
 
     /// Returns the next line of standard output, and the milliseconds from the start to it.
-    pub(super) fn line(&self) -> Result<(f64, String), String> {
+    pub(crate) fn line(&self) -> Result<(f64, String), String> {
         let (time, line) = self.lines.recv_timeout(LIMIT).map_err(|_| self.problem())?;
         Ok((time.duration_since(self.started).as_secs_f64() * 1e3, line))
     }
 
     /// Waits for the end, which must be a success. Its standard output is closed by then.
-    pub(super) fn end(mut self) -> Result<(), String> {
+    pub(crate) fn end(mut self) -> Result<(), String> {
         match self.child.wait().map_err(text)?.success() {
             true => Ok(()),
             false => Err(self.problem()),
@@ -61,12 +61,8 @@ impl Process {
     }
 
     /// Returns its milliseconds of CPU time so far, where Linux tells: in steps of ten.
-    pub(super) fn cpu_ms(&self) -> Option<f64> {
-        let line = fs::read_to_string(format!("/proc/{}/stat", self.child.id())).ok()?;
-        // The name of the program, in parentheses, is the second field, and the times are the 14th and 15th: proc(5).
-        let (_, fields) = line.rsplit_once(") ")?;
-        let times = fields.split(' ').skip(11).take(2).map(|ticks| ticks.parse::<f64>().ok());
-        Some(times.sum::<Option<f64>>()? * 10.0)
+    pub(crate) fn cpu_ms(&self) -> Option<f64> {
+        cpu_ms(self.child.id())
     }
 
     fn problem(&self) -> String {
@@ -82,6 +78,15 @@ impl Drop for Process {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// Returns the milliseconds of CPU time of a process so far, where Linux tells: in steps of ten.
+pub(crate) fn cpu_ms(process: u32) -> Option<f64> {
+    let line = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+    // The name of the program, in parentheses, is the second field, and the times are the 14th and 15th: proc(5).
+    let (_, fields) = line.rsplit_once(") ")?;
+    let times = fields.split(' ').skip(11).take(2).map(|ticks| ticks.parse::<f64>().ok());
+    Some(times.sum::<Option<f64>>()? * 10.0)
 }
 
 /// The longest wait for a line.

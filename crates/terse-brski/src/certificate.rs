@@ -31,8 +31,7 @@ pub(crate) use issued::{verify_issued, with_issuers};
 #[cfg(feature = "services")]
 pub use masa_url::est_base_url;
 pub use masa_url::masa_base_url;
-#[cfg(feature = "services")]
-pub(crate) use text::is_unprintable;
+pub use text::is_unprintable;
 use text::printable;
 
 /// Where a manufacturer puts a device's serial number (RFC 8995, 2.3.1).

@@ -13,7 +13,7 @@ use pki_types::UnixTime;
 ///
 /// `t` and `z` may be in lower case (RFC 3339, 5.6). A leap second is the last second of a day in UTC, and is taken for the
 /// first one of the next day, as Unix time does. Times before 1970 are refused: [`UnixTime`] has none.
-pub(crate) fn parse(text: &str) -> Option<UnixTime> {
+pub fn parse(text: &str) -> Option<UnixTime> {
     let mut text = Scanner { rest: text.as_bytes() };
     let year = text.digits(4)?;
     text.one_of(b"-")?;
@@ -50,7 +50,7 @@ pub(crate) fn parse(text: &str) -> Option<UnixTime> {
 
 /// Writes a date and time in UTC: `2026-11-25T14:08:06Z`. What is after the year 9999 is written as its last second, since
 /// a year has four digits.
-pub(crate) fn format(time: UnixTime) -> String {
+pub fn format(time: UnixTime) -> String {
     let time = DateTime::from_unix_duration(Duration::from_secs(time.as_secs())).unwrap_or(DateTime::INFINITY);
     let mut text = String::with_capacity(20);
     let mut push = |value: u16, unit: u16, end: char| {

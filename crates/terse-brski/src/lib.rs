@@ -7,6 +7,7 @@
 //! | [`cose`] | the signatures of CBOR (RFC 9052; draft-ietf-anima-constrained-voucher-31) |
 //! | [`certificate`] | the fields of certificates that onboarding reads: serial number, issuer, MASA URL, domainID |
 //! | [`telemetry`], [`audit_log`] | status messages (RFC 8995, 5.7 and 5.9.4), and what a MASA says about earlier owners (5.8) |
+//! | [`date`] | dates and times as texts (RFC 6991, 3; RFC 3339) |
 //! | [`est`] | bodies of EST (RFC 7030): certificates, attributes, certification requests |
 //! | [`pledge`] | the device: from the discovery of proxies to its credential of the domain, over HTTPS or over CoAPS |
 //! | [`coap`] | CoAP (RFC 7252) as constrained BRSKI uses it: a client, discovery, CA certificates in one payload |
@@ -36,7 +37,7 @@ pub mod certificate;
 pub mod cms;
 pub mod coap;
 pub mod cose;
-mod date;
+pub mod date;
 mod error;
 pub mod est;
 mod json;
@@ -58,6 +59,8 @@ pub mod http;
 pub mod join_proxy;
 #[cfg(feature = "services")]
 pub mod masa;
+#[cfg(feature = "services")]
+mod reasons;
 #[cfg(feature = "services")]
 pub mod registrar;
 #[cfg(feature = "services")]

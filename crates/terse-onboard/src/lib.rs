@@ -11,6 +11,7 @@
 //! | [`join_proxy`] | a proxy for pledges that have no way to the registrar yet |
 //! | [`registrar`] | the registrar of a domain |
 //! | [`masa`] | the MASA of a manufacturer, and the factory that makes its devices |
+//! | [`pages`] | the status pages of registrar and MASA, for operators |
 //! | [`rate`] | how many requests an address may make |
 //!
 //! What is decided is in [`terse_brski`]: this crate has sockets, files and a database, and no protocol logic.
@@ -19,14 +20,20 @@ extern crate alloc;
 
 pub mod client;
 pub mod config;
+mod dependencies;
 pub mod discovery;
 mod health;
 pub mod join_proxy;
+mod live;
+mod looks;
 pub mod masa;
+mod metrics;
 mod network;
+pub mod pages;
 pub mod pledge;
 pub mod rate;
 pub mod registrar;
+mod seen;
 pub mod serve;
 mod shares;
 mod stop;

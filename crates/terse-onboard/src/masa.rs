@@ -24,22 +24,32 @@ mod error;
 mod factory;
 mod issue;
 mod keys;
+mod log;
+mod metrics;
 mod operator;
+mod pages;
 mod problem;
 mod register;
+mod reload;
 mod revocation;
 mod routes;
 mod service;
 mod signer;
 mod store;
+mod watched;
 
 pub use config::{
     Authentication, CustomerConfig, KeyFiles, ManufacturerConfig, MasaConfig, MasaLimits, RevocationConfig,
 };
 pub use error::MasaError;
 pub use factory::{InitOptions, Written, init, make_idevid};
+pub use log::{
+    Finding, Imported, InvalidHead, LogHead, Problem as LogProblem, Progress, VerifyOptions, export_log, import_log,
+    verify_export, verify_log,
+};
 pub use operator::{Change, DeviceLog, change_device, device_logs};
 pub use register::{DeviceOptions, NotRegistered, Registration, register_idevids};
+pub use reload::MasaReloader;
 pub use service::{Checked, MasaService};
 pub use signer::VoucherSigner;
 pub use store::{MasaStore, Record};

@@ -17,13 +17,13 @@
 //! first, so that a restart or another process on the same database goes on with it; what a stranger sends is never
 //! written down.
 
-use alloc::collections::BTreeSet;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::sync::Arc;
 use core::fmt;
 use core::net::SocketAddr;
 use core::pin::Pin;
 use core::time::Duration;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use axum::Router;
@@ -38,18 +38,21 @@ use terse_net::Clock;
 use terse_net::tokio::{Acceptor, AcceptorEvent};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Notify, watch};
-use tokio::time::MissedTickBehavior;
 
 use crate::config::ConfigError;
 use crate::discovery::mdns::{Announcement, MdnsError};
 use crate::health::Health;
+use crate::live::Live;
+use crate::pages::Pages;
 use crate::rate::RateLimit;
+use crate::seen::LastSeen;
 use crate::serve::{self, Limits, Peer};
 use crate::stop::stopped;
 
 mod audit;
 mod brski;
 mod check;
+mod chores;
 mod coaps;
 pub mod config;
 mod crl;
@@ -63,23 +66,32 @@ mod https;
 mod identity;
 mod init;
 mod masa;
+mod metrics;
 mod names;
 mod operator;
 mod outage;
+mod pages;
 mod pass_on;
+mod reload;
+mod reminder;
 mod reply;
 mod requests;
 mod settings;
 mod store;
+mod watched;
 
 pub use check::check;
 pub use fetch::{FetchError, FetchOptions, Fetched, fetch};
 pub use init::{InitError, InitOptions, init};
 pub use operator::{Operator, OperatorError, Rejection};
-pub use store::{DeviceReport, FetchedVoucher, Pending, PendingReason};
+pub use reload::Reloader;
+pub use store::{DeviceReport, EndingCertificate, FetchedVoucher, Pending, PendingReason};
 
+use chores::do_chores;
 use coaps::Coaps;
+use metrics::Metrics;
 use outage::Outages;
+use pages::StatusPages;
 use reply::Reply;
 use requests::route;
 use settings::Settings;
@@ -92,25 +104,31 @@ pub struct Service {
 }
 
 struct Inner {
+    /// The path of the configuration.
+    path: PathBuf,
     settings: Settings,
     store: Store,
     clock: Clock,
-    rate: RateLimit,
+    rate: Arc<RateLimit>,
+    metrics: Arc<Metrics>,
     /// The MASAs that cannot be reached.
     outages: Arc<Outages>,
+    /// Whether the MASA of each manufacturer could be reached last.
+    masas_seen: BTreeMap<String, Arc<LastSeen>>,
     /// The devices whose audit log is being asked for.
-    audits: Mutex<BTreeSet<Sha256>>,
+    audits: Arc<Mutex<BTreeSet<Sha256>>>,
     /// Notified when one of them is done.
-    audited: Notify,
+    audited: Arc<Notify>,
 }
 
 /// A registrar that listens.
 pub struct Listening {
-    service: Service,
+    live: Live<Service>,
     acceptor: Acceptor<TcpStream>,
     address: SocketAddr,
     coaps: Option<Coaps>,
     health: Option<Health>,
+    pages: Option<Pages>,
     announcement: Option<Announcement>,
 }
 
@@ -122,7 +140,7 @@ pub enum StartError {
     Config(ConfigError),
     /// The database.
     Database(ConfigError),
-    /// An address: that for pledges, or that for health checks.
+    /// An address: that for pledges, for health checks, or of the status pages.
     Listen(ConfigError),
     /// Multicast DNS, by which the registrar is to be announced.
     Announce(MdnsError),
@@ -135,9 +153,14 @@ impl Service {
         let store = Store::open(&settings.database).await;
         let store = store.map_err(|error| StartError::Database(settings.database.error(error)))?;
         let limits = &settings.config.limits;
-        let rate = RateLimit::per_second(limits.requests_per_second, limits.requests_at_once);
-        let (outages, audits, audited) = (Arc::default(), Mutex::default(), Notify::new());
-        Ok(Self { inner: Arc::new(Inner { settings, store, clock, rate, outages, audits, audited }) })
+        let rate = Arc::new(RateLimit::per_second(limits.requests_per_second, limits.requests_at_once));
+        let started = clock.now().unix.unwrap_or(UnixTime::since_unix_epoch(Duration::ZERO));
+        let metrics = Arc::new(Metrics::new(store.errors(), started));
+        let masas_seen = settings.masas.keys().map(|name| (name.clone(), Arc::default())).collect();
+        let (outages, audits, audited) = (Arc::default(), Arc::default(), Arc::default());
+        let path = path.into();
+        let inner = Inner { path, settings, store, clock, rate, metrics, outages, masas_seen, audits, audited };
+        Ok(Self { inner: Arc::new(inner) })
     }
 
     /// Listens at the configured addresses, and is announced if that is configured. Pledges are answered by
@@ -148,24 +171,37 @@ impl Service {
             |address: &str, error: std::io::Error| StartError::Listen(ConfigError::new(Path::new(address), error));
         let listener = TcpListener::bind(&config.listen).await.map_err(|error| wrong(&config.listen, error))?;
         let address = listener.local_addr().map_err(|error| wrong(&config.listen, error))?;
+        let live = Live::new(self.clone());
         let coaps = match (&config.coaps, &self.inner.settings.coaps) {
-            (Some(own), Some(server)) => Some(Coaps::bind(self, own, server).await?),
+            (Some(own), Some(server)) => Some(Coaps::bind(&live, own, server).await?),
             _ => None,
         };
         let health = match &config.health {
             Some(health) => Some(Health::bind(health).await.map_err(|error| wrong(health, error))?),
             None => None,
         };
+        let pages = match self.inner.settings.pages.clone() {
+            Some(pages) => {
+                let address = pages.address();
+                let bound = Pages::bind(pages).await;
+                Some(bound.map_err(|error| wrong(&address.to_string(), error))?)
+            }
+            None => None,
+        };
         let announcement =
             config.announce.then(|| Announcement::at(crate::discovery::Service::Registrar, "registrar", address));
         let announcement = announcement.transpose().map_err(StartError::Announce)?;
-        let observer = Arc::new(|event: &AcceptorEvent<'_>| tracing::debug!("{event}"));
+        let connections = self.inner.metrics.common.connections(metrics::HTTPS);
+        let observer = Arc::new(move |event: &AcceptorEvent<'_>| {
+            connections.handshake_event(event);
+            tracing::debug!("{event}");
+        });
         let acceptor = Acceptor::builder(self.inner.settings.server.clone(), self.inner.clock);
         let acceptor = acceptor.with_observer(observer).start(listener);
-        Ok(Listening { service: self.clone(), acceptor, address, coaps, health, announcement })
+        Ok(Listening { live, acceptor, address, coaps, health, pages, announcement })
     }
 
-    fn routes(&self) -> Router {
+    fn routes(live: &Live<Self>) -> Router {
         Router::new()
             .route("/.well-known/brski/requestvoucher", route(Resource::RequestVoucher))
             .route("/.well-known/brski/voucher_status", route(Resource::VoucherStatus))
@@ -177,8 +213,8 @@ impl Service {
             .route("/health", get(health))
             .fallback(async || Reply::text(404, "there is nothing here; a registrar has /.well-known/brski and est"))
             .method_not_allowed_fallback(async || Reply::text(405, "the path is right, and the method is not"))
-            .layer(middleware::from_fn_with_state(self.clone(), limit_rate))
-            .with_state(self.clone())
+            .layer(middleware::from_fn_with_state(live.clone(), limit_rate))
+            .with_state(live.clone())
     }
 
     /// Returns the look at the database for health checks.
@@ -217,17 +253,30 @@ impl Listening {
         self.coaps.iter().flat_map(Coaps::discovery_addresses)
     }
 
+    /// Returns what makes the registrar read its configuration again while it runs.
+    pub fn reloader(&self) -> Reloader {
+        Reloader { live: self.live.clone(), acceptor: self.acceptor.handle() }
+    }
+
     /// Returns the address for health checks, if there is one.
     pub fn health_address(&self) -> Option<SocketAddr> {
         self.health.as_ref().map(Health::address)
     }
 
+    /// Returns the address of the status pages, if there are any.
+    pub fn pages_address(&self) -> Option<SocketAddr> {
+        self.pages.as_ref().map(Pages::address)
+    }
+
     /// Answers pledges until `stop` becomes true; requests under way may finish. The announcement is withdrawn before that.
     pub async fn run(self, stop: watch::Receiver<bool>) {
-        let Self { service, acceptor, coaps, health, announcement, .. } = self;
+        let Self { live, acceptor, coaps, health, pages, announcement, .. } = self;
+        let service = live.current();
         let limits = Limits { connections: service.inner.settings.config.limits.connections, ..Limits::default() };
-        let chores = tokio::spawn(service.clone().do_chores(stop.clone()));
-        let health = health.map(|health| tokio::spawn(health.serve(service.is_well(), stop.clone())));
+        let chores = tokio::spawn(do_chores(live.clone(), stop.clone()));
+        let health =
+            health.map(|health| tokio::spawn(health.serve(service.is_well(), Service::pages(&live), stop.clone())));
+        let pages = pages.map(|pages| tokio::spawn(pages.serve(StatusPages::new(live.clone()), stop.clone())));
         let withdraw = async {
             if let Some(announcement) = announcement {
                 stopped(&mut stop.clone()).await;
@@ -239,64 +288,29 @@ impl Listening {
                 coaps.run(stop.clone()).await;
             }
         };
-        tokio::join!(serve::serve(acceptor, service.routes(), limits, stop.clone()), coaps, withdraw);
-        for task in core::iter::once(chores).chain(health) {
+        let counts = service.inner.metrics.common.connections(metrics::HTTPS);
+        let https = serve::serve_counted(acceptor, Service::routes(&live), limits, counts, stop.clone());
+        tokio::join!(https, coaps, withdraw);
+        for task in core::iter::once(chores).chain(health).chain(pages) {
             task.abort();
         }
         service.inner.store.close().await;
     }
 }
 
-impl Service {
-    /// Asks for audit logs that did not come and for the certificates of an external CA, and removes old requests, until `stop`
-    /// becomes true.
-    async fn do_chores(self, mut stop: watch::Receiver<bool>) {
-        let mut interval = tokio::time::interval(CHORES);
-        interval.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let (mut last, mut more) = (None, None);
-        loop {
-            let outage = async {
-                match more {
-                    Some(since) => {
-                        tokio::time::sleep(NEXT_LOGS).await;
-                        since
-                    }
-                    None => {
-                        last = self.inner.outages.until_due(last).await;
-                        self.now()
-                    }
-                }
-            };
-            tokio::select! {
-                since = outage => {
-                    more = self.ask_for_unsent_audit_logs(since).await;
-                    continue;
-                }
-                _ = interval.tick() => {}
-                () = stopped(&mut stop) => return,
-            }
-            self.refresh_ca_certificates().await;
-            self.ask_for_late_audit_logs().await;
-            let (store, now) = (&self.inner.store, self.now());
-            for pruned in [store.prune(now).await, store.prune_passed_on(now).await, store.prune_fetched(now).await] {
-                if let Err(error) = pruned {
-                    tracing::error!(%error, "the database does not answer");
-                }
-            }
-        }
-    }
-}
-
 async fn limit_rate(State(service): State<Service>, request: Request, next: Next) -> Response {
     let address = request.extensions().get::<Peer>().map(|peer| peer.address.ip());
     let now = Duration::from_millis(service.inner.clock.now().monotonic.0);
-    match address.map_or(Ok(()), |address| service.inner.rate.admit(address, now)) {
+    let resource = metrics::resource_at(request.uri().path());
+    let response = match address.map_or(Ok(()), |address| service.inner.rate.admit(address, now)) {
         Ok(()) => next.run(request).await,
         Err(wait) => Reply::text(429, "there are too many requests of this address; wait")
             .retry_after(outage::retry_after(wait))
             .closing()
             .into_response(),
-    }
+    };
+    service.inner.metrics.common.answered(resource, metrics::HTTPS, response.status().as_u16());
+    response
 }
 
 async fn health(State(service): State<Service>) -> Reply {
@@ -320,9 +334,3 @@ impl fmt::Display for StartError {
 }
 
 impl core::error::Error for StartError {}
-
-/// How often audit logs that did not come are asked for again.
-const CHORES: Duration = Duration::from_secs(60);
-
-/// How long it takes until the next logs are asked for, of those for which the MASA could not be reached.
-const NEXT_LOGS: Duration = Duration::from_secs(1);

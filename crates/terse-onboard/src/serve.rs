@@ -22,6 +22,7 @@ use tokio::net::TcpStream;
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 
+use crate::metrics::Connections;
 use crate::network::network;
 use crate::shares::Shares;
 use crate::stop::stopped;
@@ -55,7 +56,18 @@ impl Default for Limits {
 }
 
 /// Serves the connections of `acceptor` until `stop` becomes true, or until the acceptor is stopped.
-pub async fn serve(mut acceptor: Acceptor<TcpStream>, routes: Router, limits: Limits, mut stop: watch::Receiver<bool>) {
+pub async fn serve(acceptor: Acceptor<TcpStream>, routes: Router, limits: Limits, stop: watch::Receiver<bool>) {
+    serve_counted(acceptor, routes, limits, Connections::default(), stop).await;
+}
+
+/// The same, where connections are counted.
+pub(crate) async fn serve_counted(
+    mut acceptor: Acceptor<TcpStream>,
+    routes: Router,
+    limits: Limits,
+    counts: Connections,
+    mut stop: watch::Receiver<bool>,
+) {
     let places = Arc::new(Semaphore::new(limits.connections));
     let shares = Arc::new(Shares::new(limits.connections, limits.connections.div_ceil(2)));
     let mut connections = JoinSet::new();
@@ -72,12 +84,13 @@ pub async fn serve(mut acceptor: Acceptor<TcpStream>, routes: Router, limits: Li
         let Some(((stream, address), place)) = next else { break };
         let Some(share) = Shares::take(&shares, network(address.ip())) else {
             tracing::debug!(%address, "there are too many connections of this address");
+            counts.refuse();
             continue;
         };
-        let (routes, stop) = (routes.clone(), stop.clone());
+        let (routes, stop, open) = (routes.clone(), stop.clone(), counts.open());
         connections.spawn(async move {
             serve_one(stream, address, routes, limits, stop).await;
-            drop((share, place));
+            drop((share, place, open));
         });
     }
     acceptor.handle().stop();

@@ -18,8 +18,10 @@ use crate::output::{self, printable};
 use crate::pki::{failure, now};
 use crate::services::{self, misconfigured};
 
+mod log;
 mod register;
 
+use log::LogCommand;
 use register::{Recorded, Register};
 
 #[derive(Debug, Args)]
@@ -28,6 +30,7 @@ use register::{Recorded, Register};
     after_help = "Example:
   terse masa init --out maker                       a CA, the MASA's certificates, and its configuration
   terse masa --config maker/masa.toml               serve registrars
+  kill -HUP PID                                     read the configuration and what it names again, while it serves
   terse masa make-idevid WI-3005 --config maker/masa.toml --out WI-3005
                                                     a device: its key, its IDevID, and the anchors of its vouchers"
 )]
@@ -66,6 +69,13 @@ enum MasaCommand {
     /// Print who had vouchers for a device, the newest first
     #[command(after_help = "Example: terse masa audit WI-3005 --config maker/masa.toml")]
     Audit(Device),
+    /// Verify, export or import the audit log of all devices
+    #[command(
+        subcommand,
+        after_help = "Example: terse masa log verify --config maker/masa.toml\n\
+            terse masa log export --out monday.jsonl --config maker/masa.toml"
+    )]
+    Log(LogCommand),
     /// Let the next domain claim a device
     #[command(after_help = "Example: terse masa release WI-3005 --config maker/masa.toml")]
     Release(Device),
@@ -75,6 +85,13 @@ enum MasaCommand {
     /// Issue vouchers for a device that was blocked
     #[command(after_help = "Example: terse masa unblock WI-3005 --config maker/masa.toml")]
     Unblock(Device),
+    /// Read a password from standard input, and print its hash for [[pages.user]] in the configuration
+    #[command(after_help = "Example: terse masa hash-password < password-file\n\
+        The first line is the password. In masa.toml:\n\
+        \x20 [[pages.user]]\n\
+        \x20 name = \"alice\"\n\
+        \x20 password_hash = \"$argon2id$...\"")]
+    HashPassword,
 }
 
 #[derive(Debug, Args)]
@@ -138,9 +155,11 @@ pub(crate) fn run(args: MasaArgs, json: bool) -> Result<(), Failure> {
         Some(MasaCommand::Register(register)) => register.run(json),
         Some(MasaCommand::Check(config)) => check(&config, json),
         Some(MasaCommand::Audit(device)) => audit(&device, json),
+        Some(MasaCommand::Log(command)) => command.run(json),
         Some(MasaCommand::Release(device)) => change(&device, Change::Release, json),
         Some(MasaCommand::Block(device)) => change(&device, Change::Block, json),
         Some(MasaCommand::Unblock(device)) => change(&device, Change::Unblock, json),
+        Some(MasaCommand::HashPassword) => services::hash_password(json),
     }
 }
 
@@ -155,10 +174,17 @@ async fn serve(config: Config, verbose: bool) -> Result<(), Failure> {
     };
     let listener = TcpListener::bind(config.listen).await.map_err(cannot_listen)?;
     let health = service.listen_for_health(&config).await.map_err(misconfigured)?;
+    let pages = service.listen_for_pages(&config).await.map_err(misconfigured)?;
     let stop = services::stop()?;
+    let reloader = service.reloader();
+    let again = path.clone();
+    services::on_hangup(move || reloader.reload(&MasaConfig::read(&again)?))?;
     output::line(format_args!("listening {}", listener.local_addr().map_err(cannot_listen)?))?;
     if let Some(address) = health {
         output::line(format_args!("health {address}"))?;
+    }
+    if let Some(address) = pages {
+        output::line(format_args!("pages {address}"))?;
     }
     service.serve(listener, stop).await;
     Ok(())

@@ -119,7 +119,7 @@ impl Check {
         let credentials = CredentialDirectory::new(&file.out);
         let mut warnings = Vec::new();
         match credentials.has_credential() {
-            true => warnings.push(format!("{}: the device has a credential already", file.out.display())),
+            true => warnings.push(format!("{}: the device has a credential already", existing(&credentials).display())),
             false => credentials.check().map_err(failed)?,
         }
         if is_readable_by_others(&file.key) {
@@ -173,7 +173,7 @@ impl PledgeArgs {
         let credentials = CredentialDirectory::new(&out);
         if credentials.has_credential() {
             let problem = "the device has a credential already; renew it with --renew, or choose another --out";
-            return Err(Failure::Failed(format!("{}: {problem}", out.display())));
+            return Err(Failure::Failed(format!("{}: {problem}", existing(&credentials).display())));
         }
         credentials.check().map_err(failed)?;
         let way = Way { args: &self, registrars, credentials, settings: form.settings(), has_turns: self.once };
@@ -320,6 +320,14 @@ impl Enrolled {
 
     fn report(&self, way: &Way<'_>, json: bool) -> Result<(), Failure> {
         report(&self.serial_number, &way.credentials, &self.onboarded, self.form, json)
+    }
+}
+
+/// Returns the file of the credential that is there.
+fn existing(credentials: &CredentialDirectory) -> PathBuf {
+    match credentials.ldevid() {
+        ldevid if ldevid.exists() => ldevid,
+        _ => credentials.identity_key(),
     }
 }
 

@@ -7,7 +7,9 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use serde_json::json;
 use terse_net::Clock;
-use terse_onboard::registrar::{DeviceReport, InitError, InitOptions, Operator, Pending, PendingReason};
+use terse_onboard::registrar::{
+    DeviceReport, EndingCertificate, InitError, InitOptions, Operator, Pending, PendingReason,
+};
 use terse_onboard::registrar::{Rejection, Service, check, init};
 
 use crate::failure::Failure;
@@ -25,6 +27,7 @@ use fetch::Fetch;
   terse registrar init --out plant --name registrar.plant.example --manufacturer-ca maker/ca/ca.pem
                                                     a domain CA, the registrar's certificate, and its configuration
   terse registrar --config plant/registrar.toml     serve pledges
+  kill -HUP PID                                     read the configuration and what it names again, while it serves
   terse registrar pending --config plant/registrar.toml
                                                     devices that wait for a decision
   terse registrar accept WI-3005 --config plant/registrar.toml
@@ -66,6 +69,12 @@ enum RegistrarCommand {
     /// List the devices that have had a voucher, the newest first
     #[command(after_help = "Example: terse registrar devices --config plant/registrar.toml")]
     Devices(Config),
+    /// List the newest certificate of each device that ends soon or has ended lately, the first one first. Devices renew theirs
+    /// before, so that these need somebody who looks after them
+    #[command(after_help = "Example: terse registrar ending --days 14 --config plant/registrar.toml\n\
+        lists those that end within 14 days, or have ended since 14 days. If there are none, nothing is printed, so that\n\
+        cron sends no mail.")]
+    Ending(Ending),
     /// Fetch a voucher without a nonce for a device that will come later, when the MASA cannot be reached. The MASA must know
     /// this registrar as a customer, and its URL must be configured
     #[command(after_help = "Example: terse registrar fetch WI-3005 --config plant/registrar.toml\n\
@@ -75,6 +84,13 @@ enum RegistrarCommand {
     /// List the vouchers that were fetched and have not expired, the newest first
     #[command(after_help = "Example: terse registrar vouchers --config plant/registrar.toml")]
     Vouchers(Config),
+    /// Read a password from standard input, and print its hash for [[pages.user]] in the configuration
+    #[command(after_help = "Example: terse registrar hash-password < password-file\n\
+        The first line is the password. In registrar.toml:\n\
+        \x20 [[pages.user]]\n\
+        \x20 name = \"alice\"\n\
+        \x20 password_hash = \"$argon2id$...\"")]
+    HashPassword,
 }
 
 #[derive(Debug, Args)]
@@ -82,6 +98,15 @@ struct Config {
     /// The configuration
     #[arg(long, value_name = "FILE", default_value = "registrar.toml")]
     config: PathBuf,
+}
+
+#[derive(Debug, Args)]
+struct Ending {
+    /// Within how many days
+    #[arg(long, value_name = "N", default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..=3_650))]
+    days: u32,
+    #[command(flatten)]
+    config: Config,
 }
 
 #[derive(Debug, Args)]
@@ -130,8 +155,10 @@ pub(crate) fn run(args: RegistrarArgs, json: bool) -> Result<(), Failure> {
         Some(RegistrarCommand::Accept(device)) => services::run(device.decide(true, json)),
         Some(RegistrarCommand::Reject(device)) => services::run(device.decide(false, json)),
         Some(RegistrarCommand::Devices(config)) => services::run(config.devices(json)),
+        Some(RegistrarCommand::Ending(ending)) => services::run(ending.run(json)),
         Some(RegistrarCommand::Fetch(fetch)) => services::run(fetch.run(json)),
         Some(RegistrarCommand::Vouchers(config)) => services::run(config.vouchers(json)),
+        Some(RegistrarCommand::HashPassword) => services::hash_password(json),
     }
 }
 
@@ -140,10 +167,15 @@ async fn serve(config: Config, verbose: bool) -> Result<(), Failure> {
     let service = Service::open(&config.config, Clock::new()).await.map_err(failed)?;
     let listening = service.listen().await.map_err(failed)?;
     let stop = services::stop()?;
+    let reloader = listening.reloader();
+    services::on_hangup(move || reloader.reload())?;
     output::line(format_args!("listening {}", listening.address()))?;
-    for (what, address) in
-        [("coaps", listening.coaps_address()), ("jpy", listening.jpy_address()), ("health", listening.health_address())]
-    {
+    for (what, address) in [
+        ("coaps", listening.coaps_address()),
+        ("jpy", listening.jpy_address()),
+        ("health", listening.health_address()),
+        ("pages", listening.pages_address()),
+    ] {
         if let Some(address) = address {
             output::line(format_args!("{what} {address}"))?;
         }
@@ -233,6 +265,23 @@ impl Config {
         let heads =
             ["serial number", "manufacturer", "voucher", "audit log", "credentials", "enrolment", "last reason"];
         table(heads, devices.iter().map(row).collect())
+    }
+}
+
+impl Ending {
+    async fn run(self, json: bool) -> Result<(), Failure> {
+        let ending = self.config.open().await?.ending(self.days).await.map_err(failed)?;
+        if json {
+            return ending.iter().try_for_each(output::json);
+        }
+        if ending.is_empty() {
+            return Ok(());
+        }
+        let row = |one: &EndingCertificate| {
+            let state = if one.has_ended { "has ended" } else { "ends" };
+            [one.serial_number.clone(), one.manufacturer.clone(), output::date(one.not_after), state.to_owned()]
+        };
+        table(["serial number", "manufacturer", "until", "state"], ending.iter().map(row).collect())
     }
 }
 

@@ -1,20 +1,39 @@
 //! What the services of onboarding have in common: a runtime, a log on standard error, and an end by a signal.
 
 use core::future::Future;
+use std::io::{BufRead as _, Read as _};
 
+use serde_json::json;
 use terse_onboard::config::ConfigError;
+use terse_onboard::pages::hash_password as hash;
 use tokio::sync::watch;
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::fmt;
 use tracing_subscriber::prelude::*;
+use zeroize::Zeroizing;
 
 use crate::failure::Failure;
+use crate::output;
 
 /// Runs a service, or a piece of work with its database, to its end.
 pub(crate) fn run<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(|error| Failure::Failed(format!("the runtime cannot start: {error}")))?;
     runtime.block_on(work)
+}
+
+/// Reads a password from the first line of standard input, and prints its hash for the configuration.
+pub(crate) fn hash_password(json: bool) -> Result<(), Failure> {
+    let mut line = Zeroizing::new(String::new());
+    let mut input = std::io::stdin().lock().take(MAX_LINE);
+    let cannot_read = |error| Failure::Failed(format!("cannot read the password from standard input: {error}"));
+    input.read_line(&mut line).map_err(cannot_read)?;
+    let password = line.trim_end_matches(['\r', '\n']);
+    let hash = hash(password).map_err(|error| Failure::Failed(error.to_string()))?;
+    match json {
+        true => output::json(&json!({ "password_hash": hash })),
+        false => output::line(hash),
+    }
 }
 
 /// Writes what services do to standard error: what an operator should know, or with `verbose` also what strangers cause.
@@ -37,6 +56,39 @@ pub(crate) fn stop() -> Result<watch::Receiver<bool>, Failure> {
         std::process::exit(1);
     });
     Ok(stopped)
+}
+
+/// Has `reload` called whenever the process gets SIGHUP, and logs what comes of it: the keys whose change waits for a restart, or
+/// what is wrong.
+#[cfg(unix)]
+pub(crate) fn on_hangup(
+    reload: impl Fn() -> Result<Vec<&'static str>, ConfigError> + Send + 'static,
+) -> Result<(), Failure> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let uncaught = |error| Failure::Failed(format!("signals cannot be caught: {error}"));
+    let mut hangups = signal(SignalKind::hangup()).map_err(uncaught)?;
+    tokio::spawn(async move {
+        while hangups.recv().await.is_some() {
+            match reload() {
+                Ok(waiting) => {
+                    for key in waiting {
+                        tracing::warn!(key, "this takes effect at a restart alone");
+                    }
+                    tracing::info!("the configuration was read again");
+                }
+                Err(error) => tracing::error!(%error, "the configuration is wrong; nothing was changed"),
+            }
+        }
+    });
+    Ok(())
+}
+
+/// Where there is no SIGHUP, nothing calls `reload`.
+#[cfg(not(unix))]
+pub(crate) fn on_hangup(
+    _: impl Fn() -> Result<Vec<&'static str>, ConfigError> + Send + 'static,
+) -> Result<(), Failure> {
+    Ok(())
 }
 
 #[cfg(unix)]
@@ -81,3 +133,6 @@ impl Signals {
 pub(crate) fn misconfigured(error: ConfigError) -> Failure {
     Failure::Failed(error.to_string())
 }
+
+/// The most bytes of a line with a password.
+const MAX_LINE: u64 = 4_096;

@@ -19,7 +19,7 @@ pub(super) fn printable<'a>(value: Element<'a>, name: &'static str) -> Result<&'
 }
 
 /// Whether a terminal or a log would obey the character rather than show it: controls, and marks of direction.
-pub(crate) fn is_unprintable(c: char) -> bool {
+pub fn is_unprintable(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
 }

@@ -31,7 +31,7 @@ pub fn sign(
     scheme: SignatureScheme,
     rng: &mut dyn Rng,
 ) -> Result<Vec<u8>, SignatureRefused> {
-    let parts = Parts::new(provider, content, chain, scheme, time)?;
+    let parts = Parts::new(provider, oid::ANIMA_JSON_VOUCHER, content, chain, scheme, time)?;
     let signature = signature_of(key, scheme, &parts.message, rng)?;
     Ok(parts.write().signed(&signature))
 }
@@ -49,7 +49,21 @@ impl Unsigned {
         scheme: SignatureScheme,
         time: Option<UnixTime>,
     ) -> Result<Self, SignatureRefused> {
-        Parts::new(provider, content, chain, scheme, time).map(Parts::write)
+        Parts::new(provider, oid::ANIMA_JSON_VOUCHER, content, chain, scheme, time).map(Parts::write)
+    }
+
+    /// Prepares the signature of something that is no voucher, with the same arguments as [`Self::new`]. The eContentType is
+    /// id-data.
+    ///
+    /// A pledge takes id-data for a voucher, too (RFC 8366, 5.4). So `content` must be nothing that parses as one.
+    pub fn data(
+        provider: &CryptoProvider,
+        content: &[u8],
+        chain: &[CertificateDer<'_>],
+        scheme: SignatureScheme,
+        time: Option<UnixTime>,
+    ) -> Result<Self, SignatureRefused> {
+        Parts::new(provider, oid::DATA, content, chain, scheme, time).map(Parts::write)
     }
 
     /// Returns the bytes that the key must sign, not their hash.
@@ -113,6 +127,7 @@ fn signature_of(
 
 /// What the result is made of, where it is.
 struct Parts<'a> {
+    content_type: ObjectIdentifier,
     content: &'a [u8],
     /// The certificates in the order of a SET OF (X.690, 11.6).
     certificates: Vec<&'a [u8]>,
@@ -126,6 +141,7 @@ struct Parts<'a> {
 impl<'a> Parts<'a> {
     fn new(
         provider: &CryptoProvider,
+        content_type: ObjectIdentifier,
         content: &'a [u8],
         chain: &'a [CertificateDer<'_>],
         scheme: SignatureScheme,
@@ -141,15 +157,17 @@ impl<'a> Parts<'a> {
             return Err(Malformed::TooMany("certificates").into());
         }
         let digest = algorithm.digest.digest(provider, content)?;
-        let message = signed_attrs(digest.as_ref(), time)?;
+        let message = signed_attrs(content_type, digest.as_ref(), time)?;
         let mut certificates: Vec<&[u8]> = chain.iter().map(AsRef::as_ref).collect();
         certificates.sort_unstable();
-        Ok(Self { content, certificates, sid: [leaf.issuer.encoded, leaf.serial_number.encoded], message, algorithm })
+        let sid = [leaf.issuer.encoded, leaf.serial_number.encoded];
+        Ok(Self { content_type, content, certificates, sid, message, algorithm })
     }
 
     /// Writes all but what depends on the signature, into a buffer that has room for the rest.
     fn write(self) -> Unsigned {
-        let Self { content, certificates, sid, message, algorithm } = self;
+        let Self { content_type, content, certificates, sid, message, algorithm } = self;
+        let version = if content_type == oid::DATA { VERSION_1 } else { VERSION_3 };
         let digest = algorithm.digest.identifier();
         let sid_len = sid.iter().map(|field| field.len()).sum();
         let certificates_len = certificates.iter().map(|certificate| certificate.len()).sum();
@@ -159,17 +177,17 @@ impl<'a> Parts<'a> {
             + message.len()
             + encoded_len(algorithm.signature.len())
             + encoded_len(algorithm.max_signature_len);
-        let signed_data_len = VERSION_3.len()
+        let signed_data_len = version.len()
             + encoded_len(digest.len())
-            + encoded_len(encoded_content_len(content.len()))
+            + encoded_len(encoded_content_len(content_type, content.len()))
             + encoded_len(certificates_len)
             + encoded_len(encoded_len(signer_info_len));
 
         let mut signed_data = Vec::with_capacity(encoded_len(content_info_len(signed_data_len)));
-        signed_data.extend_from_slice(VERSION_3);
+        signed_data.extend_from_slice(version);
         encode_header(SET, digest.len(), &mut signed_data);
         signed_data.extend_from_slice(digest);
-        encode_content(content, &mut signed_data);
+        encode_content(content_type, content, &mut signed_data);
         encode_header(CONTEXT_0, certificates_len, &mut signed_data);
         certificates.iter().for_each(|certificate| signed_data.extend_from_slice(certificate));
 
@@ -190,14 +208,14 @@ const fn content_info_len(signed_data_len: usize) -> usize {
 }
 
 /// Returns the length of what an EncapsulatedContentInfo contains, if its content has so many bytes.
-const fn encoded_content_len(content_len: usize) -> usize {
-    encoded_len(oid::ANIMA_JSON_VOUCHER.as_bytes().len()) + encoded_len(encoded_len(content_len))
+const fn encoded_content_len(content_type: ObjectIdentifier, content_len: usize) -> usize {
+    encoded_len(content_type.as_bytes().len()) + encoded_len(encoded_len(content_len))
 }
 
 /// Appends an EncapsulatedContentInfo.
-fn encode_content(content: &[u8], out: &mut Vec<u8>) {
-    let content_type = oid::ANIMA_JSON_VOUCHER.as_bytes();
-    encode_header(SEQUENCE, encoded_content_len(content.len()), out);
+fn encode_content(content_type: ObjectIdentifier, content: &[u8], out: &mut Vec<u8>) {
+    encode_header(SEQUENCE, encoded_content_len(content_type, content.len()), out);
+    let content_type = content_type.as_bytes();
     encode_header(OBJECT_IDENTIFIER, content_type.len(), out);
     out.extend_from_slice(content_type);
     encode_header(CONTEXT_0, encoded_len(content.len()), out);
@@ -206,9 +224,13 @@ fn encode_content(content: &[u8], out: &mut Vec<u8>) {
 }
 
 /// Returns the signed attributes as they are signed: a SET OF. They are in order (X.690, 11.6), since an attribute begins
-/// with its length, and a digest is longer than a time, which is longer than an object identifier of 11 bytes.
-fn signed_attrs(digest: &[u8], time: Option<UnixTime>) -> Result<Vec<u8>, SignatureRefused> {
-    let content_type = encode(OBJECT_IDENTIFIER, &[oid::ANIMA_JSON_VOUCHER.as_bytes()]);
+/// with its length, and a digest is longer than a time, which is longer than an object identifier of 11 bytes or less.
+fn signed_attrs(
+    content_type: ObjectIdentifier,
+    digest: &[u8],
+    time: Option<UnixTime>,
+) -> Result<Vec<u8>, SignatureRefused> {
+    let content_type = encode(OBJECT_IDENTIFIER, &[content_type.as_bytes()]);
     let content_type = attribute(oid::CONTENT_TYPE, &content_type);
     let signing_time = match time {
         Some(time) => attribute(oid::SIGNING_TIME, &encode_time(time)?),
@@ -235,7 +257,7 @@ fn encode_time(time: UnixTime) -> Result<Vec<u8>, SignatureRefused> {
 /// CMSVersion 1, that of a SignerInfo with an issuerAndSerialNumber.
 const VERSION_1: &[u8] = &[2, 1, 1];
 
-/// CMSVersion 3, that of a SignedData whose content is not id-data.
+/// CMSVersion 3, that of a SignedData whose content is not id-data. Else it is 1.
 const VERSION_3: &[u8] = &[2, 1, 3];
 
 /// The headers of ContentInfo, `[0]` and SignedData, and the object identifier, if no length has more than 4 octets.

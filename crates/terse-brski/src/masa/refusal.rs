@@ -215,5 +215,6 @@ impl From<IdevidRefused> for Refusal {
     }
 }
 
+mod name;
 #[cfg(test)]
 mod tests;

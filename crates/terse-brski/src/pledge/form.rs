@@ -107,7 +107,7 @@ pub enum Credentials {
     /// An LDevID certificate, and then an identity key if the registrar gives one.
     CertificateAndIdentityKey,
     /// An identity key alone. The registrar presents a raw public key (RFC 7250), which the voucher must pin, and no
-    /// certificate of it is read: the variant of constrained BRSKI with raw public keys
+    /// certificate of the domain is verified: the variant of constrained BRSKI with raw public keys
     /// (draft-ietf-anima-constrained-voucher-31).
     IdentityKey,
 }

@@ -1,8 +1,8 @@
 //! An attempt to join, up to the voucher (RFC 8995, 5.1, 5.2, 5.6): states 2 to 6 of the [pledge](super).
 //!
 //! What must always hold: the connection is provisional, so that all input is hostile, and nothing of it is kept but the
-//! registrar's certificates or raw public key and, verified, the voucher; a request that was answered with 202 is repeated byte by byte, and
-//! only to a registrar with the same certificates; every attempt has a nonce of its own.
+//! registrar's certificates or raw public key and, verified, the voucher; a request that was answered with 202 is repeated byte
+//! by byte, and only to a registrar that presents the same; every attempt has a nonce of its own.
 
 use alloc::boxed::Box;
 

@@ -212,5 +212,6 @@ impl fmt::Display for Refusal {
 
 impl core::error::Error for Refusal {}
 
+mod name;
 #[cfg(test)]
 mod tests;

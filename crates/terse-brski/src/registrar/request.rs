@@ -43,6 +43,7 @@ impl Registrar {
         Ok(PledgeRequest {
             sha256: sha256(&self.provider, posted.body),
             client: sha256(&self.provider, leaf),
+            certificate: leaf.clone().into_owned(),
             manufacturer,
             idevid,
             nonce: fields.nonce.ok_or(Refusal::NoNonce)?,
@@ -139,6 +140,7 @@ struct Identified {
 pub struct PledgeRequest {
     sha256: Sha256,
     client: Sha256,
+    certificate: CertificateDer<'static>,
     pub(super) manufacturer: usize,
     idevid: Idevid,
     nonce: Nonce,
@@ -159,6 +161,11 @@ impl PledgeRequest {
     /// Returns the SHA-256 of the pledge's IDevID, by which a [`Joining`](super::Joining) is found.
     pub const fn client(&self) -> &Sha256 {
         &self.client
+    }
+
+    /// Returns the pledge's IDevID.
+    pub fn certificate(&self) -> &[u8] {
+        &self.certificate
     }
 
     /// Returns the fields of the IDevID. A serial number is unique for its issuer alone.

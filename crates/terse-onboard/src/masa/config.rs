@@ -9,6 +9,7 @@ use terse_brski::masa::Policy;
 use terse_pki::MasaUrl;
 
 use crate::config::{self, ConfigError, beside};
+use crate::pages::PagesConfig;
 use crate::store::Database;
 
 /// The configuration of a MASA. Paths are relative to the file.
@@ -53,6 +54,11 @@ pub struct MasaConfig {
     /// Where a plain HTTP listener answers GET /health, for load balancers. Without it there is none; the other listener
     /// answers it as well.
     pub health: Option<SocketAddr>,
+    /// Whether that listener also answers GET /metrics, for Prometheus: `false` unless it is given.
+    #[serde(default)]
+    pub metrics: bool,
+    /// The status pages, for operators. Without it there are none.
+    pub pages: Option<PagesConfig>,
     /// Devices, vouchers and audit logs: a file of SQLite, or a database of a PostgreSQL server.
     pub database: Database,
     /// Whether registrars must authenticate themselves. The default is [`Authentication::Optional`].
@@ -199,6 +205,9 @@ impl MasaConfig {
     /// Makes the paths relative to the folder of the file.
     fn beside(mut self, file: &Path) -> Self {
         self.database = self.database.beside(file);
+        if let Some(pages) = &mut self.pages {
+            pages.resolve(file);
+        }
         let customers = self.customers.iter_mut();
         let of_customers = customers.flat_map(|customer| [customer.secret_file.as_mut(), customer.ca.as_mut()]);
         let own = [

@@ -1,9 +1,11 @@
 //! Why something that an operator wants of a MASA cannot be done.
 
 use core::fmt;
+use std::io;
 
 use terse_pki::Error;
 
+use super::log::Finding;
 use crate::config::ConfigError;
 
 /// Why the factory or an operator fails. It displays as one line.
@@ -20,6 +22,12 @@ pub enum MasaError {
     Registered(String),
     /// There is no device with this serial number.
     UnknownDevice(String),
+    /// The audit log, or an export of it, is not as it was issued.
+    Log(Box<Finding>),
+    /// An export was not signed.
+    NotSigned(String),
+    /// An export cannot be written.
+    Output(io::Error),
 }
 
 impl fmt::Display for MasaError {
@@ -37,6 +45,11 @@ impl fmt::Display for MasaError {
                     f,
                     "no device {serial_number:?} is known; `terse masa make-idevid` makes one, `terse masa register` takes one"
                 )
+            }
+            Self::Log(finding) => finding.fmt(f),
+            Self::NotSigned(problem) => write!(f, "the export was not signed: {problem}; try again"),
+            Self::Output(error) => {
+                write!(f, "the export cannot be written: {error}; make room, or choose another file")
             }
         }
     }
@@ -59,5 +72,11 @@ impl From<ConfigError> for MasaError {
 impl From<sqlx::Error> for MasaError {
     fn from(error: sqlx::Error) -> Self {
         Self::Database(error)
+    }
+}
+
+impl From<Finding> for MasaError {
+    fn from(finding: Finding) -> Self {
+        Self::Log(Box::new(finding))
     }
 }

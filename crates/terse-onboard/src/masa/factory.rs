@@ -235,8 +235,9 @@ fn configuration(listen: &SocketAddr, masa_url: &MasaUrl) -> String {
     format!(
         r#"# A MASA: `terse masa --config masa.toml`. Paths are relative to this file.
 listen = "{listen}"
-# Plain HTTP for load balancers, which answers GET /health alone:
+# Plain HTTP: GET /health for load balancers, and /health/dependencies; with metrics, GET /metrics for Prometheus as well:
 # health = "127.0.0.1:9081"
+# metrics = true
 database = "{DATABASE}"
 # "required" answers customers only.
 authentication = "optional"

@@ -131,11 +131,16 @@ impl Shared {
                 decision = self.masa.decide(request, &context, time)?;
             }
             let issuance = match decision {
-                Decision::Repeat(voucher) => return Ok(Bytes::copy_from_slice(voucher)),
+                Decision::Repeat(voucher) => {
+                    self.metrics.voucher_repeated();
+                    return Ok(Bytes::copy_from_slice(voucher));
+                }
                 Decision::Issue(issuance) => issuance,
             };
             let signed = self.signer.sign(&self.provider, request.format(), &issuance.voucher, time).await;
+            self.signer_seen.note(signed.is_ok(), time);
             let signed = signed.map_err(|error| {
+                self.metrics.signer_failed();
                 tracing::error!(error, "a voucher was not signed");
                 Problem::later(StatusCode::SERVICE_UNAVAILABLE, "the voucher could not be signed; try again", 10)
             })?;
@@ -146,6 +151,7 @@ impl Shared {
             }
             let stored = self.store.store(request, &known, &issuance, &signed).await;
             if stored.map_err(|error| Problem::database(&error))? == Stored::Committed {
+                self.metrics.voucher_issued();
                 let assertion = issuance.voucher.assertion.name();
                 tracing::info!(serial_number = request.serial_number(), assertion, customer, "a voucher was issued");
                 return Ok(signed.into());

@@ -14,7 +14,9 @@ use terse_tls::{CertificateError, CertificateType, ClientAuthentication, Credent
 use super::config::{KeyFiles, MasaConfig};
 use super::customers::Customers;
 use super::signer::Signer;
+use super::watched::Ends;
 use crate::config::ConfigError;
+use crate::metrics::first_end;
 
 /// The keys and certificates of a MASA.
 pub(super) struct Keys {
@@ -22,10 +24,14 @@ pub(super) struct Keys {
     pub(super) signer: Signer,
     pub(super) masa: Masa,
     pub(super) customers: Customers,
+    pub(super) ends: Ends,
 }
 
 impl Keys {
     pub(super) fn read(provider: &CryptoProvider, config: &MasaConfig, time: UnixTime) -> Result<Self, ConfigError> {
+        if config.metrics && config.health.is_none() {
+            return Err(ConfigError::new("metrics".as_ref(), NO_ADDRESS));
+        }
         let customers = Customers::read(provider, &config.customers)?;
         let anchors_path = &config.manufacturer.anchors;
         let unusable = |error| ConfigError::new(anchors_path, error);
@@ -34,12 +40,15 @@ impl Keys {
             [] => masa,
             anchors => masa.customers(anchors).map_err(unusable)?,
         };
-        Ok(Self {
-            tls: server(provider, &config.tls, customers.have_certificates(), time)?,
-            signer: signer(provider, &config.voucher_signer, &anchors, time)?,
-            masa,
-            customers,
-        })
+        let (own, tls) = server(provider, &config.tls, customers.have_certificates(), time)?;
+        let signer = signer(provider, &config.voucher_signer, &anchors, time)?;
+        let ends = Ends {
+            own: first_end(own.first()),
+            chain: first_end(own.iter().skip(1)),
+            voucher_signer: first_end(signer.chain()),
+            anchors: first_end(&anchors),
+        };
+        Ok(Self { tls, signer, masa, customers, ends })
     }
 }
 
@@ -54,25 +63,34 @@ pub(super) fn masa(
     Ok((masa.map_err(|error| ConfigError::new(anchors_path, error))?, anchors))
 }
 
-/// Returns the configuration of the HTTPS server. Registrars have private CAs, so that their certificates are looked at
+/// Returns the voucher signer alone.
+pub(super) fn voucher_signer(
+    provider: &CryptoProvider,
+    config: &MasaConfig,
+    time: UnixTime,
+) -> Result<Signer, ConfigError> {
+    signer(provider, &config.voucher_signer, &read_certificates(&config.manufacturer.anchors)?, time)
+}
+
+/// Returns the certificates and the configuration of the HTTPS server. Registrars have private CAs, so that their certificates are looked at
 /// after the handshake.
 fn server(
     provider: &CryptoProvider,
     files: &KeyFiles,
     asks_certificates: bool,
     time: UnixTime,
-) -> Result<ServerConfig, ConfigError> {
+) -> Result<(Vec<CertificateDer<'static>>, ServerConfig), ConfigError> {
     let (chain, key) = read(provider, files)?;
     check_validity(provider, &files.chain, &chain, time)?;
     let unusable = |error: &dyn core::fmt::Display| ConfigError::new(&files.chain, error);
-    let credential = Credential::new(chain, key).map_err(|error| unusable(&error))?;
+    let credential = Credential::new(chain.clone(), key).map_err(|error| unusable(&error))?;
     let mut server = ServerConfig::builder(provider);
     server.credential(credential);
     if asks_certificates {
         let trust = Trust::unverified(&[CertificateType::X509]).map_err(|error| unusable(&error))?;
         server.client_authentication(ClientAuthentication::Optional(trust));
     }
-    server.build().map_err(|error| unusable(&error))
+    Ok((chain, server.build().map_err(|error| unusable(&error))?))
 }
 
 /// Checks that a certificate is valid now. Who has issued it is for registrars to know.
@@ -113,3 +131,5 @@ fn read(
     let key = provider.load_key(&key).map_err(|error| ConfigError::new(&files.key, error))?;
     Ok((chain, key))
 }
+
+const NO_ADDRESS: &str = "metrics = true needs health, the address where they are; add health, or remove metrics";

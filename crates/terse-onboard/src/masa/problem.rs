@@ -15,16 +15,18 @@ pub(super) struct Problem {
     text: Cow<'static, str>,
     /// Retry-After, in seconds.
     retry_after: Option<u64>,
+    /// Why the request was refused, for metrics.
+    refusal: Option<&'static str>,
 }
 
 impl Problem {
     pub(super) const fn new(status: StatusCode, text: &'static str) -> Self {
-        Self { status, text: Cow::Borrowed(text), retry_after: None }
+        Self { status, text: Cow::Borrowed(text), retry_after: None, refusal: None }
     }
 
     /// The same request may succeed after so many seconds.
     pub(super) const fn later(status: StatusCode, text: &'static str, seconds: u64) -> Self {
-        Self { status, text: Cow::Borrowed(text), retry_after: Some(seconds) }
+        Self { status, text: Cow::Borrowed(text), retry_after: Some(seconds), refusal: None }
     }
 
     /// The database failed. What was wrong is for the operator, in the log.
@@ -42,6 +44,11 @@ impl Problem {
         self.status
     }
 
+    /// Returns why the request was refused, for metrics.
+    pub(super) const fn refusal(&self) -> Option<&'static str> {
+        self.refusal
+    }
+
     pub(super) fn text(&self) -> &str {
         &self.text
     }
@@ -50,7 +57,7 @@ impl Problem {
 impl From<Refusal> for Problem {
     fn from(refusal: Refusal) -> Self {
         let status = StatusCode::from_u16(refusal.status()).unwrap_or(StatusCode::FORBIDDEN); // it is one of HTTP
-        Self { status, text: Cow::Owned(refusal.to_string()), retry_after: None }
+        Self { status, text: Cow::Owned(refusal.to_string()), retry_after: None, refusal: Some(refusal.name()) }
     }
 }
 

@@ -4,6 +4,7 @@
 //! threads as the machine has, and the connections of others go on meanwhile.
 
 use alloc::sync::Arc;
+use std::time::Instant;
 
 use axum::Router;
 use axum::extract::{Extension, Request, State};
@@ -18,11 +19,13 @@ use terse_brski::masa::{Masa, Refusal, RegistrarRequest};
 use terse_brski::voucher::MAX_LEN;
 
 use super::config::Authentication;
+use super::metrics::{AUDIT_LOG, HTTPS, VOUCHER, resource_at};
 use super::problem::Problem;
 use super::service::Shared;
+use crate::live::Live;
 use crate::serve::{Peer, UnreadBody, read_body};
 
-pub(super) fn routes(shared: Arc<Shared>) -> Router {
+pub(super) fn routes(live: &Live<Arc<Shared>>) -> Router {
     Router::new()
         .route("/.well-known/brski/requestvoucher", post(voucher))
         .route("/.well-known/brski/requestauditlog", post(audit_log))
@@ -33,8 +36,8 @@ pub(super) fn routes(shared: Arc<Shared>) -> Router {
         .method_not_allowed_fallback(async || {
             Problem::new(StatusCode::METHOD_NOT_ALLOWED, "send a POST; or a GET for /health")
         })
-        .layer(middleware::from_fn_with_state(shared.clone(), admit))
-        .with_state(shared)
+        .layer(middleware::from_fn_with_state(live.clone(), admit))
+        .with_state(live.clone())
 }
 
 /// Counts the requests of an address.
@@ -44,14 +47,17 @@ async fn admit(
     request: Request,
     next: Next,
 ) -> Response {
-    match shared.rate.admit(peer.address.ip(), shared.start.elapsed()) {
+    let resource = resource_at(request.uri().path());
+    let response = match shared.rate.admit(peer.address.ip(), shared.start.elapsed()) {
         Ok(()) => next.run(request).await,
         Err(wait) => {
             let text = "there are too many requests from this address; send fewer";
             let problem = Problem::later(StatusCode::TOO_MANY_REQUESTS, text, wait.as_secs() + 1);
             ([(header::CONNECTION, HeaderValue::from_static("close"))], problem).into_response()
         }
-    }
+    };
+    shared.metrics.common.answered(resource, HTTPS, response.status().as_u16());
+    response
 }
 
 async fn health(State(shared): State<Arc<Shared>>) -> Result<&'static str, Problem> {
@@ -65,7 +71,14 @@ async fn voucher(
     request: Request,
 ) -> Result<Response, Problem> {
     let received = Received::read(&shared, &peer, request).await?;
-    let (request, customer) = received.verify(&shared, &peer, Masa::read_voucher_request).await?;
+    let begun = Instant::now();
+    let answer = answer_voucher(&shared, &peer, &received).await;
+    shared.took(VOUCHER, begun, &answer);
+    answer
+}
+
+async fn answer_voucher(shared: &Arc<Shared>, peer: &Peer, received: &Received) -> Result<Response, Problem> {
+    let (request, customer) = received.verify(shared, peer, Masa::read_voucher_request).await?;
     if !shared.signer.has(request.format()) {
         return Err(UNSIGNABLE);
     }
@@ -84,10 +97,25 @@ async fn audit_log(
     request: Request,
 ) -> Result<Response, Problem> {
     let received = Received::read(&shared, &peer, request).await?;
-    let (request, _) = received.verify(&shared, &peer, Masa::read_audit_log_request).await?;
+    let begun = Instant::now();
+    let answer = answer_audit_log(&shared, &peer, &received).await;
+    shared.took(AUDIT_LOG, begun, &answer);
+    answer
+}
+
+async fn answer_audit_log(shared: &Arc<Shared>, peer: &Peer, received: &Received) -> Result<Response, Problem> {
+    let (request, _) = received.verify(shared, peer, Masa::read_audit_log_request).await?;
     let log = shared.store.audit_log(&shared.provider, &request).await.map_err(|error| Problem::database(&error))?;
     let log = shared.masa.audit_log(&request, &log)?;
     Ok(([(header::CONTENT_TYPE, HeaderValue::from_static(JSON))], log.to_json()).into_response())
+}
+
+impl Shared {
+    /// Notes how long it took to answer a request that had begun then, and why it was refused.
+    fn took(&self, resource: &'static str, begun: Instant, answer: &Result<Response, Problem>) {
+        let refusal = answer.as_ref().err().and_then(Problem::refusal);
+        self.metrics.common.took(resource, begun.elapsed(), refusal);
+    }
 }
 
 /// A request whose body is there.

@@ -21,22 +21,33 @@ use super::config::{Authentication, MasaConfig, MasaLimits};
 use super::customers::Customers;
 use super::issue::UnderWay;
 use super::keys::Keys;
+use super::metrics::{HTTPS, Metrics};
 use super::operator::open_existing;
+use super::pages::StatusPages;
 use super::problem::Problem;
+use super::reload::{MasaReloader, Serving};
 use super::revocation::Revocations;
 use super::routes::routes;
 use super::signer::{Signer, VoucherSigner};
 use super::store::MasaStore;
+use super::watched::{Ends, pages};
 use crate::config::ConfigError;
 use crate::health::Health;
+use crate::live::Live;
+use crate::pages::{Pages, PagesSettings};
 use crate::rate::RateLimit;
-use crate::serve::{Limits, serve};
+use crate::seen::LastSeen;
+use crate::serve::{Limits, serve_counted};
 
 /// The service.
 pub struct MasaService {
     shared: Shared,
+    reloader: MasaReloader,
     tls: ServerConfig,
     health: Option<Health>,
+    /// Whether the listener for health has the metrics as well.
+    has_metrics: bool,
+    pages: Option<Pages>,
 }
 
 /// What requests share.
@@ -49,12 +60,16 @@ pub(super) struct Shared {
     pub(super) limits: MasaLimits,
     pub(super) store: MasaStore,
     pub(super) revocations: Revocations,
-    pub(super) rate: RateLimit,
+    pub(super) rate: Arc<RateLimit>,
+    pub(super) metrics: Arc<Metrics>,
+    pub(super) ends: Ends,
+    /// Whether the voucher signer signed when it was asked last.
+    pub(super) signer_seen: Arc<LastSeen>,
     pub(super) start: Instant,
-    pub(super) under_way: UnderWay,
+    pub(super) under_way: Arc<UnderWay>,
     /// One place for each signature check that the machine does at a time.
-    pub(super) verifications: Semaphore,
-    clock: Clock,
+    pub(super) verifications: Arc<Semaphore>,
+    pub(super) clock: Clock,
 }
 
 impl Shared {
@@ -85,15 +100,20 @@ impl MasaService {
             customers: keys.customers,
             authentication: config.authentication,
             limits: config.limits.clone(),
+            metrics: Arc::new(Metrics::new(store.errors(), now(clock)?)),
+            ends: keys.ends,
+            signer_seen: Arc::default(),
             store,
             revocations: Revocations::new(config.revocation),
-            rate: RateLimit::per_minute(config.limits.requests_per_minute),
+            rate: Arc::new(RateLimit::per_minute(config.limits.requests_per_minute)),
             start: Instant::now(),
-            under_way: UnderWay::default(),
-            verifications: Semaphore::new(threads),
+            under_way: Arc::default(),
+            verifications: Arc::new(Semaphore::new(threads)),
             clock,
         };
-        Ok(Self { shared, tls: keys.tls, health: None })
+        let started = Arc::new(config.clone());
+        let reloader = MasaReloader { place: Arc::default(), clock, started, signer: None };
+        Ok(Self { shared, reloader, tls: keys.tls, health: None, has_metrics: config.metrics, pages: None })
     }
 
     /// Listens for health checks, where the configuration says so. They are answered by [`Self::serve`]. Returns the address.
@@ -106,11 +126,24 @@ impl MasaService {
         Ok(Some(self.health.insert(health).address()))
     }
 
+    /// Listens for browsers, where the configuration says so. The status pages are served by [`Self::serve`]. Returns the
+    /// address.
+    pub async fn listen_for_pages(&mut self, config: &MasaConfig) -> Result<Option<SocketAddr>, ConfigError> {
+        let Some(settings) = pages_settings(config, self.shared.clock)? else { return Ok(None) };
+        let address = settings.address();
+        let problem = |error| {
+            ConfigError::new("pages".as_ref(), format_args!("cannot listen at {address}: {error}; choose another one"))
+        };
+        let pages = Pages::bind(settings).await.map_err(problem)?;
+        Ok(Some(self.pages.insert(pages).address()))
+    }
+
     /// Asks `signer` for the signatures of vouchers, instead of the key that the configuration names. Its public key is the
     /// same.
     #[must_use]
     pub fn with_voucher_signer(mut self, signer: VoucherSigner) -> Self {
-        self.shared.signer.sign = signer;
+        self.shared.signer.sign = signer.clone();
+        self.reloader.signer = Some(signer);
         self
     }
 
@@ -124,6 +157,11 @@ impl MasaService {
         &self.shared.store
     }
 
+    /// Returns what makes the MASA take another configuration while it serves. It keeps the voucher signer of now.
+    pub fn reloader(&self) -> MasaReloader {
+        self.reloader.clone()
+    }
+
     /// Serves until `stop` becomes true. Requests under way have ten seconds to end then; a voucher that is being signed
     /// longer than that is not issued.
     pub async fn serve(self, listener: TcpListener, stop: watch::Receiver<bool>) {
@@ -132,22 +170,32 @@ impl MasaService {
             between_requests: BETWEEN_REQUESTS,
             ..Limits::default()
         };
-        let observer = |event: &AcceptorEvent<'_>| tracing::debug!("{event}");
+        let live = Live::new(Arc::new(self.shared));
+        let shared = live.current();
+        let counts = shared.metrics.common.connections(HTTPS);
+        let counted = counts.clone();
+        let observer = move |event: &AcceptorEvent<'_>| {
+            counted.handshake_event(event);
+            tracing::debug!("{event}");
+        };
         let acceptor =
-            Acceptor::builder(Arc::new(self.tls), self.shared.clock).with_observer(Arc::new(observer)).start(listener);
-        let store = self.shared.store.clone();
+            Acceptor::builder(Arc::new(self.tls), shared.clock).with_observer(Arc::new(observer)).start(listener);
+        let store = shared.store.clone();
         let health = self.health.map(|health| {
             let store = store.clone();
             let is_well = move || {
                 let store = store.clone();
                 async move { store.check().await.is_ok() }
             };
-            tokio::spawn(health.serve(is_well, stop.clone()))
+            tokio::spawn(health.serve(is_well, pages(&live, self.has_metrics), stop.clone()))
         });
-        let routes: Router = routes(Arc::new(self.shared));
-        serve(acceptor, routes, limits, stop).await;
-        if let Some(health) = health {
-            health.abort();
+        let serving = Serving { live: live.clone(), acceptor: acceptor.handle() };
+        self.reloader.begin(serving);
+        let routes: Router = routes(&live);
+        let pages = self.pages.map(|pages| tokio::spawn(pages.serve(StatusPages::new(store.clone()), stop.clone())));
+        serve_counted(acceptor, routes, limits, counts, stop).await;
+        for task in health.into_iter().chain(pages) {
+            task.abort();
         }
         store.close().await;
     }
@@ -169,10 +217,14 @@ impl MasaConfig {
     /// Checks the configuration and all that it names, without serving.
     pub async fn check(&self) -> Result<Checked, ConfigError> {
         Keys::read(&PROVIDER, self, now(Clock::new())?)?;
+        pages_settings(self, Clock::new())?;
         if self.manufacturer.ca.is_some() {
             super::factory::read_authority(self)?;
         }
-        let warnings = self.database.check().await?.into_iter().collect();
+        let mut warnings: Vec<_> = self.database.check().await?.into_iter().collect();
+        if self.metrics && self.health.is_some_and(|health| !health.ip().is_loopback()) {
+            warnings.push("health is no loopback address: everybody who reaches it can read /metrics".into());
+        }
         let store = open_existing(self).await?;
         let answered = store.check().await;
         store.close().await;
@@ -181,13 +233,19 @@ impl MasaConfig {
     }
 }
 
+/// Reads what the status pages need, if there are any.
+fn pages_settings(config: &MasaConfig, clock: Clock) -> Result<Option<PagesSettings>, ConfigError> {
+    let own = (&*config.tls.chain, &*config.tls.key);
+    config.pages.as_ref().map(|pages| PagesSettings::load("masa.toml".as_ref(), pages, own, clock)).transpose()
+}
+
 /// Opens the database that a configuration names.
 pub(super) async fn open_store(config: &MasaConfig) -> Result<MasaStore, ConfigError> {
     let problem = |error| config.database.error(format_args!("the database cannot be opened: {error}"));
     MasaStore::open(&config.database).await.map_err(problem)
 }
 
-fn now(clock: Clock) -> Result<UnixTime, ConfigError> {
+pub(super) fn now(clock: Clock) -> Result<UnixTime, ConfigError> {
     clock.now().unix.ok_or_else(|| ConfigError::new("clock".as_ref(), "it stands before 1970; set it"))
 }
 

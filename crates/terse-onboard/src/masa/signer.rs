@@ -5,6 +5,7 @@ use core::time::Duration;
 
 use pki_types::{CertificateDer, UnixTime};
 use terse_brski::artefact::{Format, Unsigned};
+use terse_brski::cms;
 use terse_brski::voucher::Voucher;
 use terse_net::OsRng;
 use terse_net::tokio::Answer;
@@ -47,6 +48,11 @@ impl Signer {
         Ok(Self { chain, scheme, has_cose, sign: in_process(key) })
     }
 
+    /// Returns its certificates, its own first.
+    pub(super) fn chain(&self) -> &[CertificateDer<'static>] {
+        &self.chain
+    }
+
     /// Whether the key can sign vouchers of this form: COSE has no RSA.
     pub(super) fn has(&self, format: Format) -> bool {
         self.has_cose || format == Format::CmsJson
@@ -66,6 +72,20 @@ impl Signer {
         let signature =
             (self.sign)(self.scheme, unsigned.message().to_vec()).await.map_err(|error| error.to_string())?;
         unsigned.signed(&signature).map_err(|error| error.to_string())
+    }
+
+    /// Signs what is no voucher, and cannot be read as one, with CMS.
+    pub(super) async fn sign_data(
+        &self,
+        provider: &CryptoProvider,
+        content: &[u8],
+        time: UnixTime,
+    ) -> Result<Vec<u8>, String> {
+        let unsigned = cms::Unsigned::data(provider, content, &self.chain, self.scheme, Some(time))
+            .map_err(|error| error.to_string())?;
+        let signature =
+            (self.sign)(self.scheme, unsigned.message().to_vec()).await.map_err(|error| error.to_string())?;
+        Ok(unsigned.signed(&signature))
     }
 }
 

@@ -1,12 +1,13 @@
 //! What a MASA remembers, in its database: devices, issued vouchers and audit logs (RFC 8995, 5.6 and 5.8).
 //!
-//! What must always hold: a voucher, its entry in the audit log and the new owner of the device are committed together or not
-//! at all; the commit fails if the audit log, the owner or the registration has changed since it was looked at, whichever
-//! process has done that; a look-up costs the same however long an audit log is.
+//! What must always hold: a voucher, its entry in the audit log, which is the next link of the chain, and the new owner of the
+//! device are committed together or not at all; the commit fails if the audit log, the owner or the registration has changed since
+//! it was looked at, whichever process has done that; a look-up costs the same however long an audit log is.
 
 use core::time::Duration;
 
 use pki_types::UnixTime;
+use prometheus_client::metrics::counter::Counter;
 use sqlx::Row;
 use sqlx::any::AnyRow;
 use terse_brski::certificate::{domain_id, is_same_issuer};
@@ -15,8 +16,11 @@ use terse_brski::masa::{Buyer, Device, Issuance, IssuedVoucher, LogEntry, Regist
 use terse_brski::voucher::{Assertion, Nonce};
 use terse_tls::crypto::CryptoProvider;
 
+use super::log::{Entry, append, link_earlier, sha256};
 use super::operator::Change;
 use crate::store::{Database, Migrations, Pool, Transaction};
+
+pub(super) mod pages;
 
 /// The database of a MASA. A clone uses the same connections.
 #[derive(Clone, Debug)]
@@ -55,9 +59,20 @@ pub(super) enum Stored {
 }
 
 impl MasaStore {
+    /// Returns the number of statements that the database did not carry out.
+    pub(super) fn errors(&self) -> Counter {
+        self.pool.errors().clone()
+    }
+
     /// Opens the database, and creates it if it is a file that is not there.
     pub async fn open(database: &Database) -> Result<Self, sqlx::Error> {
-        Ok(Self { pool: database.open(&Migrations::MASA).await? })
+        let pool = database.open(&Migrations::MASA).await?;
+        link_earlier(&pool).await?;
+        Ok(Self { pool })
+    }
+
+    pub(super) const fn pool(&self) -> &Pool {
+        &self.pool
     }
 
     /// Closes all connections.
@@ -190,20 +205,20 @@ impl MasaStore {
         if query.execute(&mut *transaction).await?.rows_affected() != 1 {
             return Ok(Stored::Superseded);
         }
-        let query = "INSERT INTO audit_log \
-                     (serial_number, idevid_issuer, number, date, domain_id, domain_key, nonce, assertion) \
-                     VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
-        sqlx::query(query)
-            .bind(request.serial_number())
-            .bind(issuer)
-            .bind(number)
-            .bind(seconds(entry.date))
-            .bind(&entry.domain_id)
-            .bind(entry.key.as_slice())
-            .bind(entry.nonce.as_ref().map(Nonce::as_bytes))
-            .bind(entry.assertion.name())
-            .execute(&mut *transaction)
-            .await?;
+        let entry = &Entry {
+            serial_number: request.serial_number().into(),
+            idevid_issuer: issuer.to_vec(),
+            number,
+            date: seconds(entry.date),
+            domain_id: entry.domain_id.clone(),
+            domain_key: entry.key.to_vec(),
+            nonce: entry.nonce.as_ref().map(|nonce| nonce.as_bytes().to_vec()),
+            assertion: entry.assertion.name().into(),
+            request: Some(request.sha256().to_vec()),
+            voucher_sha256: Some(sha256(&[signed]).to_vec()),
+            expires_on: issuance.voucher.expires_on.map(seconds),
+        };
+        append(&mut transaction, entry).await?;
         // An earlier voucher for the same request is replaced only after it has expired.
         let query = "INSERT INTO issued_vouchers (request, voucher, expires_on, serial_number, idevid_issuer, number) \
                      VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (request) DO UPDATE SET voucher = excluded.voucher, \
@@ -211,11 +226,11 @@ impl MasaStore {
         let done = sqlx::query(query)
             .bind(request.sha256().as_slice())
             .bind(signed)
-            .bind(issuance.voucher.expires_on.map(seconds))
+            .bind(entry.expires_on)
             .bind(request.serial_number())
             .bind(issuer)
             .bind(number)
-            .bind(seconds(entry.date))
+            .bind(entry.date)
             .execute(&mut *transaction)
             .await?;
         if done.rows_affected() != 1 {
@@ -267,7 +282,7 @@ fn is_of(record: &Record, request: &RegistrarRequest) -> bool {
     record.device.idevid_issuer == issuer || is_same_issuer(&record.device.idevid_issuer, issuer)
 }
 
-fn record(row: &AnyRow) -> Result<Record, sqlx::Error> {
+pub(super) fn record(row: &AnyRow) -> Result<Record, sqlx::Error> {
     let owner: Option<Vec<u8>> = row.try_get("owner")?;
     let sold_to: String = row.try_get("sold_to")?;
     let flag = |name| row.try_get::<i64, _>(name).map(|flag| flag != 0);
@@ -308,7 +323,7 @@ fn seconds(time: UnixTime) -> i64 {
     i64::try_from(time.as_secs()).unwrap_or(i64::MAX)
 }
 
-fn to_json(sold_to: &[Buyer]) -> String {
+pub(super) fn to_json(sold_to: &[Buyer]) -> String {
     serde_json::to_string(sold_to).expect("names and numbers can be encoded")
 }
 

@@ -19,6 +19,7 @@ use tokio::time::Instant;
 use super::Service;
 use super::forward::Place;
 use super::masa::MAX_AUDIT_LOG_LEN;
+use super::metrics::Asked;
 use super::outage::{Masa, retry_after};
 use super::reply::Reply;
 use super::store::{AuditTask, MAX_UNSENT};
@@ -195,17 +196,36 @@ impl Service {
     async fn audit_outcome(&self, task: &AuditTask, masa: &MasaUrl, place: Place) -> Result<Option<String>, NotCome> {
         let settings = &self.inner.settings;
         let client = settings.masas.get(&task.manufacturer).ok_or(NOT_CONFIGURED)?;
+        let begun = Instant::now();
         let asked = client.request_audit_log(&settings.decisions, masa, &task.registrar_request).await;
         let is_unsent = place.ended(&asked).is_some();
-        let response = asked.map_err(|error| NotCome { problem: error.to_string(), is_unsent })?;
-        let Some(log) = read_audit_log(&response)? else { return Ok(Some(AuditRefused::NotNamed.to_string())) };
+        self.saw_masa(&task.manufacturer, &asked);
+        let count = |outcome| self.inner.metrics.masa_asked(Asked::AuditLog, begun.elapsed(), outcome);
+        let judged = match asked {
+            Ok(response) => self.judge_response(task, &response).await.map_err(NotCome::from),
+            Err(error) => {
+                count(error.outcome());
+                return Err(NotCome { problem: error.to_string(), is_unsent });
+            }
+        };
+        count(match &judged {
+            Ok(None) => "good",
+            Ok(Some(_)) => "bad",
+            Err(_) => "unusable",
+        });
+        judged
+    }
+
+    /// Returns what is wrong with the log in an answer of a MASA, or nothing if it is good. Fails if there is none.
+    async fn judge_response(&self, task: &AuditTask, response: &Incoming) -> Result<Option<String>, String> {
+        let Some(log) = read_audit_log(response)? else { return Ok(Some(AuditRefused::NotNamed.to_string())) };
         let (store, manufacturer, serial_number) = (&self.inner.store, &task.manufacturer, &task.serial_number);
         let known = async {
             let known = store.history(&task.idevid).await?;
             Ok::<_, sqlx::Error>(known.and(store.fetched_history(manufacturer, serial_number).await?))
         };
         let known = known.await.map_err(|error| error.to_string())?;
-        Ok(self.judge(manufacturer, &log, task.nonce.as_ref(), &known)?)
+        self.judge(manufacturer, &log, task.nonce.as_ref(), &known)
     }
 
     /// Compares a log with the policy for a manufacturer. `nonce` is that of the voucher that was had last. Returns what is

@@ -8,6 +8,7 @@ use terse_brski::registrar::{Decision, PledgeRequest, Refusal, RequestState, Top
 use tokio::time::Instant;
 
 use super::Service;
+use super::metrics::VoucherCame;
 use super::reply::{Received, Reply};
 use super::settings::PROVIDER;
 use super::store::{Forwarded, Known, StoredRequest};
@@ -46,7 +47,10 @@ impl Service {
         let manufacturer = inner.settings.decisions.manufacturer(request).ok_or(Refusal::UnknownManufacturer)?;
         let manufacturer = manufacturer.name.as_str();
         match inner.settings.decisions.decide(request, record, now)? {
-            Decision::Answer { content_type, voucher } => Ok(Some(Reply::body(content_type, voucher.into()))),
+            Decision::Answer { content_type, voucher } => {
+                inner.metrics.voucher_came(VoucherCame::Repeated);
+                Ok(Some(Reply::body(content_type, voucher.into())))
+            }
             Decision::Wait { retry_after, record: None } => {
                 Ok(Some(match stored.and_then(|one| one.failure.clone()) {
                     Some((202, _)) => Reply::later(retry_after),
@@ -118,6 +122,9 @@ impl Service {
         match telemetry.needs_attention {
             true => tracing::warn!(serial_number, manufacturer, ?topic, status, ?reason, "a device needs attention"),
             false => tracing::info!(serial_number, manufacturer, ?topic, status, "a device reports"),
+        }
+        if !status {
+            self.inner.metrics.device_failed(topic);
         }
         self.inner.store.log_status(&stored, topic, &telemetry, self.now()).await?;
         if topic == Topic::Voucher && telemetry.joining.is_some() {

@@ -39,6 +39,10 @@ pub async fn check(path: &Path, clock: Clock) -> Result<Vec<String>, ConfigError
     }
     warnings.extend(settings.database.check().await?);
     let is_loopback = config.listen.parse::<SocketAddr>().is_ok_and(|address| address.ip().is_loopback());
+    let is_open = |health: &String| health.parse::<SocketAddr>().is_ok_and(|address| !address.ip().is_loopback());
+    if config.metrics && config.health.as_ref().is_some_and(is_open) {
+        warnings.push("health is no loopback address: everybody who reaches it can read /metrics".into());
+    }
     if config.announce && is_loopback {
         warnings.push("announce is true, but nobody else reaches a loopback address; change listen".into());
     }
@@ -60,6 +64,7 @@ fn secrets(path: &Path, config: &Config) -> Vec<std::path::PathBuf> {
     let est_server = config.enrolment.as_ref().and_then(|enrolment| enrolment.est_server.as_ref());
     let of_est_server = est_server.into_iter().flat_map(|one| one.key.iter().chain(&one.password_file));
     let generator = config.identity.iter().map(|own| beside(path, &own.pkg).join("pkg.pem"));
-    let others = core::iter::once(&config.key).chain(of_manufacturers).chain(of_est_server);
+    let pages = config.pages.iter().flat_map(|pages| &pages.key);
+    let others = core::iter::once(&config.key).chain(pages).chain(of_manufacturers).chain(of_est_server);
     others.map(|file| beside(path, file)).chain(generator).collect()
 }

@@ -22,10 +22,12 @@ use tokio::net::UdpSocket;
 use tokio::sync::watch;
 
 use super::config::CoapsConfig;
+use super::metrics::{COAPS, JPY};
 use super::settings::PROVIDER;
 use super::{Service, StartError};
 use crate::config::ConfigError;
 use crate::discovery::coap::{CoreResponder, Links};
+use crate::live::Live;
 use crate::serve::Limits;
 use crate::shares::Shares;
 
@@ -45,10 +47,11 @@ pub(super) struct Coaps {
 impl Coaps {
     /// Listens at the configured addresses.
     pub(super) async fn bind(
-        service: &Service,
+        live: &Live<Service>,
         own: &CoapsConfig,
         config: &Arc<ServerConfig>,
     ) -> Result<Self, StartError> {
+        let service = live.current();
         let connections = service.inner.settings.config.limits.connections;
         let shares = Arc::new(Shares::new(connections, connections.div_ceil(2)));
         // A connection has its place when its handshake is over. Meanwhile it is one of these.
@@ -60,13 +63,13 @@ impl Coaps {
         let (socket, address) = bind(&own.listen).await?;
         let endpoint = DatagramEndpoint::new(config.clone(), limits, socket, clock);
         let endpoint = endpoint.map_err(|error| wrong(&own.listen, error))?;
-        let pledges = (Front::new(service.clone(), shares.clone(), endpoint), address);
+        let pledges = (Front::new(live.clone(), COAPS, shares.clone(), endpoint), address);
         let join_proxies = match &own.jpy {
             Some(jpy) => {
                 let (socket, address) = bind(jpy).await?;
                 let endpoint = DatagramEndpoint::with_framing(config.clone(), limits, socket, clock, Jpy::new());
                 let endpoint = endpoint.map_err(|error| wrong(jpy, error))?;
-                Some((Front::new(service.clone(), shares, endpoint), address))
+                Some((Front::new(live.clone(), JPY, shares, endpoint), address))
             }
             None => None,
         };

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use serde::Deserialize;
 
 use crate::discovery::coap;
+use crate::pages::PagesConfig;
 use crate::store::Database;
 
 /// A registrar.
@@ -20,6 +21,11 @@ pub struct Config {
     /// The address of a plain HTTP listener that answers GET /health, for load balancers. Without it there is none; the
     /// listener for pledges answers it as well, to those with a client certificate.
     pub health: Option<String>,
+    /// Whether that listener also answers GET /metrics, for Prometheus: `false` unless it is given.
+    #[serde(default)]
+    pub metrics: bool,
+    /// The status pages, for operators. Without it there are none.
+    pub pages: Option<PagesConfig>,
     /// What constrained BRSKI needs. Without it, devices come over HTTPS alone.
     pub coaps: Option<CoapsConfig>,
     /// Whether the registrar is announced by multicast DNS, for join proxies: `false` unless it is given.
@@ -83,6 +89,9 @@ pub struct Enrolment {
     /// The directory of the registrar's own CA, as `terse pki init` makes it. Its `crl.pem` counts for re-enrolments, if it
     /// is there.
     pub ca: Option<PathBuf>,
+    /// The certificates of CAs that have issued LDevIDs before `ca`, which renewals may still have. Without it they are of `ca`
+    /// alone.
+    pub former_ca: Option<PathBuf>,
     /// The EST server to which certification requests are passed on.
     pub est_server: Option<EstServerConfig>,
     /// How many days an LDevID of the own CA is valid: 365 unless it is given.
@@ -120,7 +129,7 @@ pub struct EstServerConfig {
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct IdentityConfig {
-    /// The directory of the generator, as `terse pkg init` makes it without a passphrase. It is read at the start.
+    /// The directory of the generator, as `terse pkg init` makes it without a passphrase.
     pub pkg: PathBuf,
     /// The name of a device: `{serial}` unless it is given, where `{serial}` stands for its serial number, and
     /// `{manufacturer}` for the name of its manufacturer here.

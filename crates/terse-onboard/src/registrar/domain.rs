@@ -3,6 +3,7 @@
 use alloc::sync::Arc;
 use std::path::Path;
 
+use terse_net::files;
 use terse_pki::Authority;
 
 use super::config::{Config, Enrolment, EstServerConfig};
@@ -42,7 +43,12 @@ impl Domain {
         let wrong = |problem| ConfigError::new(path, problem);
         check_names(path, config, enrolment)?;
         let issuer = match (&enrolment.ca, &enrolment.est_server) {
-            (Some(ca), None) => Issuer::Own(Box::new(OwnCa::load(path, ca, enrolment.days.unwrap_or(DAYS))?)),
+            (Some(ca), None) => Issuer::Own(Box::new(OwnCa::load(path, ca, enrolment)?)),
+            (None, Some(_)) if enrolment.former_ca.is_some() => {
+                return Err(wrong(
+                    "former_ca is for a CA of the registrar; the EST server says which CAs count: remove it",
+                ));
+            }
             (None, Some(_)) if enrolment.days.is_some() => {
                 return Err(wrong("days is for a CA of the registrar; the EST server decides it: remove days"));
             }
@@ -67,14 +73,19 @@ impl Domain {
 }
 
 impl OwnCa {
-    fn load(path: &Path, directory: &Path, days: u32) -> Result<Self, ConfigError> {
+    fn load(path: &Path, directory: &Path, enrolment: &Enrolment) -> Result<Self, ConfigError> {
+        let days = enrolment.days.unwrap_or(DAYS);
         if days == 0 {
             return Err(ConfigError::new(path, "days is 0; give 1 or more"));
         }
         let directory = beside(path, directory);
         let authority = Authority::load(&directory).map_err(|error| ConfigError::new(path, error))?;
         // A leaf without its intermediates is known as well.
-        let anchors: Vec<_> = authority.certificates().cloned().collect();
+        let mut anchors: Vec<_> = authority.certificates().cloned().collect();
+        if let Some(former) = &enrolment.former_ca {
+            let former = beside(path, former);
+            anchors.extend(files::read_certificates(&former).map_err(|error| ConfigError::new(path, error))?);
+        }
         let trust = DomainTrust::new(&anchors, Some(directory.join("crl.pem")))?;
         Ok(Self { authority, days, trust })
     }

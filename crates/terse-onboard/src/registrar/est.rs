@@ -116,8 +116,8 @@ impl Service {
         domain.ok_or_else(|| Reply::text(404, "this registrar has no CA, and issues no certificates"))
     }
 
-    /// Lets a client in, also at a registrar without a CA, or says why not. A device asks for the CA certificates right after it has said that its voucher is
-    /// good: it is kept waiting for its audit log, so that it need not come again.
+    /// Lets a client in, also at a registrar without a CA, or says why not. A device asks for the CA certificates right after
+    /// it has said that its voucher is good: it is kept waiting for its audit log, so that it need not come again.
     pub(super) async fn admit_device(&self, received: &Received) -> Result<Admitted, Reply> {
         let client = match self.admission(received).await? {
             Admission::Open(admitted) => return Ok(admitted),
@@ -190,7 +190,8 @@ impl Service {
         let idevid = admitted.device.joining.idevid;
         let key = RequestKey { request: sha256(PROVIDER, der), client: admitted.client, idevid };
         let StoredJoining { serial_number, manufacturer, .. } = admitted.device;
-        let errand = Errand { key, request, policy, serial_number, manufacturer };
+        let is_renewal = admitted.is_member;
+        let errand = Errand { key, request, policy, serial_number, manufacturer, is_renewal };
         match &domain.issuer {
             Issuer::Own(ca) => self.issue_here(ca, &errand).await,
             Issuer::External(ca) => self.pass_on(ca, errand, until).await,
@@ -198,14 +199,18 @@ impl Service {
     }
 
     async fn issue_here(&self, ca: &OwnCa, errand: &Errand) -> Result<Reply, Reply> {
-        let Errand { key, request, policy, serial_number, manufacturer } = errand;
+        let Errand { key, request, policy, serial_number, manufacturer, .. } = errand;
         let chain = ca.authority.issue_ldevid(request, policy).map_err(|error| refused(&error))?;
         let Some(certificate) = chain.first() else { return Err(refused(&Error::Malformed("the certificate"))) };
         let not_after = ca.authority.not_after().map_err(|error| refused(&error))?;
         let not_after = policy.validity.not_after.min(not_after);
         let record = Issued { key: *key, sha256: sha256(PROVIDER, certificate), certificate, not_after };
         let certificate = match self.inner.store.issue(&record, self.now()).await? {
-            Stored::Certificate(certificate) | Stored::Known(certificate) => certificate,
+            Stored::Certificate(certificate) => {
+                self.inner.metrics.certificate_issued(errand.is_renewal);
+                certificate
+            }
+            Stored::Known(certificate) => certificate,
             Stored::TooMany => return Err(too_many()),
             Stored::Rejected => return Err(Refusal::Rejected.into()),
         };

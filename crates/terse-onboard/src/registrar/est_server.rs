@@ -162,6 +162,21 @@ impl EstError {
         }
     }
 
+    /// Whether the server could not be reached, or went away.
+    pub(super) const fn is_outage(&self) -> bool {
+        matches!(self, Self::Https(_))
+    }
+
+    /// Returns the outcome of a request that ended so, for metrics.
+    pub(super) const fn outcome(&self) -> &'static str {
+        match self {
+            Self::Https(_) => "unreachable",
+            Self::Later(_) | Self::Busy(..) => "later",
+            Self::Refused(..) => "refused",
+            _ => "unusable",
+        }
+    }
+
     /// Returns what a device is told. How the certificate is wrong is for the operator alone.
     pub(super) fn text(&self) -> String {
         match self {

@@ -21,11 +21,14 @@ use super::domain::{Domain, Issuer};
 use super::est_server::{EstError, EstServer};
 use super::reply::Reply;
 use super::settings::PROVIDER;
+use crate::seen::LastSeen;
 
 /// The CA behind an EST server.
 pub(super) struct ExternalCa {
     pub(super) server: EstServer,
     pub(super) trust: Arc<DomainTrust>,
+    /// Whether the server could be reached last.
+    pub(super) seen: LastSeen,
     known: Mutex<Known>,
     /// The turn of the task that asks for the certificates.
     turn: Arc<tokio::sync::Mutex<()>>,
@@ -55,7 +58,7 @@ struct Known {
 
 impl ExternalCa {
     pub(super) fn new(server: EstServer, trust: Arc<DomainTrust>) -> Self {
-        Self { server, trust, known: Mutex::default(), turn: Arc::default() }
+        Self { server, trust, seen: LastSeen::default(), known: Mutex::default(), turn: Arc::default() }
     }
 
     /// Returns the trust in what the CA issues now. CRLs do not count: those that are late would keep all devices out.
@@ -68,7 +71,7 @@ impl ExternalCa {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn certificates(&self) -> Option<Arc<[CertificateDer<'static>]>> {
+    pub(super) fn certificates(&self) -> Option<Arc<[CertificateDer<'static>]>> {
         self.lock().certificates.clone()
     }
 
@@ -206,7 +209,9 @@ impl Service {
     }
 
     async fn fetch_ca_certificates(&self, ca: &ExternalCa) -> Result<(), EstError> {
-        let certificates = ca.server.ca_certificates().await?;
+        let asked = ca.server.ca_certificates().await;
+        ca.seen.note(!matches!(&asked, Err(error) if error.is_outage()), self.now());
+        let certificates = asked?;
         let (url, now) = (ca.server.base(), self.now());
         if ca.take(certificates.clone(), now.as_secs())? {
             tracing::warn!(url, "the EST server has other CA certificates than before");

@@ -19,6 +19,7 @@ use super::Service;
 use super::audit::read_audit_log;
 use super::forward::NoPlace;
 use super::masa::MasaClient;
+use super::metrics::VoucherCame;
 use super::reply::Reply;
 use super::settings::PROVIDER;
 use crate::client::Incoming;
@@ -220,6 +221,7 @@ impl Service {
             };
             return match store.answer_with(request, manufacturer, &stored, &received, now).await? {
                 Some(true) => {
+                    self.inner.metrics.voucher_came(VoucherCame::Fetched);
                     tracing::info!(serial_number, manufacturer, "a device gets the voucher that was fetched for it");
                     Ok(Reply::body(&received.content_type, stored.voucher))
                 }

@@ -17,6 +17,7 @@ use tokio::time::Instant;
 
 use super::Service;
 use super::masa::MasaError;
+use super::metrics::{Asked, VoucherCame};
 use super::outage::{Attempt, Masa, Outages, retry_after};
 use super::reply::Reply;
 use super::settings::PROVIDER;
@@ -138,12 +139,16 @@ impl Service {
             return Refusal::UnknownManufacturer.into();
         };
         let Some(client) = settings.masas.get(manufacturer) else { return Refusal::UnknownManufacturer.into() };
+        let begun = Instant::now();
         let asked =
             client.request_voucher(&settings.decisions, masa, registrar_request, Some(request.masa_accept())).await;
         let unreachable = place.ended(&asked);
+        let count = |outcome| self.inner.metrics.masa_asked(Asked::Voucher, begun.elapsed(), outcome);
+        self.saw_masa(manufacturer, &asked);
         let response = match asked {
             Ok(response) => response,
             Err(error) => {
+                count(error.outcome());
                 tracing::warn!(serial_number, masa = masa.base(), %error, "the MASA cannot be asked");
                 return match unreachable {
                     Some(retry_after) => self.unsent(request, manufacturer, sent, retry_after).await,
@@ -155,8 +160,12 @@ impl Service {
         let read =
             MasaResponse { status: *status, content_type: content_type.as_deref(), retry_after: *retry_after, body };
         match settings.decisions.read_masa_response(request, &read, self.now()) {
-            Ok(Answer::Voucher(voucher)) => self.issued(request, manufacturer, voucher).await,
+            Ok(Answer::Voucher(voucher)) => {
+                count("voucher");
+                self.issued(request, manufacturer, voucher).await
+            }
             Ok(Answer::Later { retry_after }) => {
+                count("later");
                 tracing::warn!(serial_number, masa = masa.base(), status, "the MASA has no answer yet");
                 match self.inner.store.delayed(request.sha256(), sent, retry_after, self.now()).await {
                     Ok(()) => Reply::later(retry_after),
@@ -164,13 +173,14 @@ impl Service {
                 }
             }
             Err(refusal) => {
+                count(if matches!(refusal, Refusal::Masa(_)) { "refused" } else { "unusable" });
                 let said = matches!(refusal, Refusal::Masa(_)).then(|| text_for_people(body)).flatten();
                 tracing::warn!(serial_number, masa = masa.base(), status, %refusal, ?said, "the MASA gives no voucher");
                 let text = match said {
                     Some(said) => format!("{refusal}; it says: {said}"),
                     None => refusal.to_string(),
                 };
-                self.refused(request, sent, Reply::text(refusal.status(), &text), &text).await
+                self.refused(request, sent, Reply::text(refusal.status(), &text).because(refusal), &text).await
             }
         }
     }
@@ -182,6 +192,7 @@ impl Service {
             Ok(false) => return Reply::later(SHORT_RETRY), // and then it gets the one that is stored
             Err(error) => return Reply::database(&error),
         }
+        self.inner.metrics.voucher_came(VoucherCame::Issued);
         tracing::info!(serial_number, manufacturer, "a device gets a voucher");
         if received.findings.as_ref().is_some_and(|findings| !findings.pins_own_chain) {
             tracing::warn!(serial_number, manufacturer, "the voucher pins another domain: the device will refuse it");

@@ -67,6 +67,7 @@ impl Service {
             Reply::text(500, "no identity key can be made for the serial number; an operator must look into it")
         })?;
         self.inner.store.gave_identity_key(&device, self.now()).await?;
+        self.inner.metrics.identity_key_given();
         tracing::info!(serial_number, manufacturer, "a device gets an identity key");
         Ok(Reply::of(Content::IdentityKey(file)))
     }

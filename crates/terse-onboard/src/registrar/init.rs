@@ -111,8 +111,9 @@ fn text(InitOptions { name, manufacturer, listen, coaps, jpy, .. }: &InitOptions
     format!(
         r#"# The registrar of a domain (RFC 8995). Paths are relative to this file.
 listen = "{listen}"
-# Plain HTTP for load balancers, which answers GET /health alone:
+# Plain HTTP: GET /health for load balancers, and /health/dependencies; with metrics, GET /metrics for Prometheus as well:
 # health = "127.0.0.1:9080"
+# metrics = true
 # Join proxies find the registrar by multicast DNS:
 # announce = true
 names = ["{name}"]

@@ -8,7 +8,7 @@ use pki_types::UnixTime;
 use terse_net::Clock;
 
 use super::config::Config;
-use super::store::{Device, DeviceReport, FetchedVoucher, Pending, Store};
+use super::store::{Device, DeviceReport, EndingCertificate, FetchedVoucher, Pending, Store};
 use crate::config::ConfigError;
 
 /// The database of a registrar, for its operator.
@@ -65,6 +65,11 @@ impl Operator {
     /// Returns the devices that have had a voucher.
     pub async fn devices(&self) -> Result<Vec<DeviceReport>, OperatorError> {
         self.store.devices().await.map_err(database)
+    }
+
+    /// Returns the newest LDevID of each device that ends within so many days, or has ended since as many, the first one first.
+    pub async fn ending(&self, days: u32) -> Result<Vec<EndingCertificate>, OperatorError> {
+        self.store.certificates_ending(days, self.now).await.map_err(database)
     }
 
     /// Returns the vouchers that were fetched in advance and have not expired.

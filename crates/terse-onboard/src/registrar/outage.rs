@@ -56,6 +56,19 @@ pub(super) struct Attempt {
     number: u64,
 }
 
+/// A MASA that cannot be reached, as operators see it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct OutageReport {
+    /// The name of the manufacturer.
+    pub(super) manufacturer: String,
+    /// The base URL.
+    pub(super) base: String,
+    /// How many attempts have failed in a row.
+    pub(super) failures: u32,
+    /// After how long a time the next one begins.
+    pub(super) wait: Duration,
+}
+
 /// Why a MASA may not be asked now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Denied {
@@ -96,6 +109,18 @@ impl Outages {
             Some(_) => WHILE_TRIED,
             None => outage.next.saturating_duration_since(Instant::now()),
         })
+    }
+
+    /// Returns the MASAs that could not be reached when they were asked last: a bounded number of each manufacturer.
+    pub(super) fn reports(&self) -> Vec<OutageReport> {
+        let now = Instant::now();
+        let report = |(masa, outage): (&Masa, &Outage)| OutageReport {
+            manufacturer: masa.manufacturer.clone(),
+            base: masa.base.clone(),
+            failures: outage.failures,
+            wait: outage.next.saturating_duration_since(now),
+        };
+        self.lock().outages.iter().map(report).collect()
     }
 
     /// Waits until a MASA may be tried again whose time is after `last`, and returns that time; or until an outage has ended.

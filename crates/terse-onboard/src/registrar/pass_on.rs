@@ -31,6 +31,8 @@ pub(super) struct Errand {
     pub(super) policy: LdevidPolicy,
     pub(super) serial_number: String,
     pub(super) manufacturer: String,
+    /// Whether the device has an LDevID already.
+    pub(super) is_renewal: bool,
 }
 
 /// Why there is no certificate for a request.
@@ -102,6 +104,7 @@ impl Service {
         match store.issue(&record, self.now()).await? {
             Stored::Certificate(certificate) => {
                 store.forget_passed_on(&errand.key).await?;
+                self.inner.metrics.certificate_issued(errand.is_renewal);
                 tracing::info!(serial_number, manufacturer, "a device gets a certificate of the EST server");
                 Ok(issued(certificate))
             }
@@ -122,7 +125,10 @@ impl Service {
     /// Returns the certificate for a request, and the end of its validity.
     async fn certify(&self, ca: &Arc<ExternalCa>, errand: &Errand) -> Result<(CertificateDer<'static>, u64), Failure> {
         let Errand { request, policy, .. } = errand;
-        let certificates = ca.server.enroll(request.der()).await?;
+        let asked = ca.server.enroll(request.der()).await;
+        ca.seen.note(!matches!(&asked, Err(error) if error.is_outage()), self.now());
+        self.inner.metrics.est_asked(asked.as_ref().map_or_else(EstError::outcome, |_| "certificate"));
+        let certificates = asked?;
         let certificate = self.choose(ca, errand, certificates).await?;
         policy.check_certificate(request, &certificate).map_err(EstError::NotAsRequested)?;
         let (not_before, not_after) = validity(&certificate).map_err(EstError::Malformed)?;

@@ -47,6 +47,8 @@ pub(super) struct Reply {
     pub(super) retry_after: Option<u32>,
     /// Whether the connection ends.
     pub(super) closes: bool,
+    /// Why the request was refused, for metrics.
+    pub(super) refusal: Option<&'static str>,
 }
 
 /// What an answer has. That of EST looks different over HTTPS and over CoAPS.
@@ -118,7 +120,7 @@ impl Reply {
 
     /// What was asked for.
     pub(super) const fn of(content: Content) -> Self {
-        Self { status: 200, content, retry_after: None, closes: false }
+        Self { status: 200, content, retry_after: None, closes: false, refusal: None }
     }
 
     /// A text for people.
@@ -151,6 +153,11 @@ impl Reply {
         Self { closes: true, ..self }
     }
 
+    /// Says why the request was refused, for metrics.
+    pub(super) fn because(self, refusal: Refusal) -> Self {
+        Self { refusal: Some(refusal.name()), ..self }
+    }
+
     pub(super) const fn status(&self) -> u16 {
         self.status
     }
@@ -159,7 +166,7 @@ impl Reply {
 impl From<Refusal> for Reply {
     fn from(refusal: Refusal) -> Self {
         tracing::debug!(status = refusal.status(), %refusal, "a request is refused"); // strangers cause it as well
-        Self { closes: refusal.closes(), ..Self::text(refusal.status(), &refusal.to_string()) }
+        Self { closes: refusal.closes(), ..Self::text(refusal.status(), &refusal.to_string()) }.because(refusal)
     }
 }
 

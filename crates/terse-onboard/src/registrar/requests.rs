@@ -8,13 +8,17 @@ use terse_brski::coap::{Method, Resource};
 use terse_brski::est::MAX_BODY_LEN;
 use terse_brski::registrar::Topic;
 use terse_brski::voucher::MAX_LEN;
+use tokio::time::Instant;
 
 use super::Service;
+use super::metrics::resource_name;
 use super::reply::{Received, Reply};
+use crate::live::Live;
 
 impl Service {
     /// Answers a request.
     pub(super) async fn answer(&self, resource: Resource, received: &Received) -> Reply {
+        let begun = Instant::now();
         let answer = match resource {
             Resource::RequestVoucher => self.request_voucher(received).await,
             Resource::VoucherStatus => self.status(Topic::Voucher, received).await,
@@ -26,12 +30,14 @@ impl Service {
             Resource::IdentityKey => self.identity_key(received).await,
             _ => Err(Reply::text(404, "there is no such resource here")),
         };
-        answer.unwrap_or_else(|reply| reply)
+        let reply = answer.unwrap_or_else(|reply| reply);
+        self.inner.metrics.common.took(resource_name(resource), begun.elapsed(), reply.refusal);
+        reply
     }
 }
 
 /// Returns the route of a resource over HTTPS.
-pub(super) fn route(resource: Resource) -> MethodRouter<Service> {
+pub(super) fn route(resource: Resource) -> MethodRouter<Live<Service>> {
     let answer = async move |State(service): State<Service>, request: Request| -> Response {
         match Received::read(request, max_len(resource)).await {
             Ok(received) => service.answer(resource, &received).await.into_response(),

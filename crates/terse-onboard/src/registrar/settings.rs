@@ -24,6 +24,7 @@ use super::identity::IdentityKeys;
 use super::masa::MasaClient;
 use super::names;
 use crate::config::{ConfigError, beside};
+use crate::pages::{PagesConfig, PagesSettings};
 use crate::store::Database;
 
 mod clients;
@@ -51,6 +52,8 @@ pub(super) struct Settings {
     pub(super) audits: BTreeMap<String, AuditPolicy>,
     pub(super) masas: BTreeMap<String, MasaClient>,
     pub(super) domain: Option<Domain>,
+    /// The status pages, and the files that they need.
+    pub(super) pages: Option<PagesSettings>,
     /// The domainIDs of the registrar's certificates, any of which a MASA may pin.
     pub(super) domain_ids: Vec<Vec<u8>>,
 }
@@ -61,6 +64,11 @@ impl Settings {
         let config: Config = crate::config::read(path)?;
         let wrong = |problem: &dyn core::fmt::Display| ConfigError::new(path, problem);
         check_limits(path, &config)?;
+        if config.metrics && config.health.is_none() {
+            return Err(wrong(
+                &"metrics = true needs health, the address where they are; add health, or remove metrics",
+            ));
+        }
         let chain_file = beside(path, &config.chain);
         let (chain, key) = credential_files(&chain_file, &beside(path, &config.key))?;
         let credential = credential(&chain_file, &chain, &key)?;
@@ -116,6 +124,8 @@ impl Settings {
         let domain_ids = chain.iter().map(|certificate| domain_id(PROVIDER, certificate));
         let domain_ids = domain_ids.collect::<Result<_, _>>().map_err(|error| ConfigError::new(&chain_file, error))?;
         let database = config.database.beside(path);
+        let own = (&*chain_file, &*beside(path, &config.key));
+        let pages = config.pages.clone().map(|pages| pages_settings(path, pages, own, clock)).transpose()?;
         Ok(Self {
             config,
             database,
@@ -130,6 +140,7 @@ impl Settings {
             audits,
             masas,
             domain,
+            pages,
             domain_ids,
         })
     }
@@ -168,6 +179,16 @@ fn check_limits(path: &Path, config: &Config) -> Result<(), ConfigError> {
         Some((name, _)) => Err(ConfigError::new(path, format_args!("{name} is 0; give 1 or more"))),
         None => Ok(()),
     }
+}
+
+fn pages_settings(
+    path: &Path,
+    mut config: PagesConfig,
+    own: (&Path, &Path),
+    clock: Clock,
+) -> Result<PagesSettings, ConfigError> {
+    config.resolve(path);
+    PagesSettings::load(path, &config, own, clock)
 }
 
 fn certificates(path: &Path, file: &Path) -> Result<Vec<CertificateDer<'static>>, ConfigError> {

@@ -5,6 +5,7 @@
 //! a day.
 
 use pki_types::UnixTime;
+use prometheus_client::metrics::counter::Counter;
 use sqlx::any::AnyArguments;
 use sqlx::query::Query;
 use sqlx::{Any, Row};
@@ -14,16 +15,19 @@ use terse_brski::registrar::{Joining, PledgeRequest, ReceivedVoucher, RequestRec
 use crate::store::{Database, Migrations, Pool, Transaction};
 
 mod audits;
+mod counts;
 mod enrolment;
 mod fetched;
 mod history;
 mod operator;
+pub(super) mod pages;
 mod passed_on;
 mod rows;
 mod unsent;
 
 pub(super) use audits::AuditTask;
 use audits::{JoiningAudit, join};
+pub(super) use counts::Counts;
 pub(super) use enrolment::{Issued, Known, Stored};
 pub(super) use operator::Device;
 pub(super) use passed_on::{Claim, Outcome, Passed, PassedOn, RequestKey};
@@ -31,7 +35,7 @@ use rows::{seconds, stored_request};
 pub(super) use unsent::MAX_UNSENT;
 
 pub use fetched::FetchedVoucher;
-pub use operator::{DeviceReport, Pending, PendingReason};
+pub use operator::{DeviceReport, EndingCertificate, Pending, PendingReason};
 
 /// The database of a registrar.
 #[derive(Clone)]
@@ -76,6 +80,11 @@ impl Store {
     pub(super) async fn check(&self) -> Result<(), sqlx::Error> {
         sqlx::query("SELECT COUNT(*) FROM joinings WHERE idevid = $1").bind(&[][..]).fetch_one(&self.pool).await?;
         Ok(())
+    }
+
+    /// Returns the number of statements that the database did not carry out.
+    pub(super) fn errors(&self) -> Counter {
+        self.pool.errors().clone()
     }
 
     pub(super) async fn close(&self) {
@@ -266,8 +275,8 @@ fn insert<'a>(
     state: &'static str,
 ) -> Query<'a, Any, AnyArguments<'a>> {
     sqlx::query(
-        "INSERT INTO requests (request, idevid, serial_number, manufacturer, nonce, masa, received, state) \
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT (request) DO UPDATE SET \
+        "INSERT INTO requests (request, idevid, serial_number, manufacturer, nonce, masa, received, state, \
+         idevid_certificate) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT (request) DO UPDATE SET \
          state = excluded.state WHERE requests.state = 'forwarded' AND requests.failure_status <> 202",
     )
     .bind(&request.sha256()[..])
@@ -278,9 +287,10 @@ fn insert<'a>(
     .bind(request.idevid().masa_url.as_deref())
     .bind(seconds(received))
     .bind(state)
+    .bind(request.certificate())
 }
 
-const DAY: i64 = 86_400;
+pub(super) const DAY: i64 = 86_400;
 
 /// How long the answer of a MASA stands before it is asked again; the decisions about requests have the same time.
 const ANSWER_SECONDS: i64 = 60;

@@ -44,6 +44,8 @@ impl Migrations {
         "sqlite/masa", "postgres/masa":
         "0001_devices_and_vouchers",
         "0002_raw_public_keys",
+        "0003_audit_chain",
+        "0004_status_pages",
     );
 
     /// Those of a registrar.
@@ -57,6 +59,7 @@ impl Migrations {
         "0006_refusals",
         "0007_old_certificates",
         "0008_identity_keys",
+        "0009_status_pages",
     );
 }
 

@@ -11,6 +11,7 @@ use std::io;
 use std::path::Path;
 
 use futures_util::{Stream, TryFutureExt as _, TryStreamExt as _, stream};
+use prometheus_client::metrics::counter::Counter;
 use sqlx::any::{AnyConnectOptions, AnyPoolOptions, AnyQueryResult, AnyRow, AnyStatement, AnyTypeInfo};
 use sqlx::migrate::MigrateError;
 use sqlx::{Any, AnyConnection, AnyPool, Connection as _, Describe, Either, Error, Execute, Executor};
@@ -22,15 +23,19 @@ use super::{Database, Migrations, Server, UNPROTECTED};
 pub struct Pool {
     connections: AnyPool,
     kind: Kind,
+    errors: Counter,
 }
 
-/// A transaction that writes. It is rolled back unless it is committed.
+/// A transaction that writes, or one that reads alone. It is rolled back unless it is committed.
 #[derive(Debug)]
 pub struct Transaction(Connection);
 
 /// The connection of a transaction.
 #[derive(Debug)]
-pub struct Connection(sqlx::Transaction<'static, Any>);
+pub struct Connection {
+    transaction: sqlx::Transaction<'static, Any>,
+    errors: Counter,
+}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
@@ -62,18 +67,30 @@ impl Pool {
                     Ok(!connection.is_in_transaction())
                 })
             });
-        Ok(Self { connections: pool.connect_lazy_with(options), kind })
+        Ok(Self { connections: pool.connect_lazy_with(options), kind, errors: Counter::default() })
+    }
+
+    /// Returns the number of statements that the database did not carry out.
+    pub(crate) const fn errors(&self) -> &Counter {
+        &self.errors
     }
 
     /// Begins a transaction that writes: it waits for others at its beginning, and not in its middle, where it would fail.
     /// Reading alone waits for nobody.
     pub async fn begin(&self) -> Result<Transaction, Error> {
-        let begun = in_time(self.connections.begin_with(self.kind.begin())).await?;
-        let mut transaction = Transaction(Connection(begun));
+        let begun = counted(&self.errors, self.connections.begin_with(self.kind.begin())).await?;
+        let mut transaction = Transaction(Connection { transaction: begun, errors: self.errors.clone() });
         if let Some(lock) = self.kind.lock() {
             transaction.execute(lock).await?;
         }
         Ok(transaction)
+    }
+
+    /// Begins a transaction that reads one state of the database, whatever others write meanwhile. It waits for nobody, and nobody
+    /// waits for it.
+    pub async fn snapshot(&self) -> Result<Transaction, Error> {
+        let begun = counted(&self.errors, self.connections.begin_with(self.kind.snapshot())).await?;
+        Ok(Transaction(Connection { transaction: begun, errors: self.errors.clone() }))
     }
 
     /// Closes all connections, once they are not used any more.
@@ -86,7 +103,8 @@ impl Pool {
 impl Transaction {
     /// Commits the transaction. If this fails, it may have been committed nonetheless.
     pub async fn commit(self) -> Result<(), Error> {
-        in_time(self.0.0.commit()).await
+        let Connection { transaction, errors } = self.0;
+        counted(&errors, transaction.commit()).await
     }
 }
 
@@ -134,6 +152,13 @@ impl Kind {
         match self {
             Self::Sqlite => "BEGIN IMMEDIATE",
             Self::Postgres => "BEGIN",
+        }
+    }
+
+    const fn snapshot(self) -> &'static str {
+        match self {
+            Self::Sqlite => "BEGIN DEFERRED",
+            Self::Postgres => "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
         }
     }
 
@@ -186,6 +211,15 @@ async fn in_time<T>(answer: impl Future<Output = Result<T, Error>>) -> Result<T,
     within(ANSWER_TIME, answer).await
 }
 
+/// The same, and counts what fails.
+async fn counted<T>(errors: &Counter, answer: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
+    in_time(answer).await.inspect_err(|error| {
+        if !matches!(error, Error::RowNotFound) {
+            errors.inc();
+        }
+    })
+}
+
 async fn within<T>(limit: Duration, answer: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
     let late = || Error::Io(io::Error::new(io::ErrorKind::TimedOut, "the database has not answered in time"));
     tokio::time::timeout(limit, answer).await.unwrap_or_else(|_| Err(late()))
@@ -211,9 +245,9 @@ impl fmt::Debug for Pool {
     }
 }
 
-/// Runs statements on `$inner` of `$Self`, each in time.
+/// Runs statements on `$inner` of `$Self`, each in time, and counts in `$errors` what fails.
 macro_rules! executor {
-    ($Self:ty, $lifetime:lifetime, |$this:ident| $inner:expr) => {
+    ($Self:ty, $lifetime:lifetime, |$this:ident| $inner:expr, $errors:expr) => {
         impl<$lifetime> Executor<$lifetime> for $Self {
             type Database = Any;
 
@@ -226,7 +260,10 @@ macro_rules! executor {
                 E: 'q + Execute<'q, Any>,
             {
                 let $this = self;
-                let all = in_time(async move { $inner.fetch_many(query).try_collect::<Vec<_>>().await });
+                let errors = $errors.clone();
+                let all = async move {
+                    counted(&errors, async move { $inner.fetch_many(query).try_collect::<Vec<_>>().await }).await
+                };
                 Box::pin(all.map_ok(|all| stream::iter(all.into_iter().map(Ok))).try_flatten_stream())
             }
 
@@ -239,7 +276,8 @@ macro_rules! executor {
                 E: 'q + Execute<'q, Any>,
             {
                 let $this = self;
-                Box::pin(in_time(async move { $inner.fetch_optional(query).await }))
+                let errors = $errors.clone();
+                Box::pin(async move { counted(&errors, async move { $inner.fetch_optional(query).await }).await })
             }
 
             fn prepare_with<'e, 'q: 'e>(
@@ -268,8 +306,8 @@ macro_rules! executor {
     };
 }
 
-executor!(&'c Pool, 'c, |pool| (&pool.connections));
-executor!(&'c mut Connection, 'c, |connection| (&mut *connection.0));
+executor!(&'c Pool, 'c, |pool| (&pool.connections), pool.errors);
+executor!(&'c mut Connection, 'c, |connection| (&mut *connection.transaction), connection.errors);
 
 /// The journal lets others read while one writes, and is on the disk when a transaction is committed.
 const SET_UP_SQLITE: &str = "PRAGMA busy_timeout = 10000; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; \

@@ -86,6 +86,28 @@ async fn of_processes_that_start_at_once_one_makes_the_tables() {
     }
 }
 
+#[tokio::test]
+async fn a_snapshot_is_one_state_and_holds_up_nobody() {
+    let folder = tempfile::tempdir().unwrap();
+    for database in new_databases(folder.path()) {
+        let pool = database.open(&Migrations::REGISTRAR).await.unwrap();
+        for statement in ["CREATE TABLE counter (n BIGINT NOT NULL)", "INSERT INTO counter VALUES (0)"] {
+            sqlx::query(statement).execute(&pool).await.unwrap();
+        }
+        let mut snapshot = pool.snapshot().await.unwrap();
+        for number in 1..4 {
+            let row = sqlx::query("SELECT n FROM counter").fetch_one(&mut *snapshot).await.unwrap();
+            assert_eq!(row.get::<i64, _>(0), 0);
+            let mut transaction = pool.begin().await.unwrap();
+            sqlx::query("UPDATE counter SET n = $1").bind(number).execute(&mut *transaction).await.unwrap();
+            transaction.commit().await.unwrap();
+        }
+        drop(snapshot);
+        let row = sqlx::query("SELECT n FROM counter").fetch_one(&pool).await.unwrap();
+        assert_eq!(row.get::<i64, _>(0), 3);
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn transactions_are_one_after_the_other() {
     let folder = tempfile::tempdir().unwrap();

@@ -41,6 +41,12 @@ pub(crate) fn use_tls(certificate: &str, key: &str) -> Option<u16> {
     Some(server.port)
 }
 
+/// Returns the path of one of PostgreSQL's programs, which are here.
+#[allow(dead_code)] // not everybody who includes this file needs it
+pub(crate) fn program(name: &str) -> PathBuf {
+    programs().expect("PostgreSQL is here").join(name)
+}
+
 fn server() -> Option<&'static Server> {
     static SERVER: OnceLock<Option<Server>> = OnceLock::new();
     SERVER.get_or_init(|| programs().map(|programs| Server::new(&programs))).as_ref()

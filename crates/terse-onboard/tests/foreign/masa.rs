@@ -2,9 +2,10 @@
 
 use base64ct::{Base64, Encoding as _};
 use serde_json::Value;
+use terse_onboard::masa::{MasaConfig, export_log};
 
 use crate::programs::are_curl_and_openssl_here;
-use crate::world::{NONCE, SERIAL, VOUCHER_CMS_JSON, World};
+use crate::world::{NONCE, SERIAL, VOUCHER_CMS_JSON, World, now};
 
 /// Writes a registrar's voucher request around the device's as `registrar.cms`.
 fn sign_registrar_request(world: &World, options: &str) {
@@ -99,4 +100,36 @@ fn curl_is_told_what_is_wrong_with_a_registrars_request() {
     let log = world.at_masa("/.well-known/brski/requestauditlog");
     folder.curl(&format!("{VOUCHER_CMS_JSON} @registrar.cms {log}")).is_refusal(404, "");
     world.stop();
+}
+
+#[test]
+fn openssl_verifies_an_export_of_the_audit_log() {
+    if !are_curl_and_openssl_here() {
+        return;
+    }
+    for chain in ["p256x3", "p384x3"] {
+        let world = World::start_with(chain, "");
+        let folder = world.folder();
+        sign_registrar_request(&world, "");
+        let url = world.at_masa("/.well-known/brski/requestvoucher");
+        let answer = world.curl_until_decided(&format!("{VOUCHER_CMS_JSON} @registrar.cms {url}"));
+        answer.is("application/voucher-cms+json");
+        let config = MasaConfig::read(&folder.path("masa/masa.toml")).unwrap();
+        let (mut export, mut progress) = (Vec::new(), |_, _| ());
+        let exported = export_log(&config, &mut export, None, now(), &mut progress);
+        let head = world.runtime().block_on(exported).unwrap();
+
+        let content = export[..export.len() - 1].iter().rposition(|byte| *byte == b'\n').unwrap() + 1;
+        let end: Value = serde_json::from_slice(&export[content..]).unwrap();
+        folder.write("content", &export[..content]);
+        folder.write("end.p7", Base64::decode_vec(end["signature"].as_str().unwrap()).unwrap());
+        folder.openssl("cms -verify -inform DER -in end.p7 -CAfile masa/ca/ca.pem -purpose any -out statement.json");
+        let statement: Value = serde_json::from_slice(&folder.read("statement.json")).unwrap();
+        let statement = &statement["terse-audit-log"];
+        assert_eq!((&statement["length"], &statement["head"]), (&Value::from(1), &Value::from(head.hash_hex())));
+        assert_eq!(statement["time"], end["time"]);
+        let digest = folder.openssl("dgst -sha256 -r content");
+        assert_eq!(digest.split_whitespace().next(), statement["sha256"].as_str());
+        world.stop();
+    }
 }

@@ -1,12 +1,12 @@
 //! Strangers on the link, and on the way to the registrar.
 
 use core::net::{IpAddr, SocketAddr};
-use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use core::time::Duration;
 use std::collections::BTreeSet;
 use std::net::UdpSocket;
 use std::sync::mpsc;
-use std::thread;
+use std::thread::{self, JoinHandle};
 
 use alloc::sync::Arc;
 use terse_brski::join_proxy::{HEADER_LEN, OnLink};
@@ -163,23 +163,44 @@ fn loop_until_counted(proxy: Proxy) -> terse_onboard::join_proxy::UdpCounters {
     proxy.stop()
 }
 
-/// Floods a proxy from these addresses until it is told to stop, each from many ports.
-fn flood(proxy: SocketAddr, addresses: Vec<IpAddr>, stop: &AtomicBool) {
-    while !stop.load(Relaxed) {
-        for ip in &addresses {
-            let stranger = UdpSocket::bind((*ip, 0)).unwrap();
-            (0..20).for_each(|_| drop(stranger.send_to(&[22; 200], proxy)));
+/// Strangers who flood a proxy from their addresses, each from many ports, until this is dropped.
+struct Flood {
+    rounds: Arc<AtomicUsize>,
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Flood {
+    fn start(proxy: SocketAddr, addresses: Vec<IpAddr>) -> Self {
+        let (rounds, stop) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicBool::new(false)));
+        let (counted, stopped) = (rounds.clone(), stop.clone());
+        let thread = thread::spawn(move || {
+            while !stopped.load(Relaxed) {
+                for ip in &addresses {
+                    let stranger = UdpSocket::bind((*ip, 0)).unwrap();
+                    (0..20).for_each(|_| drop(stranger.send_to(&[22; 200], proxy)));
+                }
+                counted.fetch_add(1, Relaxed);
+                thread::sleep(Duration::from_millis(1));
+            }
+        });
+        Flood { rounds, stop, thread: Some(thread) }
+    }
+
+    /// Waits until each address has sent 20 datagrams so many times more, however slow this machine is.
+    fn wait_for(&self, rounds: usize) {
+        let end = self.rounds.load(Relaxed) + rounds;
+        while self.rounds.load(Relaxed) < end && !self.thread.as_ref().unwrap().is_finished() {
+            thread::sleep(Duration::from_millis(1));
         }
-        thread::sleep(Duration::from_millis(1));
     }
 }
 
-/// Stops a flood, also when a test fails.
-struct Stop(Arc<AtomicBool>);
-
-impl Drop for Stop {
+impl Drop for Flood {
     fn drop(&mut self) {
-        self.0.store(true, Relaxed);
+        self.stop.store(true, Relaxed);
+        let ended = self.thread.take().unwrap().join();
+        assert!(ended.is_ok() || thread::panicking(), "the flood stopped");
     }
 }
 
@@ -194,16 +215,13 @@ fn a_flood_does_not_push_out_a_pledge_of_the_stateful_mode() {
     client.handshake().unwrap();
     exchange(&mut client, b"before");
     let path = registrar.connected();
-    let (address, stop) = (proxy.address, Stop(Arc::default()));
-    let stopped = stop.0.clone();
-    let strangers = (0..40).map(|last| IpAddr::from([127, 0, 7, last])).collect();
-    let flooding = thread::spawn(move || flood(address, strangers, &stopped));
+    let flood = Flood::start(proxy.address, (0..40).map(|last| IpAddr::from([127, 0, 7, last])).collect());
     for _ in 0..10 {
         proxy.advance(Duration::from_secs(6));
+        flood.wait_for(2); // one of them whole
         exchange(&mut client, b"during");
     }
-    drop(stop);
-    flooding.join().unwrap();
+    drop(flood);
     assert_eq!(path.address().ip(), LOCALHOST);
     let counters = proxy.stop();
     assert!(counters.refused > 100, "{counters:?}");
@@ -236,12 +254,11 @@ fn a_pledge_comes_through_a_flood_of_the_stateless_mode() {
     let (config, server) = configs(datagrams());
     let registrar = Registrar::start("127.0.0.1:0", server, Jpy::new());
     let proxy = Proxy::start("127.0.0.1:0", Mode::Stateless, &[registrar.address]);
-    let (address, stop) = (proxy.address, Stop(Arc::default()));
-    let stopped = stop.0.clone();
-    let flooding = thread::spawn(move || flood(address, vec![IpAddr::from([127, 0, 7, 1])], &stopped));
+    let flood = Flood::start(proxy.address, vec![IpAddr::from([127, 0, 7, 1])]);
+    flood.wait_for(100);
     let (sender, connected) = mpsc::channel();
     for last in 1..=4 {
-        let mut client = pledge_on(&config, socket(IpAddr::from([127, 0, 8, last]), address));
+        let mut client = pledge_on(&config, socket(IpAddr::from([127, 0, 8, last]), proxy.address));
         client.set_limit(SAFETY_LIMIT);
         let sender = sender.clone();
         thread::spawn(move || {
@@ -251,8 +268,7 @@ fn a_pledge_comes_through_a_flood_of_the_stateless_mode() {
         });
     }
     connected.recv_timeout(SAFETY_LIMIT).expect("a pledge is connected");
-    drop(stop);
-    flooding.join().unwrap();
+    drop(flood);
     let counters = proxy.stop();
     assert!(counters.refused > 0, "{counters:?}");
 }

@@ -234,11 +234,12 @@ impl Scene {
         self.serve(change(MasaService::open(&self.config).await.unwrap())).await
     }
 
-    async fn serve(&self, service: MasaService) -> Running {
+    pub(crate) async fn serve(&self, mut service: MasaService) -> Running {
+        let pages = service.listen_for_pages(&self.config).await.unwrap();
         let listener = TcpListener::bind(self.config.listen).await.unwrap();
         let address = listener.local_addr().unwrap();
         let (stop, stopped) = watch::channel(false);
-        Running { address, stop, task: tokio::spawn(service.serve(listener, stopped)) }
+        Running { address, pages, stop, task: tokio::spawn(service.serve(listener, stopped)) }
     }
 
     /// Connects as a registrar does, with a client certificate if there is one.
@@ -246,7 +247,11 @@ impl Scene {
         soon(self.try_connect(address, client)).await.unwrap()
     }
 
-    async fn try_connect(&self, address: SocketAddr, client: Option<&Party>) -> Result<HttpsConnection, ClientError> {
+    pub(crate) async fn try_connect(
+        &self,
+        address: SocketAddr,
+        client: Option<&Party>,
+    ) -> Result<HttpsConnection, ClientError> {
         let transport = TcpStream::connect(address).await.unwrap();
         let server = ServerAddress::new("localhost".try_into().unwrap(), address.port());
         HttpsConnection::connect(&self.connector(client), server, "localhost", transport).await
@@ -271,6 +276,21 @@ impl Scene {
         send(&mut self.connect(address, None).await, Outgoing { path, ..voucher(request) }).await.unwrap()
     }
 
+    /// Opens the database beside the MASA.
+    pub(crate) async fn pool(&self) -> sqlx::AnyPool {
+        sqlx::any::install_default_drivers();
+        sqlx::AnyPool::connect(&self.database_url()).await.unwrap()
+    }
+
+    pub(crate) fn database_url(&self) -> String {
+        let text = fs::read_to_string(self.directory.path().join("masa/masa.toml")).unwrap();
+        let url = text.lines().find_map(|line| line.strip_prefix("database = \"")?.strip_suffix('"')).unwrap();
+        match url.contains("://") {
+            true => url.to_owned(),
+            false => format!("sqlite:{}", self.directory.path().join("masa").join(url).display()),
+        }
+    }
+
     pub(crate) async fn store(&self) -> MasaStore {
         MasaStore::open(&self.config.database).await.unwrap()
     }
@@ -288,6 +308,8 @@ impl Scene {
 /// A MASA that serves.
 pub(crate) struct Running {
     pub(crate) address: SocketAddr,
+    /// Where the status pages are, if that is configured.
+    pub(crate) pages: Option<SocketAddr>,
     stop: watch::Sender<bool>,
     task: JoinHandle<()>,
 }

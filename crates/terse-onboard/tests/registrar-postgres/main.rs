@@ -1,5 +1,7 @@
 //! The registrar's tests once more, on PostgreSQL.
 
+#[path = "../pages/browser.rs"]
+mod browser;
 #[path = "../registrar/coaps.rs"]
 mod coaps;
 #[path = "../registrar/coaps_pledge.rs"]
@@ -20,6 +22,8 @@ mod est_limits;
 mod est_server;
 #[path = "../registrar/exchange.rs"]
 mod exchange;
+#[path = "../watched/exposition.rs"]
+mod exposition;
 #[path = "../registrar/faults.rs"]
 mod faults;
 #[path = "../registrar/fetched.rs"]
@@ -32,8 +36,12 @@ mod masa;
 mod operator;
 #[path = "../registrar/outage.rs"]
 mod outage;
+#[path = "../registrar/pages.rs"]
+mod pages;
 #[path = "../registrar/raw_keys.rs"]
 mod raw_keys;
+#[path = "../registrar/reload.rs"]
+mod reload;
 #[path = "../registrar/repeats.rs"]
 mod repeats;
 #[path = "../registrar/replicas.rs"]
@@ -44,5 +52,7 @@ mod revocation;
 mod scripted_est;
 #[path = "../registrar/scripted_masa.rs"]
 mod scripted_masa;
+#[path = "../registrar/watched.rs"]
+mod watched;
 #[path = "../registrar/world.rs"]
 mod world;

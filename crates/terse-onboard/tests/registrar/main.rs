@@ -1,5 +1,7 @@
 //! The registrar over real sockets, with devices and a MASA that are scripts of `terse-brski`.
 
+#[path = "../pages/browser.rs"]
+mod browser;
 mod coaps;
 mod coaps_faults;
 mod coaps_pledge;
@@ -12,6 +14,8 @@ mod est_faults;
 mod est_limits;
 mod est_server;
 mod exchange;
+#[path = "../watched/exposition.rs"]
+mod exposition;
 mod faults;
 mod fetched;
 mod history;
@@ -19,10 +23,13 @@ mod manufacturers;
 mod masa;
 mod operator;
 mod outage;
+mod pages;
 mod raw_keys;
+mod reload;
 mod repeats;
 mod replicas;
 mod revocation;
 mod scripted_est;
 mod scripted_masa;
+mod watched;
 mod world;

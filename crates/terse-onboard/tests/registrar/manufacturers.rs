@@ -97,12 +97,12 @@ fn the_readme_has_every_key() {
     let path = std::path::Path::new("README.md");
     let config: Config = terse_onboard::config::parse(path, example).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(config.manufacturers.len(), 1);
-    // The keys are the fields, as Debug names them; renamed is one alone.
+    // The keys are the fields, as Debug names them; renamed are those that are lists of tables.
     let fields = format!("{config:#?}");
     let fields = fields.lines().filter_map(|line| line.trim().split_once(": ")).map(|(name, _)| name);
     for field in fields.filter(|field| field.bytes().all(|c| c.is_ascii_lowercase() || c == b'_')) {
         let is_named = |line: &str| line.starts_with(field) || line.starts_with(&format!("[{field}]"));
-        let is_table = matches!(field, "manufacturers" | "audit" | "enrolment" | "est_server" | "limits");
+        let is_table = matches!(field, "manufacturers" | "users" | "audit" | "enrolment" | "est_server" | "limits");
         assert!(is_table || example.lines().any(is_named), "{field}");
     }
     // What the README calls a default is one.

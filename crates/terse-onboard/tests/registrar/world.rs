@@ -64,6 +64,8 @@ pub(crate) struct Running {
     pub(crate) address: SocketAddr,
     /// Where health is asked for, if that is configured.
     pub(crate) health: Option<SocketAddr>,
+    /// Where the status pages are, if that is configured.
+    pub(crate) pages: Option<SocketAddr>,
     /// Where devices of constrained BRSKI arrive, and the messages of stateless join proxies, if that is configured.
     pub(crate) coaps: Option<SocketAddr>,
     pub(crate) jpy: Option<SocketAddr>,
@@ -76,11 +78,19 @@ pub(crate) struct Running {
 }
 
 impl Running {
+    /// Runs a registrar that listens.
+    pub(crate) fn start(listening: Listening) -> Self {
+        let runs = Self::of(&listening);
+        let (stop, stopped) = watch::channel(false);
+        Self { stop, task: tokio::spawn(listening.run(stopped)), ..runs }
+    }
+
     /// What will run.
     fn of(listening: &Listening) -> Self {
         Self {
             address: listening.address(),
             health: listening.health_address(),
+            pages: listening.pages_address(),
             coaps: listening.coaps_address(),
             jpy: listening.jpy_address(),
             discovery: listening.discovery_addresses().collect(),
@@ -155,9 +165,7 @@ impl World {
     pub(crate) async fn start_at(&self, clock: Clock) -> Running {
         let service = Service::open(&self.config(), clock).await.unwrap_or_else(|error| panic!("{error}"));
         let listening = service.listen().await.unwrap_or_else(|error| panic!("{error}"));
-        let runs = Running::of(&listening);
-        let (stop, stopped) = watch::channel(false);
-        Running { stop, task: tokio::spawn(listening.run(stopped)), ..runs }
+        Running::start(listening)
     }
 
     /// Starts a registrar that can be killed.

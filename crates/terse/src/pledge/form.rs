@@ -17,7 +17,7 @@ pub(super) struct FormArgs {
     /// With CoAPS: name the registrar to its MASA by the hash of its key, by the key or by the certificate [default: pubk-sha256]
     #[arg(long, value_enum, value_name = "KIND")]
     proximity: Option<ProximityArg>,
-    /// With CoAPS: what the device wants: a certificate, an identity key as well, or that alone, without reading any
+    /// With CoAPS: what the device wants: a certificate, an identity key as well, or that alone, without any
     /// certificate of its domain [default: certificate]
     #[arg(long, value_enum, value_name = "KIND")]
     credentials: Option<CredentialsArg>,

@@ -4,6 +4,8 @@ use core::time::Duration;
 use std::sync::Arc;
 
 use serde_json::json;
+use sqlx::Connection as _;
+use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
 use terse_aws_lc::PROVIDER;
 use terse_brski::certificate::{Idevid, SerialNumberField};
 use terse_brski::cms::Unsigned;
@@ -108,6 +110,8 @@ async fn two_processes_with_one_database_issue_one_voucher() {
     assert_eq!(lines[0], format!("WI-3005: owned by the domain with the key {owner}; vouchers: 10"));
     assert!(lines[1].contains("  domain ") && lines[1].ends_with("  proximity, nonce"), "{printed}");
     assert_eq!(lines.len(), 11);
+    let verified = scene.place.succeeds("log verify --config maker/masa.toml");
+    assert!(verified.starts_with("good; entries: 10; head: ") && verified.ends_with("@10\n"), "{verified}");
     let released = scene.place.run("release WI-3005 --config maker/masa.toml --json").object();
     assert_eq!(released["owner"], json!(null));
 }
@@ -135,4 +139,41 @@ async fn a_masa_that_is_killed_at_any_moment_has_issued_a_voucher_or_has_not() {
         }
         assert_eq!(scene.audit()["vouchers"], round + 1);
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_entry_that_was_changed_by_hand_is_named() {
+    let scene = Scene::new();
+    let masa = scene.place.serve();
+    for round in 1..=3 {
+        let answer = scene.ask(&masa.address, &scene.request(&format!("nonce {round}"))).await.unwrap();
+        assert_eq!(answer.status, 200, "{}", String::from_utf8_lossy(&answer.body));
+    }
+    scene.place.succeeds("log export --out log.jsonl --config maker/masa.toml");
+    let verify = "log verify --config maker/masa.toml --since log.jsonl";
+    let good = scene.place.run(&format!("{verify} --json")).object();
+    assert_eq!((&good["ok"], &good["length"]), (&json!(true), &json!(3)));
+
+    let options = SqliteConnectOptions::new().filename(scene.place.path("maker/masa.db"));
+    let mut database = SqliteConnection::connect_with(&options).await.unwrap();
+    let changed = sqlx::raw_sql("UPDATE audit_log SET date = date - 1 WHERE position = 2").execute(&mut database).await;
+    assert_eq!(changed.unwrap().rows_affected(), 1);
+    let outcome = scene.place.run(&format!("{verify} --json"));
+    outcome.refused(1, &["entry 2; number 2 of the device \"WI-3005\": it was changed"]);
+    let text = outcome.stderr.strip_prefix("terse: ").unwrap().trim_end();
+    let expected = json!({
+        "ok": false, "file": null, "position": 2, "serial_number": "WI-3005", "number": 2, "problem": "changed", "text": text,
+    });
+    assert_eq!(outcome.lines(), [expected]);
+    // An export would say that all is right.
+    let export = scene.place.run("log export --out wrong.jsonl --config maker/masa.toml");
+    export.refused(1, &["entry 2"]);
+    assert!(!scene.place.path("wrong.jsonl").exists());
+
+    // Another database goes on where the export ends.
+    scene.place.configure("\"masa.db\"", "\"other.db\"");
+    let imported = scene.place.succeeds("log import log.jsonl --config maker/masa.toml");
+    assert!(imported.starts_with("imported; devices: 1; entries: 3; vouchers: 3; head: "), "{imported}");
+    scene.place.succeeds(verify);
+    assert_eq!(scene.audit()["vouchers"], 3);
 }

@@ -3,10 +3,13 @@
 use std::fs;
 use std::io::{Read as _, Write as _};
 use std::path::PathBuf;
+use std::process::Stdio;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use crate::common::{Outcome, Server, mode, run, terse};
+use crate::common::{Outcome, SAFETY_LIMIT, Server, mode, run, terse};
 
 /// A directory in which the command runs, with the CA of a manufacturer in `maker`.
 struct Place(tempfile::TempDir);
@@ -192,6 +195,46 @@ fn a_device_joins_without_the_masa_by_a_voucher_that_was_fetched() {
     assert!(place.path("credential-WI-3005/ldevid.pem").exists());
 }
 
+/// A registrar whose LDevIDs are valid for five days reminds of all that it has issued.
+#[test]
+fn certificates_that_end_are_listed_and_the_log_reminds_of_them() {
+    let (place, _masa) = Place::with_masa();
+    let path = place.path("plant/registrar.toml");
+    fs::write(&path, fs::read_to_string(&path).unwrap().replace("days = 365", "days = 5")).unwrap();
+    let registrar = place.serve();
+    assert_eq!(place.registrar("ending").stdout, "");
+    for serial in ["WI-3005", "WI-3006"] {
+        assert_eq!(place.pledge(serial, &registrar).object()["enrolled"], json!(true));
+    }
+    let (_, log) = registrar.terminate();
+    assert!(!log.contains("end within"), "{log}");
+
+    let table = place.registrar("ending").stdout;
+    let lines: Vec<_> = table.lines().collect();
+    assert_eq!(lines.len(), 3, "{table}");
+    assert!(lines[1].contains("WI-300") && lines[1].contains("manufacturer") && lines[1].ends_with("ends"), "{table}");
+    let listed = place.registrar("ending --days 6 --json").objects();
+    assert_eq!((listed.len(), &listed[0]["has_ended"]), (2, &json!(false)), "{listed:?}");
+    assert!(place.registrar("ending --days 4 --json").objects().is_empty());
+    place.registrar("ending --days 0").refused(2, &["--days"]);
+
+    let log = place.path("log");
+    let mut command = terse();
+    command.args(["registrar", "--config", "plant/registrar.toml"]).current_dir(place.0.path());
+    let mut registrar = command.stdout(Stdio::null()).stderr(fs::File::create(&log).unwrap()).spawn().unwrap();
+    let begin = Instant::now();
+    let reminded = loop {
+        let written = fs::read_to_string(&log).unwrap();
+        if written.contains("terse registrar ending") || begin.elapsed() > SAFETY_LIMIT {
+            break written;
+        }
+        thread::sleep(Duration::from_millis(20));
+    };
+    registrar.kill().unwrap();
+    registrar.wait().unwrap();
+    assert!(reminded.contains("2 LDevIDs end within 7 days and were not renewed: WI-300"), "{reminded}");
+}
+
 #[test]
 fn fetch_says_what_is_wrong() {
     let (place, mut masa) = Place::with_masa();
@@ -224,6 +267,42 @@ fn both_services_say_where_their_health_is() {
         stream.read_to_string(&mut answer).unwrap();
         assert!(answer.starts_with("HTTP/1.1 200 OK\r\n"), "{answer}");
     }
+}
+
+#[test]
+fn both_services_have_status_pages_and_hash_passwords() {
+    let (place, _masa) = Place::with_masa();
+    for (service, file) in [("registrar", "plant/registrar.toml"), ("masa", "maker/masa.toml")] {
+        let hash = |password: &str, options: &[&str]| {
+            fs::write(place.path("password"), password).unwrap();
+            let mut command = terse();
+            command.args([service, "hash-password"]).args(options);
+            command.stdin(fs::File::open(place.path("password")).unwrap()).output().unwrap()
+        };
+        let short = hash("too short\n", &[]);
+        assert_eq!(short.status.code(), Some(1));
+        assert!(String::from_utf8(short.stderr).unwrap().contains("12 characters"));
+        let hashed = String::from_utf8(hash("correct horse battery\n", &["--json"]).stdout).unwrap();
+        let hashed: serde_json::Value = serde_json::from_str(&hashed).unwrap();
+        assert!(hashed["password_hash"].as_str().unwrap().starts_with("$argon2id$"));
+        let hashed = String::from_utf8(hash("correct horse battery\r\nnot this", &[]).stdout).unwrap();
+        let path = place.path(file);
+        let text = fs::read_to_string(&path).unwrap();
+        let user = format!("[[pages.user]]\nname = \"alice\"\npassword_hash = \"{}\"", hashed.trim());
+        fs::write(&path, format!("{text}\n[pages]\nlisten = \"127.0.0.1:0\"\n{user}\n")).unwrap();
+    }
+    let mut command = terse();
+    command.args(["masa", "--config"]).arg(place.path("maker/masa.toml"));
+    for server in [place.serve(), Server::start(command)] {
+        let line = server.line();
+        let address = line.strip_prefix("pages ").unwrap();
+        let mut stream = std::net::TcpStream::connect(address).unwrap();
+        stream.write_all(b"GET /login HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        assert!(answer.starts_with("HTTP/1.1 200 OK\r\n") && answer.contains("<h1>Log in</h1>"), "{answer}");
+    }
+    assert_eq!(place.registrar("check").code, Some(0));
 }
 
 #[test]
@@ -264,6 +343,38 @@ fn one_registrar_serves_devices_of_both_forms_and_one_that_speaks_any() {
         place.run(&format!("pledge --renew --form coaps --registrar {coaps} --out credential --json")).object();
     assert_eq!(renewed["renewed"], json!(true), "{renewed}");
     place.run(&format!("pledge --renew --form any --registrar {coaps} --out credential")).refused(2, &["--form https"]);
+}
+
+/// A join proxy needs no credential of its own: what makes a device one is that it is in the network.
+#[test]
+fn an_enrolled_device_is_a_join_proxy_for_the_next_one() {
+    let (place, _masa) = Place::with_masa();
+    let path = place.path("plant/registrar.toml");
+    let text = fs::read_to_string(&path).unwrap();
+    let coaps = "[coaps]\nlisten = \"127.0.0.1:0\"\njpy = \"127.0.0.1:0\"\n\n[enrolment]";
+    fs::write(&path, text.replace("[enrolment]", coaps)).unwrap();
+    let registrar = place.serve();
+    let coaps = registrar.line().strip_prefix("coaps ").unwrap().to_owned();
+    let jpy = registrar.line().strip_prefix("jpy ").unwrap().to_owned();
+    let join = |serial: &str, through: &str| {
+        let joined = place.run(&format!(
+            "pledge --idevid device/{serial}.pem --key device/{serial}.key --masa-ca device/{serial}-anchors.pem \
+             --form coaps --registrar {through} --out credential-{serial} --once --json"
+        ));
+        assert_eq!(joined.object()["reported"], json!(true), "{joined:?}");
+    };
+    join("WI-3005", &coaps);
+    for (serial, mode, leads_to) in [("WI-3006", "stateful", &coaps), ("WI-3007", "stateless", &jpy)] {
+        if !place.path(&format!("device/{serial}.pem")).exists() {
+            let made = place.run(&format!("masa make-idevid {serial} --config maker/masa.toml --out device"));
+            assert_eq!(made.code, Some(0), "{made:?}");
+        }
+        let mut command = terse();
+        let options = "join-proxy --listen 127.0.0.1:0 --registrar 127.0.0.1:1 --udp 127.0.0.1:0 --on-link 127.0.0.0/8";
+        command.args(options.split(' ')).args(["--udp-mode", mode, "--udp-registrar", leads_to]);
+        let proxy = Server::start(command);
+        join(serial, proxy.line().strip_prefix("udp ").unwrap());
+    }
 }
 
 /// The key is good for a handshake with a server of the same generator.

@@ -17,7 +17,7 @@ use serde_json::Value;
 use terse_pki::{Authority, AuthorityOptions, Chain, LeafOptions, Validity};
 
 /// The time after which a program is taken to hang.
-const SAFETY_LIMIT: Duration = Duration::from_secs(120);
+pub const SAFETY_LIMIT: Duration = Duration::from_secs(120);
 
 pub const SERVER: &str = "broker.plant.example";
 pub const CLIENT: &str = "sensor17.plant.example";

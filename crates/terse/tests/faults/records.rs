@@ -6,9 +6,15 @@ use std::path::Path;
 use sqlx::Row;
 use sqlx::sqlite::{SqliteConnectOptions, SqlitePool};
 
-/// Checks that each voucher has its entry in the audit log, that the registrar has what the MASA issued, and that the device has
+use crate::common::{run, terse};
+
+/// Checks that each voucher has its entry in the audit log, whose chain is right, that the registrar has what the MASA issued, and that the device has
 /// what the registrar has noted.
 pub(crate) fn check(folder: &Path, context: &str) {
+    let mut command = terse();
+    command.args(["masa", "log", "verify", "--config"]).arg(folder.join("maker/masa.toml"));
+    let verified = run(command);
+    assert_eq!(verified.code, Some(0), "{verified:#?}: {context}");
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
         let masa = open(&folder.join("maker/masa.db")).await;

@@ -55,6 +55,23 @@ fn a_signature_can_come_later() {
 }
 
 #[test]
+fn what_is_no_voucher_is_of_type_id_data() {
+    for signer in [&P256, &P384, &RSA, &ED25519_SIGNER] {
+        let time = UnixTime::since_unix_epoch(core::time::Duration::from_secs(1_795_699_684));
+        let unsigned = Unsigned::data(&PROVIDER, CONTENT, &signer.chain, signer.scheme, Some(time)).unwrap();
+        let signature = signature(signer, unsigned.message());
+        let der = unsigned.signed(&signature);
+        let parsed = parse::SignedData::read(&der, der::EncodingRules::Der).unwrap();
+        assert!(parsed.content_type.is(oid::DATA));
+        // RFC 5652, 5.1: of id-data, issuer and serial number, the version is 1.
+        assert_eq!(der.windows(4).filter(|bytes| *bytes == [2, 1, 1, 0x31]).count(), 1);
+        let signed = verify(&der);
+        assert_eq!((&*signed.content, signed.signing_time), (CONTENT, Some(time)));
+        assert_eq!(signed.chain, signer.chain);
+    }
+}
+
+#[test]
 fn a_wrong_signature_does_not_verify() {
     let unsigned = P256.unsigned(CONTENT, None).unwrap();
     let signature = signature(&P256, CONTENT);

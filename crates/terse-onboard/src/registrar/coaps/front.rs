@@ -8,12 +8,14 @@ use std::collections::HashMap;
 use pki_types::CertificateDer;
 use terse_brski::coap::{self, BlockSize, IncomingRequest, RequestId};
 use terse_net::tokio::{DatagramEndpoint, Framing};
-use terse_net::{DatagramEvent, OsRng};
+use terse_net::{Clock, DatagramEvent, OsRng};
 use terse_tls::{ConnectionHandle, Instant, Now, PresentedPeer};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use super::messages::{self, Answered};
+use crate::live::Live;
+use crate::metrics::{Connections, OpenConnection};
 use crate::network::network;
 use crate::registrar::{Service, outage};
 use crate::serve::Limits;
@@ -22,7 +24,11 @@ use crate::stop::stopped;
 
 /// A socket for pledges.
 pub(super) struct Front<F> {
-    service: Service,
+    live: Live<Service>,
+    clock: Clock,
+    /// The name of the transport, for metrics.
+    transport: &'static str,
+    connections: Connections,
     shares: Arc<Shares>,
     endpoint: DatagramEndpoint<F>,
     peers: HashMap<ConnectionHandle, Peer>,
@@ -42,13 +48,24 @@ struct Peer {
     /// When the connection ends because of an answer. Until then that can be sent again.
     ends: Option<Instant>,
     _share: Share,
+    _open: OpenConnection,
 }
 
 impl<F: Framing> Front<F> {
-    pub(super) fn new(service: Service, shares: Arc<Shares>, endpoint: DatagramEndpoint<F>) -> Self {
+    pub(super) fn new(
+        live: Live<Service>,
+        transport: &'static str,
+        shares: Arc<Shares>,
+        endpoint: DatagramEndpoint<F>,
+    ) -> Self {
+        let service = live.current();
+        let (clock, connections) = (service.inner.clock, service.inner.metrics.common.connections(transport));
         let endpoint = endpoint.with_idle_timeout(Limits::default().between_requests);
         Self {
-            service,
+            live,
+            clock,
+            transport,
+            connections,
             shares,
             endpoint,
             peers: HashMap::new(),
@@ -95,7 +112,7 @@ impl<F: Framing> Front<F> {
     }
 
     fn now(&self) -> Now {
-        self.service.inner.clock.now()
+        self.clock.now()
     }
 
     fn handle(&mut self, handle: ConnectionHandle, event: DatagramEvent) {
@@ -111,11 +128,22 @@ impl<F: Framing> Front<F> {
             }
             DatagramEvent::Failed(error) => {
                 tracing::debug!(%error, "a connection of datagrams ended");
+                self.count_failure(handle);
                 self.end(handle);
             }
             DatagramEvent::PeerClosed | DatagramEvent::Idle => self.end(handle),
-            DatagramEvent::Replaced | DatagramEvent::Evicted => self.forget(handle),
+            DatagramEvent::Replaced | DatagramEvent::Evicted => {
+                self.count_failure(handle);
+                self.forget(handle);
+            }
             _ => {}
+        }
+    }
+
+    /// Counts a handshake that ends without a connection.
+    fn count_failure(&self, handle: ConnectionHandle) {
+        if !self.peers.contains_key(&handle) {
+            self.connections.fail();
         }
     }
 
@@ -123,6 +151,7 @@ impl<F: Framing> Front<F> {
         let address = self.endpoint.path(handle).map(|path| path.address().ip());
         let Some(share) = address.and_then(|address| Shares::take(&self.shares, network(address))) else {
             tracing::debug!(?address, "there are too many connections of this address");
+            self.connections.refuse();
             return self.end(handle);
         };
         let Some(connection) = self.endpoint.connection(handle) else { return };
@@ -133,7 +162,8 @@ impl<F: Framing> Front<F> {
         config.max_request = messages::MAX_REQUEST;
         match coap::Server::new(config, &mut OsRng) {
             Ok(coap) => {
-                let peer = Peer { coap, chain, alarm: None, ends: None, _share: share };
+                let _open = self.connections.open();
+                let peer = Peer { coap, chain, alarm: None, ends: None, _share: share, _open };
                 self.peers.insert(handle, peer);
             }
             Err(error) => {
@@ -170,14 +200,15 @@ impl<F: Framing> Front<F> {
         }
         let address = self.endpoint.path(handle).map(|path| path.address().ip());
         let time = Duration::from_millis(now.monotonic.0);
-        let admitted = address.map_or(Ok(()), |address| self.service.inner.rate.admit(address, time));
+        let service = self.live.current();
+        let admitted = address.map_or(Ok(()), |address| service.inner.rate.admit(address, time));
         if let Err(wait) = admitted {
-            let response = messages::too_many(&request, outage::retry_after(wait));
+            let response = messages::too_many(&service, self.transport, &request, outage::retry_after(wait));
             let _ = peer.coap.respond(now, &mut OsRng, id, response);
             return;
         }
-        let (service, chain) = (self.service.clone(), peer.chain.clone());
-        self.answers.spawn(async move { (handle, id, messages::answer(&service, chain, request).await) });
+        let (transport, chain) = (self.transport, peer.chain.clone());
+        self.answers.spawn(async move { (handle, id, messages::answer(&service, transport, chain, request).await) });
     }
 
     /// The largest blocks of answers. A peer that goes on from elsewhere, as behind a join proxy that has forgotten it, gets three
@@ -191,7 +222,7 @@ impl<F: Framing> Front<F> {
 
     fn answered(&mut self, handle: ConnectionHandle, id: RequestId, answered: Answered) {
         let (now, largest) = (self.now(), self.largest_blocks(handle));
-        let Answered { response, closes } = answered;
+        let Answered { response, closes, .. } = answered;
         if let Some(peer) = self.peers.get_mut(&handle) {
             peer.coap.limit_response_blocks(largest);
             if let Err(error) = peer.coap.respond(now, &mut OsRng, id, response) {

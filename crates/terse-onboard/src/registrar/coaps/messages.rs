@@ -9,6 +9,7 @@ use terse_brski::http::{CBOR, JSON, VOUCHER_COSE};
 use tokio::time::Instant;
 
 use crate::registrar::Service;
+use crate::registrar::metrics::resource_name;
 use crate::registrar::reply::{Content, Form, Received, Reply};
 use crate::registrar::requests::max_len;
 use crate::registrar::settings::PROVIDER;
@@ -17,11 +18,14 @@ use crate::registrar::settings::PROVIDER;
 pub(super) struct Answered {
     pub(super) response: Response,
     pub(super) closes: bool,
+    /// The status in the terms of HTTP, for metrics.
+    status: u16,
 }
 
 /// Answers a request of a client that has presented these certificates.
 pub(super) async fn answer(
     service: &Service,
+    transport: &'static str,
     chain: Vec<CertificateDer<'static>>,
     request: IncomingRequest,
 ) -> Answered {
@@ -32,13 +36,25 @@ pub(super) async fn answer(
             Err(reply) => reply,
         },
     };
-    respond(&request, reply)
+    counted(service, transport, &request, respond(&request, reply))
 }
 
 /// The response to a client that is to wait.
-pub(super) fn too_many(request: &IncomingRequest, retry_after: u32) -> Response {
+pub(super) fn too_many(
+    service: &Service,
+    transport: &'static str,
+    request: &IncomingRequest,
+    retry_after: u32,
+) -> Response {
     let reply = Reply::text(429, "there are too many requests of this address; wait").retry_after(retry_after);
-    respond(request, reply).response
+    counted(service, transport, request, respond(request, reply)).response
+}
+
+/// Counts a request by its answer.
+fn counted(service: &Service, transport: &'static str, request: &IncomingRequest, answered: Answered) -> Answered {
+    let resource = resource_name(request.resource);
+    service.inner.metrics.common.answered(resource, transport, answered.status);
+    answered
 }
 
 /// The longest content of a request.
@@ -82,7 +98,7 @@ fn received(chain: Vec<CertificateDer<'static>>, request: &IncomingRequest) -> R
 }
 
 fn respond(request: &IncomingRequest, reply: Reply) -> Answered {
-    let Reply { status, content, retry_after, closes } = reply;
+    let Reply { status, content, retry_after, closes, .. } = reply;
     let Some((format, body)) = represent(content, request.accept) else {
         return respond(request, not_acceptable());
     };
@@ -90,7 +106,7 @@ fn respond(request: &IncomingRequest, reply: Reply) -> Answered {
     let etag = is_tagged.then(|| sha256(PROVIDER, &body)).and_then(|digest| ETag::new(digest.get(..TAG_LEN)?));
     let mut response = Response::from_http(request.method, status, retry_after, format, body);
     response.etag = etag;
-    Answered { response, closes }
+    Answered { response, closes, status }
 }
 
 /// Returns the content format and the bytes of a content, in a format that is accepted.

@@ -9,7 +9,7 @@ use sqlx::any::AnyRow;
 use terse_brski::digest::Sha256;
 
 use super::rows::{digest, seconds, unsigned};
-use super::{FORGOTTEN_AFTER, Store};
+use super::{DAY, FORGOTTEN_AFTER, Store};
 
 /// A device that waits for an operator.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -66,6 +66,20 @@ pub struct DeviceReport {
     pub is_rejected: bool,
 }
 
+/// The newest LDevID of a device, which ends soon or has ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct EndingCertificate {
+    /// The serial number of the device.
+    pub serial_number: String,
+    /// The name of its manufacturer.
+    pub manufacturer: String,
+    /// The last second of the certificate, in seconds since 1970.
+    pub not_after: u64,
+    /// Whether it has ended.
+    pub has_ended: bool,
+}
+
 /// A device as an operator names it.
 pub(in super::super) struct Device {
     pub(in super::super) idevid: Sha256,
@@ -74,6 +88,27 @@ pub(in super::super) struct Device {
 }
 
 impl Store {
+    /// Returns the newest LDevID of each device that ends within so many days, or has ended since as many, the first one first.
+    pub(in super::super) async fn certificates_ending(
+        &self,
+        days: u32,
+        now: pki_types::UnixTime,
+    ) -> Result<Vec<EndingCertificate>, sqlx::Error> {
+        let (now, span) = (seconds(now), i64::from(days).saturating_mul(DAY));
+        let (mut found, mut after) = (Vec::new(), None);
+        loop {
+            let page = self.ending(now.saturating_sub(span), now.saturating_add(span), after).await?;
+            found.extend(page.rows.into_iter().map(|one| EndingCertificate {
+                serial_number: one.serial_number,
+                manufacturer: one.manufacturer,
+                not_after: one.not_after,
+                has_ended: i64::try_from(one.not_after).is_ok_and(|end| end <= now),
+            }));
+            let Some(next) = page.next else { return Ok(found) };
+            after = Some(next);
+        }
+    }
+
     /// Returns what waits for an operator, the longest first.
     pub(in super::super) async fn pending(&self, now: pki_types::UnixTime) -> Result<Vec<Pending>, sqlx::Error> {
         let rows = sqlx::query(

@@ -201,3 +201,16 @@ fn what_a_log_prints_has_no_key() {
     let command = Command::StoreIdentityKey(zeroize::Zeroizing::new(KEY_FILE.to_vec()));
     assert_eq!(std::format!("{command:?}"), "StoreIdentityKey");
 }
+
+#[test]
+fn a_device_with_an_ldevid_is_enrolled_also_if_nobody_gives_it_an_identity_key() {
+    let mut world = pledge_of_both(giving(key_file));
+    world.run_to(Phase::RequestIdentityKey);
+    while world.pledge.phase() == Phase::RequestIdentityKey {
+        world.lose();
+        world.run(10, |world| world.connection.is_some() || world.pledge.phase() == Phase::Enrolled);
+    }
+    let lost = Event::NoIdentityKey(EnrollmentFailed::ConnectionLost);
+    assert_eq!(world.events[1..], [lost, Event::Enrolled { is_reported: false }]);
+    assert!(world.stored.is_some() && world.identity_key.is_none());
+}

@@ -1,0 +1,221 @@
+//! A registrar takes a changed configuration while it runs.
+
+use std::fs;
+
+use terse_brski::coap::{Request, Resource, content_format};
+use terse_brski::est::CsrAttributes;
+use terse_ibc::Generator;
+use terse_ibc::files::KeyFile;
+use terse_net::{Clock, OsRng};
+use terse_onboard::registrar::{Listening, Reloader, Service};
+use terse_pki::{Authority, RegistrarOptions, to_pem};
+use terse_tls::identity::IdentityAlgorithm;
+
+use crate::coaps_pledge::How;
+use crate::world::{Device, Running, SERIAL, World, authority, certificate, now, refused, text, validity};
+
+impl World {
+    async fn listen(&self) -> (Listening, Reloader) {
+        let service = Service::open(&self.config(), Clock::new()).await.unwrap_or_else(|error| panic!("{error}"));
+        let listening = service.listen().await.unwrap_or_else(|error| panic!("{error}"));
+        let reloader = listening.reloader();
+        (listening, reloader)
+    }
+
+    /// Gives the registrar another certificate of the domain's CA, with another key.
+    fn renew_certificate(&self) {
+        let folder = self.folder.path().join("registrar");
+        let authority = Authority::load(&folder.join("ca")).unwrap();
+        let issued = authority.issue_registrar(&RegistrarOptions::new("registrar.plant.example", validity())).unwrap();
+        let chain: Vec<_> = issued.chain().iter().chain([authority.root()]).cloned().collect();
+        fs::write(folder.join("registrar.pem"), chain.iter().map(|one| to_pem("CERTIFICATE", one)).collect::<String>())
+            .unwrap();
+        fs::write(folder.join("registrar.key"), to_pem("PRIVATE KEY", issued.key().secret_der())).unwrap();
+    }
+}
+
+/// What a device gets for a voucher request over a new connection.
+async fn ask(device: &Device, registrar: &Running) -> terse_onboard::client::Incoming {
+    let mut pledge = device.connect(registrar).await;
+    let request = device.voucher_request(&pledge);
+    pledge.request_voucher(&request).await
+}
+
+#[tokio::test]
+async fn another_policy_counts_for_the_next_request_also_of_an_open_connection() {
+    let world = World::with("devices = \"list\"").await;
+    let (listening, reloader) = world.listen().await;
+    let registrar = Running::start(listening);
+    let device = world.device(SERIAL);
+    let mut pledge = device.connect(&registrar).await;
+    let request = device.voucher_request(&pledge);
+    refused(&pledge.request_voucher(&request).await, 404, "not among those that may join");
+    world.change("devices = \"list\"", "devices = \"list\"\nserial_numbers = [\"WI-3005\"]");
+    assert_eq!(reloader.reload().unwrap(), [""; 0]);
+    assert_eq!(pledge.request_voucher(&request).await.status, 200);
+    refused(&ask(&world.device("WI-3006"), &registrar).await, 404, "not among those that may join");
+    registrar.stop().await;
+}
+
+#[tokio::test]
+async fn a_manufacturer_comes_and_goes_and_what_is_known_stays() {
+    let world = World::new().await;
+    let (listening, reloader) = world.listen().await;
+    let registrar = Running::start(listening);
+    let device = world.device(SERIAL);
+    let mut pledge = device.connect(&registrar).await;
+    let request = device.voucher_request(&pledge);
+    let voucher = pledge.request_voucher(&request).await;
+    assert_eq!(voucher.status, 200);
+    let other = authority("Other");
+    let folder = world.folder.path().join("registrar");
+    let known = fs::read(folder.join("manufacturer-ca.pem")).unwrap();
+    fs::write(folder.join("manufacturer-ca.pem"), other.root_pem()).unwrap();
+    reloader.reload().unwrap();
+    refused(&ask(&world.device("WI-3006"), &registrar).await, 403, "not trusted");
+    fs::write(folder.join("manufacturer-ca.pem"), known).unwrap();
+    reloader.reload().unwrap();
+    assert_eq!(pledge.request_voucher(&request).await, voucher, "the same voucher over the same connection");
+    assert_eq!(world.masa.issued(), 1);
+    registrar.stop().await;
+}
+
+#[tokio::test]
+async fn new_connections_see_a_new_certificate_and_old_ones_go_on() {
+    let world = World::new().await;
+    let (listening, reloader) = world.listen().await;
+    let registrar = Running::start(listening);
+    let device = world.device(SERIAL);
+    let mut old = device.join(&registrar).await;
+    let before = old.registrar();
+    world.renew_certificate();
+    assert_eq!(reloader.reload().unwrap(), [""; 0]);
+    assert_eq!(old.get("/.well-known/est/cacerts").await.status, 200);
+    let another = world.device("WI-3006");
+    let pledge = another.connect(&registrar).await;
+    assert_ne!(pledge.registrar(), before);
+    assert_eq!(ask(&another, &registrar).await.status, 200);
+    registrar.stop().await;
+}
+
+#[tokio::test]
+async fn a_wrong_configuration_changes_nothing_and_says_what_is_wrong() {
+    let world = World::new().await;
+    let (listening, reloader) = world.listen().await;
+    let registrar = Running::start(listening);
+    for (from, to, part) in [
+        ("devices = \"all\"", "devices = \"none\"", "unknown variant"),
+        ("chain = \"registrar.pem\"", "chain = \"nowhere.pem\"", "nowhere.pem"),
+        ("key = \"registrar.key\"", "key = \"registrar.pem\"", "registrar.pem"),
+        ("masa_seconds = 60", "masa_seconds = 0", "masa_seconds is 0"),
+    ] {
+        world.change(from, to);
+        let error = reloader.reload().unwrap_err();
+        assert!(error.to_string().contains(part), "{error}");
+        world.change(to, from);
+    }
+    assert_eq!(ask(&world.device(SERIAL), &registrar).await.status, 200);
+    registrar.stop().await;
+}
+
+#[tokio::test]
+async fn what_waits_for_a_restart_is_named_and_the_rest_counts() {
+    let world = World::with("devices = \"list\"").await;
+    let (listening, reloader) = world.listen().await;
+    let registrar = Running::start(listening);
+    world.change("listen = \"127.0.0.1:0\"", "listen = \"127.0.0.1:1\"\nhealth = \"127.0.0.1:2\"");
+    world.change("[limits]\n", "[pages]\nlisten = \"127.0.0.1:3\"\n\n[limits]\nconnections = 5\n");
+    world.change("devices = \"list\"", "devices = \"all\"");
+    assert_eq!(reloader.reload().unwrap(), ["listen", "health", "pages", "limits.connections"]);
+    assert_eq!(ask(&world.device(SERIAL), &registrar).await.status, 200, "at the old address");
+    registrar.stop().await;
+}
+
+#[tokio::test]
+async fn a_limit_of_requests_counts_at_once() {
+    let world = World::new().await;
+    let (listening, reloader) = world.listen().await;
+    let registrar = Running::start(listening);
+    let mut pledge = world.device(SERIAL).connect(&registrar).await;
+    assert_eq!(pledge.get("/health").await.status, 200);
+    world.change("requests_at_once = 1000000", "requests_at_once = 1\nrequests_per_second = 1");
+    reloader.reload().unwrap();
+    while pledge.get("/health").await.status != 429 {}
+    registrar.stop().await;
+}
+
+/// The certificate of DTLS stays, and so must that of HTTPS, for which the decisions are the same.
+#[tokio::test]
+async fn with_coaps_another_certificate_waits_for_a_restart() {
+    let world = World::new().await.with_coaps();
+    let (listening, reloader) = world.listen().await;
+    let registrar = Running::start(listening);
+    world.renew_certificate();
+    let error = reloader.reload().unwrap_err();
+    assert!(error.to_string().contains("with [coaps]"), "{error}");
+    assert_eq!(ask(&world.device(SERIAL), &registrar).await.status, 200);
+    registrar.stop().await;
+}
+
+/// With another root, LDevIDs of the former CA are renewed as long as the configuration names it.
+#[tokio::test]
+async fn the_domain_ca_is_rolled_while_devices_renew() {
+    let world = World::new().await;
+    let folder = world.folder.path().join("registrar");
+    let (listening, reloader) = world.listen().await;
+    let registrar = Running::start(listening);
+    let (device, late) = (world.device(SERIAL), world.device("WI-3006"));
+    let (first, of_late) = (device.enrol(&registrar).await, late.enrol(&registrar).await);
+    let former = Authority::load(&folder.join("ca")).unwrap();
+    authority("Another").save(&folder.join("another"), false).unwrap();
+    let another = Authority::load(&folder.join("another")).unwrap();
+
+    let renew = async |device: &Device, ldevid| {
+        let request = device.certification_request(&CsrAttributes::default());
+        let mut member = device.connect_with(&registrar, ldevid).await;
+        let answer = member.enroll("simplereenroll", &request).await;
+        assert_eq!(answer.status, 200, "{}", text(&answer));
+        certificate(&answer)
+    };
+    // Its intermediate counts as well as its root, which devices do not send.
+    let chain: String = former.certificates().map(|one| to_pem("CERTIFICATE", one)).collect();
+    fs::write(folder.join("former-ca.pem"), chain).unwrap();
+    world.change("ca = \"ca\"", "ca = \"another\"\nformer_ca = \"former-ca.pem\"");
+    assert_eq!(reloader.reload().unwrap(), [""; 0]);
+    let second = renew(&device, &first).await;
+    assert!(another.issuer_of(&second).is_ok() && former.issuer_of(&second).is_err());
+    let third = renew(&device, &second).await;
+    assert!(another.issuer_of(&third).is_ok());
+
+    world.change("\nformer_ca = \"former-ca.pem\"", "");
+    assert_eq!(reloader.reload().unwrap(), [""; 0]);
+    renew(&device, &third).await;
+    let request = late.certification_request(&CsrAttributes::default());
+    let mut member = late.connect_with(&registrar, &of_late).await;
+    refused(&member.enroll("simplereenroll", &request).await, 403, "LDevID");
+    registrar.stop().await;
+}
+
+#[tokio::test]
+async fn a_new_epoch_of_the_generator_counts_for_the_next_identity_key() {
+    let world = World::new().await.with_coaps();
+    let generator = world.add_generator();
+    let (listening, reloader) = world.listen().await;
+    let registrar = Running::start(listening);
+    let device = world.device(SERIAL);
+    let ldevid = device.enrol(&registrar).await;
+    let mut member = device.connect_coaps_with(registrar.coaps.unwrap(), &ldevid, How::default()).await;
+    let mut parameters = async || {
+        let answer = member.send(Request::post(Resource::IdentityKey, content_format::IDENTITY_KEY, b"")).await;
+        let file = KeyFile::from_pem(core::str::from_utf8(&answer.payload).unwrap()).unwrap();
+        file.key.as_key().parameters().clone()
+    };
+    assert_eq!(&parameters().await, generator.parameters());
+    let end = now().as_secs() + 86_400;
+    let next = Generator::new(IdentityAlgorithm::Ristretto255, 2, end, &mut OsRng).unwrap();
+    fs::write(world.folder.path().join("registrar/pkg/pkg.pem"), next.to_pem().as_bytes()).unwrap();
+    assert_eq!(&parameters().await, generator.parameters(), "nobody has said that it is read again");
+    assert_eq!(reloader.reload().unwrap(), [""; 0]);
+    assert_eq!(&parameters().await, next.parameters());
+    registrar.stop().await;
+}
