@@ -57,7 +57,7 @@ devices: ## Build the device crates for Cortex-M, as a firmware has them: withou
 	fi
 	@if tools/prepare.sh has-target thumbv7em-none-eabihf; then \
 		echo "checking the images of firmware/ for thumbv7em-none-eabihf"; \
-		$(CARGO) check --quiet --locked --manifest-path $(FIRMWARE) -p terse-pledge --target thumbv7em-none-eabihf; \
+		cd firmware && $(CARGO) check --quiet --locked -p terse-pledge --target thumbv7em-none-eabihf; \
 	fi
 
 size: export TERSE_TESTING := 0

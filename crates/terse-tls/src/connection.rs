@@ -11,7 +11,7 @@ use crate::config::{ClientConfig, Common, ServerAddress, ServerConfig};
 use crate::crypto::{CryptoError, Rng};
 use crate::error::{ApiMisuse, Error};
 use crate::handshake::identity::client::OfferedIdentity;
-use crate::handshake::{Agreed, Handshake, Sending, SignatureRequest};
+use crate::handshake::{Agreed, Code, Handshake, Sending, SignatureRequest};
 use crate::handshake::{caching, client::ExpectServerHello, server::ExpectClientHello, sessions};
 use crate::link::Halves;
 use crate::resume::{SessionOffer, SessionRequirements};
@@ -55,6 +55,7 @@ pub struct Connection {
     link: Halves,
     /// `None` once the connection has failed.
     handshake: Option<Handshake>,
+    code: &'static Code,
     config: Config,
     /// The session with a client's cache, in a box because most connections have none.
     cache: Option<Box<ClientSession>>,
@@ -131,7 +132,7 @@ impl Connection {
         // Nothing is kept of a handshake that offers an identity but what the identity needs.
         let (cache, resumption) = if identity.is_some() { (None, None) } else { begin(&config, &server, now) };
         let link = Halves::client(&config, rng)?;
-        let mut connection = Self::new(Config::Client(config.clone()), link, now);
+        let mut connection = Self::new(Config::Client(config.clone()), Code::CLIENT, link, now);
         connection.cache = cache;
         let (_, mut output) = connection.output(now, rng);
         let state = ExpectServerHello::start(config.clone(), server, resumption, identity, &mut output)?;
@@ -142,16 +143,17 @@ impl Connection {
     /// Creates a server that waits for a client. Over datagrams the first client is its only peer: a server that anybody can
     /// reach, or that has connection IDs, needs an [`Endpoint`](crate::Endpoint).
     pub fn server(config: Arc<ServerConfig>, now: Now) -> Result<Self, Error> {
-        let mut connection = Self::new(Config::Server(config.clone()), Halves::server(&config), now);
+        let mut connection = Self::new(Config::Server(config.clone()), Code::SERVER, Halves::server(&config), now);
         connection.handshake = Some(Handshake::Server(ExpectClientHello::new(config)));
         Ok(connection)
     }
 
-    fn new(config: Config, link: Halves, now: Now) -> Self {
+    fn new(config: Config, code: &'static Code, link: Halves, now: Now) -> Self {
         let transport = config.common().transport();
         Self {
             link,
             handshake: None,
+            code,
             config,
             cache: None,
             agreed: Agreed::default(),

@@ -56,6 +56,12 @@ impl Image {
         self.code + self.data
     }
 
+    /// Returns a symbol whose name begins with one of these.
+    pub(crate) fn find(&self, beginnings: &[&str]) -> Option<&str> {
+        let mut names = self.symbols.iter().map(|(_, name)| &**name);
+        names.find(|name| beginnings.iter().any(|beginning| name.starts_with(beginning)))
+    }
+
     /// Returns bytes by crate, the most first. What has no name is in none: strings and tables.
     fn by_crate(&self) -> Vec<(String, u64)> {
         let mut sums = HashMap::<String, u64>::new();

@@ -177,7 +177,7 @@ impl Session {
             },
             Step::ReportEnrollment(_) => self.enrolled(cx, (200..300).contains(&response.status)),
             step if response.status == 202 || is_delayed => self.wait(cx, step, response),
-            step => match response.redirection(None).filter(|_| F::HAS_REDIRECTIONS) {
+            step => match F::HAS_REDIRECTIONS.then(|| response.redirection(None)).flatten() {
                 // RFC 7030, 3.2.1: within this origin alone.
                 Some(Redirection::Path(path)) if self.redirections < MAX_REDIRECTIONS => {
                     self.redirections += 1;

@@ -64,7 +64,7 @@ impl<'a> PathBuilder<'a> {
         let path = signatures.verify(self.algorithms, |algorithms| self.build(end_entity, algorithms));
         let path = path.map_err(|error| self.explain(error))?;
         if let Some(revocation) = revocation {
-            self.check_revocation(end_entity, &path, &signatures, &revocation.in_force(), time)?;
+            revocation.check_path(self, end_entity, &path, &signatures, time)?;
         }
         Ok(path)
     }
@@ -127,7 +127,7 @@ impl<'a> PathBuilder<'a> {
     /// Checks that no certificate of `path` is revoked. A current list must cover the leaf; the certificates above it
     /// are looked up if their issuer has a list. Cached handshakes are checked against the same [`Findings`].
     #[inline(never)] // its options and lists would take stack while the path is built
-    fn check_revocation(
+    pub(super) fn check_revocation(
         &self,
         end_entity: &EndEntityCert<'a>,
         path: &Path<'a>,

@@ -10,10 +10,13 @@ use core::fmt;
 
 use pki_types::{CertificateRevocationListDer, SignatureVerificationAlgorithm, UnixTime};
 use spin::Mutex;
+use webpki::EndEntityCert;
 
-use super::crls::Crls;
-use super::issuers::{IssuerTable, Link};
-use crate::error::ApiMisuse;
+use super::crls::{Crls, Findings};
+use super::issuers::{Issuer, IssuerId, IssuerTable, Link};
+use super::path::{Path, PathBuilder};
+use super::signatures::Signatures;
+use crate::error::{ApiMisuse, CertificateError};
 
 #[cfg(test)]
 mod tests;
@@ -24,17 +27,44 @@ mod tests;
 pub struct Revocation {
     issuers: Arc<IssuerTable>,
     crls: Arc<Mutex<Arc<Crls>>>,
+    code: &'static Code,
+}
+
+/// The code that reads revocation lists. Only who has lists has a pointer to it: a linker drops it from a program without.
+struct Code {
+    of: FindingsOf,
+    check_path: CheckPath,
+}
+
+type FindingsOf = fn(&Crls, IssuerId, &Issuer, &[&dyn SignatureVerificationAlgorithm]) -> Option<Arc<Findings>>;
+
+type CheckPath = for<'a> fn(
+    &PathBuilder<'a>,
+    &EndEntityCert<'a>,
+    &Path<'a>,
+    &Signatures<'a>,
+    &Crls,
+    Option<UnixTime>,
+) -> Result<(), CertificateError>;
+
+impl Code {
+    const CODE: &'static Self = &Self {
+        of: Crls::of,
+        check_path: |builder, end_entity, path, signatures, crls, time| {
+            builder.check_revocation(end_entity, path, signatures, crls, time)
+        },
+    };
 }
 
 impl Revocation {
     pub(super) fn new(issuers: Arc<IssuerTable>, crls: &[CertificateRevocationListDer<'_>]) -> Result<Self, ApiMisuse> {
         let crls = Arc::new(Crls::read(crls)?);
-        Ok(Self { issuers, crls: Arc::new(Mutex::new(crls)) })
+        Ok(Self { issuers, crls: Arc::new(Mutex::new(crls)), code: Code::CODE })
     }
 
     /// Returns the same lists with another table of known issuers.
     pub(super) fn with_issuers(&self, issuers: Arc<IssuerTable>) -> Self {
-        Self { issuers, crls: self.crls.clone() }
+        Self { issuers, ..self.clone() }
     }
 
     /// Replaces all lists by these. If one of them does not parse, nothing changes.
@@ -50,6 +80,18 @@ impl Revocation {
 
     pub(super) fn in_force(&self) -> Arc<Crls> {
         self.crls.lock().clone()
+    }
+
+    /// Checks that no certificate of `path` is revoked.
+    pub(super) fn check_path<'a>(
+        &self,
+        builder: &PathBuilder<'a>,
+        end_entity: &EndEntityCert<'a>,
+        path: &Path<'a>,
+        signatures: &Signatures<'a>,
+        time: Option<UnixTime>,
+    ) -> Result<(), CertificateError> {
+        (self.code.check_path)(builder, end_entity, path, signatures, &self.in_force(), time)
     }
 }
 
@@ -112,13 +154,13 @@ impl RevocationCheck {
 
     fn check_link(
         &self,
-        Revocation { issuers, .. }: &Revocation,
+        Revocation { issuers, code, .. }: &Revocation,
         crls: &Crls,
         link: &Link,
         is_leaf: bool,
     ) -> Result<(), Unchecked> {
         let issuer = issuers.find(link.issuer).ok_or(Unchecked::IssuerUnknown)?;
-        let Some(findings) = crls.of(link.issuer, &issuer, &self.algorithms) else {
+        let Some(findings) = (code.of)(crls, link.issuer, &issuer, &self.algorithms) else {
             return if is_leaf { Err(Unchecked::NoCurrentCrl) } else { Ok(()) };
         };
         if findings.revokes(link) {

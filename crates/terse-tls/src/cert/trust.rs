@@ -14,9 +14,9 @@ use super::anchors::Anchors;
 use super::issuers::{IssuerTable, LearnedIssuers};
 use super::ocsp::Stapling;
 use super::raw_public_keys::RawPublicKeys;
-use super::{Expect, Revocation, RevocationCheck, TrustId};
+use super::{Expect, Revocation, RevocationCheck, TrustId, VerifiedPeer};
 use crate::crypto::{CryptoProvider, Hash};
-use crate::error::ApiMisuse;
+use crate::error::{ApiMisuse, CertificateError};
 use crate::wire::{CertificateType, SignatureScheme};
 
 /// The peers that a side trusts: trust anchors with their revocation lists, raw public keys, and how to verify without
@@ -32,11 +32,23 @@ pub struct Trust {
     learned: Option<LearnedIssuers>,
     pub(super) revocation: Option<Revocation>,
     pub(super) raw_public_keys: Option<Arc<RawPublicKeys>>,
-    pub(super) stapling: Stapling,
+    stapling: Stapling,
+    /// What checks staples, if they are requested. A linker drops it from a program that requests none.
+    staple_check: Option<StapleCheck>,
     pub(super) accept_without_clock: bool,
     /// The certificate types that are taken unverified.
     unverified: Option<&'static [CertificateType]>,
 }
+
+/// [`Trust::check_staple`].
+pub(crate) type StapleCheck = fn(
+    &Trust,
+    &VerifiedPeer,
+    Option<&[u8]>,
+    &CryptoProvider,
+    &[&dyn SignatureVerificationAlgorithm],
+    Option<UnixTime>,
+) -> Result<Option<u64>, CertificateError>;
 
 /// The certificate types, preferred first. A raw public key is preferred because it is shorter.
 const CERTIFICATE_TYPES: &[CertificateType] = &[CertificateType::RAW_PUBLIC_KEY, CertificateType::X509];
@@ -105,6 +117,7 @@ impl Trust {
             revocation: None,
             raw_public_keys: None,
             stapling: Stapling::Off,
+            staple_check: None,
             accept_without_clock: false,
             unverified: None,
         }
@@ -166,7 +179,11 @@ impl Trust {
             Stapling::Off => self.issuers.clone(),
             Stapling::Ask | Stapling::Require => Some(self.issuers.clone().unwrap_or_else(|| self.issuer_table())),
         };
-        Self { issuers, stapling, ..self }
+        let staple_check: Option<StapleCheck> = match stapling {
+            Stapling::Off => None,
+            Stapling::Ask | Stapling::Require => Some(Self::check_staple),
+        };
+        Self { issuers, stapling, staple_check, ..self }
     }
 
     /// Keeps the issuers of verified certificates in `learned`, where the application can store them. CRLs and staples
@@ -188,6 +205,11 @@ impl Trust {
     /// Returns whether a stapled OCSP response is requested from peers, or required.
     pub const fn stapling(&self) -> Stapling {
         self.stapling
+    }
+
+    /// Returns what checks staples, if they are requested from peers.
+    pub(crate) const fn staple_check(&self) -> Option<StapleCheck> {
+        self.staple_check
     }
 
     /// Accepts certificates on calls that give no wall-clock time, as if it were the latest notBefore of those that

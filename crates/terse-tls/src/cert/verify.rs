@@ -139,7 +139,7 @@ impl Trust {
         algorithms: &[&dyn SignatureVerificationAlgorithm],
         time: Option<UnixTime>,
     ) -> Result<Option<u64>, CertificateError> {
-        let is_needed = self.stapling == Stapling::Require && peer.certificate_type() == CertificateType::X509;
+        let is_needed = self.stapling() == Stapling::Require && peer.certificate_type() == CertificateType::X509;
         let Some(response) = response else {
             return if is_needed { Err(CertificateError::Staple(StapleError::Missing)) } else { Ok(None) };
         };

@@ -10,8 +10,8 @@ use crate::cache::{self, AddressId};
 use crate::config::{ServerConfig, TraceEvent};
 use crate::crypto::Rng;
 use crate::error::{Error, InvalidMessage};
-use crate::handshake::Handshake;
 use crate::handshake::server::{ExpectClientHello, Negotiation, ReceivedClientHello};
+use crate::handshake::{Code, Handshake};
 use crate::link::Halves;
 use crate::link::datagram::{Acknowledged, FirstMessage, Sent};
 use crate::record::datagram::RecordNumber;
@@ -43,7 +43,7 @@ impl Connection {
     ) -> Result<Self, Error> {
         let AcceptedClientHello { first, received, negotiation, number } = hello;
         let link = Halves::accept(&config, cid, first, number);
-        let mut connection = Self::new(Config::Server(config.clone()), link, now);
+        let mut connection = Self::new(Config::Server(config.clone()), Code::SERVER, link, now);
         let (handshake, chosen) = match negotiation {
             Negotiation::Due => (Handshake::Server(ExpectClientHello::new(config)), None),
             Negotiation::Done(chosen) => (Handshake::Server(ExpectClientHello::new(config)), Some(chosen)),

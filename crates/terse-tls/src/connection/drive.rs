@@ -112,11 +112,12 @@ impl Connection {
     /// Handles the messages that are whole, as far as nothing is waited for.
     pub(super) fn handle_messages(&mut self, now: Now, rng: &mut dyn Rng) -> Result<(), Error> {
         while !self.is_waiting() && self.link.receiver().message()?.is_some() {
+            let code = self.code;
             self.step(now, rng, |handshake, receiver, output| {
                 let bytes = receiver.message()?.unwrap_or_default();
                 let message = Message::new(bytes, output.link.transport())?;
                 output.note_received(message, &handshake);
-                Ok((handshake.handle(message, output)?, bytes.len()))
+                Ok(((code.handle)(handshake, message, output)?, bytes.len()))
             })?;
         }
         Ok(())
@@ -139,7 +140,8 @@ impl Connection {
 
     /// The signature that was waited for is there.
     pub(super) fn handle_signature(&mut self, now: Now, rng: &mut dyn Rng, signature: &[u8]) -> Result<(), Error> {
-        self.step(now, rng, |handshake, _, output| Ok((handshake.signed(signature, output)?, 0)))?;
+        let code = self.code;
+        self.step(now, rng, |handshake, _, output| Ok(((code.signed)(handshake, signature, output)?, 0)))?;
         self.handle_messages(now, rng)?;
         self.handle_records(now, rng, &mut []).map(|_| ())
     }

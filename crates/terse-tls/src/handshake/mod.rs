@@ -24,6 +24,7 @@ use crate::wire::{
 pub(crate) mod caching;
 mod certificate_types;
 pub(crate) mod client;
+mod code;
 pub(crate) mod credentials;
 pub(crate) mod identity;
 mod negotiated;
@@ -35,6 +36,7 @@ mod store;
 pub(crate) mod tls12;
 pub(crate) mod tls13;
 
+pub(crate) use code::Code;
 use server::ReceivedClientHello;
 pub use signature::SignatureRequest;
 pub(crate) use store::{ExpectStore, LookUp};
@@ -211,21 +213,6 @@ pub(crate) enum Handshake {
 }
 
 impl Handshake {
-    /// Handles the next message.
-    pub(crate) fn handle(self, message: Message<'_>, output: &mut Output<'_>) -> Result<Self, Error> {
-        match self {
-            Self::Client(state) => state.handle(message, output),
-            Self::Server(state) => state.handle(message, output),
-            Self::Tls12Client(state) => state.handle(message, output),
-            Self::Tls12Server(state) => state.handle(message, output),
-            Self::Tls12Traffic(state) => state.handle(message, output).map(Self::Tls12Traffic),
-            Self::Tls13Client(state) => state.handle(message, output),
-            Self::Tls13Server(state) => state.handle(message, output),
-            Self::Tls13Traffic(state) => state.handle(message, output).map(Self::Tls13Traffic),
-            Self::Store(_) => Err(message.unexpected()),
-        }
-    }
-
     /// Handles a ClientHello that was already parsed. `chosen` is the result of an earlier choice from it, if it was
     /// made for TLS 1.3.
     pub(crate) fn client_hello<'a>(
@@ -249,21 +236,6 @@ impl Handshake {
             Self::Tls13Client(state) => state.signature_request(),
             Self::Tls13Server(state) => state.signature_request(),
             Self::Client(_) | Self::Server(_) | Self::Tls12Traffic(_) | Self::Tls13Traffic(_) | Self::Store(_) => None,
-        }
-    }
-
-    /// Continues with the signature that [`Self::signature_request`] requests.
-    pub(crate) fn signed(self, signature: &[u8], output: &mut Output<'_>) -> Result<Self, Error> {
-        match self {
-            Self::Tls12Client(state) => state.signed(signature, output),
-            Self::Tls12Server(state) => state.signed(signature, output),
-            Self::Tls13Client(state) => state.signed(signature, output),
-            Self::Tls13Server(state) => state.signed(signature, output),
-            state @ (Self::Client(_)
-            | Self::Server(_)
-            | Self::Tls12Traffic(_)
-            | Self::Tls13Traffic(_)
-            | Self::Store(_)) => Ok(state),
         }
     }
 

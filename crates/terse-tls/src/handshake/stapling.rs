@@ -77,11 +77,11 @@ pub(super) fn check(
     common: &Common,
     output: &mut Output<'_>,
 ) -> Result<(), Error> {
-    let Some(trust) = trust.filter(|trust| trust.stapling() != Stapling::Off) else { return Ok(()) };
+    let Some((trust, check)) = trust.and_then(|trust| Some((trust, trust.staple_check()?))) else { return Ok(()) };
     let ClaimedPeer::Verified(peer) = peer else { return Ok(()) }; // whose configuration has no stapling
     let algorithms = signature::chain_algorithms(common);
     let response = response.map(|CertificateStatus(response)| response);
-    if let Some(end) = trust.check_staple(peer, response, &common.provider, &algorithms, output.now.unix)? {
+    if let Some(end) = check(trust, peer, response, &common.provider, &algorithms, output.now.unix)? {
         output.summary.peer.staple = Staple::Good;
         Arc::make_mut(peer).stapled_until(end);
     }

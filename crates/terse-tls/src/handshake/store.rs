@@ -8,7 +8,7 @@
 
 use alloc::boxed::Box;
 
-use super::{Handshake, Message, Output, tls12, tls13};
+use super::{Handshake, Message, Output, code, tls12, tls13};
 use crate::cache::{Commit, NotSaved, StoreAnswer, StoreRequest, Ticket, TicketRows};
 use crate::error::{ApiMisuse, Error};
 
@@ -59,7 +59,7 @@ impl ExpectStore {
                 rows.push(ticket, row);
                 output.look_up = Some(Box::new(LookUp { rows, pending: None }));
                 let message = Message::new(waiting, output.link.transport())?;
-                Ok((state.handle(message, output)?, waiting.len()))
+                Ok((code::server(state, message, output)?, waiting.len()))
             }
             (Then::Tls12(rest), StoreAnswer::Committed(saved), _) => Ok((rest.committed(saved, output)?, 0)),
             (Then::Tls13(rest), StoreAnswer::Committed(saved), _) => Ok((rest.committed(saved, output)?, 0)),

@@ -3,8 +3,7 @@
 //! What must always hold: a part that a protected ACK acknowledges is never retransmitted; a part that only an
 //! unprotected ACK acknowledges counts as lost at the next timeout; the memory is bounded.
 
-use alloc::collections::VecDeque;
-use alloc::vec::Vec;
+use alloc::collections::{BinaryHeap, VecDeque};
 use core::ops::Range;
 
 use crate::record::datagram::RecordNumber;
@@ -203,14 +202,14 @@ impl Outstanding {
         mut gap: impl FnMut(Range<usize>),
     ) {
         let of_piece = |(place, entry): &(usize, &Entry)| usize::from(entry.piece) == piece && counts(*place, entry);
-        let mut covered: Vec<_> = self
+        let covered: BinaryHeap<_> = self
             .entries
             .iter()
             .enumerate()
             .filter(of_piece)
             .map(|(_, entry)| (entry.start as usize, entry.end as usize))
             .collect();
-        covered.sort_unstable();
+        let covered = covered.into_sorted_vec(); // `sort_unstable` takes 2 kB of code
         if len == 0 {
             if covered.is_empty() {
                 gap(0..0);

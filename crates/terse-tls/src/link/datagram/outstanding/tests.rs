@@ -1,6 +1,7 @@
 //! Tests of the parts that were sent and not acknowledged, against a model that marks each byte.
 
 use alloc::vec;
+use alloc::vec::Vec;
 
 use proptest::prelude::*;
 
