@@ -155,7 +155,8 @@ impl CoapsPledge {
         self.inner.as_mut().unwrap().dtls.move_to(socket);
     }
 
-    /// Sends a request, and waits for its response; `None` if the registrar closes the connection, or has forgotten it.
+    /// Sends a request, and waits for its response; `None` if the registrar closes the connection, has forgotten it, or does not
+    /// answer.
     pub(crate) async fn try_send(&mut self, request: Request) -> Option<Response> {
         let mut inner = self.inner.take().unwrap();
         let (inner, response) = blocking(move || {
@@ -208,8 +209,11 @@ impl Inner {
         self.coap.request(self.clock.now(), &mut OsRng, request).unwrap();
         let mut buffer = [0; 2_048];
         loop {
-            if let Some(outcome) = self.coap.poll_response() {
-                return Some(outcome.unwrap_or_else(|failure| panic!("{failure:?}")));
+            match self.coap.poll_response() {
+                Some(Ok(response)) => return Some(response),
+                Some(Err(coap::Failure::Unreachable)) => return None,
+                Some(Err(failure)) => panic!("{failure:?}"),
+                None => {}
             }
             while let Some(len) = self.coap.poll_transmit(self.clock.now(), &mut buffer) {
                 self.dtls.send(&buffer[..len]).ok()?;

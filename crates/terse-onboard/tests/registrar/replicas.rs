@@ -1,8 +1,11 @@
 //! Registrars with one database, certificate and key: where one is killed, another one goes on.
 
+use terse_brski::artefact::Format;
+use terse_brski::coap::{Code, Request, Resource, content_format};
 use terse_brski::est::CsrAttributes;
 use terse_net::Clock;
 
+use crate::coaps_pledge::How;
 use crate::scripted_masa::Script;
 use crate::world::{Device, Pledge, Running, SERIAL, World, ahead, certificate};
 
@@ -74,4 +77,27 @@ async fn a_request_that_waits_for_the_operator_is_answered_by_another_replica() 
     first.kill();
     assert_eq!(world.operator().await.accept(SERIAL, None).await.unwrap(), "maker");
     goes_on(&world, &device, &request).await;
+}
+
+/// A load balancer that leads a device from another port to another replica: that one does not know the connection ID, and the device
+/// gets the same voucher over a new connection.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_device_over_coaps_begins_anew_at_another_replica_with_the_same_voucher() {
+    let world = World::new().await.with_coaps();
+    let (first, second) = (world.start().await, world.start().await);
+    let device = world.device(SERIAL).of(Format::CoseCbor);
+    let how = How { max_retransmit: 1, ..How::default() };
+    let mut pledge = device.connect_coaps(first.coaps.unwrap(), how).await;
+    let request = device.voucher_request_to(pledge.registrar(), |_| {});
+    let answer = pledge.request_voucher(&request).await;
+    assert_eq!(answer.code, Code::CHANGED, "{:?}", answer.diagnostic());
+
+    pledge.move_to_another_port(second.coaps.unwrap());
+    let again = Request::post(Resource::RequestVoucher, content_format::VOUCHER_COSE, &request);
+    assert!(pledge.try_send(again).await.is_none(), "nobody answers there");
+    let mut anew = device.connect_coaps(second.coaps.unwrap(), how).await;
+    assert_eq!(anew.request_voucher(&request).await.payload, answer.payload);
+    assert_eq!(world.masa.issued(), 1);
+    first.stop().await;
+    second.stop().await;
 }
