@@ -38,6 +38,12 @@ pub(super) use unsent::MAX_UNSENT;
 pub use fetched::FetchedVoucher;
 pub use operator::{DeviceReport, EndingCertificate, Pending, PendingReason};
 
+/// The newest LDevIDs of devices, as the rows of `certificates c` and `joinings j`, but for devices that an operator keeps out: nobody
+/// is to look after those.
+const NEWEST_LDEVIDS: &str = "certificates c JOIN joinings j ON j.ldevid = c.certificate_sha256 \
+                              AND NOT EXISTS (SELECT 1 FROM decisions d WHERE d.idevid = j.idevid AND d.is_allowed = 0) \
+                              AND NOT EXISTS (SELECT 1 FROM kept_out k WHERE k.idevid = j.idevid)";
+
 /// The database of a registrar.
 #[derive(Clone)]
 pub(super) struct Store {

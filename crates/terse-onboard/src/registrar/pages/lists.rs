@@ -33,7 +33,7 @@ impl StatusPages {
         Ok(Page::new(
             "Certificates that end",
             html! {
-                p { "The newest certificate of each device, if it ends within so many days, or has ended since as many. A device renews it by itself, if it can." }
+                p { "The newest certificate of each device, if it ends within so many days, or has ended since as many, but for devices that are kept out. A device renews it by itself, if it can." }
                 form.search method="get" action="/certificates" {
                     div {
                         label for="days" { "Days" }

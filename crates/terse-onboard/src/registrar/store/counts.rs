@@ -6,7 +6,7 @@ use pki_types::UnixTime;
 use sqlx::Row;
 
 use super::rows::{seconds, unsigned};
-use super::{DAY, FORGOTTEN_AFTER, Store};
+use super::{DAY, FORGOTTEN_AFTER, NEWEST_LDEVIDS, Store};
 
 /// Numbers of devices, each at most [`MAX_COUNTED`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -28,11 +28,8 @@ impl Store {
     pub(in super::super) async fn counts(&self, now: UnixTime) -> Result<Counts, sqlx::Error> {
         let count =
             |rows: &str| format!("(SELECT COUNT(*) FROM (SELECT 1 AS one FROM {rows} LIMIT {MAX_COUNTED}) AS counted)");
-        let ending = |until: &str| {
-            count(&format!(
-                "certificates c JOIN joinings j ON j.ldevid = c.certificate_sha256 WHERE c.not_after > $2 AND c.not_after <= {until}"
-            ))
-        };
+        let ending =
+            |until: &str| count(&format!("{NEWEST_LDEVIDS} WHERE c.not_after > $2 AND c.not_after <= {until}"));
         let query = [
             count(
                 "requests r WHERE state = 'awaiting-operator' AND received > $1 \

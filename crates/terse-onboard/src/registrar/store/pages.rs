@@ -9,7 +9,7 @@ use terse_brski::digest::Sha256;
 
 use super::operator::Device;
 use super::rows::{digest, not_a_digest, seconds, unsigned};
-use super::{FORGOTTEN_AFTER, Store};
+use super::{FORGOTTEN_AFTER, NEWEST_LDEVIDS, Store};
 
 mod lists;
 
@@ -94,11 +94,7 @@ impl Store {
             rejected: self.count("decisions WHERE is_allowed = 0", &[]).await?,
             failures: self.count("telemetry WHERE status = 0 AND received >= $1", &[yesterday]).await?,
             ending: self
-                .count(
-                    "certificates c JOIN joinings j ON j.ldevid = c.certificate_sha256 \
-                     WHERE c.not_after > $1 AND c.not_after <= $2",
-                    &[now, end],
-                )
+                .count(&format!("{NEWEST_LDEVIDS} WHERE c.not_after > $1 AND c.not_after <= $2"), &[now, end])
                 .await?,
         })
     }

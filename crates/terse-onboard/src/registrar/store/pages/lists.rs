@@ -6,7 +6,7 @@ use sqlx::any::AnyRow;
 use terse_brski::digest::Sha256;
 
 use super::super::rows::{digest, seconds, unsigned};
-use super::super::{FORGOTTEN_AFTER, Store};
+use super::super::{FORGOTTEN_AFTER, NEWEST_LDEVIDS, Store};
 use super::{ByTime, PAGE, Rows, Waiting, optional_digest};
 
 /// The LDevID of a device that ends.
@@ -81,7 +81,7 @@ impl Store {
         page(query.fetch_all(&self.pool).await?, waiting)
     }
 
-    /// Returns the newest LDevIDs of devices that end within a time, the first one first.
+    /// Returns the newest LDevIDs of devices that end within a time, the first one first; none of a device that is kept out.
     pub(in super::super::super) async fn ending(
         &self,
         from: i64,
@@ -89,7 +89,8 @@ impl Store {
         after: Option<ByTime>,
     ) -> Result<Rows<Ending, ByTime>, sqlx::Error> {
         let (time, sha256) = after.unwrap_or((from, Vec::new()));
-        let query = sqlx::query(ENDING).bind(from).bind(to).bind(time).bind(sha256).bind(MORE);
+        let query = ending_query();
+        let query = sqlx::query(&query).bind(from).bind(to).bind(time).bind(sha256).bind(MORE);
         let ending = |row: &AnyRow| {
             Ok(Ending {
                 idevid: digest(row, "idevid")?,
@@ -238,10 +239,13 @@ fn certificate(row: &AnyRow) -> Result<Certificate, sqlx::Error> {
     })
 }
 
-pub(super) const ENDING: &str = "SELECT j.idevid, j.serial_number, j.manufacturer, c.not_after AS since, c.issued, \
-                     c.certificate_sha256 AS place FROM certificates c JOIN joinings j ON j.ldevid = c.certificate_sha256 \
-                     WHERE c.not_after >= $1 AND c.not_after <= $2 AND (c.not_after, c.certificate_sha256) > ($3, $4) \
-                     ORDER BY c.not_after, c.certificate_sha256 LIMIT $5";
+pub(super) fn ending_query() -> String {
+    format!(
+        "SELECT j.idevid, j.serial_number, j.manufacturer, c.not_after AS since, c.issued, c.certificate_sha256 AS place \
+         FROM {NEWEST_LDEVIDS} WHERE c.not_after >= $1 AND c.not_after <= $2 \
+         AND (c.not_after, c.certificate_sha256) > ($3, $4) ORDER BY c.not_after, c.certificate_sha256 LIMIT $5"
+    )
+}
 
 const MESSAGE: &str = "t.idevid, t.number, t.received, t.topic, t.status, t.reason";
 

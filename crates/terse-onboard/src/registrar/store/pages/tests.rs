@@ -1,6 +1,6 @@
 use sqlx::Row as _;
 
-use super::lists::{ENDING, bad_audits_query, failures_query, waiting_query};
+use super::lists::{bad_audits_query, ending_query, failures_query, waiting_query};
 use super::*;
 
 /// What is looked at without an index is a table that a query has made, and that has the rows of a page.
@@ -12,7 +12,7 @@ async fn no_page_looks_through_a_table() {
         (standings_query(), ["joinings_by_serial_number", "requests_by_serial_number", "decisions_by_serial_number"]),
         (waiting_query(), ["requests_by_state", "requests_by_device", "decisions"]),
         (bad_audits_query(), ["joinings_by_audit", "requests", "decisions"]),
-        (ENDING.to_owned(), ["certificates_by_end", "joinings", "ldevid"]),
+        (ending_query(), ["certificates_by_end", "joinings", "ldevid"]),
         (failures_query(), ["telemetry_failures", "joinings", "idevid"]),
     ];
     for (query, indices) in queries {
@@ -59,9 +59,13 @@ async fn what_is_counted_is_there() {
         }
         let reject = "INSERT INTO decisions VALUES ($1, 'X', 'maker', 0, 1)";
         sqlx::query(reject).bind(vec![4_u8; 32]).execute(&store.pool).await.unwrap();
+        let keep_out = "INSERT INTO kept_out VALUES ($1, 1)";
+        sqlx::query(keep_out).bind(vec![1_u8; 32]).execute(&store.pool).await.unwrap();
         let counts = store.overview(now, 30).await.unwrap();
         let expected =
-            Overview { waiting: 3, bad_audits: 1, joined: 4, enrolled: 4, rejected: 1, failures: 2, ending: 2 };
+            Overview { waiting: 3, bad_audits: 1, joined: 4, enrolled: 4, rejected: 1, failures: 2, ending: 1 };
         assert_eq!(counts, expected, "each device counts once");
+        assert_eq!(store.counts(now).await.unwrap().ending_in_month, 1);
+        assert_eq!(store.ending(1_000_000, 3_592_000, None).await.unwrap().rows.len(), 1);
     }
 }
