@@ -74,6 +74,7 @@ pub(crate) fn on_hangup(
     let reload = Arc::new(reload);
     tokio::spawn(async move {
         while hangups.recv().await.is_some() {
+            tracing::info!("the configuration is being read again"); // a token that hangs would hold that up without a word
             let reload = reload.clone();
             let Ok(reloaded) = tokio::task::spawn_blocking(move || reload()).await else { continue };
             match reloaded {

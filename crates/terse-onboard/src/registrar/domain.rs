@@ -3,13 +3,14 @@
 use alloc::sync::Arc;
 use std::path::Path;
 
+use terse_brski::digest::Sha256;
 use terse_pki::{Authority, ca_certificates};
 
 use super::config::{Config, Enrolment, EstServerConfig};
 use super::crl::DomainTrust;
 use super::est_server::EstServer;
 use super::external_ca::ExternalCa;
-use super::own_crl::OwnCrl;
+use super::own_crl::{OwnCrl, issuer_of};
 use super::signing::Turns;
 use crate::config::{ConfigError, beside};
 
@@ -31,11 +32,19 @@ pub(super) struct OwnCa {
     pub(super) authority: Authority,
     pub(super) days: u32,
     pub(super) trust: Arc<DomainTrust>,
-    /// The trust in LDevIDs of the CA before.
-    pub(super) former: Option<Arc<DomainTrust>>,
+    /// The CA before, whose LDevIDs still count.
+    pub(super) former: Option<FormerCa>,
     /// Who may use the key, if it is elsewhere.
     pub(super) turns: Turns,
     pub(super) crl: OwnCrl,
+}
+
+/// The CA before the domain's own one.
+pub(super) struct FormerCa {
+    /// Its anchors, and what its `crl.pem` lists.
+    pub(super) trust: Arc<DomainTrust>,
+    /// Its name in the database, where its certificates are that were revoked.
+    pub(super) issuer: Sha256,
 }
 
 impl Domain {
@@ -78,8 +87,8 @@ impl Domain {
         }
     }
 
-    /// Returns the trust in LDevIDs of the CA before, if there was one and its LDevIDs still count.
-    pub(super) fn former(&self) -> Option<&Arc<DomainTrust>> {
+    /// Returns the CA before, if there was one and its LDevIDs still count.
+    pub(super) fn former(&self) -> Option<&FormerCa> {
         match &self.issuer {
             Issuer::Own(ca) => ca.former.as_ref(),
             Issuer::External(_) => None,
@@ -102,13 +111,19 @@ impl OwnCa {
         // A leaf without its intermediates is known as well.
         let anchors: Vec<_> = authority.certificates().cloned().collect();
         let trust = DomainTrust::new(&anchors, Some(directory.join("crl.pem")))?;
-        let former = enrolment.former_ca.as_ref().map(|former| {
-            let former = beside(path, former);
-            let anchors = ca_certificates(&former).map_err(|error| ConfigError::new(path, error))?;
-            DomainTrust::new(&anchors, Some(former.join("crl.pem")))
-        });
+        let former = enrolment.former_ca.as_ref().map(|former| FormerCa::load(&beside(path, former)));
         let crl = OwnCrl::load(path, enrolment, &authority)?;
         Ok(Self { authority, days, trust, former: former.transpose()?, turns: Turns::default(), crl })
+    }
+}
+
+impl FormerCa {
+    fn load(directory: &Path) -> Result<Self, ConfigError> {
+        let wrong = |problem: &dyn core::fmt::Display| ConfigError::new(directory, problem);
+        let anchors = ca_certificates(directory).map_err(|error| wrong(&error))?;
+        let issuer = anchors.last().and_then(issuer_of);
+        let issuer = issuer.ok_or_else(|| wrong(&"the certificate of the CA cannot be read; restore it"))?;
+        Ok(Self { trust: DomainTrust::new(&anchors, Some(directory.join("crl.pem")))?, issuer })
     }
 }
 

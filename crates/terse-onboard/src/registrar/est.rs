@@ -89,7 +89,7 @@ impl Service {
             crl_url: self.crl_url(),
             ..LdevidPolicy::new(subject, self.validity(domain))
         };
-        self.issue(domain, admitted, &der, policy, self.held_until(received)).await
+        self.issue(domain, admitted, &der, policy, None, self.held_until(received)).await
     }
 
     pub(super) async fn simple_reenroll(&self, received: &Received) -> Result<Reply, Reply> {
@@ -105,7 +105,7 @@ impl Service {
         check_reenrolment(PROVIDER, &trust, &received.chain, &der, self.now())?;
         let policy = LdevidPolicy::renewal(ldevid, self.validity(domain)).map_err(|error| refused(&error))?;
         let policy = LdevidPolicy { crl_url: self.crl_url(), ..policy };
-        self.issue(domain, admitted, &der, policy, self.held_until(received)).await
+        self.issue(domain, admitted, &der, policy, Some(ldevid.clone()), self.held_until(received)).await
     }
 
     /// Lets a client in that wants something of the domain's CA, or says why not.
@@ -164,7 +164,7 @@ impl Service {
         }
         // Without a CA there are no LDevIDs that could be revoked.
         let trusts = match &self.inner.settings.domain {
-            Some(domain) => [Some(domain.trust()), domain.former()],
+            Some(domain) => [Some(domain.trust()), domain.former().map(|former| &former.trust)],
             None => [None; 2],
         };
         for trust in trusts.into_iter().flatten() {
@@ -185,35 +185,43 @@ impl Service {
         let check = |trust: &Trust| trust.check(PROVIDER, &received.chain, Expect::Client, Some(self.now()));
         let mut trust = self.trust(domain, self.held_until(received)).await?;
         let mut checked = check(&trust);
-        // What the CA before has issued leads to another root, or to the same one by a CA that the list is not of.
-        if matches!(&checked, Err(CertificateError::UnknownIssuer | CertificateError::UnknownRevocationStatus)) {
-            let other = match domain.former() {
-                Some(former) => Some(former.get().await),
-                None => self.newer_trust(domain).await?,
-            };
-            if let Some(other) = other {
-                checked = check(&other);
-                trust = other;
-            }
+        if matches!(&checked, Err(CertificateError::UnknownIssuer))
+            && let Some(newer) = self.newer_trust(domain).await?
+        {
+            checked = check(&newer);
+            trust = newer;
+        }
+        // What the CA before has issued leads to another root, which may have the same name, or to the same one by a CA that the
+        // list is not of. What it has revoked is refused by `is_revoked`, however late its list is.
+        if let (Err(error), Some(former)) = (&checked, domain.former())
+            && matches!(
+                error,
+                CertificateError::UnknownIssuer
+                    | CertificateError::BadSignature
+                    | CertificateError::UnknownRevocationStatus
+            )
+        {
+            trust = former.trust.anchors();
+            checked = check(&trust);
         }
         checked.map(|_| trust).map_err(|error| Refusal::Ldevid(error).into())
     }
 
-    /// Issues the certificate for a request that was checked, or has it issued.
+    /// Issues the certificate for a request that was checked, or has it issued. A renewal is that of an LDevID.
     async fn issue(
         &self,
         domain: &Domain,
         admitted: Admitted,
         der: &[u8],
         policy: LdevidPolicy,
+        renewed: Option<CertificateDer<'static>>,
         until: Instant,
     ) -> Result<Reply, Reply> {
         let request = CertificationRequest::from_der(der).map_err(|error| refused(&Error::Request(error)))?;
         let idevid = admitted.device.joining.idevid;
         let key = RequestKey { request: sha256(PROVIDER, der), client: admitted.client, idevid };
         let StoredJoining { serial_number, manufacturer, .. } = admitted.device;
-        let is_renewal = admitted.is_member;
-        let errand = Errand { key, request, policy, serial_number, manufacturer, is_renewal };
+        let errand = Errand { key, request, policy, serial_number, manufacturer, renewed };
         match &domain.issuer {
             Issuer::Own(ca) => self.issue_here(ca, errand, until).await,
             Issuer::External(ca) => self.pass_on(ca, errand, until).await,
@@ -227,14 +235,20 @@ impl Service {
         errand: &Errand,
         chain: &[CertificateDer<'static>],
     ) -> Result<Reply, Reply> {
-        let Errand { key, policy, serial_number, manufacturer, .. } = errand;
+        let Errand { key, policy, serial_number, manufacturer, renewed, .. } = errand;
+        // It may have been revoked while the CA signed.
+        if let Some(ldevid) = renewed
+            && self.is_revoked(ldevid).await?
+        {
+            return Err(Refusal::Ldevid(CertificateError::Revoked).into());
+        }
         let Some(certificate) = chain.first() else { return Err(refused(&Error::Malformed("the certificate"))) };
         let not_after = ca.authority.not_after().map_err(|error| refused(&error))?;
         let not_after = policy.validity.not_after.min(not_after);
         let record = Issued { key: *key, sha256: sha256(PROVIDER, certificate), certificate, not_after };
         let certificate = match self.inner.store.issue(&record, self.now()).await? {
             Stored::Certificate(certificate) => {
-                self.inner.metrics.certificate_issued(errand.is_renewal);
+                self.inner.metrics.certificate_issued(renewed.is_some());
                 certificate
             }
             Stored::Known(certificate) => certificate,

@@ -150,16 +150,19 @@ impl Service {
         self.own_ca()?.crl.url.clone()
     }
 
-    /// Whether the own CA has revoked a certificate: by the database, or by its `crl.pem`; or the CA before by that.
+    /// Whether the own CA, or the one before, has revoked a certificate: by the database, or by its `crl.pem`.
     pub(super) async fn is_revoked(&self, certificate: &CertificateDer<'_>) -> Result<bool, sqlx::Error> {
         let Some(ca) = self.own_ca() else { return Ok(false) };
-        for trust in core::iter::once(&ca.trust).chain(&ca.former) {
-            if trust.revoked().await.is_some_and(|is_revoked| is_revoked(certificate)) {
+        let Ok(revocation) = Revocation::new(certificate, 0) else { return Ok(true) };
+        let former = ca.former.as_ref().map(|former| (&former.trust, &former.issuer));
+        for (trust, issuer) in core::iter::once((&ca.trust, &ca.crl.issuer)).chain(former) {
+            if trust.revoked().await.is_some_and(|is_revoked| is_revoked(certificate))
+                || self.inner.store.is_revoked(issuer, revocation.serial_number()).await?
+            {
                 return Ok(true);
             }
         }
-        let Ok(revocation) = Revocation::new(certificate, 0) else { return Ok(true) };
-        self.inner.store.is_revoked(&ca.crl.issuer, revocation.serial_number()).await
+        Ok(false)
     }
 
     /// Brings the list up to date before the first request, if that takes no long time.
@@ -233,7 +236,9 @@ impl Service {
             drop(turn); // a thread that waits for the key keeps it
             crl
         });
-        let Some(crl) = signed.await.map_err(|_| CrlError::Ended)? else { return Ok(()) };
+        // The thread goes on, with its turn; the next list is signed when another one is free.
+        let signed = tokio::time::timeout(SIGNING, signed).await.map_err(|_| CrlError::NoTurn)?;
+        let Some(crl) = signed.map_err(|_| CrlError::Ended)? else { return Ok(()) };
         let list = StoredCrl { state, crl: crl?.to_vec() };
         if store.store_crl(issuer, previous.map(|list| list.number), &list).await? {
             let (count, length) = (revoked.unlisted.len(), list.crl.len());
@@ -302,6 +307,9 @@ const AFTER_FAILURE: Duration = Duration::from_secs(30);
 
 /// How long a turn is waited for with a key that is elsewhere.
 const FOR_A_TURN: Duration = Duration::from_secs(10);
+
+/// How long a signature may take.
+const SIGNING: Duration = Duration::from_secs(30);
 
 /// How long the first request waits for a list.
 const FIRST_LIST: Duration = Duration::from_secs(5);

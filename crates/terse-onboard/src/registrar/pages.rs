@@ -107,6 +107,9 @@ fn standing_text(standing: &Standing, now: u64) -> Markup {
     if standing.is_allowed == Some(false) {
         return html! { span.bad { "rejected" } };
     }
+    if standing.is_revoked {
+        return html! { span.bad { "its certificate is revoked" } };
+    }
     let Some(joining) = &standing.joining else {
         return match (standing.is_allowed, standing.request.as_deref()) {
             (Some(true), _) => html! { "accepted, has no voucher yet" },

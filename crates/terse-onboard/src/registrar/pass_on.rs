@@ -31,8 +31,8 @@ pub(super) struct Errand {
     pub(super) policy: LdevidPolicy,
     pub(super) serial_number: String,
     pub(super) manufacturer: String,
-    /// Whether the device has an LDevID already.
-    pub(super) is_renewal: bool,
+    /// The LDevID that is renewed, if the device has one.
+    pub(super) renewed: Option<CertificateDer<'static>>,
 }
 
 /// Why there is no certificate for a request.
@@ -104,7 +104,7 @@ impl Service {
         match store.issue(&record, self.now()).await? {
             Stored::Certificate(certificate) => {
                 store.forget_passed_on(&errand.key).await?;
-                self.inner.metrics.certificate_issued(errand.is_renewal);
+                self.inner.metrics.certificate_issued(errand.renewed.is_some());
                 tracing::info!(serial_number, manufacturer, "a device gets a certificate of the EST server");
                 Ok(issued(certificate))
             }

@@ -1,12 +1,15 @@
 //! Certificates whose signature comes from a key that is elsewhere: in an HSM, a smart card, or another process.
 //!
 //! What must always hold: no task of the runtime waits for a signature, and no device for longer than configured; a bounded
-//! number of signatures is under way, however long the key takes, and a bounded number of requests waits for them; a
-//! certificate that came late is stored, and the device gets it when it repeats its request.
+//! number of signatures is under way, however long the key takes, one for each request however often that comes, and a bounded
+//! number of requests waits for them; a certificate that came late is stored, and the device gets it when it repeats its request.
 
+use alloc::collections::BTreeSet;
 use alloc::sync::Arc;
+use std::sync::{Mutex, PoisonError};
 
 use pki_types::CertificateDer;
+use terse_brski::digest::Sha256;
 use terse_pki::Error;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 use tokio::time::{Instant, timeout_at};
@@ -21,6 +24,24 @@ pub(super) struct Turns {
     /// Places for those who wait or sign.
     places: Arc<Semaphore>,
     signatures: Arc<Semaphore>,
+    /// What is signed, or waits for that: a request of a client.
+    under_way: Arc<Mutex<BTreeSet<Requested>>>,
+}
+
+/// A request, and the certificate that its client has presented: both by their SHA-256.
+type Requested = (Sha256, Sha256);
+
+/// Marks a request as under way until this is dropped.
+pub(super) struct UnderWay {
+    all: Arc<Mutex<BTreeSet<Requested>>>,
+    own: Requested,
+}
+
+impl Drop for UnderWay {
+    fn drop(&mut self) {
+        // Nothing panics while it is locked.
+        self.all.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.own);
+    }
 }
 
 /// The right to have a thread wait for a signature.
@@ -30,6 +51,12 @@ pub(super) struct Turn {
 }
 
 impl Turns {
+    /// Marks a request as under way. Returns `None` if it is already: a repetition takes no further signature.
+    fn mark(&self, own: Requested) -> Option<UnderWay> {
+        let is_new = self.under_way.lock().unwrap_or_else(PoisonError::into_inner).insert(own);
+        is_new.then(|| UnderWay { all: self.under_way.clone(), own })
+    }
+
     /// Waits for a turn until this time. Returns `None` if there is none, at once if too many wait.
     pub(super) async fn next(&self, until: Instant) -> Option<Turn> {
         let place = self.places.clone().try_acquire_owned().ok()?;
@@ -41,7 +68,7 @@ impl Turns {
 impl Default for Turns {
     fn default() -> Self {
         let semaphore = |permits| Arc::new(Semaphore::new(permits));
-        Self { places: semaphore(PLACES), signatures: semaphore(SIGNATURES) }
+        Self { places: semaphore(PLACES), signatures: semaphore(SIGNATURES), under_way: Arc::default() }
     }
 }
 
@@ -52,13 +79,13 @@ impl Service {
             let chain = ca.authority.issue_ldevid(&errand.request, &errand.policy);
             return self.store_issued(ca, &errand, chain).await;
         }
-        let Some(turn) = ca.turns.next(until).await else {
-            return Err(late());
-        };
+        let Some(under_way) = ca.turns.mark((errand.key.request, errand.key.client)) else { return Err(unavailable()) };
+        let Some(turn) = ca.turns.next(until).await else { return Err(late()) };
         let (sender, answer) = oneshot::channel();
         let (service, ca) = (self.clone(), ca.clone());
         tokio::spawn(async move {
             let reply = service.sign_elsewhere(ca, errand, turn).await;
+            drop(under_way);
             drop(sender.send(reply)); // the device may have gone
         });
         match timeout_at(until, answer).await {

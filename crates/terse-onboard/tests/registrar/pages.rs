@@ -94,6 +94,27 @@ async fn a_device_whose_certificate_has_ended_is_not_shown_as_a_good_one() {
 }
 
 #[tokio::test]
+async fn a_device_whose_certificate_is_revoked_says_so_and_is_let_in_on_a_page() {
+    let world = world("").await;
+    world.change("devices = \"ask\"", "devices = \"all\"");
+    let registrar = world.start().await;
+    world.device(SERIAL).enrol(&registrar).await;
+    let operator = world.operator().await;
+    operator.accept(SERIAL, None).await.unwrap();
+    let mut browser = browser(&registrar);
+    let devices = browser.page("/devices").await;
+    let device = browser.page(links(&devices, "/device?")[0]).await;
+    assert!(links(&device, "/device/accept").is_empty(), "it is accepted already");
+    operator.revoke(SERIAL, None, None).await.unwrap();
+    assert!(browser.page("/devices").await.contains("its certificate is revoked"));
+    let device = browser.page(links(&devices, "/device?")[0]).await;
+    let confirm = browser.page(links(&device, "/device/accept")[0]).await;
+    assert_eq!(browser.submit(&confirm, &[]).await.status, 303);
+    assert!(!browser.page("/devices").await.contains("its certificate is revoked"));
+    registrar.stop().await;
+}
+
+#[tokio::test]
 async fn a_device_that_is_rejected_on_a_page_stays_out() {
     let world = world("").await;
     let registrar = world.start().await;

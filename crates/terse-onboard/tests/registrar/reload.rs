@@ -8,11 +8,11 @@ use terse_ibc::Generator;
 use terse_ibc::files::KeyFile;
 use terse_net::{Clock, OsRng};
 use terse_onboard::registrar::{Listening, Reloader, Service};
-use terse_pki::{Authority, RegistrarOptions, Validity, to_pem};
+use terse_pki::{Authority, AuthorityOptions, RegistrarOptions, Validity, to_pem};
 use terse_tls::identity::IdentityAlgorithm;
 
 use crate::coaps_pledge::How;
-use crate::world::{Device, Running, SERIAL, World, authority, certificate, now, refused, text, validity};
+use crate::world::{Device, Running, SERIAL, World, authority, certificate, now, refused, validity};
 
 impl World {
     async fn listen(&self) -> (Listening, Reloader) {
@@ -157,53 +157,61 @@ async fn with_coaps_another_certificate_waits_for_a_restart() {
     registrar.stop().await;
 }
 
-/// With another root, LDevIDs of the former CA are renewed as long as the configuration names it.
+/// With another root of the same name, LDevIDs of the former CA are renewed as long as the configuration names it.
 #[tokio::test]
 async fn the_domain_ca_is_rolled_while_devices_renew() {
     let world = World::new().await;
     let folder = world.folder.path().join("registrar");
     let (listening, reloader) = world.listen().await;
     let registrar = Running::start(listening);
-    let (device, late, lost) = (world.device(SERIAL), world.device("WI-3006"), world.device("WI-3007"));
+    let serials = [SERIAL, "WI-3006", "WI-3007", "WI-3008", "WI-3009"];
+    let [device, late, listed, earlier, lost] = serials.map(|serial| world.device(serial));
+    let first = device.enrol(&registrar).await;
+    let of_late = late.enrol(&registrar).await;
+    let of_listed = listed.enrol(&registrar).await;
+    let of_earlier = earlier.enrol(&registrar).await;
     let of_lost = lost.enrol(&registrar).await;
-    let (first, of_late) = (device.enrol(&registrar).await, late.enrol(&registrar).await);
+    let operator = world.operator().await;
+    assert_eq!(operator.revoke("WI-3008", None, None).await.unwrap().revoked, 1);
+    operator.accept("WI-3008", None).await.unwrap(); // it may come back, but not with this certificate
+
     let former = Authority::load(&folder.join("ca")).unwrap();
-    authority("Another").save(&folder.join("another"), false).unwrap();
-    let another = Authority::load(&folder.join("another")).unwrap();
+    let options = AuthorityOptions::new("p256x3".parse().unwrap(), validity());
+    let options = AuthorityOptions { name: "Domain".into(), key_identifiers: true, ..options };
+    let another = Authority::new(&options).unwrap();
+    another.save(&folder.join("another"), false).unwrap();
+    // A list that is late stops nobody.
+    let days_ago = |days: u64| now().as_secs() - days * 86_400;
+    let validity = Validity { not_before: days_ago(3), not_after: days_ago(1) };
+    former.revoke(&folder.join("ca"), core::slice::from_ref(&of_listed), validity).unwrap();
     // Its keys are not needed any more.
-    for key in ["ca.key", "intermediate1.key"] {
-        fs::rename(folder.join("ca").join(key), folder.join(key)).unwrap();
-    }
+    fs::remove_file(folder.join("ca/ca.key")).unwrap();
+    fs::remove_file(folder.join("ca/intermediate1.key")).unwrap();
+    world.change("ca = \"ca\"", "ca = \"another\"\nformer_ca = \"ca\"");
+    assert_eq!(reloader.reload().unwrap(), [""; 0]);
 
     let renew = async |device: &Device, ldevid| {
         let request = device.certification_request(&CsrAttributes::default());
         let mut member = device.connect_with(&registrar, ldevid).await;
-        let answer = member.enroll("simplereenroll", &request).await;
-        assert_eq!(answer.status, 200, "{}", text(&answer));
-        certificate(&answer)
+        member.enroll("simplereenroll", &request).await
     };
-    world.change("ca = \"ca\"", "ca = \"another\"\nformer_ca = \"ca\"");
-    assert_eq!(reloader.reload().unwrap(), [""; 0]);
-    let second = renew(&device, &first).await;
+    let second = certificate(&renew(&device, &first).await);
     assert!(another.issuer_of(&second).is_ok() && former.issuer_of(&second).is_err());
-    let third = renew(&device, &second).await;
+    let third = certificate(&renew(&device, &second).await);
     assert!(another.issuer_of(&third).is_ok());
-
-    for key in ["ca.key", "intermediate1.key"] {
-        fs::rename(folder.join(key), folder.join("ca").join(key)).unwrap();
+    for (device, ldevid) in [(&listed, &of_listed), (&earlier, &of_earlier)] {
+        refused(&renew(device, ldevid).await, 403, "revoked");
     }
-    let revoked = core::slice::from_ref(&of_lost);
-    former.revoke(&folder.join("ca"), revoked, Validity::days(now().as_secs() - 3_600, 30)).unwrap();
-    let request = lost.certification_request(&CsrAttributes::default());
-    let mut member = lost.connect_with(&registrar, &of_lost).await;
-    refused(&member.enroll("simplereenroll", &request).await, 403, "LDevID");
+    let operator = world.operator().await;
+    assert_eq!(operator.revoke("WI-3009", None, None).await.unwrap().revoked, 1);
+    refused(&renew(&lost, &of_lost).await, 403, "revoked");
+    operator.accept("WI-3009", None).await.unwrap();
+    refused(&renew(&lost, &of_lost).await, 403, "revoked");
 
     world.change("\nformer_ca = \"ca\"", "");
     assert_eq!(reloader.reload().unwrap(), [""; 0]);
-    renew(&device, &third).await;
-    let request = late.certification_request(&CsrAttributes::default());
-    let mut member = late.connect_with(&registrar, &of_late).await;
-    refused(&member.enroll("simplereenroll", &request).await, 403, "LDevID");
+    assert_eq!(renew(&device, &third).await.status, 200);
+    refused(&renew(&late, &of_late).await, 403, "LDevID");
     registrar.stop().await;
 }
 

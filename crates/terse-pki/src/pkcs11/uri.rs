@@ -32,8 +32,8 @@ pub(super) enum UriError {
     TooLong,
     /// It has another scheme.
     Scheme,
-    /// This part is no attribute with a value.
-    Attribute(String),
+    /// This attribute of the path or the query, counted from 1, has no name and value. It may be a part of a PIN, and is not repeated.
+    Attribute(usize),
     /// The value of this attribute has a character that must be percent-encoded, or is no UTF-8, or has a control character.
     Value(String),
     /// The value of this attribute is longer than this.
@@ -156,13 +156,13 @@ fn attributes<'a>(component: &'a str, delimiter: char, reserved: &str) -> Result
     if component.is_empty() {
         return Ok(attributes);
     }
-    for attribute in component.split(delimiter) {
+    for (number, attribute) in component.split(delimiter).enumerate() {
         let is_name = |name: &str| {
             !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte))
         };
         let (name, value) = match attribute.split_once('=') {
             Some((name, value)) if is_name(name) => (name, value),
-            _ => return Err(UriError::Attribute(attribute.into())),
+            _ => return Err(UriError::Attribute(number + 1)),
         };
         if attributes.iter().any(|(earlier, _)| *earlier == name) {
             return Err(UriError::Duplicate(name.into()));
@@ -243,7 +243,9 @@ impl fmt::Display for UriError {
         match self {
             Self::TooLong => write!(f, "the URI has more than {MAX_LEN} bytes; shorten it"),
             Self::Scheme => f.write_str("holds no PKCS #11 URI; write pkcs11:token=...;object=...?module-path=..."),
-            Self::Attribute(part) => write!(f, "{part:?} is no attribute of a URI; write name=value"),
+            Self::Attribute(number) => {
+                write!(f, "attribute {number} of the path or the query has no name and value; write name=value")
+            }
             Self::Value(name) => {
                 write!(f, "the value of {name} is none; percent-encode what is not a letter or a digit")
             }

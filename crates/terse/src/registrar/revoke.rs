@@ -96,7 +96,7 @@ pub(super) async fn after_rejection(
         _ => (format!("{number} certificates that have"), "them"),
     };
     Ok(Some(match operator.revoker() {
-        Revoker::Registrar(_) => {
+        Revoker::Registrar(..) => {
             format!("it has {certificates} not ended: `terse registrar revoke {serial}` revokes {them}")
         }
         _ => format!("it has {certificates} not ended: the CA behind the EST server must revoke {them}"),

@@ -3,7 +3,7 @@
 //! What must always hold: certificates of the own CA alone are revoked here, without the key of that CA; the registrar signs the
 //! list.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use pki_types::CertificateDer;
 use terse_brski::digest::Sha256;
@@ -18,8 +18,8 @@ use crate::config::{ConfigError, beside};
 /// Who can revoke the certificates of devices.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Revoker {
-    /// The registrar, whose own CA is in this directory.
-    Registrar(PathBuf),
+    /// The registrar, whose own CA is in the first directory, and the one before in the second one, if that still counts.
+    Registrar(PathBuf, Option<PathBuf>),
     /// The CA behind the EST server.
     EstServer,
     /// Nobody: there are no certificates.
@@ -53,28 +53,34 @@ pub struct SignedCrl {
 }
 
 impl Revoker {
-    pub(super) fn of(path: &std::path::Path, enrolment: Option<&Enrolment>) -> Self {
+    pub(super) fn of(path: &Path, enrolment: Option<&Enrolment>) -> Self {
         match enrolment {
-            Some(Enrolment { ca: Some(ca), .. }) => Self::Registrar(beside(path, ca)),
+            Some(Enrolment { ca: Some(ca), former_ca, .. }) => {
+                Self::Registrar(beside(path, ca), former_ca.as_ref().map(|former| beside(path, former)))
+            }
             Some(_) => Self::EstServer,
             None => Self::Nobody,
         }
     }
 
-    /// Returns the certificate of the own CA that issues, and its name in the database.
-    fn own_ca(&self) -> Result<(CertificateDer<'static>, Sha256), OperatorError> {
-        let directory = match self {
-            Self::Registrar(directory) => directory,
+    /// Returns the certificate of the own CA that issues, and its name in the database; and behind it those of the CA before.
+    fn own_cas(&self) -> Result<Vec<(CertificateDer<'static>, Sha256)>, OperatorError> {
+        let (own, former) = match self {
+            Self::Registrar(own, former) => (own, former),
             Self::EstServer => return Err(OperatorError::OtherCa),
             Self::Nobody => return Err(OperatorError::NoCa),
         };
-        let wrong = |problem: &dyn core::fmt::Display| OperatorError::Config(ConfigError::new(directory, problem));
-        let issuing = terse_pki::ca_certificates(directory).map_err(|error| wrong(&error))?.pop();
-        let issuing = issuing.ok_or_else(|| wrong(&"there is no CA"))?;
-        let issuer =
-            issuer_of(&issuing).ok_or_else(|| wrong(&"the certificate of the CA cannot be read; restore it"))?;
-        Ok((issuing, issuer))
+        core::iter::once(own).chain(former).map(|directory| issuing(directory).map_err(OperatorError::Config)).collect()
     }
+}
+
+/// Returns the certificate of the CA in a directory that issues, and its name in the database.
+fn issuing(directory: &Path) -> Result<(CertificateDer<'static>, Sha256), ConfigError> {
+    let wrong = |problem: &dyn core::fmt::Display| ConfigError::new(directory, problem);
+    let issuing = terse_pki::ca_certificates(directory).map_err(|error| wrong(&error))?.pop();
+    let issuing = issuing.ok_or_else(|| wrong(&"there is no CA"))?;
+    let issuer = issuer_of(&issuing).ok_or_else(|| wrong(&"the certificate of the CA cannot be read; restore it"))?;
+    Ok((issuing, issuer))
 }
 
 impl Operator {
@@ -92,10 +98,10 @@ impl Operator {
         manufacturer: Option<&str>,
         reason: Option<RevocationReason>,
     ) -> Result<Revoked, OperatorError> {
-        let (ca, issuer) = self.revoker.own_ca()?;
+        let cas = self.revoker.own_cas()?;
         let (name, devices) = self.named(serial_number, manufacturer).await?;
         let manufacturer = name.ok_or_else(|| OperatorError::Unknown(serial_number.into()))?;
-        let order = RevokeOrder { issuer: &issuer, ca: &ca, reason, time: self.now };
+        let order = RevokeOrder { cas: &cas, reason, time: self.now };
         let mut revoked = Revoked { manufacturer, revoked: 0, earlier: 0, foreign: 0 };
         for device in devices {
             let counts = self.store.revoke(&device.idevid, &order).await.map_err(database)?;
@@ -118,8 +124,9 @@ impl Operator {
 
     /// Returns the list that the registrar has signed last.
     pub async fn crl(&self) -> Result<SignedCrl, OperatorError> {
-        let (_, issuer) = self.revoker.own_ca()?;
-        let list = self.store.crl(&issuer).await.map_err(database)?.ok_or(OperatorError::NoCrl)?;
+        let cas = self.revoker.own_cas()?;
+        let (_, issuer) = cas.first().ok_or(OperatorError::NoCa)?;
+        let list = self.store.crl(issuer).await.map_err(database)?.ok_or(OperatorError::NoCrl)?;
         let StoredCrl { state: CrlState { number, next_update, .. }, crl } = list;
         Ok(SignedCrl { der: crl, number, next_update })
     }

@@ -78,7 +78,8 @@ impl StatusPages {
 /// Links to the decisions that would change something.
 fn actions(id: &str, standing: &Standing) -> Markup {
     let is_bad = standing.joining.as_ref().is_some_and(|joining| joining.audit == "bad");
-    super::waiting::actions(id, standing.is_allowed != Some(true) || is_bad, standing.is_allowed != Some(false))
+    let may_accept = standing.is_allowed != Some(true) || is_bad || standing.is_revoked;
+    super::waiting::actions(id, may_accept, standing.is_allowed != Some(false))
 }
 
 fn summary(standing: &Standing, history: &DeviceHistory, now: u64) -> Markup {

@@ -46,6 +46,16 @@ async fn requests_that_wait_are_bounded() {
 }
 
 #[test]
+fn a_request_that_comes_again_takes_no_further_signature() {
+    let turns = Turns::default();
+    let first = turns.mark(([1; 32], [2; 32])).unwrap();
+    assert!(turns.mark(([1; 32], [2; 32])).is_none());
+    assert!(turns.mark(([1; 32], [3; 32])).is_some());
+    drop(first);
+    assert!(turns.mark(([1; 32], [2; 32])).is_some());
+}
+
+#[test]
 fn a_key_that_does_not_sign_is_no_fault_of_the_device() {
     let reply = refused(&Error::Key(terse_pki::KeyError::new("the token is gone")));
     assert_eq!((reply.status, reply.retry_after), (503, Some(RETRY_SECONDS)));

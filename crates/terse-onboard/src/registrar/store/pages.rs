@@ -47,6 +47,8 @@ pub(in super::super) struct Standing {
     pub(in super::super) manufacturer: String,
     /// What an operator has decided.
     pub(in super::super) is_allowed: Option<bool>,
+    /// Whether its certificates were revoked, and it was not accepted since.
+    pub(in super::super) is_revoked: bool,
     /// The state of its newest request.
     pub(in super::super) request: Option<String>,
     pub(in super::super) joining: Option<Progress>,
@@ -200,6 +202,7 @@ fn standing(row: &AnyRow) -> Result<Standing, sqlx::Error> {
         serial_number: row.try_get("serial_number")?,
         manufacturer: row.try_get("manufacturer")?,
         is_allowed: flag("is_allowed")?,
+        is_revoked: time("kept_out")?.is_some(),
         request: row.try_get("request_state")?,
         joining,
     })
@@ -212,11 +215,12 @@ fn optional_digest(row: &AnyRow, column: &str) -> Result<Option<Sha256>, sqlx::E
 
 /// The columns of a [`Standing`].
 const STANDING: &str = "k.idevid, k.serial_number, k.manufacturer, j.begun, j.voucher_status, j.audit, j.audit_reason, j.ldevid, \
-                        j.identity_key_given, j.enroll_status, d.is_allowed, c.not_after, (SELECT r.state FROM requests r \
+                        j.identity_key_given, j.enroll_status, d.is_allowed, c.not_after, o.since AS kept_out, (SELECT r.state FROM requests r \
                         WHERE r.idevid = k.idevid ORDER BY r.received DESC LIMIT 1) AS request_state";
 
 /// The tables of a [`Standing`].
 const OF_STANDING: &str = "LEFT JOIN joinings j ON j.idevid = k.idevid LEFT JOIN decisions d ON d.idevid = k.idevid \
+                           LEFT JOIN kept_out o ON o.idevid = k.idevid \
                            LEFT JOIN certificates c ON c.certificate_sha256 = j.ldevid";
 
 /// The devices with a certificate or an identity key, of the first ones.

@@ -42,10 +42,10 @@ pub(in super::super) struct RevokedCertificates {
     pub(in super::super) unlisted: Vec<Vec<u8>>,
 }
 
-/// Why and when a device's certificates are revoked, and the CA that has issued them.
+/// Why and when a device's certificates are revoked, and the CAs that have issued them.
 pub(in super::super) struct RevokeOrder<'a> {
-    pub(in super::super) issuer: &'a Sha256,
-    pub(in super::super) ca: &'a CertificateDer<'a>,
+    /// The CA that issues, and the one before: each with its name here.
+    pub(in super::super) cas: &'a [(CertificateDer<'static>, Sha256)],
     pub(in super::super) reason: Option<RevocationReason>,
     pub(in super::super) time: pki_types::UnixTime,
 }
@@ -157,21 +157,23 @@ impl Store {
             .bind(seconds(order.time))
             .fetch_all(&mut *transaction)
             .await?;
-        let mut adding = Adding::begin(&mut transaction, order.issuer).await?;
         for row in &rows {
             let certificate = CertificateDer::from(row.try_get::<Vec<u8>, _>("certificate")?);
+            let mut issuers =
+                order.cas.iter().filter(|(ca, _)| matches!(terse_pki::is_issued_by(&certificate, ca), Ok(true)));
             let revocation = Revocation::new(&certificate, order.time.as_secs());
-            let (Ok(true), Ok(revocation)) = (terse_pki::is_issued_by(&certificate, order.ca), revocation) else {
+            let (Some((_, issuer)), Ok(revocation)) = (issuers.next(), revocation) else {
                 counts.foreign += 1;
                 continue;
             };
+            let mut adding = Adding::begin(&mut transaction, issuer).await?;
             let not_after = unsigned(row.try_get("not_after")?);
             match adding.add(&mut transaction, &revocation.with_reason(order.reason), not_after).await? {
                 true => counts.revoked += 1,
                 false => counts.earlier += 1,
             }
         }
-        if counts.revoked + counts.earlier > 0 {
+        if !rows.is_empty() {
             sqlx::query("INSERT INTO kept_out (idevid, since) VALUES ($1, $2) ON CONFLICT (idevid) DO NOTHING")
                 .bind(&idevid[..])
                 .bind(seconds(order.time))
