@@ -203,7 +203,7 @@ fn check_says_what_is_wrong_and_where() {
     let cases: [(Harm, &str); 12] = [
         (|place| fs::remove_file(place.path("maker/masa.toml")).unwrap(), "maker/masa.toml: "),
         (|place| place.configure("listen", "lisen"), "maker/masa.toml: line 2: unknown field `lisen`"),
-        (|place| place.configure("first-come", "whoever"), "maker/masa.toml: line 26: unknown variant `whoever`"),
+        (|place| place.configure("first-come", "whoever"), "maker/masa.toml: line 30: unknown variant `whoever`"),
         (|place| place.configure("masa.key", "nowhere.key"), "maker/nowhere.key: cannot be read"),
         (|place| place.configure("masa.key", "voucher.key"), "maker/masa.pem: the private key does not belong"),
         (
