@@ -62,7 +62,7 @@ impl Relay {
 
     /// Whether any datagram was lost or late in the latest connection.
     pub fn has_meddled(&self) -> bool {
-        self.passed().iter().any(|datagram| datagram.fate != Fate::Passed)
+        self.passed().iter().any(|datagram| matches!(datagram.fate, Fate::Lost | Fate::Late))
     }
 
     /// Returns the port of the server.
