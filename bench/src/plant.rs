@@ -16,7 +16,7 @@ mod link;
 mod postgres;
 mod scene;
 
-use scene::Scene;
+use scene::{From, Scene};
 
 use crate::table::{lay_out, thousands};
 
@@ -50,6 +50,8 @@ pub struct Measured {
     pub kills: usize,
     /// How often the other registrar and the other MASA were cut off.
     pub cuts: usize,
+    /// The bytes that were kept back meanwhile, on the way to their database and to their clients.
+    pub kept_back: [u64; 2],
     /// The vouchers that the devices have verified.
     pub verified_vouchers: usize,
     /// The entries of the audit log, one for each voucher that was issued.
@@ -76,6 +78,7 @@ impl Plant {
             failed_attempts: joined.failed_attempts,
             kills: joined.kills,
             cuts: joined.cuts,
+            kept_back: [From::Database, From::Clients].map(|from| scene.kept_back(from)),
             verified_vouchers: joined.verified_vouchers,
             audit_entries: books.audit_entries,
             certificates: books.certificates,

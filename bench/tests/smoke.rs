@@ -229,6 +229,7 @@ fn a_hundred_devices_join_while_one_of_two_registrars_and_masas_is_killed_twice_
         measured => measured.expect("it runs, and its books are right"),
     };
     assert_eq!((measured.each.len(), measured.kills, measured.cuts), (100, 2, 2));
+    assert!(measured.kept_back.iter().all(|bytes| *bytes > 0), "{:?}", measured.kept_back);
     assert!(measured.verified_vouchers >= 100 && measured.audit_entries >= 100 && measured.certificates >= 100);
     let table = measured.render();
     assert!(table.contains("devices per second") && table.contains("chain whole"), "{table}");

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, split};
 use tokio::net::{UnixListener, UnixStream};
@@ -11,27 +12,35 @@ use crate::web::text;
 
 /// A link. A clone is the same one.
 #[derive(Clone)]
-pub(super) struct Link(Arc<watch::Sender<bool>>);
+pub(super) struct Link {
+    is_whole: Arc<watch::Sender<bool>>,
+    kept_back: Arc<AtomicU64>,
+}
 
 impl Link {
     /// Returns one that is whole.
     pub(super) fn new() -> Self {
-        Self(Arc::new(watch::channel(true).0))
+        Self { is_whole: Arc::new(watch::channel(true).0), kept_back: Arc::default() }
     }
 
     /// Keeps back what is sent from now on.
     pub(super) fn cut(&self) {
-        self.0.send_replace(false);
+        self.is_whole.send_replace(false);
     }
 
     /// Lets everything arrive, also what was kept back.
     pub(super) fn mend(&self) {
-        self.0.send_replace(true);
+        self.is_whole.send_replace(true);
     }
 
     /// Waits until the link is whole.
     pub(super) async fn whole(&self) {
-        let _ = self.0.subscribe().wait_for(|is_whole| *is_whole).await; // the sender is here
+        let _ = self.is_whole.subscribe().wait_for(|is_whole| *is_whole).await; // the sender is here
+    }
+
+    /// Returns how many bytes it has kept back.
+    pub(super) fn kept_back(&self) -> u64 {
+        self.kept_back.load(Relaxed)
     }
 
     /// Carries the bytes of both until one of them ends.
@@ -46,7 +55,10 @@ impl Link {
     async fn copy(&self, mut from: impl AsyncRead + Unpin, mut to: impl AsyncWrite + Unpin) {
         let mut bytes = vec![0; 16_384];
         while let Ok(count @ 1..) = from.read(&mut bytes).await {
-            self.whole().await;
+            if !*self.is_whole.borrow() {
+                self.kept_back.fetch_add(count as u64, Relaxed);
+                self.whole().await;
+            }
             if to.write_all(&bytes[..count]).await.is_err() {
                 return;
             }

@@ -131,6 +131,11 @@ impl Scene {
         }
     }
 
+    /// Returns how many bytes were kept back on the links of this kind.
+    pub(super) fn kept_back(&self, from: From) -> u64 {
+        [&self.registrars, &self.masas].iter().map(|replicas| replicas.members[1].link(from).kept_back()).sum()
+    }
+
     /// Runs a command for the MASA, and returns what it prints.
     pub(super) fn masa(&self, words: &[&str]) -> Result<String, String> {
         let mut command = Command::new(&self.program);

@@ -1,9 +1,9 @@
 //! A plain HTTP listener: for the health of a service, for load balancers that have no client certificate, and for other
 //! things that everybody may read.
 //!
-//! What must always hold: for health it answers GET /health, the pages for operators that it is given, and nothing else; /health from no
-//! more than the database's state, at which there is one look at a time and one in a second; a database that does not answer
-//! is one that fails; a client has few connections, one request on each, and little time.
+//! What must always hold: for health it answers GET /health, the pages for operators that it is given, and nothing else;
+//! /health from no more than the database's state, at which there is one look at a time and one in a second; a database that
+//! does not answer is one that fails; a client has few connections, one request on each, and little time.
 
 use alloc::sync::Arc;
 use core::net::SocketAddr;

@@ -62,7 +62,7 @@ impl Relay {
 
     /// Whether any datagram was lost or late in the latest connection.
     pub fn has_meddled(&self) -> bool {
-        self.passed().iter().any(|datagram| matches!(datagram.fate, Fate::Lost | Fate::Late))
+        has_meddled(&self.passed())
     }
 
     /// Returns the port of the server.
@@ -162,6 +162,10 @@ fn local() -> UdpSocket {
     socket
 }
 
+fn has_meddled(passed: &[Datagram]) -> bool {
+    passed.iter().any(|datagram| matches!(datagram.fate, Fate::Lost | Fate::Late))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -198,6 +202,8 @@ mod tests {
         let (_, other) = server.recv_from(&mut buffer).unwrap();
         assert_ne!(from, other);
         assert_eq!(relay.passed(), [datagram(Side::Client, b"another", Fate::Passed)]);
+        // What is early waits in the relay, and is neither lost nor late.
+        assert!(!has_meddled(&[datagram(Side::Client, b"early", Fate::Held)]));
     }
 
     #[test]

@@ -119,10 +119,8 @@ impl OwnCa {
 
 impl FormerCa {
     fn load(directory: &Path) -> Result<Self, ConfigError> {
-        let wrong = |problem: &dyn core::fmt::Display| ConfigError::new(directory, problem);
-        let anchors = ca_certificates(directory).map_err(|error| wrong(&error))?;
-        let issuer = anchors.last().and_then(issuer_of);
-        let issuer = issuer.ok_or_else(|| wrong(&"the certificate of the CA cannot be read; restore it"))?;
+        let anchors = ca_certificates(directory).map_err(|error| ConfigError::new(directory, error))?;
+        let issuer = issuer_of(directory, anchors.last())?;
         Ok(Self { trust: DomainTrust::new(&anchors, Some(directory.join("crl.pem")))?, issuer })
     }
 }

@@ -96,9 +96,9 @@ impl Operator {
         name.ok_or_else(|| OperatorError::Unknown(serial_number.into()))
     }
 
-    /// Rejects a device, as [`Self::accept`] allows one. It gets neither a voucher nor a certificate any more; a
-    /// certificate that it has is good until [`Self::revoke`], or the CA, revokes it. Of one that has not asked yet, the voucher is withdrawn that was
-    /// fetched for it.
+    /// Rejects a device, as [`Self::accept`] allows one. It gets neither a voucher nor a certificate any more; a certificate
+    /// that it has is good until [`Self::revoke`], or the CA, revokes it. Of one that has not asked yet, the voucher is
+    /// withdrawn that was fetched for it.
     pub async fn reject(&self, serial_number: &str, manufacturer: Option<&str>) -> Result<Rejection, OperatorError> {
         if let Some(name) = self.decide(serial_number, manufacturer, false).await? {
             return Ok(Rejection::Rejected(name));

@@ -93,8 +93,7 @@ impl OwnCrl {
         let url = url.transpose().map_err(|error| wrong(&format_args!("crl_url: {error}")))?;
         let level = authority.certificates().len().saturating_sub(1);
         let issuing = authority.certificates().next_back();
-        let issuer = issuer_of(issuing.ok_or_else(|| wrong(&"the CA has no certificate"))?);
-        let issuer = issuer.ok_or_else(|| wrong(&"the certificate of the CA cannot be read; restore it"))?;
+        let issuer = issuer_of(path, issuing)?;
         Ok(Self { issuer, level, days, url, published: Mutex::default(), added: Mutex::default() })
     }
 
@@ -117,9 +116,10 @@ impl OwnCrl {
     }
 }
 
-/// Returns the name of a CA in the database: the SHA-256 of its public key.
-pub(super) fn issuer_of(certificate: &CertificateDer<'_>) -> Option<Sha256> {
-    public_key_sha256(PROVIDER, certificate).ok()
+/// Returns the name of a CA in the database, the SHA-256 of its public key, by its certificate, which `path` names.
+pub(super) fn issuer_of(path: &Path, certificate: Option<&CertificateDer<'_>>) -> Result<Sha256, ConfigError> {
+    let issuer = certificate.and_then(|certificate| public_key_sha256(PROVIDER, certificate).ok());
+    issuer.ok_or_else(|| ConfigError::new(path, "the certificate of the CA cannot be read; restore it"))
 }
 
 /// Lets a CA that was loaded again go on with the list that there is.
@@ -228,7 +228,7 @@ impl Service {
         };
         let (service, entries) = (self.clone(), revoked.entries);
         let turn = match ca.authority.signs_elsewhere() {
-            true => Some(ca.turns.next(Instant::now() + FOR_A_TURN).await.ok_or(CrlError::NoTurn)?),
+            true => Some(ca.turns.next(Instant::now() + SIGNING).await.ok_or(CrlError::NoTurn)?),
             false => None,
         };
         let signed = tokio::task::spawn_blocking(move || {
@@ -305,11 +305,8 @@ const LOOK: Duration = Duration::from_secs(2);
 /// How long that is left alone after a failure.
 const AFTER_FAILURE: Duration = Duration::from_secs(30);
 
-/// How long a turn is waited for with a key that is elsewhere.
-const FOR_A_TURN: Duration = Duration::from_secs(10);
-
-/// How long a signature may take.
-const SIGNING: Duration = Duration::from_secs(30);
+/// How long a turn is waited for with a key that is elsewhere, and how long a signature may take.
+const SIGNING: Duration = Duration::from_secs(10);
 
 /// How long the first request waits for a list.
 const FIRST_LIST: Duration = Duration::from_secs(5);

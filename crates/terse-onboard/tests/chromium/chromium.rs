@@ -272,5 +272,7 @@ const SCRIPT: &str = r#"
     cat >/dev/null
     kill $!
     wait $!
+    # As long as Chromium runs, it makes its folders again.
+    while pgrep -f "$folder" >/dev/null; do sleep 0.1; done
     until rm -rf "$folder" 2>/dev/null; do sleep 0.1; done
 "#;

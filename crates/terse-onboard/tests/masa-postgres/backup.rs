@@ -57,12 +57,7 @@ async fn a_dump_while_it_serves_is_restored_with_the_same_vouchers() {
     assert_eq!(first.status, 200);
 
     // Others ask while the backup is made.
-    let under_way = async {
-        for number in 0..20 {
-            let nonce = format!("nonce {number}");
-            assert_eq!(scene.ask(masa.address, &scene.request(&nonce)).await.status, 200);
-        }
-    };
+    let under_way = scene.ask_often(masa.address);
     let (from, to) = (place.clone(), folder.path().to_owned());
     let backup = tokio::task::spawn_blocking(move || from.run("pg_dump", &to));
     soon(async { tokio::join!(under_way, backup) }).await.1.unwrap();

@@ -54,12 +54,7 @@ async fn a_backup_while_it_serves_is_restored_with_the_same_vouchers() {
     assert_eq!(first.status, 200);
 
     // Others ask while the backup is made.
-    let under_way = async {
-        for number in 0..20 {
-            let nonce = format!("nonce {number}");
-            assert_eq!(scene.ask(masa.address, &scene.request(&nonce)).await.status, 200);
-        }
-    };
+    let under_way = scene.ask_often(masa.address);
     let backup = async {
         sqlx::any::install_default_drivers();
         let pool = sqlx::AnyPool::connect(&format!("sqlite:{}", database.display())).await.unwrap();

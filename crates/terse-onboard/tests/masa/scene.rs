@@ -271,6 +271,14 @@ impl Scene {
         send(&mut self.connect(address, None).await, voucher(request)).await.unwrap()
     }
 
+    /// Asks for twenty vouchers, one after the other.
+    pub(crate) async fn ask_often(&self, address: SocketAddr) {
+        for number in 0..20 {
+            let nonce = format!("nonce {number}");
+            assert_eq!(self.ask(address, &self.request(&nonce)).await.status, 200);
+        }
+    }
+
     pub(crate) async fn ask_audit_log(&self, address: SocketAddr, request: &[u8]) -> Incoming {
         let path = "/.well-known/brski/requestauditlog";
         send(&mut self.connect(address, None).await, Outgoing { path, ..voucher(request) }).await.unwrap()

@@ -90,6 +90,7 @@ async fn a_device_whose_certificate_has_ended_is_not_shown_as_a_good_one() {
     let registrar = world.start_at(ahead(366 * 86_400)).await;
     let devices = browser(&registrar).page("/devices").await;
     assert!(devices.contains("certificate has ended") && !devices.contains("has a certificate"), "{devices}");
+    assert!(browser(&registrar).page("/devices?state=problem").await.contains(SERIAL));
     registrar.stop().await;
 }
 
@@ -106,7 +107,7 @@ async fn a_device_whose_certificate_is_revoked_says_so_and_is_let_in_on_a_page()
     let device = browser.page(links(&devices, "/device?")[0]).await;
     assert!(links(&device, "/device/accept").is_empty(), "it is accepted already");
     operator.revoke(SERIAL, None, None).await.unwrap();
-    assert!(browser.page("/devices").await.contains("its certificate is revoked"));
+    assert!(browser.page("/devices?state=problem").await.contains("its certificate is revoked"));
     let device = browser.page(links(&devices, "/device?")[0]).await;
     let confirm = browser.page(links(&device, "/device/accept")[0]).await;
     assert_eq!(browser.submit(&confirm, &[]).await.status, 303);

@@ -32,7 +32,8 @@ pub(super) enum UriError {
     TooLong,
     /// It has another scheme.
     Scheme,
-    /// This attribute of the path or the query, counted from 1, has no name and value. It may be a part of a PIN, and is not repeated.
+    /// This attribute of the path or the query, counted from 1, has no name and value. It may be a part of a PIN, and is not
+    /// repeated.
     Attribute(usize),
     /// The value of this attribute has a character that must be percent-encoded, or is no UTF-8, or has a control character.
     Value(String),

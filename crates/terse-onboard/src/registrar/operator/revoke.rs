@@ -1,7 +1,7 @@
 //! What an operator revokes, and the list that says so.
 //!
-//! What must always hold: certificates of the own CA alone are revoked here, without the key of that CA; the registrar signs the
-//! list.
+//! What must always hold: certificates of the own CA, and of the one before it, alone are revoked here, without their keys; the
+//! registrar signs the list of the own CA.
 
 use std::path::{Path, PathBuf};
 
@@ -76,11 +76,10 @@ impl Revoker {
 
 /// Returns the certificate of the CA in a directory that issues, and its name in the database.
 fn issuing(directory: &Path) -> Result<(CertificateDer<'static>, Sha256), ConfigError> {
-    let wrong = |problem: &dyn core::fmt::Display| ConfigError::new(directory, problem);
-    let issuing = terse_pki::ca_certificates(directory).map_err(|error| wrong(&error))?.pop();
-    let issuing = issuing.ok_or_else(|| wrong(&"there is no CA"))?;
-    let issuer = issuer_of(&issuing).ok_or_else(|| wrong(&"the certificate of the CA cannot be read; restore it"))?;
-    Ok((issuing, issuer))
+    let certificates = terse_pki::ca_certificates(directory).map_err(|error| ConfigError::new(directory, error))?;
+    let issuer = issuer_of(directory, certificates.last())?;
+    let issuing = certificates.into_iter().next_back();
+    Ok((issuing.ok_or_else(|| ConfigError::new(directory, "there is no CA"))?, issuer))
 }
 
 impl Operator {

@@ -28,7 +28,8 @@ impl StatusPages {
             id => Some((fields.text("after").to_owned(), from_hex(id).ok_or(Problem::Malformed)?)),
         };
         let now = self.service().now().as_secs();
-        let page = self.service().inner.store.standings(serial, after, |standing| is_wanted(standing, state)).await?;
+        let page =
+            self.service().inner.store.standings(serial, after, |standing| is_wanted(standing, state, now)).await?;
         let rows: Vec<Vec<Markup>> = page.rows.iter().map(|standing| row(standing, now)).collect();
         let next = page.next.map(|(after, id)| {
             format!(
@@ -67,7 +68,7 @@ fn row(standing: &Standing, now: u64) -> Vec<Markup> {
     ]
 }
 
-fn is_wanted(standing: &Standing, state: &str) -> bool {
+fn is_wanted(standing: &Standing, state: &str, now: u64) -> bool {
     let is_rejected = standing.is_allowed == Some(false);
     let joining = standing.joining.as_ref();
     match state {
@@ -78,7 +79,9 @@ fn is_wanted(standing: &Standing, state: &str) -> bool {
         "joined" => joining.is_some(),
         "enrolled" => joining.is_some_and(|joining| joining.has_ldevid || joining.identity_key.is_some()),
         "problem" => joining.is_some_and(|joining| {
-            joining.audit == "bad" || joining.voucher_status == Some(false) || joining.enroll_status == Some(false)
+            let has_failed = joining.voucher_status == Some(false) || joining.enroll_status == Some(false);
+            let has_ended = joining.not_after.is_some_and(|end| end <= now);
+            joining.audit == "bad" || has_failed || has_ended || standing.is_revoked
         }),
         "rejected" => is_rejected,
         _ => true,

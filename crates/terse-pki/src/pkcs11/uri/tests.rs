@@ -59,6 +59,14 @@ fn a_pin_source_is_a_path_or_a_file_uri() {
 }
 
 #[test]
+fn no_part_of_a_pin_is_repeated() {
+    for wrong in ["pin-value=1234", "pin-value=12&34", "pin-value:1234", "1234", "pin-source=pin&pin-value=1234"] {
+        let error = query(wrong).unwrap_err().to_string();
+        assert!(!error.contains("34"), "{error}");
+    }
+}
+
+#[test]
 fn what_is_wrong_is_named() {
     for (path, part) in [
         ("", "object or id"),

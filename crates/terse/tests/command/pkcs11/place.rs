@@ -84,6 +84,12 @@ impl Place {
         Pledge(command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap())
     }
 
+    /// Starts a device that renews its certificate.
+    pub(super) fn renew(&self, serial: &str, registrar: &str) -> Pledge {
+        let mut command = self.command(&format!("pledge --renew --registrar {registrar} --out credential-{serial}"));
+        Pledge(command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap())
+    }
+
     /// Has a device join.
     #[track_caller]
     pub(super) fn joins(&self, serial: &str, registrar: &str) {

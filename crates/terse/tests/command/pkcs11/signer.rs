@@ -120,6 +120,27 @@ fn a_signer_that_hangs_or_is_away_holds_up_nobody_and_is_found_again() {
     pledge.joins();
 }
 
+/// The list is not signed in time, which the log says, and a signature of before the revocation gives no new certificate.
+#[test]
+fn what_is_revoked_while_the_signer_hangs_is_not_renewed() {
+    let Some((place, _)) = place() else { return };
+    let signer = Signer::start(&place);
+    let mut registrar = serve(&place);
+    place.joins("WI-3005", &registrar.address);
+    let ldevid = || place.registrar("devices --json").objects().last().unwrap()["ldevid"].clone();
+    let before = ldevid();
+    signer.signal("-STOP");
+    let _renewal = place.renew("WI-3005", &registrar.address);
+    registrar.log_until("the key of the CA does not answer in time");
+    place.ok("registrar revoke WI-3005 --config plant/registrar.toml");
+    place.ok("registrar accept WI-3005 --config plant/registrar.toml");
+    let log = registrar.log_until("the list of revoked certificates cannot be brought up to date");
+    assert!(log.contains("the key of the CA does not answer in time"), "{log}");
+    signer.signal("-CONT");
+    place.joins("WI-3006", &registrar.address); // its signature comes after the late ones
+    assert_eq!(ldevid(), before);
+}
+
 #[test]
 fn a_registrar_ends_although_its_signer_hangs() {
     let Some((place, _)) = place() else { return };
