@@ -348,6 +348,33 @@ async fn a_reload_keeps_the_list_and_another_address_waits() {
     registrar.stop().await;
 }
 
+/// So an operator has a list that lasts as long as the certificates of a CA that is about to be replaced.
+#[tokio::test]
+async fn a_list_of_more_days_is_signed_at_a_reload_and_stays_with_fewer() {
+    let world = World::new().await.with_list("crl_days = 7");
+    let service = Service::open(&world.config(), Clock::new()).await.unwrap_or_else(|error| panic!("{error}"));
+    let listening = service.listen().await.unwrap_or_else(|error| panic!("{error}"));
+    let reloader = listening.reloader();
+    let registrar = Running::start(listening);
+    let first = world.listed(&served(&registrar).await).next_update;
+    world.change("crl_days = 7", "crl_days = 400");
+    assert_eq!(reloader.reload().unwrap(), [""; 0]);
+    let longer = loop {
+        let end = world.operator().await.crl().await.unwrap().next_update;
+        if end != first {
+            break end;
+        }
+        tokio::task::yield_now().await;
+    };
+    assert!((first + 392 * DAY..first + 394 * DAY).contains(&longer));
+    world.change("crl_days = 400", "crl_days = 7");
+    assert_eq!(reloader.reload().unwrap(), [""; 0]);
+    registrar.stop().await;
+    let registrar = world.start().await; // it looks whether the list is due
+    assert_eq!(world.listed(&served(&registrar).await).next_update, longer);
+    registrar.stop().await;
+}
+
 #[tokio::test]
 async fn the_end_of_the_list_is_measured() {
     let world = World::new().await.with_list("crl_days = 30");
