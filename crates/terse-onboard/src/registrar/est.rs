@@ -29,8 +29,8 @@ pub(super) struct Admitted {
     pub(super) device: StoredJoining,
     /// The SHA-256 of the certificate that it has presented.
     client: Sha256,
-    /// Whether that is an LDevID.
-    is_member: bool,
+    /// The trust by which that is an LDevID of the domain, if it is one.
+    trust: Option<Box<Trust>>,
 }
 
 /// Whether a client is let in.
@@ -64,7 +64,7 @@ impl Service {
 
     pub(super) async fn simple_enroll(&self, received: &Received) -> Result<Reply, Reply> {
         let (admitted, domain) = self.admit(received).await?;
-        let idevid = received.chain.first().filter(|_| !admitted.is_member);
+        let idevid = received.chain.first().filter(|_| admitted.trust.is_none());
         let idevid = idevid.ok_or_else(|| Reply::text(403, "the client has an LDevID; send simplereenroll"))?;
         let der = received.certification_request()?;
         let request = sha256(PROVIDER, &der);
@@ -94,15 +94,15 @@ impl Service {
 
     pub(super) async fn simple_reenroll(&self, received: &Received) -> Result<Reply, Reply> {
         let (admitted, domain) = self.admit(received).await?;
-        let ldevid = received.chain.first().filter(|_| admitted.is_member);
-        let ldevid = ldevid.ok_or_else(|| Reply::text(403, "the client has no LDevID yet; send simpleenroll"))?;
+        let (Some(ldevid), Some(trust)) = (received.chain.first(), &admitted.trust) else {
+            return Err(Reply::text(403, "the client has no LDevID yet; send simpleenroll"));
+        };
         let der = received.certification_request()?;
         let request = sha256(PROVIDER, &der);
         if let Some(certificate) = self.inner.store.issued(&request, &admitted.client, self.now()).await? {
             return Ok(issued(certificate));
         }
-        let trust = self.member_trust(domain, received).await?;
-        check_reenrolment(PROVIDER, &trust, &received.chain, &der, self.now())?;
+        check_reenrolment(PROVIDER, trust, &received.chain, &der, self.now())?;
         let policy = LdevidPolicy::renewal(ldevid, self.validity(domain)).map_err(|error| refused(&error))?;
         let policy = LdevidPolicy { crl_url: self.crl_url(), ..policy };
         self.issue(domain, admitted, &der, policy, Some(ldevid.clone()), self.held_until(received)).await
@@ -144,9 +144,8 @@ impl Service {
         if device.is_rejected {
             return Err(Refusal::Rejected.into());
         }
-        let is_member = device.joining.idevid != client;
-        if is_member {
-            self.member_trust(self.domain()?, received).await?;
+        if device.joining.idevid != client {
+            let trust = self.member_trust(self.domain()?, received).await?;
             let is_revoked = match received.chain.first() {
                 Some(ldevid) => device.is_revoked || self.is_revoked(ldevid).await?,
                 None => true,
@@ -154,7 +153,7 @@ impl Service {
             if is_revoked {
                 return Err(Refusal::Ldevid(CertificateError::Revoked).into());
             }
-            return Ok(Admission::Open(Admitted { device, client, is_member }));
+            return Ok(Admission::Open(Admitted { device, client, trust: Some(Box::new(trust)) }));
         }
         if !self.inner.settings.masas.contains_key(&device.manufacturer) {
             return Err(Refusal::UnknownManufacturer.into());
@@ -175,7 +174,7 @@ impl Service {
             }
         }
         Ok(match device.joining.gate(PROVIDER, &received.chain)? {
-            Gate::Open => Admission::Open(Admitted { device, client, is_member }),
+            Gate::Open => Admission::Open(Admitted { device, client, trust: None }),
             Gate::Wait { retry_after } => Admission::Wait { client, retry_after },
         })
     }
