@@ -171,10 +171,12 @@ impl Chromium {
             let message: Value = serde_json::from_str(&message).unwrap();
             let (message, parameters) = (&message["message"]["method"], &message["message"]["params"]);
             match message.as_str().unwrap() {
-                "Network.requestWillBeSent" => {
+                "Network.requestWillBeSent" if parameters["request"]["url"] != FIRST => {
                     noticed.requests.push(parameters["request"]["url"].as_str().unwrap().to_owned());
                 }
-                "Network.responseReceived" if parameters["type"] == "Document" => {
+                "Network.responseReceived"
+                    if parameters["type"] == "Document" && parameters["response"]["url"] != FIRST =>
+                {
                     noticed.statuses.push(parameters["response"]["status"].as_u64().unwrap());
                 }
                 _ => {}
@@ -261,6 +263,9 @@ fn port(said: &mut impl std::io::BufRead) -> u16 {
 fn name(element: &Value) -> &str {
     element["element-6066-11e4-a52e-4f735466cecf"].as_str().unwrap_or_else(|| panic!("{element} is no element"))
 }
+
+/// What a new window has, which may be noticed later than the first page is asked for.
+const FIRST: &str = "data:,";
 
 /// The time after which a command is taken to hang.
 pub(crate) const SAFETY_LIMIT: Duration = Duration::from_secs(120);
