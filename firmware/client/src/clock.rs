@@ -1,0 +1,57 @@
+//! The time since the start, by timer 1 of the boards (CMSDK APB timer: "Cortex-M System Design Kit", 4.2), and a tick of
+//! SysTick that ends a sleep.
+
+#![allow(unsafe_code)]
+
+use cortex_m::peripheral::SYST;
+use cortex_m::peripheral::syst::SystClkSource;
+
+/// A clock. It must be read once in three minutes.
+pub struct Clock {
+    last: u32,
+    ticks: u64,
+}
+
+impl Clock {
+    /// Starts the clock, and a tick in every millisecond.
+    pub fn start(mut systick: SYST) -> Self {
+        write(CTRL, 0);
+        write(RELOAD, u32::MAX);
+        write(VALUE, u32::MAX);
+        write(CTRL, 1);
+        systick.set_clock_source(SystClkSource::Core);
+        systick.set_reload(TICKS_PER_MILLISECOND - 1);
+        systick.clear_current();
+        systick.enable_counter();
+        systick.enable_interrupt();
+        Self { last: u32::MAX, ticks: 0 }
+    }
+
+    /// Returns the milliseconds since the start.
+    pub fn milliseconds(&mut self) -> u64 {
+        let value = read(VALUE);
+        self.ticks += u64::from(self.last.wrapping_sub(value)); // the timer counts down
+        self.last = value;
+        self.ticks / u64::from(TICKS_PER_MILLISECOND)
+    }
+}
+
+/// The tick needs no work: it has ended the sleep.
+#[cortex_m_rt::exception]
+fn SysTick() {}
+
+const TICKS_PER_MILLISECOND: u32 = 25_000;
+
+const CTRL: usize = 0x4000_1000;
+const VALUE: usize = 0x4000_1004;
+const RELOAD: usize = 0x4000_1008;
+
+fn read(register: usize) -> u32 {
+    // SAFETY: the register is one of the timer's, which both boards have, and nothing else uses.
+    unsafe { (register as *const u32).read_volatile() }
+}
+
+fn write(register: usize, value: u32) {
+    // SAFETY: as above.
+    unsafe { (register as *mut u32).write_volatile(value) };
+}

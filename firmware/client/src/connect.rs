@@ -1,0 +1,169 @@
+//! One connection of a device, and its report.
+
+use alloc::sync::Arc;
+use core::fmt;
+use core::time::Duration;
+
+use pki_types::UnixTime;
+use terse_board::{instructions, stack};
+use terse_tls::crypto::Rng;
+use terse_tls::{ClientConfig, Connection, Error, Instant, Now, ServerAddress, Summary};
+
+use crate::clock::Clock;
+use crate::wire::Wire;
+
+/// What a connection needs of its device.
+pub struct Surroundings<'a> {
+    /// The network.
+    pub wire: &'a mut dyn Wire,
+    /// The time since the start.
+    pub clock: &'a mut Clock,
+    /// The time of the start, in seconds since 1970, if the device knows it.
+    pub started: Option<u64>,
+    /// Randomness.
+    pub rng: &'a mut dyn Rng,
+}
+
+impl Surroundings<'_> {
+    fn now(&mut self) -> Now {
+        let milliseconds = self.clock.milliseconds();
+        let unix =
+            self.started.map(|started| UnixTime::since_unix_epoch(Duration::from_secs(started + milliseconds / 1_000)));
+        Now::new(Instant(milliseconds), unix)
+    }
+}
+
+/// What a connection has cost the device.
+#[derive(Default)]
+pub struct Report {
+    /// What the engine did.
+    pub summary: Summary,
+    /// The instructions of the engine, with its cryptography, until the handshake was complete.
+    pub instructions: u64,
+    /// The most bytes of stack that a call of the engine took.
+    pub stack: usize,
+}
+
+/// Why a connection failed.
+#[derive(Debug)]
+pub enum ConnectionFailed {
+    /// The engine has given up.
+    Engine(Error),
+    /// The server has ended the connection before it answered.
+    Closed,
+    /// The server has not answered for too long.
+    Silent,
+}
+
+impl fmt::Display for ConnectionFailed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Engine(error) => error.fmt(f),
+            Self::Closed => f.write_str("the server has closed the connection"),
+            Self::Silent => f.write_str("the server is silent"),
+        }
+    }
+}
+
+/// Counts what calls of the engine take.
+#[derive(Default)]
+struct Meter {
+    instructions: u64,
+    stack: usize,
+}
+
+impl Meter {
+    /// Runs a call of the engine. Ticks wait meanwhile.
+    fn run<T>(&mut self, call: impl FnOnce() -> T) -> T {
+        cortex_m::interrupt::free(|_| {
+            let ((result, instructions), stack) = stack::measure(|| instructions::measure(call));
+            self.instructions += u64::from(instructions);
+            self.stack = self.stack.max(stack);
+            result
+        })
+    }
+}
+
+/// Connects, sends [`REQUEST`], waits for the same to come back, and closes the connection.
+pub fn connect(
+    config: Arc<ClientConfig>,
+    address: ServerAddress,
+    around: &mut Surroundings<'_>,
+) -> Result<Report, ConnectionFailed> {
+    let (now, mut meter) = (around.now(), Meter::default());
+    let begun = meter.run(|| Connection::client(config, address, now, around.rng));
+    let mut connection = begun.map_err(ConnectionFailed::Engine)?;
+    let mut buffer = [0; BUFFER_LEN];
+    let (mut handshake, mut answered) = (None, 0);
+    while answered < REQUEST.len() {
+        let now = around.now();
+        if now.monotonic > Instant(PATIENCE_MS) {
+            return Err(ConnectionFailed::Silent);
+        }
+        let len = around.wire.receive(now.monotonic.0, &mut buffer);
+        let received = meter.run(|| receive(&mut connection, now, around.rng, &mut buffer[..len]));
+        let failed = received.and_then(|()| meter.run(|| connection.handle_timeout(now))).err();
+        while let Some(len) = meter.run(|| connection.poll_transmit(now, &mut buffer)) {
+            around.wire.transmit(now.monotonic.0, &buffer[..len]);
+        }
+        if let Some(error) = failed {
+            return Err(ConnectionFailed::Engine(error));
+        }
+        while let Some(event) = connection.poll_event() {
+            if event == terse_tls::Event::PeerClosed {
+                return Err(ConnectionFailed::Closed);
+            }
+        }
+        if connection.is_connected() && handshake.is_none() {
+            handshake = Some(meter.instructions);
+            let _ = connection.send(REQUEST); // it is short
+            continue;
+        }
+        answered += connection.recv(&mut buffer);
+        if len == 0 {
+            around.wire.pause();
+        }
+    }
+    connection.close();
+    let now = around.now();
+    while let Some(len) = connection.poll_transmit(now, &mut buffer) {
+        around.wire.transmit(now.monotonic.0, &buffer[..len]);
+    }
+    let instructions = handshake.unwrap_or(meter.instructions);
+    Ok(Report { summary: connection.summary().clone(), instructions, stack: meter.stack })
+}
+
+fn receive(connection: &mut Connection, now: Now, rng: &mut dyn Rng, mut input: &mut [u8]) -> Result<(), Error> {
+    while !input.is_empty() {
+        let taken = connection.handle_input(now, rng, input)?;
+        if taken == 0 {
+            break; // it waits for data to be read, and no server here sends more than fits
+        }
+        input = &mut input[taken..];
+    }
+    Ok(())
+}
+
+/// What the device sends.
+pub const REQUEST: &[u8] = b"22.5 C";
+
+/// The most bytes that are sent or received at once.
+const BUFFER_LEN: usize = 1_280;
+
+/// How long a connection may take, in milliseconds.
+const PATIENCE_MS: u64 = 150_000;
+
+impl Report {
+    /// Writes the report as JSON.
+    pub fn write(&self, heap: usize, out: &mut dyn fmt::Write) -> fmt::Result {
+        let Self { summary, instructions, stack } = self;
+        let (sent, received) = (summary.sent.record_bytes, summary.received.record_bytes);
+        write!(out, "{{\"mode\":\"{}\",\"version\":", summary.mode.name())?;
+        match summary.version_name() {
+            Some(version) => write!(out, "\"{version}\"")?,
+            None => out.write_str("null")?,
+        }
+        write!(out, ",\"instructions\":{instructions},\"stack\":{stack},\"heap\":{heap},\"sent\":{sent},")?;
+        write!(out, "\"received\":{received},\"retransmissions\":{}}}", summary.retransmissions)
+    }
+}

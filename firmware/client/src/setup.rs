@@ -1,0 +1,74 @@
+//! The configuration of a device's connections.
+
+use alloc::vec;
+
+use pki_types::{PrivatePkcs8KeyDer, ServerName};
+use terse_ibc::files::{AnyKey, KeyFile};
+use terse_tls::cache::{ClientCache, Schemes};
+use terse_tls::crypto::CryptoProvider;
+use terse_tls::resume::{ClientResumption, ExternalPsk};
+use terse_tls::{
+    ApiMisuse, ClientConfig, ClientIdentity, Credential, Datagrams, ProtocolVersion, ServerAddress, Trust,
+};
+
+use crate::device::Device;
+use crate::memory::Memory;
+
+/// Why a device cannot connect.
+#[derive(Debug)]
+pub enum SetupFailed {
+    /// A setting is missing, or cannot be read: its name.
+    Setting(&'static str),
+    /// A key cannot be read.
+    Key,
+    /// The engine refuses the configuration.
+    Config(ApiMisuse),
+}
+
+impl From<ApiMisuse> for SetupFailed {
+    fn from(error: ApiMisuse) -> Self {
+        Self::Config(error)
+    }
+}
+
+/// Returns the address of the device's server.
+pub fn address(device: &Device) -> Result<ServerAddress, SetupFailed> {
+    let name = ServerName::try_from(device.text("name")).map_err(|_| SetupFailed::Setting("name"))?;
+    Ok(ServerAddress::new(name.to_owned(), device.number("port").ok_or(SetupFailed::Setting("port"))?))
+}
+
+/// Returns the configuration. Each way to prove who the device is is used if the device has what it needs.
+pub fn config(device: &Device, memory: &Memory, provider: &CryptoProvider) -> Result<ClientConfig, SetupFailed> {
+    let mut config = ClientConfig::builder(provider);
+    config.versions([ProtocolVersion::TLS_1_3]);
+    config.record_size_limit(MAX_RECORD).max_record(usize::from(MAX_RECORD));
+    config.max_handshake_message(MAX_MESSAGE).max_send_buffer(usize::from(MAX_RECORD));
+    if !device.anchors.is_empty() {
+        config.trust(Trust::new(&device.anchors)?);
+    }
+    if !device.chain.is_empty() {
+        let key = provider.load_key(&PrivatePkcs8KeyDer::from(&device.key[..]).into());
+        config.credential(Credential::new(device.chain.clone(), key.map_err(|_| SetupFailed::Key)?)?);
+    }
+    if !device.psk.0.is_empty() {
+        config.psks(vec![ExternalPsk::new(&device.psk.0, &device.psk.1)?]);
+    }
+    if !device.identity.is_empty() {
+        let key = KeyFile::<AnyKey>::from_pem(&device.identity).map_err(|_| SetupFailed::Key)?;
+        config.identity(ClientIdentity::new(key.key.into_key()).known_peers(memory.peers.clone()));
+    }
+    if device.text("link") == "ethernet" {
+        config.datagrams(Datagrams::constrained());
+    }
+    if device.is("cache") {
+        config.cache(ClientCache::new(memory.cache.clone(), Schemes::COMPACT));
+    }
+    if device.is("resume") {
+        config.resumption(ClientResumption::new(memory.sessions.clone()));
+    }
+    Ok(config.build()?)
+}
+
+/// The largest record, with its content type, and the longest handshake message.
+const MAX_RECORD: u16 = 1_024;
+const MAX_MESSAGE: usize = 2_048;

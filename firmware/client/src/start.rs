@@ -1,0 +1,70 @@
+//! What the image does after a reset.
+
+use alloc::string::String;
+use alloc::sync::Arc;
+
+use cortex_m::Peripherals;
+use terse_board::heap::Heap;
+use terse_board::{end, println};
+use terse_tls::crypto::CryptoProvider;
+
+use crate::clock::Clock;
+use crate::connect::{Surroundings, connect};
+use crate::device::Device;
+use crate::ethernet::Ethernet;
+use crate::files::{self, Flash};
+use crate::memory::Memory;
+use crate::random::{SEED_LEN, SeededRng};
+use crate::setup;
+use crate::storage::Storage;
+use crate::uart::Uart;
+use crate::wire::Wire;
+
+/// Connects once with what is in `device.bin`, and a seed and a time in `boot.bin`, keeps what is to be remembered, prints a report, and ends QEMU.
+pub fn start<const HEAP: usize>(provider: &CryptoProvider, heap: &'static Heap<HEAP>) -> ! {
+    heap.begin();
+    match run(provider, heap) {
+        Ok(report) => {
+            println!("{}", report);
+            end::succeed()
+        }
+        Err(error) => {
+            println!("terse-client: {}", error);
+            end::fail()
+        }
+    }
+}
+
+fn run<const HEAP: usize>(provider: &CryptoProvider, heap: &'static Heap<HEAP>) -> Result<String, String> {
+    let device = files::read("device.bin").and_then(|file| Device::parse(&file)).ok_or("device.bin cannot be read")?;
+    let boot = files::read("boot.bin").and_then(|boot| <[u8; SEED_LEN + 8]>::try_from(boot).ok());
+    let boot = boot.ok_or("boot.bin does not have a seed of 32 bytes and a time of 8")?;
+    let (seed, time) = boot.split_first_chunk::<SEED_LEN>().ok_or("boot.bin has no seed")?;
+    let time = time.try_into().map_or(0, u64::from_be_bytes);
+    let peripherals = Peripherals::take().ok_or("the image runs twice")?;
+    let mut clock = Clock::start(peripherals.SYST);
+    let mut storage = Storage::open(Flash);
+    let memory = Memory::from_bytes(storage.content());
+    let config = setup::config(&device, &memory, provider).map_err(|error| alloc::format!("{error:?}"))?;
+    let address = setup::address(&device).map_err(|error| alloc::format!("{error:?}"))?;
+    let (mut uart, mut ethernet);
+    let wire: &mut dyn Wire = if device.text("link") == "ethernet" {
+        let [a, b, c, d, e, f, g, h, ..] = *seed;
+        ethernet = Ethernet::open(address.port, u64::from_be_bytes([a, b, c, d, e, f, g, h]));
+        &mut ethernet
+    } else {
+        uart = Uart::open();
+        &mut uart
+    };
+    let mut rng = SeededRng::new(*seed);
+    let mut around = Surroundings { wire, clock: &mut clock, started: Some(time), rng: &mut rng };
+    let (report, heap) = heap.measure(|| connect(Arc::new(config), address, &mut around));
+    // Also after a failure: a client notes which server may have lost its cache.
+    if !storage.keep(memory.to_bytes().to_vec()) {
+        return Err("the storage cannot be written".into());
+    }
+    let report = report.map_err(|error| alloc::format!("{error}"))?;
+    let mut text = String::new();
+    report.write(heap, &mut text).map_err(|error| alloc::format!("{error}"))?;
+    Ok(text)
+}

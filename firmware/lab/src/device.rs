@@ -1,0 +1,163 @@
+//! A device: a folder with its files, in which QEMU runs its image.
+
+use std::fs;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex};
+
+use pki_types::pem::PemObject as _;
+use pki_types::{CertificateDer, PrivatePkcs8KeyDer};
+use serde_json::Value;
+
+use crate::Failed;
+use crate::plant::{CA, DEVICE_CHAIN, DEVICE_ID, DEVICE_KEY, PSK, PSK_IDENTITY, Plant, SERVER};
+use crate::scenario::{Link, Scenario};
+
+/// A device.
+pub(crate) struct Device {
+    folder: PathBuf,
+    image: PathBuf,
+    link: Link,
+    /// How often it was started.
+    starts: u32,
+    seed: u64,
+}
+
+/// How a run of an image ended.
+pub(crate) enum End {
+    /// It has connected: its report.
+    Connected(Value),
+    /// It has failed, and says why.
+    Failed(String),
+    /// It was killed.
+    Killed,
+}
+
+/// A running QEMU, which may be killed from another thread.
+#[derive(Clone)]
+pub(crate) struct Power(Arc<Mutex<Option<Child>>>);
+
+impl Power {
+    /// Kills QEMU as a failure of the power would.
+    pub(crate) fn cut(&self) {
+        if let Some(qemu) = self.0.lock().expect("nobody panics with it").as_mut() {
+            let _ = qemu.kill(); // it may have ended
+        }
+    }
+}
+
+impl Device {
+    /// Makes a device that connects in this way to a server or relay at `port`, and remembers nothing. `seed` decides what its
+    /// randomness is.
+    pub(crate) fn new(plant: &Plant, image: &str, scenario: Scenario, port: u16, seed: u64) -> Result<Self, Failed> {
+        let Scenario { link, proof } = scenario;
+        let image = fs::canonicalize(image).map_err(|error| format!("{image}: {error}; build it first"))?;
+        let stem = image.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let folder = plant.path(&format!("{stem}-{}-{}-{seed}", link.name(), proof.name()));
+        fs::create_dir(&folder)?;
+        let settings = format!("link={}\nport={port}\nname={SERVER}\n{}", link.name(), proof.setting());
+        let mut file = item(settings.as_bytes())?;
+        if proof.has_certificates() {
+            file.extend(certificates(&plant.read(CA)?)?);
+            file.extend(item(&[])?);
+            file.extend(certificates(&plant.read(DEVICE_CHAIN)?)?);
+            file.extend(item(&[])?);
+            file.extend(item(PrivatePkcs8KeyDer::from_pem_slice(&plant.read(DEVICE_KEY)?)?.secret_pkcs8_der())?);
+        } else {
+            file.extend([item(&[])?, item(&[])?, item(&[])?].concat());
+        }
+        let (psk_identity, psk): (&str, &[u8]) = match proof {
+            crate::scenario::Proof::Psk => (PSK_IDENTITY, &PSK),
+            _ => ("", &[]),
+        };
+        file.extend([item(psk_identity.as_bytes())?, item(psk)?].concat());
+        file.extend(match proof {
+            crate::scenario::Proof::Identity => item(&plant.read(DEVICE_ID)?)?,
+            _ => item(&[])?,
+        });
+        fs::write(folder.join("device.bin"), file)?;
+        Ok(Self { folder, image, link, starts: 0, seed })
+    }
+
+    /// Starts the image. Returns what ends it, and waits for its end.
+    pub(crate) fn start(&mut self, port: u16) -> Result<(Power, Running), Failed> {
+        self.starts += 1;
+        fs::write(self.folder.join("boot.bin"), self.boot()?)?;
+        let mut command = Command::new("qemu-system-arm");
+        command.args(["-machine", "mps2-an386", "-nographic", "-monitor", "none", "-kernel"]).arg(&self.image);
+        command.args(["-semihosting-config", "enable=on,target=native", "-serial", "null"]);
+        match self.link {
+            Link::Uart => {
+                command.args(["-serial", &format!("tcp:127.0.0.1:{port}"), "-icount", "shift=6,align=off,sleep=off"])
+            }
+            // Timers run as on this computer while the device waits.
+            Link::Ethernet => command.args(["-nic", "user,model=lan9118", "-icount", "shift=6,align=off,sleep=on"]),
+        };
+        command.current_dir(&self.folder).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let qemu = command.spawn();
+        let mut qemu =
+            qemu.map_err(|error| format!("qemu-system-arm: {error}; install the package qemu-system-arm"))?;
+        let outputs = (qemu.stdout.take(), qemu.stderr.take());
+        let power = Power(Arc::new(Mutex::new(Some(qemu))));
+        Ok((power.clone(), Running { power, outputs }))
+    }
+
+    /// A seed, and a time that goes on by an hour at each start: the device's clock and this computer's do not run alike.
+    fn boot(&self) -> Result<Vec<u8>, Failed> {
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH)?.as_secs();
+        let mut boot = vec![0; 32];
+        boot[..8].copy_from_slice(&self.seed.to_be_bytes());
+        boot[8..12].copy_from_slice(&self.starts.to_be_bytes());
+        boot.extend_from_slice(&(now + 3_600 * u64::from(self.starts)).to_be_bytes());
+        Ok(boot)
+    }
+}
+
+/// A running image.
+pub(crate) struct Running {
+    power: Power,
+    outputs: (Option<std::process::ChildStdout>, Option<std::process::ChildStderr>),
+}
+
+impl Running {
+    /// Waits for the end.
+    pub(crate) fn wait(self) -> Result<End, Failed> {
+        let (mut text, mut errors) = (String::new(), String::new());
+        if let Some(mut output) = self.outputs.0 {
+            output.read_to_string(&mut text)?;
+        }
+        if let Some(mut output) = self.outputs.1 {
+            output.read_to_string(&mut errors)?;
+        }
+        let mut qemu = self.power.0.lock().expect("nobody panics with it");
+        let status = qemu.take().ok_or("it ends once")?.wait()?;
+        if status.code().is_none() {
+            return Ok(End::Killed);
+        }
+        match text.lines().find(|line| line.starts_with('{')) {
+            Some(report) if status.success() => Ok(End::Connected(serde_json::from_str(report)?)),
+            _ => Ok(End::Failed(format!("{text}{errors}"))),
+        }
+    }
+}
+
+fn certificates(pem: &[u8]) -> Result<Vec<u8>, Failed> {
+    let mut items = Vec::new();
+    for certificate in CertificateDer::pem_slice_iter(pem) {
+        items.extend(item(&certificate?)?);
+    }
+    Ok(items)
+}
+
+/// An item of a device's file: its length in two bytes, and the content.
+fn item(content: &[u8]) -> Result<Vec<u8>, Failed> {
+    Ok([&u16::try_from(content.len())?.to_be_bytes(), content].concat())
+}
+
+/// Removes what a device remembers.
+pub(crate) fn forget(device: &Device) {
+    for slot in ["slot0.bin", "slot1.bin"] {
+        let _ = fs::remove_file(Path::new(&device.folder).join(slot)); // there may be none
+    }
+}

@@ -1,0 +1,53 @@
+//! `make firmware`: images for Cortex-M in QEMU, which connect to servers of the `terse` command on this computer.
+//!
+//! | module | content |
+//! |---|---|
+//! | [`scenario`] | the ways to connect |
+//! | [`plant`] | the CA, the generator, the keys, and a server for each way |
+//! | [`device`] | a device: its folder, and a start of it in QEMU |
+//! | [`relay`] | what is between a device and its server, and cuts a connection off |
+//! | [`measure`] | what each way costs |
+//! | [`resets`] | resets at any time, after each of which the device must connect |
+
+use std::error::Error;
+use std::process::ExitCode;
+
+mod device;
+mod measure;
+mod plant;
+mod relay;
+mod resets;
+mod scenario;
+
+type Failed = Box<dyn Error>;
+
+const USAGE: &str = "\
+Runs the images for Cortex-M in QEMU.
+
+Usage: terse-lab measure IMAGE...
+       terse-lab resets IMAGE [--count N] [--seed N]
+
+IMAGE is an ELF file, such as target/thumbv7em-none-eabihf/release/client.
+The environment variable TERSE names the terse command.
+
+Example: make firmware
+         make firmware RESETS=200";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<&str> = arguments.iter().map(|argument| &**argument).collect();
+    let result = match &arguments[..] {
+        ["measure", images @ ..] if !images.is_empty() => measure::run(images),
+        ["resets", image, options @ ..] => {
+            resets::Options::parse(options).and_then(|options| resets::run(image, options))
+        }
+        _ => Err(USAGE.into()),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("terse-lab: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}

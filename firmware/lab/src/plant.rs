@@ -1,0 +1,110 @@
+//! A CA, a generator of identity keys, the keys of both sides, and servers, all by the `terse` command.
+
+use std::env;
+use std::fs;
+use std::io::{BufRead as _, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use crate::Failed;
+use crate::scenario::{Link, Proof, Scenario};
+
+/// A folder with credentials, and the servers that are started there.
+pub(crate) struct Plant {
+    folder: PathBuf,
+    servers: Vec<Child>,
+}
+
+/// The server's name, and the device's names.
+pub(crate) const SERVER: &str = "broker.example";
+const DEVICE: &str = "device.example";
+const DEVICE_IDENTITY: &str = "eui64:0200000000000017";
+pub(crate) const PSK_IDENTITY: &str = "sensor-17";
+
+impl Plant {
+    /// Makes credentials in a new folder.
+    pub(crate) fn new() -> Result<Self, Failed> {
+        let folder = env::temp_dir().join(format!("terse-lab.{}", std::process::id()));
+        fs::create_dir(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+        let plant = Self { folder, servers: Vec::new() };
+        plant.terse(&["pki", "init"])?;
+        plant.terse(&["pki", "issue", SERVER, "--server"])?;
+        plant.terse(&["pki", "issue", DEVICE, "--client"])?;
+        plant.terse(&["pkg", "init"])?;
+        plant.terse(&["pkg", "extract", &format!("dns:{SERVER}"), "--out", "server.id"])?;
+        plant.terse(&["pkg", "extract", DEVICE_IDENTITY, "--with", "server.id", "--out", "device.id"])?;
+        let digits: String = PSK.iter().map(|byte| format!("{byte:02x}")).collect();
+        fs::write(plant.path("sensor-17.psk"), digits)?;
+        Ok(plant)
+    }
+
+    /// Returns the path of a file or a folder.
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.folder.join(name)
+    }
+
+    /// Reads a file with the private half of what a device has.
+    pub(crate) fn read(&self, name: &str) -> Result<Vec<u8>, Failed> {
+        let path = self.path(name);
+        fs::read(&path).map_err(|error| format!("{}: {error}", path.display()).into())
+    }
+
+    /// Starts a server for one way to connect, which lives as long as the plant. Returns its port.
+    pub(crate) fn serve(&mut self, scenario: Scenario) -> Result<u16, Failed> {
+        let mut arguments = vec!["server", "--listen", "127.0.0.1:0", "--echo"];
+        arguments.extend((scenario.link == Link::Ethernet).then_some("--dtls"));
+        arguments.extend_from_slice(match scenario.proof {
+            Proof::Cached | Proof::Resumed => &CERTIFIED,
+            Proof::Psk => &["--psk-identity", PSK_IDENTITY, "--psk-file", "sensor-17.psk"],
+            Proof::Identity => &["--identity-key", "server.id"],
+        });
+        let mut server = self.command(&arguments)?.stdout(Stdio::piped()).spawn()?;
+        let output = server.stdout.take();
+        self.servers.push(server);
+        let mut lines = BufReader::new(output.ok_or("a server has no output")?).lines();
+        let first = lines.next().ok_or("a server did not start")??;
+        // The rest is one report for each connection, which must be taken away.
+        std::thread::spawn(move || lines.for_each(drop));
+        let port = first.rsplit(':').next().and_then(|port| port.trim().parse().ok());
+        port.ok_or_else(|| format!("a server says no port, but: {first}").into())
+    }
+
+    fn terse(&self, arguments: &[&str]) -> Result<(), Failed> {
+        let output = self.command(arguments)?.output()?;
+        match output.status.success() {
+            true => Ok(()),
+            false => Err(format!("terse {}: {}", arguments.join(" "), String::from_utf8_lossy(&output.stderr)).into()),
+        }
+    }
+
+    fn command(&self, arguments: &[&str]) -> Result<Command, Failed> {
+        let terse =
+            env::var_os("TERSE").ok_or("set TERSE to the path of the terse command; `make firmware` does it")?;
+        let mut command = Command::new(std::path::absolute(Path::new(&terse))?);
+        command.args(arguments).current_dir(&self.folder).stdin(Stdio::null()).stderr(Stdio::null());
+        Ok(command)
+    }
+}
+
+/// What a server with certificates has.
+const CERTIFIED: [&str; 7] =
+    ["--cert", "broker.example.pem", "--key", "broker.example.key", "--client-ca", CA, "--require-client-cert"];
+
+/// The pre-shared key of the device and its server.
+pub(crate) const PSK: [u8; 32] = *b"a key that both sides know: 0123";
+
+/// The names of the device's files.
+pub(crate) const DEVICE_CHAIN: &str = "device.example.pem";
+pub(crate) const DEVICE_KEY: &str = "device.example.key";
+pub(crate) const DEVICE_ID: &str = "device.id";
+pub(crate) const CA: &str = "ca/ca.pem";
+
+impl Drop for Plant {
+    fn drop(&mut self) {
+        for server in &mut self.servers {
+            let _ = server.kill(); // it may have ended
+            let _ = server.wait();
+        }
+        let _ = fs::remove_dir_all(&self.folder);
+    }
+}
