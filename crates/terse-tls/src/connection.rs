@@ -11,7 +11,7 @@ use crate::config::{ClientConfig, Common, ServerAddress, ServerConfig};
 use crate::crypto::{CryptoError, Rng};
 use crate::error::{ApiMisuse, Error};
 use crate::handshake::identity::client::OfferedIdentity;
-use crate::handshake::{Agreed, Code, Handshake, SignatureRequest};
+use crate::handshake::{Agreed, Handshake, SignatureRequest};
 use crate::handshake::{caching, client::ExpectServerHello, server::ExpectClientHello, sessions};
 use crate::link::Halves;
 use crate::resume::{SessionOffer, SessionRequirements};
@@ -56,7 +56,6 @@ pub struct Connection {
     link: Halves,
     /// `None` once the connection has failed.
     handshake: Option<Handshake>,
-    code: &'static Code,
     config: Config,
     /// The session with a client's cache, in a box because most connections have none.
     cache: Option<Box<ClientSession>>,
@@ -133,28 +132,27 @@ impl Connection {
         // Nothing is kept of a handshake that offers an identity but what the identity needs.
         let (cache, resumption) = if identity.is_some() { (None, None) } else { begin(&config, &server, now) };
         let link = Halves::client(&config, rng)?;
-        let mut connection = Self::new(Config::Client(config.clone()), Code::CLIENT, link, now);
+        let mut connection = Self::new(Config::Client(config.clone()), link, now);
         connection.cache = cache;
         let (_, mut output) = connection.output(now, rng);
         let state = ExpectServerHello::start(config.clone(), server, resumption, identity, &mut output)?;
-        connection.proceed(Handshake::Client(state), now);
+        connection.proceed(state, now);
         Ok(connection)
     }
 
     /// Creates a server that waits for a client. Over datagrams the first client is its only peer: a server that anybody can
     /// reach, or that has connection IDs, needs an [`Endpoint`](crate::Endpoint).
     pub fn server(config: Arc<ServerConfig>, now: Now) -> Result<Self, Error> {
-        let mut connection = Self::new(Config::Server(config.clone()), Code::SERVER, Halves::server(&config), now);
-        connection.handshake = Some(Handshake::Server(ExpectClientHello::new(config)));
+        let mut connection = Self::new(Config::Server(config.clone()), Halves::server(&config), now);
+        connection.handshake = Some(Box::new(ExpectClientHello::new(config)));
         Ok(connection)
     }
 
-    fn new(config: Config, code: &'static Code, link: Halves, now: Now) -> Self {
+    fn new(config: Config, link: Halves, now: Now) -> Self {
         let transport = config.common().transport();
         Self {
             link,
             handshake: None,
-            code,
             config,
             cache: None,
             agreed: Agreed::default(),
@@ -235,11 +233,7 @@ impl Connection {
     /// it. But there is no proof yet that the client is there now: what is answered may be a replay that the server did not
     /// recognize.
     pub fn may_send(&self) -> bool {
-        let answers_early_data = match &self.handshake {
-            Some(Handshake::Tls13Server(state)) => state.has_early_data(),
-            _ => false,
-        };
-        self.is_connected() || answers_early_data
+        self.is_connected() || self.handshake.as_ref().is_some_and(|state| state.has_early_data())
     }
 
     /// Takes application data to send, if [`Self::may_send`]. Returns how many bytes were taken: fewer than given while more than
@@ -336,7 +330,7 @@ impl Connection {
 
     /// Returns what an external private key must sign, after [`Event::NeedSignature`].
     pub fn signature_request(&self) -> Option<&SignatureRequest> {
-        self.handshake.as_ref().and_then(Handshake::signature_request)
+        self.handshake.as_ref().and_then(|state| state.signature_request())
     }
 
     /// Takes the answer to [`Connection::signature_request`]. The handshake continues, or fails with the signer's error.
@@ -359,7 +353,7 @@ impl Connection {
     /// may take any time. Meanwhile no input is taken, nothing is sent and no timer runs; datagrams that arrive are lost, and
     /// retransmitted by the peer. [`Connection::close`] and [`Connection::give_up`] end the wait.
     pub fn store_request(&self) -> Option<&StoreRequest> {
-        self.handshake.as_ref().and_then(Handshake::store_request)
+        self.handshake.as_ref().and_then(|state| state.store_request())
     }
 
     /// Takes the answer to [`Connection::store_request`]. The handshake continues, and may ask again: for another ticket, or
@@ -386,12 +380,12 @@ impl Connection {
 
     /// Returns whether the handshake is complete and the connection has not failed.
     pub fn is_connected(&self) -> bool {
-        self.handshake.as_ref().is_some_and(Handshake::is_finished)
+        self.handshake.as_ref().is_some_and(|state| state.is_finished())
     }
 
     /// Returns whether the handshake is not complete yet.
     pub fn is_handshaking(&self) -> bool {
-        self.handshake.as_ref().is_some_and(|handshake| !handshake.is_finished())
+        self.handshake.as_ref().is_some_and(|state| !state.is_finished())
     }
 
     /// Returns the summary of what the connection did.

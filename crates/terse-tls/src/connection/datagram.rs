@@ -11,7 +11,7 @@ use crate::config::{ServerConfig, TraceEvent};
 use crate::crypto::Rng;
 use crate::error::{Error, InvalidMessage};
 use crate::handshake::server::{ExpectClientHello, Negotiation, ReceivedClientHello};
-use crate::handshake::{Code, Handshake};
+use crate::handshake::Handshake;
 use crate::link::Halves;
 use crate::link::datagram::{Acknowledged, FirstMessage, Sent};
 use crate::record::datagram::RecordNumber;
@@ -43,13 +43,13 @@ impl Connection {
     ) -> Result<Self, Error> {
         let AcceptedClientHello { first, received, negotiation, number } = hello;
         let link = Halves::accept(&config, cid, first, number);
-        let mut connection = Self::new(Config::Server(config.clone()), Code::SERVER, link, now);
-        let (handshake, chosen) = match negotiation {
-            Negotiation::Due => (Handshake::Server(ExpectClientHello::new(config)), None),
-            Negotiation::Done(chosen) => (Handshake::Server(ExpectClientHello::new(config)), Some(chosen)),
+        let mut connection = Self::new(Config::Server(config.clone()), link, now);
+        let (handshake, chosen): (Handshake, _) = match negotiation {
+            Negotiation::Due => (Box::new(ExpectClientHello::new(config)), None),
+            Negotiation::Done(chosen) => (Box::new(ExpectClientHello::new(config)), Some(chosen)),
             Negotiation::Retried(retried, cookie) => {
                 connection.summary.round_trips = 2;
-                (Handshake::Tls13Server(retried.expect_second(config, cookie)?), None)
+                (Box::new(retried.expect_second(config, cookie)?), None)
             }
         };
         connection.handshake = Some(handshake);

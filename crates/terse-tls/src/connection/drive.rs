@@ -94,8 +94,8 @@ impl Connection {
             Received::ReturnRoutabilityCheck(check) => is_dropped = self.handle_check(check)?,
         }
         self.answer_request(rng)?;
-        if let Some(driver) = self.link.datagrams_mut()
-            && self.handshake.as_ref().is_some_and(Handshake::is_finished)
+        if self.is_connected()
+            && let Some(driver) = self.link.datagrams_mut()
             && driver.receiver.key_has_many_forgeries()
             && driver.sender.can_update_keys()
         {
@@ -112,12 +112,11 @@ impl Connection {
     /// Handles the messages that are whole, as far as nothing is waited for.
     pub(super) fn handle_messages(&mut self, now: Now, rng: &mut dyn Rng) -> Result<(), Error> {
         while !self.is_waiting() && self.link.receiver().message()?.is_some() {
-            let code = self.code;
             self.step(now, rng, |handshake, receiver, output| {
                 let bytes = receiver.message()?.unwrap_or_default();
                 let message = Message::new(bytes, output.link.transport())?;
-                output.note_received(message, &handshake);
-                Ok(((code.handle)(handshake, message, output)?, bytes.len()))
+                output.note_received(message, &*handshake);
+                Ok((handshake.handle(message, output)?, bytes.len()))
             })?;
         }
         Ok(())
@@ -133,15 +132,14 @@ impl Connection {
         chosen: Option<Chosen<'a>>,
     ) -> Result<(), Error> {
         self.step(now, rng, |handshake, _, output| {
-            output.note_received(received.message, &handshake);
-            Ok((handshake.client_hello(received, chosen, output)?, received.message.bytes.len()))
+            output.note_received(received.message, &*handshake);
+            Ok((handshake.handle_client_hello(received, chosen, output)?, received.message.bytes.len()))
         })
     }
 
     /// The signature that was waited for is there.
     pub(super) fn handle_signature(&mut self, now: Now, rng: &mut dyn Rng, signature: &[u8]) -> Result<(), Error> {
-        let code = self.code;
-        self.step(now, rng, |handshake, _, output| Ok(((code.signed)(handshake, signature, output)?, 0)))?;
+        self.step(now, rng, |handshake, _, output| Ok((handshake.signed(signature, output)?, 0)))?;
         self.handle_messages(now, rng)?;
         self.handle_records(now, rng, &mut []).map(|_| ())
     }
@@ -153,9 +151,8 @@ impl Connection {
         rng: &mut dyn Rng,
         answer: StoreAnswer,
     ) -> Result<(), Error> {
-        self.step(now, rng, |handshake, receiver, output| match handshake {
-            Handshake::Store(state) => state.answered(answer, receiver.message()?.unwrap_or_default(), output),
-            _ => Err(ApiMisuse::NoStoreAnswerDue.into()),
+        self.step(now, rng, |handshake, receiver, output| {
+            handshake.answered(answer, receiver.message()?.unwrap_or_default(), output)
         })?;
         self.handle_messages(now, rng)?;
         self.handle_records(now, rng, &mut []).map(|_| ())
@@ -262,17 +259,18 @@ impl Connection {
     /// Returns whether it was dropped.
     fn handle_application_data(&mut self) -> Result<bool, Error> {
         let waiting = self.link.receiver().plaintext().len();
-        match &mut self.handshake {
-            Some(Handshake::Tls13Server(state)) => {
-                state.early_data(waiting)?;
-                if waiting > 0 {
-                    self.early_data = Progress::Happened;
-                }
-                return Ok(false);
+        if let Some(taken) = self.handshake.as_mut().and_then(|state| state.early_data(waiting)) {
+            taken?;
+            if waiting > 0 {
+                self.early_data = Progress::Happened;
             }
-            Some(Handshake::Tls13Traffic(traffic)) if waiting > 0 => traffic.received_data(),
-            Some(Handshake::Tls12Traffic(_) | Handshake::Tls13Traffic(_)) => {}
-            _ => return self.not_due(ContentType::APPLICATION_DATA),
+            return Ok(false);
+        }
+        let Some(traffic) = self.handshake.as_mut().and_then(|state| state.traffic_mut()) else {
+            return self.not_due(ContentType::APPLICATION_DATA);
+        };
+        if waiting > 0 {
+            traffic.received_data();
         }
         if let Some(session) = &mut self.cache {
             session.confirmed();
@@ -318,7 +316,7 @@ impl Connection {
     /// 6.1). But that of a server which has sent its Finished would tell the client that its own was verified
     /// (docs/caching.md, 4.2).
     fn answer_close(&mut self) {
-        if !self.handshake.as_ref().is_some_and(Handshake::awaits_last_finished) {
+        if !self.handshake.as_ref().is_some_and(|state| state.awaits_last_finished()) {
             self.send_alert(Alert { level: Alert::WARNING, description: AlertDescription::CLOSE_NOTIFY });
         }
     }

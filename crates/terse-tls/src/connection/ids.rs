@@ -13,7 +13,7 @@ use super::Connection;
 use crate::config::TraceEvent;
 use crate::crypto::Rng;
 use crate::error::{ApiMisuse, Error, PeerMisbehaved};
-use crate::handshake::{ConnectionIds, Handshake};
+use crate::handshake::ConnectionIds;
 use crate::link::datagram::connection_ids::OwnIds;
 use crate::wire::{ConnectionId, ConnectionIdUsage, Encode, HandshakeType, List, NewConnectionId, RequestConnectionId};
 
@@ -190,10 +190,12 @@ impl Connection {
         if self.closed || self.failure.is_some() {
             return Err(ApiMisuse::Closed.into());
         }
-        match &self.handshake {
-            Some(Handshake::Tls13Traffic(_)) if self.agreed.connection_ids && is_there => Ok(()),
-            Some(Handshake::Tls13Traffic(_) | Handshake::Tls12Traffic(_)) => Err(ApiMisuse::NoConnectionIds.into()),
-            _ => Err(ApiMisuse::HandshakeNotFinished.into()),
+        if !self.is_connected() {
+            return Err(ApiMisuse::HandshakeNotFinished.into());
+        }
+        match self.can_update_keys() && self.agreed.connection_ids && is_there {
+            true => Ok(()),
+            false => Err(ApiMisuse::NoConnectionIds.into()),
         }
     }
 

@@ -2,16 +2,16 @@
 
 use super::Connection;
 use crate::error::{ApiMisuse, Error};
-use crate::handshake::{Handshake, Sending};
+use crate::handshake::{Sending, TrafficState};
 
 impl Connection {
     /// Changes the key that this side sends with, and asks the peer to do the same (RFC 9846, 4.7.3).
     pub fn update_keys(&mut self, request_peer: bool) -> Result<(), Error> {
-        let traffic = match &mut self.handshake {
-            Some(Handshake::Tls13Traffic(traffic)) => traffic,
-            Some(Handshake::Tls12Traffic(_)) => return Err(ApiMisuse::NoKeyUpdate.into()),
-            _ => return Err(ApiMisuse::HandshakeNotFinished.into()),
-        };
+        let traffic = self.handshake.as_mut().and_then(|state| state.traffic_mut());
+        let traffic = traffic.ok_or(ApiMisuse::HandshakeNotFinished)?;
+        if !traffic.can_update_keys() {
+            return Err(ApiMisuse::NoKeyUpdate.into());
+        }
         if self.closed {
             return Err(ApiMisuse::Closed.into());
         }
@@ -32,20 +32,19 @@ impl Connection {
     /// Fills `out` with a secret that both sides share, for `label` and `context` (RFC 9846, 7.5; RFC 5705, 4, in which
     /// no context differs from an empty one).
     pub fn export_keying_material(&self, label: &[u8], context: Option<&[u8]>, out: &mut [u8]) -> Result<(), Error> {
-        match &self.handshake {
-            Some(Handshake::Tls12Traffic(traffic)) => traffic.export(label, context, out),
-            Some(Handshake::Tls13Traffic(traffic)) => {
-                Ok(traffic.exporter().export(label, context.unwrap_or_default(), out)?)
-            }
-            _ => Err(ApiMisuse::HandshakeNotFinished.into()),
-        }
+        self.traffic().ok_or(ApiMisuse::HandshakeNotFinished)?.export(label, context, out)
+    }
+
+    /// Returns the state of a handshake that is complete.
+    fn traffic(&self) -> Option<&dyn TrafficState> {
+        self.handshake.as_ref().and_then(|state| state.traffic())
     }
 
     pub(super) fn can_update_keys(&self) -> bool {
-        matches!(&self.handshake, Some(Handshake::Tls13Traffic(_)))
+        self.traffic().is_some_and(TrafficState::can_update_keys)
     }
 
     pub(super) fn owes_key_update(&self) -> bool {
-        matches!(&self.handshake, Some(Handshake::Tls13Traffic(traffic)) if traffic.owes_update())
+        self.traffic().is_some_and(TrafficState::owes_update)
     }
 }

@@ -1,5 +1,5 @@
-//! Handshakes as state machines. A state is an enum variant that boxes exactly that state's data. It handles a message
-//! with the [`Output`], and returns the next state. No state depends on the kind of link.
+//! Handshakes as state machines. A state boxes exactly its data. It handles a message with the [`Output`], and returns the next
+//! state. No state depends on the kind of link.
 //!
 //! Functions that handle a message are never inlined, so that the stack of a device has the space of one message, not
 //! the sum of all.
@@ -7,7 +7,7 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-use crate::cache::{AddressId, ClientSession, Learned, StoreRequest};
+use crate::cache::{AddressId, ClientSession, Learned};
 use crate::cert::PresentedPeer;
 use crate::config::{Trace, TraceEvent};
 use crate::crypto::Rng;
@@ -17,14 +17,13 @@ use crate::schedule::{EpochKeys, Transcript};
 use crate::summary::{CachedObject, Summary};
 use crate::time::Now;
 use crate::wire::{
-    ClientHello, ConnectionIdUsage, Encode, HandshakeType, NewSessionTicket, Parse, ProtocolVersion, ServerHello,
+    ClientHello, ConnectionIdUsage, Encode, HandshakeType, NewSessionTicket, Parse, ServerHello,
     Transport,
 };
 
 pub(crate) mod caching;
 mod certificate_types;
 pub(crate) mod client;
-mod code;
 pub(crate) mod credentials;
 pub(crate) mod identity;
 mod negotiated;
@@ -32,15 +31,14 @@ pub(crate) mod server;
 pub(crate) mod sessions;
 mod signature;
 mod stapling;
+mod state_machine;
 mod store;
 pub(crate) mod tls12;
 pub(crate) mod tls13;
 
-pub(crate) use code::Code;
-use server::ReceivedClientHello;
 pub use signature::SignatureRequest;
+pub(crate) use state_machine::{Handshake, StateMachine, TrafficState};
 pub(crate) use store::{ExpectStore, LookUp};
-use tls13::server::Chosen;
 
 /// A whole handshake message.
 #[derive(Clone, Copy)]
@@ -190,93 +188,6 @@ pub(crate) struct Agreed {
     pub(crate) declined_identity: Option<identity::client::DeclinedIdentity>,
 }
 
-/// A handshake, from its beginning to the end of the connection.
-pub(crate) enum Handshake {
-    /// A client that waits for the ServerHello, which selects the version.
-    Client(Box<client::ExpectServerHello>),
-    /// A server that waits for the ClientHello, which determines the version.
-    Server(server::ExpectClientHello),
-    /// A client in TLS 1.2.
-    Tls12Client(tls12::client::State),
-    /// A server in TLS 1.2.
-    Tls12Server(tls12::server::State),
-    /// A connection after the handshake in TLS 1.2.
-    Tls12Traffic(Box<tls12::traffic::Traffic>),
-    /// A client in TLS 1.3.
-    Tls13Client(tls13::client::State),
-    /// A server in TLS 1.3.
-    Tls13Server(tls13::server::State),
-    /// A connection after the handshake in TLS 1.3.
-    Tls13Traffic(Box<tls13::traffic::Traffic>),
-    /// A server that waits for its store, in either version.
-    Store(Box<ExpectStore>),
-}
-
-impl Handshake {
-    /// Handles a ClientHello that was already parsed. `chosen` is the result of an earlier choice from it, if it was
-    /// made for TLS 1.3.
-    pub(crate) fn client_hello<'a>(
-        self,
-        received: &'a ReceivedClientHello<'a>,
-        chosen: Option<Chosen<'a>>,
-        output: &mut Output<'_>,
-    ) -> Result<Self, Error> {
-        match self {
-            Self::Server(state) => state.client_hello(received, chosen, output),
-            Self::Tls13Server(state) => state.client_hello(received, output).map(Self::Tls13Server),
-            _ => Err(received.message.unexpected()),
-        }
-    }
-
-    /// Returns the request of a state that waits for a signature by an external key.
-    pub(crate) fn signature_request(&self) -> Option<&SignatureRequest> {
-        match self {
-            Self::Tls12Client(state) => state.signature_request(),
-            Self::Tls12Server(state) => state.signature_request(),
-            Self::Tls13Client(state) => state.signature_request(),
-            Self::Tls13Server(state) => state.signature_request(),
-            Self::Client(_) | Self::Server(_) | Self::Tls12Traffic(_) | Self::Tls13Traffic(_) | Self::Store(_) => None,
-        }
-    }
-
-    /// Returns the request of a state that waits for the answer of the store.
-    pub(crate) const fn store_request(&self) -> Option<&StoreRequest> {
-        match self {
-            Self::Store(state) => Some(&state.request),
-            _ => None,
-        }
-    }
-
-    /// Returns whether the handshake is complete, as far as this side knows.
-    pub(crate) const fn is_finished(&self) -> bool {
-        matches!(self, Self::Tls12Traffic(_) | Self::Tls13Traffic(_))
-    }
-
-    /// Returns whether this is a server that has sent its Finished, and waits for the client's.
-    pub(crate) const fn awaits_last_finished(&self) -> bool {
-        match self {
-            Self::Tls12Server(state) => matches!(state, tls12::server::State::ResumedFinished(_)),
-            Self::Tls13Server(state) => !matches!(state, tls13::server::State::SecondClientHello(_)),
-            _ => false,
-        }
-    }
-
-    /// Returns whether a ChangeCipherSpec of compatibility mode may come now (RFC 9846, 5): after the first
-    /// ClientHello, before the peer's Finished.
-    pub(crate) fn ignores_change_cipher_spec(&self) -> bool {
-        match self {
-            Self::Client(state) => state.offers(ProtocolVersion::TLS_1_3),
-            Self::Tls13Client(_) | Self::Tls13Server(_) => true,
-            Self::Server(_)
-            | Self::Tls12Client(_)
-            | Self::Tls12Server(_)
-            | Self::Tls12Traffic(_)
-            | Self::Tls13Traffic(_)
-            | Self::Store(_) => false, // it receives no records
-        }
-    }
-}
-
 impl Output<'_> {
     /// Sends a message and adds it to the transcript.
     pub(crate) fn send(
@@ -335,7 +246,7 @@ impl Output<'_> {
     }
 
     /// Counts a message that came during a handshake, and adds it to the trace.
-    pub(crate) fn note_received(&mut self, message: Message<'_>, handshake: &Handshake) {
+    pub(crate) fn note_received(&mut self, message: Message<'_>, handshake: &dyn StateMachine) {
         if !handshake.is_finished() {
             self.summary.received.count_message(message.kind, message.bytes.len());
         }

@@ -3,10 +3,11 @@
 //! An endpoint parses a ClientHello, and may choose from it, before there is a connection. It passes the results on, so
 //! that the handshake does not repeat this work.
 
+use alloc::boxed::Box;
 use alloc::sync::Arc;
 
 use super::tls13::server::{Chosen, Retried};
-use super::{Handshake, Message, Output, tls12, tls13};
+use super::{Handshake, Message, Output, StateMachine, tls12, tls13};
 use crate::config::{Common, ServerConfig};
 use crate::error::{Error, PeerIncompatible, PeerMisbehaved};
 use crate::wire::{CipherSuite, ClientHello, ExtensionMessage, ProtocolVersion, SupportedVersions};
@@ -54,17 +55,18 @@ impl ExpectClientHello {
         Self { config }
     }
 
+}
+
+impl StateMachine for ExpectClientHello {
     /// Handles the ClientHello, and continues with its version.
     #[inline(never)]
-    pub(crate) fn handle(self, message: Message<'_>, output: &mut Output<'_>) -> Result<Handshake, Error> {
+    fn handle(self: Box<Self>, message: Message<'_>, output: &mut Output<'_>) -> Result<Handshake, Error> {
         let received = ReceivedClientHello::read(&self.config.common, message)?;
-        self.client_hello(&received, None, output)
+        self.handle_client_hello(&received, None, output)
     }
 
-    /// Continues with a parsed ClientHello. `chosen` is the result of an earlier choice from it, if it was made for TLS
-    /// 1.3.
-    pub(crate) fn client_hello<'a>(
-        self,
+    fn handle_client_hello<'a>(
+        self: Box<Self>,
         received: &'a ReceivedClientHello<'a>,
         chosen: Option<Chosen<'a>>,
         output: &mut Output<'_>,

@@ -8,7 +8,7 @@
 
 use alloc::boxed::Box;
 
-use super::{Handshake, Message, Output, code, tls12, tls13};
+use super::{Handshake, Message, Output, StateMachine, tls12, tls13};
 use crate::cache::{Commit, NotSaved, StoreAnswer, StoreRequest, Ticket, TicketRows};
 use crate::error::{ApiMisuse, Error};
 
@@ -37,19 +37,28 @@ impl ExpectStore {
     /// Waits for a ticket that the store did not answer at once. `state` continues after the answer.
     pub(crate) fn look_up(state: Handshake, rows: TicketRows, ticket: Ticket) -> Handshake {
         let then = Then::ClientHello(state, rows);
-        Handshake::Store(Box::new(Self { request: StoreRequest::Find(ticket), then }))
+        Box::new(Self { request: StoreRequest::Find(ticket), then })
     }
 
     /// Waits for a commit, after the client's Finished was verified.
     #[inline(never)]
     pub(super) fn commit(commit: Commit, then: Then) -> Handshake {
-        Handshake::Store(Box::new(Self { request: StoreRequest::Commit(commit), then }))
+        Box::new(Self { request: StoreRequest::Commit(commit), then })
+    }
+}
+
+/// No record is taken while a store is waited for, so that no message comes.
+impl StateMachine for ExpectStore {
+    fn handle(self: Box<Self>, message: Message<'_>, _: &mut Output<'_>) -> Result<Handshake, Error> {
+        Err(message.unexpected())
     }
 
-    /// Continues with the answer of the store. `waiting` is the message that the link keeps. Also returns how many
-    /// bytes of it were handled.
-    pub(crate) fn answered(
-        self,
+    fn store_request(&self) -> Option<&StoreRequest> {
+        Some(&self.request)
+    }
+
+    fn answered(
+        self: Box<Self>,
         answer: StoreAnswer,
         waiting: &[u8],
         output: &mut Output<'_>,
@@ -59,7 +68,7 @@ impl ExpectStore {
                 rows.push(ticket, row);
                 output.look_up = Some(Box::new(LookUp { rows, pending: None }));
                 let message = Message::new(waiting, output.link.transport())?;
-                Ok((code::server(state, message, output)?, waiting.len()))
+                Ok((state.handle(message, output)?, waiting.len()))
             }
             (Then::Tls12(rest), StoreAnswer::Committed(saved), _) => Ok((rest.committed(saved, output)?, 0)),
             (Then::Tls13(rest), StoreAnswer::Committed(saved), _) => Ok((rest.committed(saved, output)?, 0)),

@@ -13,7 +13,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use super::identity::client::{AgreedIdentity, OfferedIdentity};
-use super::{Handshake, Message, Output, negotiated, tls12, tls13};
+use super::{Handshake, Message, Output, StateMachine, negotiated, tls12, tls13};
 use crate::cache::FallbackReason;
 use crate::config::{ClientConfig, ServerAddress};
 use crate::crypto::Tls13Suite;
@@ -159,7 +159,7 @@ impl ExpectServerHello {
 
     /// Handles ServerHello, HelloRetryRequest or HelloVerifyRequest.
     #[inline(never)]
-    pub(crate) fn handle(self: Box<Self>, message: Message<'_>, output: &mut Output<'_>) -> Result<Handshake, Error> {
+    fn handle_message(self: Box<Self>, message: Message<'_>, output: &mut Output<'_>) -> Result<Handshake, Error> {
         if message.kind == HandshakeType::HELLO_VERIFY_REQUEST && message.transport == Transport::Datagram {
             return self.hello_verify_request(message, output);
         }
@@ -266,7 +266,7 @@ impl ExpectServerHello {
         let client_hello = self.client_hello(None, output)?;
         let client_hello = self.send_client_hello(client_hello, None, output)?;
         self.progress = Progress::First(Pending::new(&client_hello));
-        Ok(Handshake::Client(self))
+        Ok(self)
     }
 
     /// Handles a HelloRetryRequest, and sends the second ClientHello (RFC 9846, 4.2.4).
@@ -314,7 +314,7 @@ impl ExpectServerHello {
         let client_hello = self.send_client_hello(client_hello, Some(&transcript), output)?;
         transcript.add(&client_hello);
         self.progress = Progress::Retried(suite, transcript);
-        Ok(Handshake::Client(self))
+        Ok(self)
     }
 
     /// Handles a ServerHello of TLS 1.3 (RFC 9846, 4.2.3).
@@ -367,7 +367,17 @@ impl ExpectServerHello {
             (Some(identity), _) => Some(SelectedProof::Identity(identity)), // no pre-shared key was offered
             (None, psk) => psk.map(SelectedProof::Psk),
         };
-        tls13::client::State::start(hello, suite, &agreed.shared_secret, proof, early_data, output)
-            .map(Handshake::Tls13Client)
+        let state = tls13::client::State::start(hello, suite, &agreed.shared_secret, proof, early_data, output)?;
+        Ok(Box::new(state))
+    }
+}
+
+impl StateMachine for ExpectServerHello {
+    fn handle(self: Box<Self>, message: Message<'_>, output: &mut Output<'_>) -> Result<Handshake, Error> {
+        self.handle_message(message, output)
+    }
+
+    fn ignores_change_cipher_spec(&self) -> bool {
+        self.offers(ProtocolVersion::TLS_1_3)
     }
 }

@@ -4,7 +4,7 @@
 use alloc::boxed::Box;
 
 use crate::error::{ApiMisuse, Error, PeerMisbehaved};
-use crate::handshake::{Message, Output};
+use crate::handshake::{Handshake, Message, Output, Sending, StateMachine, TrafficState};
 use crate::schedule::tls12::{MasterSecret, Randoms};
 use crate::wire::{Alert, AlertDescription, HandshakeType, HelloRequest};
 
@@ -30,13 +30,12 @@ impl Traffic {
         Self { is_client, master_secret, randoms, extended_master_secret, renegotiations: 0 }
     }
 
+}
+
+impl StateMachine for Traffic {
     /// Refuses a request for renegotiation with a warning.
     #[inline(never)]
-    pub(crate) fn handle(
-        mut self: Box<Self>,
-        message: Message<'_>,
-        output: &mut Output<'_>,
-    ) -> Result<Box<Self>, Error> {
+    fn handle(mut self: Box<Self>, message: Message<'_>, output: &mut Output<'_>) -> Result<Handshake, Error> {
         match message.kind {
             HandshakeType::HELLO_REQUEST if self.is_client => {
                 let HelloRequest = message.expect(HandshakeType::HELLO_REQUEST)?;
@@ -55,12 +54,36 @@ impl Traffic {
         Ok(self)
     }
 
+    fn traffic(&self) -> Option<&dyn TrafficState> {
+        Some(self)
+    }
+
+    fn traffic_mut(&mut self) -> Option<&mut dyn TrafficState> {
+        Some(self)
+    }
+}
+
+impl TrafficState for Traffic {
     /// Exports keying material (RFC 5705, 4), unless another connection may have the same master secret (RFC 7627,
     /// 5.4).
-    pub(crate) fn export(&self, label: &[u8], context: Option<&[u8]>, out: &mut [u8]) -> Result<(), Error> {
+    fn export(&self, label: &[u8], context: Option<&[u8]>, out: &mut [u8]) -> Result<(), Error> {
         if !self.extended_master_secret {
             return Err(ApiMisuse::NoExporter.into());
         }
         self.master_secret.export(&self.randoms, label, context, out)
     }
+
+    fn can_update_keys(&self) -> bool {
+        false
+    }
+
+    fn owes_update(&self) -> bool {
+        false
+    }
+
+    fn update_keys(&mut self, _: bool, _: Sending<'_>) -> Result<(), Error> {
+        Err(ApiMisuse::NoKeyUpdate.into())
+    }
+
+    fn received_data(&mut self) {}
 }

@@ -5,7 +5,7 @@ use alloc::boxed::Box;
 
 use super::client::Tickets;
 use crate::error::{Error, PeerMisbehaved};
-use crate::handshake::{ConnectionIds, Message, Output, Sending};
+use crate::handshake::{ConnectionIds, Handshake, Message, Output, Sending, StateMachine, TrafficState};
 use crate::schedule::EpochKeys;
 use crate::schedule::tls13::{ExporterSecret, TrafficSecret};
 use crate::wire::{
@@ -47,11 +47,7 @@ impl Traffic {
     }
 
     #[inline(never)]
-    pub(crate) fn handle(
-        mut self: Box<Self>,
-        message: Message<'_>,
-        output: &mut Output<'_>,
-    ) -> Result<Box<Self>, Error> {
+    fn handle_message(&mut self, message: Message<'_>, output: &mut Output<'_>) -> Result<(), Error> {
         match message.kind {
             HandshakeType::KEY_UPDATE => self.key_update(&message.expect(HandshakeType::KEY_UPDATE)?, output)?,
             HandshakeType::NEW_SESSION_TICKET => self.new_session_ticket(message, output)?,
@@ -66,7 +62,7 @@ impl Traffic {
             }
             _ => return Err(message.unexpected()),
         }
-        Ok(self)
+        Ok(())
     }
 
     /// Handles NewSessionTicket (RFC 9846, 4.7.1). A client without resumption ignores all tickets, and every client
@@ -85,30 +81,6 @@ impl Traffic {
         Ok(())
     }
 
-    /// Notes that application data came, so that the count of KeyUpdates begins anew.
-    pub(crate) fn received_data(&mut self) {
-        self.key_updates = 0;
-    }
-
-    /// Sends a KeyUpdate and changes this side's key (RFC 9846, 4.7.3).
-    pub(crate) fn update_keys(&mut self, update_requested: bool, sending: Sending<'_>) -> Result<(), Error> {
-        let Sending { link, summary, trace } = sending;
-        let sending = Sending { link: &mut *link, summary, trace };
-        sending.push(HandshakeType::KEY_UPDATE, &KeyUpdate { update_requested })?;
-        self.owes_update = false;
-        self.send = self.send.update()?;
-        link.new_keys(&EpochKeys::Tls13(self.send.clone()))
-    }
-
-    /// Returns whether a KeyUpdate must be sent before the next application data.
-    pub(crate) const fn owes_update(&self) -> bool {
-        self.owes_update
-    }
-
-    pub(crate) const fn exporter(&self) -> &ExporterSecret {
-        &self.exporter
-    }
-
     fn key_update(&mut self, update: &KeyUpdate, output: &mut Output<'_>) -> Result<(), Error> {
         self.key_updates += 1;
         if self.key_updates > MAX_KEY_UPDATES {
@@ -125,5 +97,50 @@ impl Traffic {
             }
         }
         Ok(())
+    }
+}
+
+impl StateMachine for Traffic {
+    fn handle(mut self: Box<Self>, message: Message<'_>, output: &mut Output<'_>) -> Result<Handshake, Error> {
+        self.handle_message(message, output)?;
+        Ok(self)
+    }
+
+    fn traffic(&self) -> Option<&dyn TrafficState> {
+        Some(self)
+    }
+
+    fn traffic_mut(&mut self) -> Option<&mut dyn TrafficState> {
+        Some(self)
+    }
+}
+
+impl TrafficState for Traffic {
+    /// Exports keying material (RFC 9846, 7.5), in which no context is the same as an empty one.
+    fn export(&self, label: &[u8], context: Option<&[u8]>, out: &mut [u8]) -> Result<(), Error> {
+        Ok(self.exporter.export(label, context.unwrap_or_default(), out)?)
+    }
+
+    fn can_update_keys(&self) -> bool {
+        true
+    }
+
+    fn owes_update(&self) -> bool {
+        self.owes_update
+    }
+
+    /// Sends a KeyUpdate and changes this side's key (RFC 9846, 4.7.3).
+    fn update_keys(&mut self, update_requested: bool, sending: Sending<'_>) -> Result<(), Error> {
+        let Sending { link, summary, trace } = sending;
+        let sending = Sending { link: &mut *link, summary, trace };
+        sending.push(HandshakeType::KEY_UPDATE, &KeyUpdate { update_requested })?;
+        self.owes_update = false;
+        self.send = self.send.update()?;
+        link.new_keys(&EpochKeys::Tls13(self.send.clone()))
+    }
+
+    /// Notes that application data came, so that the count of KeyUpdates begins anew.
+    fn received_data(&mut self) {
+        self.key_updates = 0;
     }
 }

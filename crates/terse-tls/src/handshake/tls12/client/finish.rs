@@ -98,7 +98,7 @@ impl ExpectFinished {
             session.confirmed();
         }
         let traffic = Traffic::new(true, master_secret, randoms, extended_master_secret);
-        Ok(Handshake::Tls12Traffic(Box::new(traffic)))
+        Ok(Box::new(traffic))
     }
 }
 

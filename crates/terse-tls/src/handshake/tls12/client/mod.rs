@@ -29,11 +29,11 @@ use alloc::vec::Vec;
 use crate::cache::{self, FallbackReason, Selection};
 use crate::config::{ClientConfig, ServerAddress};
 use crate::crypto::Tls12Suite;
-use crate::error::{Error, PeerIncompatible, PeerMisbehaved};
+use crate::error::{ApiMisuse, Error, PeerIncompatible, PeerMisbehaved};
 use crate::handshake::caching::Request;
 use crate::handshake::certificate_types::CertificateTypes;
 use crate::handshake::signature::ProvenPeer;
-use crate::handshake::{Handshake, Message, Output, SignatureRequest, caching, negotiated};
+use crate::handshake::{Handshake, Message, Output, SignatureRequest, StateMachine, caching, negotiated};
 use crate::resume::{SessionSaver, StoredSession};
 use crate::schedule::tls12::Randoms;
 use crate::schedule::{Pending, Transcript};
@@ -109,17 +109,17 @@ pub(super) struct Learned {
     request: Option<Request>,
 }
 
-impl State {
+impl StateMachine for State {
     #[inline(never)]
-    pub(crate) fn handle(self, message: Message<'_>, output: &mut Output<'_>) -> Result<Handshake, Error> {
+    fn handle(self: Box<Self>, message: Message<'_>, output: &mut Output<'_>) -> Result<Handshake, Error> {
         if message.kind == HandshakeType::HELLO_REQUEST {
             let HelloRequest = message.expect(HandshakeType::HELLO_REQUEST)?;
-            return Ok(Handshake::Tls12Client(self)); // RFC 5246, 7.4.1.1: ignored during a handshake
+            return Ok(self); // RFC 5246, 7.4.1.1: ignored during a handshake
         }
-        Ok(Handshake::Tls12Client(match self {
+        Ok(Box::new(match *self {
             Self::Certificate(state) if state.is_left_out(message.kind) => {
                 let state = Self::ServerKeyExchange(state.left_out_certificate(output)?);
-                return state.handle(message, output);
+                return Box::new(state).handle(message, output);
             }
             Self::Certificate(state) => Self::ServerKeyExchange(state.certificate(message, output)?),
             Self::ServerKeyExchange(state) if message.kind == HandshakeType::CERTIFICATE_STATUS => {
@@ -141,17 +141,17 @@ impl State {
         }))
     }
 
-    pub(crate) fn signature_request(&self) -> Option<&SignatureRequest> {
+    fn signature_request(&self) -> Option<&SignatureRequest> {
         match self {
             Self::Signature(state) => Some(&state.request),
             _ => None,
         }
     }
 
-    pub(crate) fn signed(self, signature: &[u8], output: &mut Output<'_>) -> Result<Handshake, Error> {
-        match self {
-            Self::Signature(state) => state.signed(signature, output).map(Handshake::Tls12Client),
-            state => Ok(Handshake::Tls12Client(state)),
+    fn signed(self: Box<Self>, signature: &[u8], output: &mut Output<'_>) -> Result<Handshake, Error> {
+        match *self {
+            Self::Signature(state) => Ok(Box::new(state.signed(signature, output)?)),
+            _ => Err(ApiMisuse::NoSignatureDue.into()),
         }
     }
 }
@@ -209,7 +209,7 @@ pub(crate) fn server_hello(
         let mut transcript = client_hello.start(suite.hash);
         transcript.add(message.bytes);
         let resumed = Resumed { suite, randoms, transcript, session, saver };
-        return resumed.start(&config, ticket_follows, output).map(Handshake::Tls12Client);
+        return Ok(Box::new(resumed.start(&config, ticket_follows, output)?));
     }
     let types = CertificateTypes::read(&config, extensions)?;
     let selection = caching::selected(extensions, &config, types, ProtocolVersion::TLS_1_2, output)?;
@@ -234,7 +234,7 @@ pub(crate) fn server_hello(
         types,
         selection,
     };
-    Ok(Handshake::Tls12Client(if suite.key_exchange.has_certificates() {
+    Ok(Box::new(if suite.key_exchange.has_certificates() {
         State::Certificate(Box::new(ExpectCertificate { agreed }))
     } else {
         State::ServerHelloDone(Box::new(ExpectServerHelloDone::psk(agreed)))

@@ -89,6 +89,6 @@ impl ExpectResumedFinished {
         if let Some(saver) = saver.filter(|_| session.fits()) {
             saver.give_back(session);
         }
-        Ok(Handshake::Tls12Traffic(Box::new(Traffic::new(true, master_secret, randoms, true))))
+        Ok(Box::new(Traffic::new(true, master_secret, randoms, true)))
     }
 }

@@ -92,6 +92,6 @@ impl Finish {
         let verify_data = master_secret.server_verify_data(&transcript.current());
         output.send(HandshakeType::FINISHED, &Finished(&verify_data), &mut transcript)?;
         output.link.end_of_flight()?;
-        Ok(Handshake::Tls12Traffic(Box::new(Traffic::new(false, master_secret, randoms, extended_master_secret))))
+        Ok(Box::new(Traffic::new(false, master_secret, randoms, extended_master_secret)))
     }
 }

@@ -30,9 +30,9 @@ use alloc::sync::Arc;
 
 use crate::cache::TicketRows;
 use crate::config::ServerConfig;
-use crate::error::{Error, IdentityRefused};
+use crate::error::{ApiMisuse, Error, IdentityRefused};
 use crate::handshake::server::{ExpectClientHello, ReceivedClientHello};
-use crate::handshake::{Handshake, Message, Output, SignatureRequest};
+use crate::handshake::{Handshake, Message, Output, SignatureRequest, StateMachine};
 use crate::wire::ProtocolVersion;
 
 mod authenticate;
@@ -60,10 +60,10 @@ pub(crate) enum State {
     ResumedFinished(Box<ExpectResumedFinished>),
 }
 
-impl State {
+impl StateMachine for State {
     #[inline(never)]
-    pub(crate) fn handle(self, message: Message<'_>, output: &mut Output<'_>) -> Result<Handshake, Error> {
-        Ok(Handshake::Tls12Server(match self {
+    fn handle(self: Box<Self>, message: Message<'_>, output: &mut Output<'_>) -> Result<Handshake, Error> {
+        Ok(Box::new(match *self {
             Self::Certificate(state) if state.is_left_out(message.kind) => {
                 state.left_out_certificate(output)?.client_key_exchange(message, output)?
             }
@@ -76,18 +76,22 @@ impl State {
         }))
     }
 
-    pub(crate) fn signature_request(&self) -> Option<&SignatureRequest> {
+    fn signature_request(&self) -> Option<&SignatureRequest> {
         match self {
             Self::Signature(state) => Some(&state.request),
             _ => None,
         }
     }
 
-    pub(crate) fn signed(self, signature: &[u8], output: &mut Output<'_>) -> Result<Handshake, Error> {
-        match self {
-            Self::Signature(state) => state.signed(signature, output).map(Handshake::Tls12Server),
-            state => Ok(Handshake::Tls12Server(state)),
+    fn signed(self: Box<Self>, signature: &[u8], output: &mut Output<'_>) -> Result<Handshake, Error> {
+        match *self {
+            Self::Signature(state) => Ok(Box::new(state.signed(signature, output)?)),
+            _ => Err(ApiMisuse::NoSignatureDue.into()),
         }
+    }
+
+    fn awaits_last_finished(&self) -> bool {
+        matches!(self, Self::ResumedFinished(_))
     }
 }
 
@@ -102,7 +106,7 @@ pub(crate) fn client_hello(
     let offer = Offer::parse(&config, &received.hello)?;
     if let Some(resumed) = Resumed::find(&config, &offer, output)? {
         check_without_identity(&config, output)?;
-        return resumed.send(config, &offer, message, output).map(Handshake::Tls12Server);
+        return Ok(Box::new(resumed.send(config, &offer, message, output)?));
     }
     let negotiated = Negotiated::new(&config, &offer)?;
     if negotiated.credential.is_some() {
@@ -112,8 +116,8 @@ pub(crate) fn client_hello(
         Some(_) => offer.caching.look_up(&config, output),
         None => Some(TicketRows::default()),
     };
-    let Some(rows) = rows else { return Ok(Handshake::Server(ExpectClientHello::new(config))) };
-    flight::send(config, &offer, negotiated, rows, message, output).map(Handshake::Tls12Server)
+    let Some(rows) = rows else { return Ok(Box::new(ExpectClientHello::new(config))) };
+    Ok(Box::new(flight::send(config, &offer, negotiated, rows, message, output)?))
 }
 
 /// Checks that a client of TLS 1.2, which has no identities, may connect.

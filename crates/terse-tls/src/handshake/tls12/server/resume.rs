@@ -195,6 +195,6 @@ impl ExpectResumedFinished {
         let Self { randoms, master_secret, transcript } = self;
         let Finished(verify_data) = message.expect(HandshakeType::FINISHED)?;
         master_secret.verify_client_finished(verify_data, &transcript.current())?;
-        Ok(Handshake::Tls12Traffic(Box::new(Traffic::new(false, master_secret, randoms, true))))
+        Ok(Box::new(Traffic::new(false, master_secret, randoms, true)))
     }
 }

@@ -70,7 +70,7 @@ impl LastFlight {
         match request.sign(output.rng)? {
             Signing::Done(signature) => self.certificate_verify(request, &signature, output),
             Signing::Pending => {
-                Ok(Handshake::Tls13Client(State::Signature(Box::new(ExpectSignature { flight: self, request }))))
+                Ok(Box::new(State::Signature(Box::new(ExpectSignature { flight: self, request }))))
             }
         }
     }
@@ -129,7 +129,7 @@ impl LastFlight {
             (None, _) => {}
         }
         let tickets = Tickets::new(saver, send.suite().id, resumption, &server, output);
-        Ok(Handshake::Tls13Traffic(Box::new(Traffic::client(send, receive, exporter, tickets))))
+        Ok(Box::new(Traffic::client(send, receive, exporter, tickets)))
     }
 }
 

@@ -26,13 +26,13 @@ use super::certificate::{self, Signer};
 use crate::cache::{Fingerprint, Selection};
 use crate::config::{ClientConfig, ServerAddress};
 use crate::crypto::{SharedSecret, Tls13Suite};
-use crate::error::{Error, PeerMisbehaved};
+use crate::error::{ApiMisuse, Error, PeerMisbehaved};
 use crate::handshake::caching::{Request, cached_certificate};
 use crate::handshake::certificate_types::CertificateTypes;
 use crate::handshake::client::{SelectedProof, SelectedPsk};
 use crate::handshake::signature::ClaimedPeer;
 use crate::handshake::{
-    Handshake, Message, Output, SignatureRequest, caching, credentials, negotiated, signature, stapling,
+    Handshake, Message, Output, SignatureRequest, StateMachine, caching, credentials, negotiated, signature, stapling,
 };
 use crate::resume::SessionSaver;
 use crate::schedule::EpochKeys;
@@ -159,9 +159,12 @@ impl State {
         Ok(Self::EncryptedExtensions(Box::new(ExpectEncryptedExtensions { hello, secrets, selected, early_data })))
     }
 
+}
+
+impl StateMachine for State {
     #[inline(never)]
-    pub(crate) fn handle(self, message: Message<'_>, output: &mut Output<'_>) -> Result<Handshake, Error> {
-        Ok(Handshake::Tls13Client(match self {
+    fn handle(self: Box<Self>, message: Message<'_>, output: &mut Output<'_>) -> Result<Handshake, Error> {
+        Ok(Box::new(match *self {
             Self::EncryptedExtensions(state) => state.encrypted_extensions(message, output)?,
             Self::CertificateRequest(state) | Self::Certificate(state) if state.is_left_out(message.kind) => {
                 let state = state.left_out_certificate(output)?;
@@ -179,18 +182,22 @@ impl State {
         }))
     }
 
-    pub(crate) fn signature_request(&self) -> Option<&SignatureRequest> {
+    fn signature_request(&self) -> Option<&SignatureRequest> {
         match self {
             Self::Signature(state) => Some(&state.request),
             _ => None,
         }
     }
 
-    pub(crate) fn signed(self, signature: &[u8], output: &mut Output<'_>) -> Result<Handshake, Error> {
-        match self {
+    fn signed(self: Box<Self>, signature: &[u8], output: &mut Output<'_>) -> Result<Handshake, Error> {
+        match *self {
             Self::Signature(state) => state.signed(signature, output),
-            state => Ok(Handshake::Tls13Client(state)),
+            _ => Err(ApiMisuse::NoSignatureDue.into()),
         }
+    }
+
+    fn ignores_change_cipher_spec(&self) -> bool {
+        true
     }
 }
 

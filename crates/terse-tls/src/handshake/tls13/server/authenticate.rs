@@ -291,6 +291,6 @@ impl Finish {
         if let Some(tickets) = tickets {
             tickets.issue(&config, peer.as_deref(), send.suite().id, &resumption, output)?;
         }
-        Ok(Handshake::Tls13Traffic(Box::new(Traffic::server(send, receive, exporter))))
+        Ok(Box::new(Traffic::server(send, receive, exporter)))
     }
 }

@@ -285,7 +285,7 @@ impl ExpectSignature {
     pub(super) fn signed(self: Box<Self>, signature: &[u8], output: &mut Output<'_>) -> Result<Handshake, Error> {
         let Self { flight, request } = *self;
         let state = flight.certificate_verify(request.scheme(), signature, output)?;
-        state.complete_flight(output).map(Handshake::Tls13Server)
+        Ok(Box::new(state.complete_flight(output)?))
     }
 }
 

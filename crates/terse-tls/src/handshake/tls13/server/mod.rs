@@ -28,9 +28,9 @@ use alloc::vec::Vec;
 
 use crate::config::ServerConfig;
 use crate::crypto::Digest;
-use crate::error::{Error, PeerMisbehaved};
+use crate::error::{ApiMisuse, Error, PeerMisbehaved};
 use crate::handshake::server::{ExpectClientHello, ReceivedClientHello};
-use crate::handshake::{Handshake, Message, Output, SignatureRequest, unboxed};
+use crate::handshake::{Handshake, Message, Output, SignatureRequest, StateMachine, unboxed};
 use crate::schedule::Transcript;
 use crate::summary::EarlyDataStatus;
 use crate::time::Now;
@@ -64,10 +64,10 @@ pub(crate) enum State {
     Signature(Box<ExpectSignature>),
 }
 
-impl State {
+impl StateMachine for State {
     #[inline(never)]
-    pub(crate) fn handle(self, message: Message<'_>, output: &mut Output<'_>) -> Result<Handshake, Error> {
-        let state = match self {
+    fn handle(self: Box<Self>, message: Message<'_>, output: &mut Output<'_>) -> Result<Handshake, Error> {
+        let state = match *self {
             Self::SecondClientHello(state) => state.handle(message, output)?,
             Self::EndOfEarlyData(state) => Self::Finished(state.end_of_early_data(message, output)?),
             Self::Certificate(state) if state.is_left_out(message.kind) => {
@@ -78,33 +78,31 @@ impl State {
             Self::Finished(state) => return state.finished(message, output),
             Self::Signature(_) => return Err(message.unexpected()),
         };
-        Ok(Handshake::Tls13Server(state))
+        Ok(Box::new(state))
     }
 
-    /// Handles a ClientHello that was already parsed.
-    pub(crate) fn client_hello(
-        self,
-        received: &ReceivedClientHello<'_>,
+    fn handle_client_hello<'a>(
+        self: Box<Self>,
+        received: &'a ReceivedClientHello<'a>,
+        _: Option<Chosen<'a>>,
         output: &mut Output<'_>,
-    ) -> Result<Self, Error> {
-        match self {
-            Self::SecondClientHello(state) => state.client_hello(received, output),
+    ) -> Result<Handshake, Error> {
+        match *self {
+            Self::SecondClientHello(state) => Ok(Box::new(state.client_hello(received, output)?)),
             _ => Err(received.message.unexpected()),
         }
     }
 
-    /// Counts `len` bytes of application data that came before Finished. Of an identity-based handshake the first record
-    /// takes the ticket, also if it is empty.
-    pub(crate) fn early_data(&mut self, len: usize) -> Result<(), Error> {
-        match self {
+    /// Of an identity-based handshake the first record takes the ticket, also if it is empty.
+    fn early_data(&mut self, len: usize) -> Option<Result<(), Error>> {
+        Some(match self {
             Self::EndOfEarlyData(state) => state.finished.early_data(len),
             Self::Finished(state) => state.early_data(len),
             _ => Err(PeerMisbehaved::UnexpectedRecord(ContentType::APPLICATION_DATA).into()),
-        }
+        })
     }
 
-    /// Returns whether early data has come, which may be answered.
-    pub(crate) fn has_early_data(&self) -> bool {
+    fn has_early_data(&self) -> bool {
         match self {
             Self::EndOfEarlyData(state) => state.finished.has_early_data(),
             Self::Finished(state) => state.has_early_data(),
@@ -112,18 +110,26 @@ impl State {
         }
     }
 
-    pub(crate) fn signature_request(&self) -> Option<&SignatureRequest> {
+    fn signature_request(&self) -> Option<&SignatureRequest> {
         match self {
             Self::Signature(state) => Some(&state.request),
             _ => None,
         }
     }
 
-    pub(crate) fn signed(self, signature: &[u8], output: &mut Output<'_>) -> Result<Handshake, Error> {
-        match self {
+    fn signed(self: Box<Self>, signature: &[u8], output: &mut Output<'_>) -> Result<Handshake, Error> {
+        match *self {
             Self::Signature(state) => state.signed(signature, output),
-            state => Ok(Handshake::Tls13Server(state)),
+            _ => Err(ApiMisuse::NoSignatureDue.into()),
         }
+    }
+
+    fn awaits_last_finished(&self) -> bool {
+        !matches!(self, Self::SecondClientHello(_))
+    }
+
+    fn ignores_change_cipher_spec(&self) -> bool {
+        true
     }
 }
 
@@ -169,7 +175,7 @@ pub(crate) fn client_hello<'a>(
     if let Some(request) = negotiated.agreement.retry() {
         skip_early_data(&config, &offer, output);
         let suite = negotiated.suite.id;
-        return hello_retry_request(config, &offer, (suite, request), transcript, output).map(Handshake::Tls13Server);
+        return Ok(Box::new(hello_retry_request(config, &offer, (suite, request), transcript, output)?));
     }
     let mut negotiated = negotiated.prove(&config, &offer, &messages)?;
     let early_data = AcceptedEarlyData::new(&config, &offer, &mut negotiated, &transcript.current(), output)?;
@@ -177,10 +183,10 @@ pub(crate) fn client_hello<'a>(
         skip_early_data(&config, &offer, output);
     }
     let Some(negotiated) = negotiated.look_up(&config, &offer, output) else {
-        return Ok(Handshake::Server(ExpectClientHello::new(config)));
+        return Ok(Box::new(ExpectClientHello::new(config)));
     };
     let state = flight::send(config, &offer, negotiated, early_data, transcript, output)?;
-    state.complete_flight(output).map(Handshake::Tls13Server)
+    Ok(Box::new(state.complete_flight(output)?))
 }
 
 /// Skips the early data of a client that does not know yet that it is rejected (RFC 9846, 4.3.10).
