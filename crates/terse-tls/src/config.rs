@@ -20,6 +20,7 @@ mod builder;
 mod common;
 mod datagrams;
 mod identity;
+mod parts;
 mod scope;
 mod watch;
 
@@ -32,6 +33,7 @@ pub use datagrams::Defence;
 pub(crate) use datagrams::Defence;
 pub(crate) use identity::check_epoch;
 pub use identity::{ClientIdentity, ServerIdentity};
+pub use parts::ClientParts;
 #[cfg(terse_testing)]
 pub use watch::Fault;
 pub use watch::{KeyLog, Trace, TraceEvent};
@@ -40,6 +42,7 @@ pub use watch::{KeyLog, Trace, TraceEvent};
 #[derive(Clone, Debug)]
 pub struct ClientConfig {
     pub(crate) common: Common,
+    pub(crate) parts: ClientParts,
     pub(crate) trust: Trust,
     pub(crate) server_usage: Option<KeyPurposeId>,
     pub(crate) credentials: Vec<Credential>,
@@ -53,10 +56,17 @@ pub struct ClientConfig {
 }
 
 impl ClientConfig {
-    /// Begins a configuration with the defaults of [`ConfigBuilder`].
+    /// Begins a configuration with the defaults of [`ConfigBuilder`], and all parts of the engine.
     pub fn builder(provider: &CryptoProvider) -> ConfigBuilder<Self> {
+        Self::builder_of(provider, ClientParts::ALL)
+    }
+
+    /// Begins a configuration that has these parts of the engine alone. Its versions are those of the parts, and the other
+    /// settings have the defaults of [`ConfigBuilder`].
+    pub fn builder_of(provider: &CryptoProvider, parts: ClientParts) -> ConfigBuilder<Self> {
         ConfigBuilder::new(Self {
-            common: Common::new(provider),
+            common: Common::new(provider, parts.versions()),
+            parts,
             trust: Trust::nobody(),
             server_usage: None,
             credentials: Vec::new(),
@@ -191,6 +201,7 @@ impl Configuration for ClientConfig {
         self.check_unverified()?;
         self.psks.iter().try_for_each(|psk| psk.check(&self.common.provider))?;
         self.common.check()?;
+        self.parts.check(self)?;
         self.common.check_max_record(self.max_fragment_length)?;
         check_credentials(&self.credentials)?;
         if self.trusts_certificates() { self.common.check_signature_schemes() } else { Ok(()) }
@@ -216,7 +227,7 @@ impl ServerConfig {
     /// Begins a configuration with the defaults of [`ConfigBuilder`].
     pub fn builder(provider: &CryptoProvider) -> ConfigBuilder<Self> {
         ConfigBuilder::new(Self {
-            common: Common::new(provider),
+            common: Common::new(provider, [ProtocolVersion::TLS_1_3, ProtocolVersion::TLS_1_2]),
             credentials: Vec::new(),
             client_authentication: ClientAuthentication::None,
             certificate_authorities: false,

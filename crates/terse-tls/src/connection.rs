@@ -13,7 +13,7 @@ use crate::error::{ApiMisuse, Error};
 use crate::handshake::identity::client::OfferedIdentity;
 use crate::handshake::{Agreed, Handshake, SignatureRequest};
 use crate::handshake::{caching, client::ExpectServerHello, server::ExpectClientHello, sessions};
-use crate::link::Halves;
+use crate::link::{Halves, make};
 use crate::resume::{SessionOffer, SessionRequirements};
 use crate::summary::Summary;
 use crate::time::{Instant, Now};
@@ -53,7 +53,7 @@ mod paths;
 /// buffered of what comes in, nothing larger than [`Common::max_send_buffer`] and one flight of what goes out:
 /// [`crate::Memory`] has the sum.
 pub struct Connection {
-    link: Halves,
+    link: Box<dyn Halves>,
     /// `None` once the connection has failed.
     handshake: Option<Handshake>,
     config: Config,
@@ -131,7 +131,7 @@ impl Connection {
         let identity = OfferedIdentity::start(&config, &server, now, rng)?;
         // Nothing is kept of a handshake that offers an identity but what the identity needs.
         let (cache, resumption) = if identity.is_some() { (None, None) } else { begin(&config, &server, now) };
-        let link = Halves::client(&config, rng)?;
+        let link = client_link(&config, rng)?;
         let mut connection = Self::new(Config::Client(config.clone()), link, now);
         connection.cache = cache;
         let (_, mut output) = connection.output(now, rng);
@@ -143,12 +143,12 @@ impl Connection {
     /// Creates a server that waits for a client. Over datagrams the first client is its only peer: a server that anybody can
     /// reach, or that has connection IDs, needs an [`Endpoint`](crate::Endpoint).
     pub fn server(config: Arc<ServerConfig>, now: Now) -> Result<Self, Error> {
-        let mut connection = Self::new(Config::Server(config.clone()), Halves::server(&config), now);
+        let mut connection = Self::new(Config::Server(config.clone()), make::server(&config), now);
         connection.handshake = Some(Box::new(ExpectClientHello::new(config)));
         Ok(connection)
     }
 
-    fn new(config: Config, link: Halves, now: Now) -> Self {
+    fn new(config: Config, link: Box<dyn Halves>, now: Now) -> Self {
         let transport = config.common().transport();
         Self {
             link,
@@ -205,7 +205,7 @@ impl Connection {
         }
         self.answer_challenges();
         let len = self.link.sender_mut().transmit(now.monotonic, out);
-        if let Some(sent) = self.link.datagrams_mut().and_then(|driver| driver.sender.take_sent()) {
+        if let Some(sent) = self.link.datagrams_mut().and_then(|link| link.take_sent()) {
             self.count_sent(&sent);
         }
         (len > 0).then_some(len)
@@ -418,6 +418,15 @@ impl core::fmt::Debug for Connection {
             .field("connected", &self.is_connected())
             .field("failure", &self.failure)
             .finish_non_exhaustive()
+    }
+}
+
+/// Returns a client's link.
+fn client_link(config: &ClientConfig, rng: &mut dyn Rng) -> Result<Box<dyn Halves>, Error> {
+    match (&config.common.datagrams, config.parts.stream, config.parts.datagrams) {
+        (None, Some(stream), _) => Ok(stream(config)),
+        (Some(settings), _, Some(datagrams)) => datagrams(&config.common, settings, rng),
+        _ => Err(ApiMisuse::MissingPart("the link").into()), // the builder has checked it
     }
 }
 

@@ -157,8 +157,8 @@ pub use cert::{
     Revocation, Stapling, Trust, Validity, VerifiedPeer,
 };
 pub use config::{
-    ClientAuthentication, ClientConfig, ClientIdentity, Common, ConfigBuilder, Configuration, Datagrams, KeyLog,
-    ServerAddress, ServerConfig, ServerIdentity, Trace, TraceEvent,
+    ClientAuthentication, ClientConfig, ClientIdentity, ClientParts, Common, ConfigBuilder, Configuration, Datagrams,
+    KeyLog, ServerAddress, ServerConfig, ServerIdentity, Trace, TraceEvent,
 };
 #[cfg(terse_testing)]
 pub use config::{Defence, Fault};

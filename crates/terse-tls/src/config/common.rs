@@ -119,11 +119,11 @@ impl Common {
 
 impl Common {
     /// The defaults.
-    pub(super) fn new(provider: &CryptoProvider) -> Self {
+    pub(super) fn new(provider: &CryptoProvider, versions: impl IntoIterator<Item = ProtocolVersion>) -> Self {
         Self {
             provider: *provider,
             datagrams: None,
-            versions: Vec::from([ProtocolVersion::TLS_1_3, ProtocolVersion::TLS_1_2]),
+            versions: versions.into_iter().collect(),
             require_extended_master_secret: true,
             suites: (provider.tls13_suites.iter().map(|suite| suite.id))
                 .chain(provider.tls12_suites.iter().map(|suite| suite.id))

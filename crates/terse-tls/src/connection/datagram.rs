@@ -10,10 +10,10 @@ use crate::cache::{self, AddressId};
 use crate::config::{ServerConfig, TraceEvent};
 use crate::crypto::Rng;
 use crate::error::{Error, InvalidMessage};
-use crate::handshake::server::{ExpectClientHello, Negotiation, ReceivedClientHello};
 use crate::handshake::Handshake;
-use crate::link::Halves;
+use crate::handshake::server::{ExpectClientHello, Negotiation, ReceivedClientHello};
 use crate::link::datagram::{Acknowledged, FirstMessage, Sent};
+use crate::link::make;
 use crate::record::datagram::RecordNumber;
 use crate::time::{Instant, Now};
 use crate::wire::Transport;
@@ -42,7 +42,7 @@ impl Connection {
         rng: &mut dyn Rng,
     ) -> Result<Self, Error> {
         let AcceptedClientHello { first, received, negotiation, number } = hello;
-        let link = Halves::accept(&config, cid, first, number);
+        let link = make::accept(&config, cid, first, number);
         let mut connection = Self::new(Config::Server(config.clone()), link, now);
         let (handshake, chosen): (Handshake, _) = match negotiation {
             Negotiation::Due => (Box::new(ExpectClientHello::new(config)), None),
@@ -65,7 +65,7 @@ impl Connection {
 
     /// When [`Connection::handle_timeout`] wants to be called: never on a stream. Ask again after each other call.
     pub fn poll_timeout(&self) -> Option<Instant> {
-        let deadline = self.link.datagrams()?.sender.deadline();
+        let deadline = self.link.datagrams()?.deadline();
         deadline.filter(|_| self.failure.is_none() && self.store_request().is_none())
     }
 
@@ -76,14 +76,14 @@ impl Connection {
             return Ok(());
         }
         let Some(driver) = self.link.datagrams_mut() else { return Ok(()) };
-        let is_due = driver.sender.retransmission_is_due(now.monotonic);
-        if let Some(description) = driver.receiver.unprotected_alert().filter(|_| is_due) {
+        let is_due = driver.retransmission_is_due(now.monotonic);
+        if let Some(description) = driver.unprotected_alert().filter(|_| is_due) {
             let error = Error::AlertReceived(description);
             self.abandon(error.clone(), cache::Failure::TimeoutOrClose, now);
             return Err(error);
         }
-        if driver.sender.expired(now.monotonic) {
-            let error = if driver.receiver.saw_too_large() {
+        if driver.expired(now.monotonic) {
+            let error = if driver.saw_too_large() {
                 InvalidMessage::HandshakeTooLarge.into() // somebody answers, but not so that it can be taken
             } else {
                 Error::TimedOut
@@ -92,7 +92,7 @@ impl Connection {
             self.abandon(error.clone(), cache::Failure::TimeoutOrClose, now);
             return Err(error);
         }
-        if let (true, Some(trace), Some(sent)) = (is_due, &self.config.common().trace, driver.sender.last_sent()) {
+        if let (true, Some(trace), Some(sent)) = (is_due, &self.config.common().trace, driver.last_sent()) {
             trace.event(TraceEvent::SentAgain { after: now.monotonic.since(sent) });
         }
         Ok(())
@@ -136,7 +136,7 @@ impl Connection {
     /// The peer did not get the answer to its last flight.
     pub(crate) fn peer_repeats(&mut self, now: Now) {
         if let Some(driver) = self.link.datagrams_mut() {
-            driver.sender.repeat(now.monotonic);
+            driver.repeat(now.monotonic);
         }
     }
 

@@ -11,7 +11,7 @@ use crate::error::{ApiMisuse, Error};
 use crate::handshake::server::ReceivedClientHello;
 use crate::handshake::tls13::server::Chosen;
 use crate::handshake::{ExpectStore, Handshake, LookUp, Message, Output, Receive};
-use crate::link::{Incoming, Link as _, Newest, Received, Record};
+use crate::link::{Incoming, Newest, Received, Record};
 use crate::time::Now;
 use crate::wire::{Alert, AlertDescription, ContentType, ProtocolVersion};
 
@@ -35,7 +35,7 @@ impl Connection {
     fn handle_record(&mut self, now: Now, rng: &mut dyn Rng, input: &mut [u8]) -> Result<usize, Error> {
         let taken = self.take_record(now, rng, input);
         if let Some(driver) = self.link.datagrams() {
-            self.summary.dropped = driver.receiver.dropped();
+            self.summary.dropped = driver.dropped();
         }
         taken
     }
@@ -67,7 +67,7 @@ impl Connection {
         }
         if let Some(driver) = self.link.datagrams_mut() {
             if is_ignored {
-                driver.receiver.arrived(); // nor is it acknowledged
+                driver.ignored();
             } else {
                 driver.came(now.monotonic, &received, has_acks);
             }
@@ -82,7 +82,7 @@ impl Connection {
             Received::Repeated => self.peer_repeats(now),
             Received::Handshake => {
                 if let Some(driver) = self.link.datagrams_mut() {
-                    driver.sender.heard(now.monotonic);
+                    driver.heard(now.monotonic);
                 }
                 if self.is_connected() {
                     self.summary.received.post_handshake_bytes += len as u64;
@@ -95,9 +95,8 @@ impl Connection {
         }
         self.answer_request(rng)?;
         if self.is_connected()
-            && let Some(driver) = self.link.datagrams_mut()
-            && driver.receiver.key_has_many_forgeries()
-            && driver.sender.can_update_keys()
+            && self.link.datagrams_mut().is_some_and(|driver| driver.key_has_many_forgeries())
+            && self.link.sender().can_update_keys()
         {
             self.update_keys(true)?; // RFC 9147, 4.5.3
         }
@@ -228,7 +227,7 @@ impl Connection {
             receiver.limit_records(max_inner);
         }
         if let Some(driver) = self.link.datagrams_mut().filter(|_| receive.connection_id) {
-            driver.receiver.expect_connection_id();
+            driver.expect_connection_id();
         }
         Ok(())
     }

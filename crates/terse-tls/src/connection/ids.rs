@@ -113,12 +113,7 @@ impl Connection {
         self.send_post_handshake(HandshakeType::NEW_CONNECTION_ID, &message)?;
         self.ids.owed = None;
         self.ids.answers = self.ids.answers.saturating_add(1);
-        Ok(self
-            .link
-            .datagrams_mut()
-            .map(|driver| driver.receiver.own_ids_mut())
-            .map(|own| own.add(ids))
-            .unwrap_or_default())
+        Ok(self.link.datagrams_mut().map(|driver| driver.own_ids_mut()).map(|own| own.add(ids)).unwrap_or_default())
     }
 
     /// Answers a request, unless that is for the endpoint.
@@ -142,7 +137,7 @@ impl Connection {
         if self.id_len() == 0 || self.ids.requests > self.ids.answers {
             return Err(unexpected(HandshakeType::REQUEST_CONNECTION_ID));
         }
-        if self.link.datagrams_mut().map(|driver| driver.receiver.own_ids_mut()).is_none_or(|own| !own.requested()) {
+        if self.link.datagrams_mut().map(|driver| driver.own_ids_mut()).is_none_or(|own| !own.requested()) {
             return Err(PeerMisbehaved::TooManyCidsRequested.into());
         }
         self.ids.requests = self.ids.requests.saturating_add(1);
@@ -210,20 +205,20 @@ impl Connection {
     }
 
     fn ids_of_this_side(&self) -> Option<&OwnIds> {
-        self.link.datagrams().map(|driver| driver.receiver.own_ids())
+        self.link.datagrams().map(|driver| driver.own_ids())
     }
 
     fn peer_has_id(&self) -> bool {
-        self.link.datagrams().is_some_and(|driver| !driver.sender.peer_id().is_empty())
+        self.link.datagrams().is_some_and(|driver| !driver.peer_id().is_empty())
     }
 
     fn change_peer_id(&mut self, id: Box<[u8]>) -> Result<(), Error> {
-        self.link.datagrams_mut().map_or(Ok(()), |driver| driver.sender.change_peer_id(id))
+        self.link.datagrams_mut().map_or(Ok(()), |driver| driver.change_peer_id(id))
     }
 
     /// Whether a message of this kind was sent, and is not acknowledged.
     fn is_under_way(&self, kind: HandshakeType) -> bool {
-        self.link.datagrams().is_some_and(|driver| driver.sender.is_under_way(kind))
+        self.link.datagrams().is_some_and(|driver| driver.is_under_way(kind))
     }
 
     /// How long this side's IDs are.

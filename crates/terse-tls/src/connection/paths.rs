@@ -76,12 +76,12 @@ impl Connection {
         if !self.checks_routability() {
             return None;
         }
-        self.link.datagrams_mut()?.sender.record_apart(ContentType::RETURN_ROUTABILITY_CHECK, &bytes(check), out)
+        self.link.datagrams_mut()?.record_apart(ContentType::RETURN_ROUTABILITY_CHECK, &bytes(check), out)
     }
 
     /// How long an answer is waited for, in milliseconds.
     pub(crate) fn answer_timeout(&self) -> u64 {
-        self.link.datagrams().map_or(0, |driver| driver.sender.answer_timeout())
+        self.link.datagrams().map_or(0, |driver| driver.answer_timeout())
     }
 }
 

@@ -14,6 +14,8 @@ pub enum ApiMisuse {
     EmptyConfiguration(&'static str),
     /// The configuration names something of this kind that the crypto provider does not have.
     Unsupported(&'static str),
+    /// The configuration wants a part of the engine that the client was built without ([`crate::ClientParts`]).
+    MissingPart(&'static str),
     /// A credential has no certificates.
     EmptyChain,
     /// A server that accepts early data, but resumes no session that it could come in.
@@ -114,6 +116,7 @@ impl fmt::Display for ApiMisuse {
             Self::HandshakeNotFinished => f.write_str("the handshake is not finished yet"),
             Self::Closed => f.write_str("the connection is closed"),
             Self::Unsupported(what) => write!(f, "the configuration names a {what} that the crypto provider lacks"),
+            Self::MissingPart(what) => write!(f, "the client is built without {what}: name it in its ClientParts"),
             Self::EmptyConfiguration(what) => write!(f, "the configuration leaves no {what} to offer"),
             Self::EmptyChain => f.write_str("the credential has no certificate"),
             Self::EarlyDataWithoutResumption => {

@@ -17,8 +17,7 @@ use crate::schedule::{EpochKeys, Transcript};
 use crate::summary::{CachedObject, Summary};
 use crate::time::Now;
 use crate::wire::{
-    ClientHello, ConnectionIdUsage, Encode, HandshakeType, NewSessionTicket, Parse, ServerHello,
-    Transport,
+    ClientHello, ConnectionIdUsage, Encode, HandshakeType, NewSessionTicket, Parse, ServerHello, Transport,
 };
 
 pub(crate) mod caching;

@@ -54,7 +54,6 @@ impl ExpectClientHello {
     pub(crate) const fn new(config: Arc<ServerConfig>) -> Self {
         Self { config }
     }
-
 }
 
 impl StateMachine for ExpectClientHello {

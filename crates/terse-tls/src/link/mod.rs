@@ -1,123 +1,53 @@
 //! The boundary between handshake and transport. A handshake is written once per version and speaks to a [`Link`]; it
 //! never asks which one. The link delivers whole messages in order, and sends whole flights.
 
-use alloc::boxed::Box;
-use alloc::vec;
 use alloc::vec::Vec;
 
-use crate::config::{ClientConfig, Common, ServerConfig};
-use crate::crypto::Rng;
 use crate::error::Error;
 use crate::record::datagram::RecordNumber;
 use crate::record::stream::MAX_FRAGMENT;
 use crate::schedule::EpochKeys;
 use crate::time::Instant;
 use crate::wire::{Alert, ContentType, Encode, HandshakeType, ReturnRoutabilityCheck, Transport};
+pub(crate) use datagram_link::DatagramLink;
 use plaintext::Plaintext;
 
 pub(crate) mod datagram;
+mod datagram_link;
+pub(crate) mod make;
 pub(crate) mod plaintext;
 pub(crate) mod stream;
 
-/// Both halves of a connection's link: one receives, the other one sends.
-pub(crate) enum Halves {
-    /// A link over a stream.
-    Stream(Box<(stream::Receiver, stream::Sender)>),
-    /// A link over datagrams, which needs more than the core that all links have.
-    Datagrams(Box<datagram::Driver>),
-}
-
-impl Halves {
-    /// Returns the halves of a client's link.
-    pub(crate) fn client(config: &ClientConfig, rng: &mut dyn Rng) -> Result<Self, Error> {
-        let common = &config.common;
-        let Some(settings) = &common.datagrams else { return Ok(Self::over_stream(common, config.compatibility_mode)) };
-        let cid = match settings.connection_id {
-            Some(len) => {
-                let mut cid = vec![0; len.into()];
-                rng.fill(&mut cid)?;
-                Some(cid.into_boxed_slice())
-            }
-            None => None,
-        };
-        Ok(Self::Datagrams(Box::new(datagram::Driver::new(common, settings, cid))))
-    }
-
-    /// Returns the halves of a server's link. It does not negotiate a connection ID: [`Self::accept`] does.
-    pub(crate) fn server(config: &ServerConfig) -> Self {
-        match &config.common.datagrams {
-            None => Self::over_stream(&config.common, false),
-            Some(settings) => Self::Datagrams(Box::new(datagram::Driver::new(&config.common, settings, None))),
-        }
-    }
-
-    /// Those of a server over datagrams to which a ClientHello came. Its own records begin with `number`.
-    pub(crate) fn accept(
-        config: &ServerConfig,
-        cid: Option<Box<[u8]>>,
-        hello: &datagram::FirstMessage,
-        number: u64,
-    ) -> Self {
-        let settings = config.common.datagrams.unwrap_or_default(); // there are some: a ClientHello came in them
-        Self::Datagrams(Box::new(datagram::Driver::accept(&config.common, &settings, cid, hello, number)))
-    }
-
-    fn over_stream(common: &Common, compatibility_mode: bool) -> Self {
-        let receiver = stream::Receiver::new(common.max_handshake_message, common.max_record);
-        let sender = stream::Sender::new(compatibility_mode);
-        #[cfg(terse_testing)]
-        let sender = sender.with_fault(common.fault.clone());
-        Self::Stream(Box::new((receiver, sender)))
-    }
+/// Both halves of a connection's link: one receives, the other one sends. A connection has them behind a vtable, which only the
+/// function that makes them names, so that a firmware has those links alone that it uses.
+pub(crate) trait Halves: Send + Sync {
+    /// Returns the half that receives.
+    fn receiver(&self) -> &dyn Incoming;
 
     /// Returns the half that receives.
-    pub(crate) fn receiver(&self) -> &dyn Incoming {
-        match self {
-            Self::Stream(halves) => &halves.0,
-            Self::Datagrams(driver) => &driver.receiver,
-        }
-    }
-
-    /// Returns the half that receives.
-    pub(crate) fn receiver_mut(&mut self) -> &mut dyn Incoming {
+    fn receiver_mut(&mut self) -> &mut dyn Incoming {
         self.both_mut().0
     }
 
     /// Returns the half that sends.
-    pub(crate) fn sender(&self) -> &dyn Outgoing {
-        match self {
-            Self::Stream(halves) => &halves.1,
-            Self::Datagrams(driver) => &driver.sender,
-        }
-    }
+    fn sender(&self) -> &dyn Outgoing;
 
     /// Returns the half that sends.
-    pub(crate) fn sender_mut(&mut self) -> &mut dyn Outgoing {
+    fn sender_mut(&mut self) -> &mut dyn Outgoing {
         self.both_mut().1
     }
 
     /// Returns the half that receives and the half that sends.
-    pub(crate) fn both_mut(&mut self) -> (&mut dyn Incoming, &mut dyn Outgoing) {
-        match self {
-            Self::Stream(halves) => (&mut halves.0, &mut halves.1),
-            Self::Datagrams(driver) => (&mut driver.receiver, &mut driver.sender),
-        }
+    fn both_mut(&mut self) -> (&mut dyn Incoming, &mut dyn Outgoing);
+
+    /// Returns what a link over datagrams does beyond; `None` over a stream.
+    fn datagrams(&self) -> Option<&dyn DatagramLink> {
+        None
     }
 
-    /// Returns the driver of a link over datagrams; `None` over a stream.
-    pub(crate) fn datagrams(&self) -> Option<&datagram::Driver> {
-        match self {
-            Self::Stream(_) => None,
-            Self::Datagrams(driver) => Some(driver),
-        }
-    }
-
-    /// Returns the driver of a link over datagrams; `None` over a stream.
-    pub(crate) fn datagrams_mut(&mut self) -> Option<&mut datagram::Driver> {
-        match self {
-            Self::Stream(_) => None,
-            Self::Datagrams(driver) => Some(driver),
-        }
+    /// Returns what a link over datagrams does beyond; `None` over a stream.
+    fn datagrams_mut(&mut self) -> Option<&mut dyn DatagramLink> {
+        None
     }
 }
 

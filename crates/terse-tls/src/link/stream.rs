@@ -10,8 +10,41 @@ mod sender;
 #[cfg(test)]
 mod tests;
 
+use crate::config::Common;
+use crate::link::{Halves, Incoming, Outgoing};
 pub(crate) use receiver::Receiver;
 pub(crate) use sender::Sender;
 
 /// The length of a handshake message's header.
 pub(crate) const MESSAGE_HEADER_LEN: usize = 4;
+
+/// Both halves of a link over a stream.
+pub(crate) struct Stream {
+    receiver: Receiver,
+    sender: Sender,
+}
+
+impl Stream {
+    /// Creates both halves.
+    pub(crate) fn new(common: &Common, compatibility_mode: bool) -> Self {
+        let receiver = Receiver::new(common.max_handshake_message, common.max_record);
+        let sender = Sender::new(compatibility_mode);
+        #[cfg(terse_testing)]
+        let sender = sender.with_fault(common.fault.clone());
+        Self { receiver, sender }
+    }
+}
+
+impl Halves for Stream {
+    fn receiver(&self) -> &dyn Incoming {
+        &self.receiver
+    }
+
+    fn sender(&self) -> &dyn Outgoing {
+        &self.sender
+    }
+
+    fn both_mut(&mut self) -> (&mut dyn Incoming, &mut dyn Outgoing) {
+        (&mut self.receiver, &mut self.sender)
+    }
+}

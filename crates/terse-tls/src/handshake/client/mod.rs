@@ -225,7 +225,8 @@ impl ExpectServerHello {
             client_hello,
             verify_requests: self.verify_requests,
         };
-        tls12::client::server_hello(ours, hello, message, output)
+        let tls12 = ours.config.parts.tls12.ok_or(PeerIncompatible::NoCommonVersion)?; // it is there: TLS 1.2 is offered
+        tls12(ours, hello, message, output)
     }
 
     /// Checks the fields of a ServerHello or HelloRetryRequest of TLS 1.3 against the offer.
@@ -367,8 +368,8 @@ impl ExpectServerHello {
             (Some(identity), _) => Some(SelectedProof::Identity(identity)), // no pre-shared key was offered
             (None, psk) => psk.map(SelectedProof::Psk),
         };
-        let state = tls13::client::State::start(hello, suite, &agreed.shared_secret, proof, early_data, output)?;
-        Ok(Box::new(state))
+        let tls13 = hello.config.parts.tls13.ok_or(PeerIncompatible::NoCommonVersion)?; // it is there: TLS 1.3 is offered
+        tls13(hello, suite, &agreed.shared_secret, proof, early_data, output)
     }
 }
 

@@ -29,7 +29,6 @@ impl Traffic {
     ) -> Self {
         Self { is_client, master_secret, randoms, extended_master_secret, renegotiations: 0 }
     }
-
 }
 
 impl StateMachine for Traffic {

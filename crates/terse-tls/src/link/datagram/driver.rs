@@ -3,17 +3,20 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
+use super::connection_ids::OwnIds;
 use super::{FirstMessage, Receiver, Sender};
 use crate::config::{Common, Datagrams};
-use crate::link::Received;
+use crate::error::Error;
+use crate::link::{DatagramLink, Halves, Incoming, Outgoing, Received};
 use crate::record::datagram::RecordNumber;
+use crate::summary::Dropped;
 use crate::time::Instant;
-use crate::wire::{HandshakeType, ProtocolVersion};
+use crate::wire::{AlertDescription, ContentType, HandshakeType, ProtocolVersion};
 
 /// Both halves of a link over datagrams. It tells each half what it must know about the other.
 pub(crate) struct Driver {
-    pub(crate) receiver: Receiver,
-    pub(crate) sender: Sender,
+    receiver: Receiver,
+    sender: Sender,
 }
 
 /// What the peer has acknowledged.
@@ -66,10 +69,10 @@ impl Driver {
         receiver.begin_with(hello);
         Self { receiver, sender: sender.begin_at(hello.message_seq, number) }
     }
+}
 
-    /// Handles the arrival of a record with this content. `has_acks` says that the connection is DTLS 1.3, or may still
-    /// become so, and records may be acknowledged.
-    pub(crate) fn came(&mut self, now: Instant, received: &Received, has_acks: bool) {
+impl DatagramLink for Driver {
+    fn came(&mut self, now: Instant, received: &Received, has_acks: bool) {
         if *received != Received::Nothing {
             self.sender.peer_is_there();
         }
@@ -78,9 +81,7 @@ impl Driver {
         }
     }
 
-    /// Notes that a message was handled; with `is_finished` it was the last one of the handshake. `has_acks` is as in
-    /// [`Self::came`].
-    pub(crate) fn handled(&mut self, now: Instant, is_finished: bool, has_acks: bool) {
+    fn handled(&mut self, now: Instant, is_finished: bool, has_acks: bool) {
         if !has_acks {
             self.sender.peer_has_no_acks();
         }
@@ -89,8 +90,7 @@ impl Driver {
         }
     }
 
-    /// Handles an ACK of these records.
-    pub(crate) fn acknowledged(&mut self, now: Instant, numbers: &[RecordNumber], is_protected: bool) -> Acknowledged {
+    fn acknowledged(&mut self, now: Instant, numbers: &[RecordNumber], is_protected: bool) -> Acknowledged {
         let acknowledged = self.sender.acknowledged(now, numbers, is_protected);
         if acknowledged == Acknowledged::LastFlight {
             self.receiver.last_flight_arrived();
@@ -98,14 +98,114 @@ impl Driver {
         acknowledged
     }
 
-    /// Returns when [`Self::forget`] frees something.
-    pub(crate) fn forgets_at(&self) -> Option<Instant> {
+    fn forgets_at(&self) -> Option<Instant> {
         self.receiver.forgets_at().into_iter().chain(self.sender.forgets_at()).min()
     }
 
-    /// Forgets the last flight, and the keys of earlier epochs, once they are not needed any more.
-    pub(crate) fn forget(&mut self, now: Instant) {
+    fn forget(&mut self, now: Instant) {
         self.receiver.forget(now);
         self.sender.forget(now);
+    }
+
+    fn ignored(&mut self) {
+        self.receiver.arrived(); // nor is it acknowledged
+    }
+
+    fn heard(&mut self, now: Instant) {
+        self.sender.heard(now);
+    }
+
+    fn repeat(&mut self, now: Instant) {
+        self.sender.repeat(now);
+    }
+
+    fn take_sent(&mut self) -> Option<Sent> {
+        self.sender.take_sent()
+    }
+
+    fn dropped(&self) -> Dropped {
+        self.receiver.dropped()
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        self.sender.deadline()
+    }
+
+    fn retransmission_is_due(&self, now: Instant) -> bool {
+        self.sender.retransmission_is_due(now)
+    }
+
+    fn expired(&mut self, now: Instant) -> bool {
+        self.sender.expired(now)
+    }
+
+    fn last_sent(&self) -> Option<Instant> {
+        self.sender.last_sent()
+    }
+
+    fn answer_timeout(&self) -> u64 {
+        self.sender.answer_timeout()
+    }
+
+    fn unprotected_alert(&self) -> Option<AlertDescription> {
+        self.receiver.unprotected_alert()
+    }
+
+    fn saw_too_large(&self) -> bool {
+        self.receiver.saw_too_large()
+    }
+
+    fn key_has_many_forgeries(&mut self) -> bool {
+        self.receiver.key_has_many_forgeries()
+    }
+
+    fn expect_connection_id(&mut self) {
+        self.receiver.expect_connection_id();
+    }
+
+    fn own_ids(&self) -> &OwnIds {
+        self.receiver.own_ids()
+    }
+
+    fn own_ids_mut(&mut self) -> &mut OwnIds {
+        self.receiver.own_ids_mut()
+    }
+
+    fn peer_id(&self) -> &[u8] {
+        self.sender.peer_id()
+    }
+
+    fn change_peer_id(&mut self, id: Box<[u8]>) -> Result<(), Error> {
+        self.sender.change_peer_id(id)
+    }
+
+    fn is_under_way(&self, kind: HandshakeType) -> bool {
+        self.sender.is_under_way(kind)
+    }
+
+    fn record_apart(&mut self, content_type: ContentType, content: &[u8], out: &mut [u8]) -> Option<usize> {
+        self.sender.record_apart(content_type, content, out)
+    }
+}
+
+impl Halves for Driver {
+    fn receiver(&self) -> &dyn Incoming {
+        &self.receiver
+    }
+
+    fn sender(&self) -> &dyn Outgoing {
+        &self.sender
+    }
+
+    fn both_mut(&mut self) -> (&mut dyn Incoming, &mut dyn Outgoing) {
+        (&mut self.receiver, &mut self.sender)
+    }
+
+    fn datagrams(&self) -> Option<&dyn DatagramLink> {
+        Some(self)
+    }
+
+    fn datagrams_mut(&mut self) -> Option<&mut dyn DatagramLink> {
+        Some(self)
     }
 }

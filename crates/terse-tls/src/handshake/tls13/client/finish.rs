@@ -69,9 +69,7 @@ impl LastFlight {
         let request = SignatureRequest::new(credential, scheme, content);
         match request.sign(output.rng)? {
             Signing::Done(signature) => self.certificate_verify(request, &signature, output),
-            Signing::Pending => {
-                Ok(Box::new(State::Signature(Box::new(ExpectSignature { flight: self, request }))))
-            }
+            Signing::Pending => Ok(Box::new(State::Signature(Box::new(ExpectSignature { flight: self, request })))),
         }
     }
 

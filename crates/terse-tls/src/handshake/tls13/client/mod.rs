@@ -119,46 +119,54 @@ pub(crate) struct ExpectFinished {
     early_data: bool,
 }
 
-impl State {
-    /// Begins after the ServerHello, from which on everything is encrypted.
-    #[inline(never)]
-    pub(crate) fn start(
-        hello: SentClientHello,
-        suite: &'static Tls13Suite,
-        shared_secret: &SharedSecret,
-        proof: Option<SelectedProof>,
-        early_data: bool,
-        output: &mut Output<'_>,
-    ) -> Result<Self, Error> {
-        let without_psk = || EarlySecret::new(suite.hash, output.link.transport().label_prefix(), None);
-        let (early_secret, selected) = match proof {
-            None => (without_psk(), None),
-            Some(SelectedProof::Psk(SelectedPsk { early_secret, early_data, source })) => {
-                (early_secret, Some(Selected { early_data, proof: Proof::Psk(source) }))
-            }
-            Some(SelectedProof::Identity(mut identity)) => {
-                let early_data = identity.early_data.take().map(|early_data| *early_data);
-                (without_psk(), Some(Selected { early_data, proof: Proof::Identity(identity) }))
-            }
-        };
-        let handshake = early_secret.handshake_secret(suite, shared_secret)?;
-        let messages = hello.transcript.current();
-        let client = handshake.client_traffic(&messages)?;
-        let server = handshake.server_traffic(&messages)?;
-        hello.config.common.log_secret("CLIENT_HANDSHAKE_TRAFFIC_SECRET", &hello.random, client.expose());
-        hello.config.common.log_secret("SERVER_HANDSHAKE_TRAFFIC_SECRET", &hello.random, server.expose());
-        output.receive.keys = Some(EpochKeys::Tls13(server.clone()));
-        output.link.compatibility_point()?;
-        let keys = EpochKeys::Tls13(client.clone());
-        if early_data {
-            output.link.new_keys_beside_early_data(&keys)?;
-        } else {
-            output.link.new_keys(&keys)?;
-        }
-        let secrets = Secrets { handshake, client, server };
-        Ok(Self::EncryptedExtensions(Box::new(ExpectEncryptedExtensions { hello, secrets, selected, early_data })))
-    }
+/// What continues after the ServerHello of TLS 1.3, to which a [`ClientParts`](crate::ClientParts) points.
+pub(crate) type ServerHelloHandler = fn(
+    SentClientHello,
+    &'static Tls13Suite,
+    &SharedSecret,
+    Option<SelectedProof>,
+    bool,
+    &mut Output<'_>,
+) -> Result<Handshake, Error>;
 
+/// Continues after the ServerHello, from which on everything is encrypted.
+#[inline(never)]
+pub(crate) fn server_hello(
+    hello: SentClientHello,
+    suite: &'static Tls13Suite,
+    shared_secret: &SharedSecret,
+    proof: Option<SelectedProof>,
+    early_data: bool,
+    output: &mut Output<'_>,
+) -> Result<Handshake, Error> {
+    let without_psk = || EarlySecret::new(suite.hash, output.link.transport().label_prefix(), None);
+    let (early_secret, selected) = match proof {
+        None => (without_psk(), None),
+        Some(SelectedProof::Psk(SelectedPsk { early_secret, early_data, source })) => {
+            (early_secret, Some(Selected { early_data, proof: Proof::Psk(source) }))
+        }
+        Some(SelectedProof::Identity(mut identity)) => {
+            let early_data = identity.early_data.take().map(|early_data| *early_data);
+            (without_psk(), Some(Selected { early_data, proof: Proof::Identity(identity) }))
+        }
+    };
+    let handshake = early_secret.handshake_secret(suite, shared_secret)?;
+    let messages = hello.transcript.current();
+    let client = handshake.client_traffic(&messages)?;
+    let server = handshake.server_traffic(&messages)?;
+    hello.config.common.log_secret("CLIENT_HANDSHAKE_TRAFFIC_SECRET", &hello.random, client.expose());
+    hello.config.common.log_secret("SERVER_HANDSHAKE_TRAFFIC_SECRET", &hello.random, server.expose());
+    output.receive.keys = Some(EpochKeys::Tls13(server.clone()));
+    output.link.compatibility_point()?;
+    let keys = EpochKeys::Tls13(client.clone());
+    if early_data {
+        output.link.new_keys_beside_early_data(&keys)?;
+    } else {
+        output.link.new_keys(&keys)?;
+    }
+    let secrets = Secrets { handshake, client, server };
+    let state = ExpectEncryptedExtensions { hello, secrets, selected, early_data };
+    Ok(Box::new(State::EncryptedExtensions(Box::new(state))))
 }
 
 impl StateMachine for State {
