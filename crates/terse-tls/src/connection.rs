@@ -10,7 +10,6 @@ use crate::cert::PresentedPeer;
 use crate::config::{ClientConfig, Common, ServerAddress, ServerConfig};
 use crate::crypto::{CryptoError, Rng};
 use crate::error::{ApiMisuse, Error};
-use crate::handshake::identity::client::OfferedIdentity;
 use crate::handshake::{Agreed, Handshake, SignatureRequest};
 use crate::handshake::{caching, client::ExpectServerHello, server::ExpectClientHello, sessions};
 use crate::link::{Halves, make};
@@ -128,7 +127,10 @@ impl Connection {
         if let Some(cache) = &config.cache {
             cache.store.seed(rng);
         }
-        let identity = OfferedIdentity::start(&config, &server, now, rng)?;
+        let identity = match &config.identity {
+            Some(identity) => (identity.begin)(&config, &server, now, rng)?,
+            None => None,
+        };
         // Nothing is kept of a handshake that offers an identity but what the identity needs.
         let (cache, resumption) = if identity.is_some() { (None, None) } else { begin(&config, &server, now) };
         let link = client_link(&config, rng)?;

@@ -7,6 +7,8 @@ use core::fmt;
 use super::ServerAddress;
 use crate::crypto::IdentityKey;
 use crate::error::{ApiMisuse, IdentityRefused};
+use crate::handshake::identity::client;
+use crate::handshake::identity::offer::Begin;
 use crate::identity::{DeniedIdentities, Identity, IdentityParameters, KnownPeers};
 use crate::identity_early_data::{FirstContactMemory, SecretTickets};
 use crate::time::Now;
@@ -19,6 +21,8 @@ const DEFAULT_KNOWN_PEERS: usize = 64;
 /// falls back to certificates for servers that do not know its authority: the weaker of both trusts then counts.
 #[derive(Clone)]
 pub struct ClientIdentity {
+    /// The code of the handshake, which nothing else names.
+    pub(crate) begin: Begin,
     pub(crate) key: Arc<dyn IdentityKey>,
     pub(crate) server: Option<Identity>,
     pub(crate) known_peers: Arc<KnownPeers>,
@@ -42,6 +46,7 @@ impl ClientIdentity {
     pub fn new(key: Arc<dyn IdentityKey>) -> Self {
         let known_peers = Arc::new(KnownPeers::new(DEFAULT_KNOWN_PEERS));
         Self {
+            begin: client::begin,
             key,
             server: None,
             known_peers,

@@ -184,7 +184,7 @@ pub(crate) struct Agreed {
     /// The chain or raw public key of a peer that is taken unverified, once it has signed the handshake.
     pub(crate) presented: Option<Box<PresentedPeer>>,
     /// The identity that a client has offered to a server that uses certificates, until the server's Finished.
-    pub(crate) declined_identity: Option<identity::client::DeclinedIdentity>,
+    pub(crate) declined_identity: Option<Box<dyn identity::offer::DeclinedIdentity>>,
 }
 
 impl Output<'_> {

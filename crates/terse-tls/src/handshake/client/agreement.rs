@@ -6,7 +6,7 @@ use alloc::boxed::Box;
 use crate::config::Common;
 use crate::crypto::{Group, KeyExchange, Rng, SharedSecret};
 use crate::error::{ApiMisuse, Error, PeerMisbehaved};
-use crate::handshake::identity::client::{AgreedIdentity, OfferedIdentity};
+use crate::handshake::identity::offer::{AgreedIdentity, OfferedIdentity};
 use crate::wire::{
     EncodeError, ExtensionType, Extensions, ExtensionsBuilder, IdentityShareServerHello, KeyShareClientHello,
     KeyShareEntry, KeyShareServerHello, List, NamedGroup, ProtocolVersion,
@@ -22,14 +22,14 @@ pub(super) struct OfferedAgreement {
 pub(super) struct Agreed {
     pub(super) shared_secret: SharedSecret,
     pub(super) group: Option<NamedGroup>,
-    pub(super) identity: Option<AgreedIdentity>,
+    pub(super) identity: Option<Box<dyn AgreedIdentity>>,
 }
 
 impl OfferedAgreement {
     /// Makes a share of the first group. Returns `None` if TLS 1.3 is not enabled, or if an identity stands in its place.
     pub(super) fn start(
         common: &Common,
-        identity: Option<&OfferedIdentity>,
+        identity: Option<&dyn OfferedIdentity>,
         rng: &mut dyn Rng,
     ) -> Result<Option<Self>, Error> {
         if !common.enables(ProtocolVersion::TLS_1_3) {
@@ -78,7 +78,7 @@ impl Agreed {
     /// an identity.
     pub(super) fn read(
         offered: Option<OfferedAgreement>,
-        identity: &mut Option<OfferedIdentity>,
+        identity: &mut Option<Box<dyn OfferedIdentity>>,
         extensions: Extensions<'_>,
     ) -> Result<Option<Self>, Error> {
         let answer: Option<IdentityShareServerHello<'_>> = extensions.get()?;

@@ -12,7 +12,7 @@ use alloc::sync::Arc;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use super::identity::client::{AgreedIdentity, OfferedIdentity};
+use super::identity::offer::{AgreedIdentity, OfferedIdentity};
 use super::{Handshake, Message, Output, StateMachine, negotiated, tls12, tls13};
 use crate::cache::FallbackReason;
 use crate::config::{ClientConfig, ServerAddress};
@@ -51,7 +51,7 @@ pub(crate) struct ExpectServerHello {
     /// The key share of TLS 1.3.
     agreement: Option<OfferedAgreement>,
     /// The identity, which can stand in the place of key share and certificates.
-    identity: Option<OfferedIdentity>,
+    identity: Option<Box<dyn OfferedIdentity>>,
     psks: OfferedPsks,
     /// The session of TLS 1.2 that is offered; `legacy_session_id` is its session ID, or was chosen for its ticket.
     pub(super) tls12_session: Option<StoredSession>,
@@ -64,7 +64,7 @@ pub(crate) struct ExpectServerHello {
 #[allow(clippy::large_enum_variant)] // it lives for one call
 pub(crate) enum SelectedProof {
     Psk(SelectedPsk),
-    Identity(AgreedIdentity),
+    Identity(Box<dyn AgreedIdentity>),
 }
 
 /// How many HelloVerifyRequests a client answers.
@@ -85,7 +85,7 @@ impl ExpectServerHello {
         config: Arc<ClientConfig>,
         server: ServerAddress,
         resumption: Option<SessionOffer>,
-        identity: Option<OfferedIdentity>,
+        identity: Option<Box<dyn OfferedIdentity>>,
         output: &mut Output<'_>,
     ) -> Result<Box<Self>, Error> {
         let mut random = Random::default();
@@ -95,7 +95,7 @@ impl ExpectServerHello {
         let has_session_id = config.compatibility_mode && is_stream && config.common.enables(ProtocolVersion::TLS_1_3);
         let mut legacy_session_id = vec![0; if has_session_id { 32 } else { 0 }];
         output.rng.fill(&mut legacy_session_id)?;
-        let agreement = OfferedAgreement::start(&config.common, identity.as_ref(), output.rng)?;
+        let agreement = OfferedAgreement::start(&config.common, identity.as_deref(), output.rng)?;
         let (session, saver) = match resumption {
             None => (None, None),
             Some(SessionOffer { session: Ok(session), saver }) => (Some(session), Some(saver)),
@@ -131,8 +131,8 @@ impl ExpectServerHello {
         let client_hello = hello.client_hello(None, output).map_err(|EncodeError| ApiMisuse::NameTooLong)?;
         let client_hello = hello.send_client_hello(client_hello, None, output)?;
         hello.psks.begin_early_data(&hello, &client_hello, output)?;
-        if let Some(secret) = hello.identity.as_mut().and_then(OfferedIdentity::take_early_secret)
-            && let Some(early_data) = hello.identity.as_ref().and_then(OfferedIdentity::early_data)
+        if let Some(secret) = hello.identity.as_mut().and_then(|identity| identity.take_early_secret())
+            && let Some(early_data) = hello.identity.as_ref().and_then(|identity| identity.early_data())
         {
             early_data.begin(&secret, &hello, &client_hello, output)?;
         }
@@ -213,7 +213,7 @@ impl ExpectServerHello {
             return Err(PeerIncompatible::NoEarlyData.into()); // RFC 9846, E.3
         }
         let Progress::First(client_hello) = self.progress else { return Err(message.unexpected()) };
-        output.agreed.declined_identity = self.identity.map(OfferedIdentity::declined);
+        output.agreed.declined_identity = self.identity.map(|identity| identity.declined());
         let ours = tls12::client::SentClientHello {
             config: self.config,
             server: self.server,
@@ -287,7 +287,7 @@ impl ExpectServerHello {
         let selected_group = hello.extensions.get::<KeyShareHelloRetryRequest>()?;
         let cookie = hello.extensions.get::<Cookie<'_>>()?;
         let asks_public_part = hello.extensions.get::<IdentityShareHelloRetryRequest>()?.is_some();
-        if asks_public_part && !self.identity.as_mut().is_some_and(OfferedIdentity::retry) {
+        if asks_public_part && !self.identity.as_mut().is_some_and(|identity| identity.retry()) {
             return Err(PeerMisbehaved::IllegalHelloRetryRequest.into()); // it was sent already
         }
         if let Some(KeyShareHelloRetryRequest(selected)) = selected_group {
@@ -305,7 +305,7 @@ impl ExpectServerHello {
             "the server wants another key share or a cookie: HelloRetryRequest"
         });
         self.psks.retry(suite, output);
-        if self.identity.as_mut().is_some_and(OfferedIdentity::abandon_early_data) {
+        if self.identity.as_mut().is_some_and(|identity| identity.abandon_early_data()) {
             OfferedEarlyData::abandon(output);
         }
         output.link.compatibility_point()?;
@@ -363,7 +363,7 @@ impl ExpectServerHello {
             transcript,
             saver: self.saver,
         };
-        output.agreed.declined_identity = self.identity.map(OfferedIdentity::declined);
+        output.agreed.declined_identity = self.identity.map(|identity| identity.declined());
         let proof = match (agreed.identity, psk) {
             (Some(identity), _) => Some(SelectedProof::Identity(identity)), // no pre-shared key was offered
             (None, psk) => psk.map(SelectedProof::Psk),

@@ -5,6 +5,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use super::early_data::EarlyTerms;
+use super::offer::{AgreedIdentity, DeclinedIdentity, OfferedIdentity, SecretTickets};
 use super::{PublicValues, report, split_key_exchange};
 use crate::config::{ClientConfig, ClientIdentity, ServerAddress, check_epoch};
 use crate::crypto::{EphemeralKey, IdentityPeer, IdentityRole, Rng, SharedSecret, StaticTerms};
@@ -23,7 +24,7 @@ use crate::wire::{
 };
 
 /// The identity that a client offers, and the one that it expects.
-pub(crate) struct OfferedIdentity {
+struct Offer {
     config: ClientIdentity,
     server: Identity,
     ephemeral: EphemeralKey,
@@ -56,17 +57,17 @@ enum OfferedTicket {
 }
 
 /// The result of a key agreement. The server has not proven yet that it has the key of its identity.
-pub(crate) struct AgreedIdentity {
+struct Agreement {
     config: ClientIdentity,
     server: Identity,
     /// The public part of the server's key.
     public_part: Vec<u8>,
     time_unchecked: bool,
-    pub(crate) early_data: Option<Box<OfferedEarlyData>>,
+    early_data: Option<Box<OfferedEarlyData>>,
 }
 
 /// What keeps the tickets of a server.
-pub(crate) struct SecretTickets {
+struct TicketKeeper {
     known_peers: Arc<KnownPeers>,
     authority: Authority,
     server: Identity,
@@ -82,55 +83,55 @@ const MAX_TICKET_LEN: usize = 512;
 const MAX_INNER: u16 = 0x4001;
 
 /// A server that uses certificates although the client has offered an identity.
-pub(crate) struct DeclinedIdentity {
+struct Decline {
     known_peers: Arc<KnownPeers>,
     authority: Authority,
     server: Identity,
 }
 
-impl OfferedIdentity {
-    /// Returns the identity to offer to the server at `address`; `None` if the client has none, or falls back to
-    /// certificates at once.
-    #[inline(never)]
-    pub(crate) fn start(
-        config: &ClientConfig,
-        address: &ServerAddress,
-        now: Now,
-        rng: &mut dyn Rng,
-    ) -> Result<Option<Self>, Error> {
-        let Some(identity) = &config.identity else { return Ok(None) };
-        let (parameters, server) = (identity.key.parameters(), identity.expected(address)?);
-        if identity.denied.as_ref().is_some_and(|denied| denied.contains(&server)) {
-            return Err(IdentityRefused::Denied.into());
-        }
-        if server == *identity.key.identity() {
-            return Err(IdentityRefused::OwnIdentity.into());
-        }
-        let (authority, algorithm) = (parameters.authority(), parameters.algorithm());
-        let seconds = now.unix.map_or(0, |time| time.as_secs());
-        if config.trusts_certificates() && identity.known_peers.uses_certificates(authority, &server, seconds) {
-            return Ok(None);
-        }
-        let time_unchecked = match check_epoch(parameters, now, identity.without_clock) {
-            Ok(unchecked) => unchecked,
-            Err(_) if config.trusts_certificates() => return Ok(None),
-            Err(refused) => return Err(refused.into()),
-        };
-        let (held, sends_own) = if algorithm.public_part_len() == 0 {
-            (None, false)
-        } else {
-            let known = identity.known_peers.begin(authority, &server, identity.key.public_part());
-            (known.public_part, known.sends_own)
-        };
-        let ephemeral = identity.key.ephemeral(rng)?;
-        let mut offered =
-            Self { config: identity.clone(), server, ephemeral, held, sends_own, time_unchecked, early: None };
-        if identity.may_offer_early_data() {
-            offered.offer_early_data(config, now);
-        }
-        Ok(Some(offered))
+/// Returns the identity to offer to the server at `address`; `None` if the client has none, or falls back to
+/// certificates at once.
+#[inline(never)]
+pub(crate) fn begin(
+    config: &ClientConfig,
+    address: &ServerAddress,
+    now: Now,
+    rng: &mut dyn Rng,
+) -> Result<Option<Box<dyn OfferedIdentity>>, Error> {
+    let Some(identity) = &config.identity else { return Ok(None) };
+    let (parameters, server) = (identity.key.parameters(), identity.expected(address)?);
+    if identity.denied.as_ref().is_some_and(|denied| denied.contains(&server)) {
+        return Err(IdentityRefused::Denied.into());
     }
+    if server == *identity.key.identity() {
+        return Err(IdentityRefused::OwnIdentity.into());
+    }
+    let (authority, algorithm) = (parameters.authority(), parameters.algorithm());
+    let seconds = now.unix.map_or(0, |time| time.as_secs());
+    if config.trusts_certificates() && identity.known_peers.uses_certificates(authority, &server, seconds) {
+        return Ok(None);
+    }
+    let time_unchecked = match check_epoch(parameters, now, identity.without_clock) {
+        Ok(unchecked) => unchecked,
+        Err(_) if config.trusts_certificates() => return Ok(None),
+        Err(refused) => return Err(refused.into()),
+    };
+    let (held, sends_own) = if algorithm.public_part_len() == 0 {
+        (None, false)
+    } else {
+        let known = identity.known_peers.begin(authority, &server, identity.key.public_part());
+        (known.public_part, known.sends_own)
+    };
+    let ephemeral = identity.key.ephemeral(rng)?;
+    let mut offered =
+        Offer { config: identity.clone(), server, ephemeral, held, sends_own, time_unchecked, early: None };
+    if identity.may_offer_early_data() {
+        offered.offer_early_data(config, now);
+    }
+    Ok(Some(Box::new(offered)))
+}
 
+impl Offer {
     /// Offers early data, if there is a ticket for it, or if it is allowed at first contact. If it is impossible, the
     /// handshake goes on without it.
     #[inline(never)]
@@ -181,34 +182,30 @@ impl OfferedIdentity {
             self.early = Some(Box::new(Early { ticket, data, secret: Some(secret), known }));
         }
     }
+}
 
-    /// Returns the early data that is offered.
-    pub(crate) fn early_data(&self) -> Option<&OfferedEarlyData> {
+impl OfferedIdentity for Offer {
+    fn early_data(&self) -> Option<&OfferedEarlyData> {
         self.early.as_ref()?.data.as_ref()
     }
 
-    /// Returns the secret of the early data once, for its keys.
-    pub(crate) fn take_early_secret(&mut self) -> Option<EarlySecret> {
+    fn take_early_secret(&mut self) -> Option<EarlySecret> {
         self.early.as_mut()?.secret.take()
     }
 
-    /// Handles a HelloRetryRequest, after which there is no early data. Returns whether there was any.
-    pub(crate) fn abandon_early_data(&mut self) -> bool {
+    fn abandon_early_data(&mut self) -> bool {
         self.early.as_mut().is_some_and(|early| early.data.take().is_some())
     }
 
-    /// Returns whether a key share of the preferred group is sent beside the identity.
-    pub(crate) const fn has_hedge(&self) -> bool {
+    fn has_hedge(&self) -> bool {
         self.config.hedge
     }
 
-    /// Returns whether X25519MLKEM768 is offered beside the identity.
-    pub(crate) const fn is_hybrid(&self) -> bool {
+    fn is_hybrid(&self) -> bool {
         self.config.hybrid
     }
 
-    /// Adds the extension `identity_share` of the ClientHello.
-    pub(crate) fn offer(&self, extensions: &mut ExtensionsBuilder) -> Result<(), EncodeError> {
+    fn offer(&self, extensions: &mut ExtensionsBuilder) -> Result<(), EncodeError> {
         let key = &self.config.key;
         let parameters = key.parameters();
         let mut flags = if self.held.is_some() { IdentityShareClientHello::HOLDS_PUBLIC_PART } else { 0 };
@@ -236,19 +233,17 @@ impl OfferedIdentity {
         })
     }
 
-    /// Handles a HelloRetryRequest that asks for the public part of the client's key. Returns whether it was not sent.
-    pub(crate) fn retry(&mut self) -> bool {
+    fn retry(&mut self) -> bool {
         let has_public_part = !self.config.key.public_part().is_empty();
         has_public_part && !core::mem::replace(&mut self.sends_own, true)
     }
 
-    /// Completes the key agreement with the server's answer.
-    pub(crate) fn complete(
-        self,
+    fn complete(
+        self: Box<Self>,
         answer: &IdentityShareServerHello<'_>,
         hybrid: Option<&SharedSecret>,
-    ) -> Result<(SharedSecret, AgreedIdentity), Error> {
-        let Self { config, server, ephemeral, held, time_unchecked, early, .. } = self;
+    ) -> Result<(SharedSecret, Box<dyn AgreedIdentity>), Error> {
+        let Self { config, server, ephemeral, held, time_unchecked, early, .. } = *self;
         let (early_data, known) = early.map(|early| (early.data.map(Box::new), early.known)).unzip();
         let early_data = early_data.flatten();
         if !answer.identity.is_empty() && answer.identity != server.encoded() {
@@ -272,45 +267,44 @@ impl OfferedIdentity {
             IdentityPeer { identity: key.identity(), public_part: key.public_part(), ephemeral: ephemeral.public() };
         let values = PublicValues { parameters: key.parameters(), client: own, server: peer };
         let secret = values.secret(&terms, hybrid);
-        Ok((secret, AgreedIdentity { config, server, public_part, time_unchecked, early_data }))
+        Ok((secret, Box::new(Agreement { config, server, public_part, time_unchecked, early_data })))
     }
 
-    /// Returns what is to be kept if the server uses certificates.
-    pub(crate) fn declined(self) -> DeclinedIdentity {
+    fn declined(self: Box<Self>) -> Box<dyn DeclinedIdentity> {
         let authority = self.config.key.parameters().authority();
-        DeclinedIdentity { known_peers: self.config.known_peers, authority, server: self.server }
+        Box::new(Decline { known_peers: self.config.known_peers, authority, server: self.server })
     }
 }
 
-impl AgreedIdentity {
-    /// Reports the server, and keeps the public part of its key, after its Finished was verified.
-    pub(crate) fn prove(&self, proof: &FinishedProof, output: &mut Output<'_>) {
+impl AgreedIdentity for Agreement {
+    fn take_early_data(&mut self) -> Option<OfferedEarlyData> {
+        self.early_data.take().map(|early_data| *early_data)
+    }
+
+    fn prove(&self, proof: &FinishedProof, output: &mut Output<'_>) {
         let Self { config, server, public_part, time_unchecked, .. } = self;
         let parameters = config.key.parameters();
         let authority = parameters.authority();
         config.known_peers.confirm(proof, authority, server, public_part, config.key.public_part());
         report(authority, server, parameters.algorithm(), *time_unchecked, output);
     }
-}
 
-impl AgreedIdentity {
-    /// Returns what keeps the server's ephemeral secret tickets, if they are wanted.
-    pub(crate) fn tickets(&self, output: &mut Output<'_>) -> Option<SecretTickets> {
+    fn tickets(&self, output: &mut Output<'_>) -> Option<Box<dyn SecretTickets>> {
         let Self { config, server, .. } = self;
         let record_limit = u16::try_from(output.link.limits().of(true)).unwrap_or(u16::MAX);
-        config.early_data.then(|| SecretTickets {
+        let keeper = || TicketKeeper {
             known_peers: config.known_peers.clone(),
             authority: config.key.parameters().authority(),
             server: server.clone(),
             ephemeral_len: config.key.parameters().algorithm().ephemeral_len(),
             record_limit,
-        })
+        };
+        config.early_data.then(|| Box::new(keeper()) as Box<dyn SecretTickets>)
     }
 }
 
-impl SecretTickets {
-    /// Keeps a ticket. One that is no ephemeral secret ticket is ignored.
-    pub(crate) fn receive(&self, new: &NewSessionTicket<'_>, output: &Output<'_>) -> Result<(), Error> {
+impl SecretTickets for TicketKeeper {
+    fn receive(&self, new: &NewSessionTicket<'_>, output: &Output<'_>) -> Result<(), Error> {
         let share: Option<IdentityShareNewSessionTicket<'_>> = new.extensions.get()?;
         let max_size = new.extensions.get()?.map_or(0, |MaxEarlyDataSize(size)| size);
         let (Some(share), Some(now)) = (share, seconds(output.now)) else { return Ok(()) };
@@ -332,10 +326,8 @@ impl SecretTickets {
     }
 }
 
-impl DeclinedIdentity {
-    /// Notes that the server uses certificates, after its Finished was verified: for a day the client offers it no
-    /// identity, but handshake caching and resumption.
-    pub(crate) fn used_certificates(&self, proof: &FinishedProof, now: Now) {
+impl DeclinedIdentity for Decline {
+    fn used_certificates(&self, proof: &FinishedProof, now: Now) {
         if let Some(now) = now.unix {
             self.known_peers.used_certificates(proof, self.authority, &self.server, now.as_secs());
         }

@@ -24,6 +24,7 @@ use crate::summary::{AuthenticatedBy, IdentityBasedPeer, Mode};
 
 pub(crate) mod client;
 pub(crate) mod early_data;
+pub(crate) mod offer;
 pub(crate) mod server;
 
 /// The public values of a key agreement.

@@ -146,7 +146,7 @@ pub(crate) fn server_hello(
             (early_secret, Some(Selected { early_data, proof: Proof::Psk(source) }))
         }
         Some(SelectedProof::Identity(mut identity)) => {
-            let early_data = identity.early_data.take().map(|early_data| *early_data);
+            let early_data = identity.take_early_data();
             (without_psk(), Some(Selected { early_data, proof: Proof::Identity(identity) }))
         }
     };

@@ -1,10 +1,11 @@
 //! The proof of the server's identity on a client. It is negotiated independently of the key agreement.
 
+use alloc::boxed::Box;
 use alloc::sync::Arc;
 
 use crate::cert::VerifiedPeer;
 use crate::handshake::client::PskSource;
-use crate::handshake::identity::client::AgreedIdentity;
+use crate::handshake::identity::offer::AgreedIdentity;
 use crate::handshake::signature::ProvenPeer;
 use crate::handshake::{Output, sessions};
 use crate::proof::FinishedProof;
@@ -19,7 +20,7 @@ pub(super) enum Proof {
     /// A pre-shared key, which the server's Finished proves that it has.
     Psk(PskSource),
     /// An identity key, which the server's Finished proves that it has.
-    Identity(AgreedIdentity),
+    Identity(Box<dyn AgreedIdentity>),
 }
 
 impl Proof {

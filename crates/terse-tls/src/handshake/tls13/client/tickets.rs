@@ -1,9 +1,11 @@
 //! Handles NewSessionTicket as a client (RFC 9846, 4.7.1).
 
+use alloc::boxed::Box;
+
 use super::proof::Proof;
 use crate::error::Error;
 use crate::handshake::Output;
-use crate::handshake::identity::client::SecretTickets;
+use crate::handshake::identity::offer::SecretTickets;
 use crate::resume::{NewSession, SessionKind, SessionOrigin, SessionSaver};
 use crate::schedule::tls13::ResumptionSecret;
 use crate::wire::{CipherSuite, MaxEarlyDataSize, NewSessionTicket};
@@ -14,7 +16,7 @@ pub(crate) enum Tickets {
     /// They become sessions.
     Sessions(SessionTickets),
     /// They are ephemeral secret tickets, for the early data of the next connection.
-    Secret(SecretTickets),
+    Secret(Box<dyn SecretTickets>),
 }
 
 /// The data that turns a ticket into a session.
