@@ -5,7 +5,7 @@ use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use crate::cache::{self, AddressId, ClientSession, StoreAnswer, StoreRequest};
+use crate::cache::{self, AddressId, CacheSession, StoreAnswer, StoreRequest};
 use crate::cert::PresentedPeer;
 use crate::config::{ClientConfig, Common, ServerAddress, ServerConfig};
 use crate::crypto::{CryptoError, Rng};
@@ -57,7 +57,7 @@ pub struct Connection {
     handshake: Option<Handshake>,
     config: Config,
     /// The session with a client's cache, in a box because most connections have none.
-    cache: Option<Box<ClientSession>>,
+    cache: Option<Box<dyn CacheSession>>,
     agreed: Agreed,
     client_address: Option<AddressId>,
     summary: Summary,
@@ -438,7 +438,7 @@ fn begin(
     config: &ClientConfig,
     server: &ServerAddress,
     now: Now,
-) -> (Option<Box<ClientSession>>, Option<SessionOffer>) {
+) -> (Option<Box<dyn CacheSession>>, Option<SessionOffer>) {
     let common = &config.common;
     let scope = config.scope(server);
     let trust_id = sessions::trust_id(config, server);
@@ -466,5 +466,5 @@ fn begin(
     };
     // A client that trusts no certificates has nothing to leave out.
     let cache = config.cache.as_ref().filter(|_| config.trusts_certificates());
-    (cache.map(|cache| Box::new(ClientSession::begin(cache, scope, context))), begun)
+    (cache.map(|cache| (cache.begin)(cache, scope, context)), begun)
 }

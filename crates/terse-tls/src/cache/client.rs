@@ -11,15 +11,18 @@ use core::fmt;
 
 use super::health::{Fingerprints, Health};
 use super::record::Slot;
+use super::scheme::{CodePoints, ExpectedReply};
+use super::session::{Begin, CacheSession};
 use super::{
     ClientStore, FallbackReason, Fingerprint, Parts, PeerEntry, RequestEntry, Save, Scheme, Schemes, Scope,
     ScopeRecord, Ticket, TicketSubject, TrustId,
 };
 use crate::cache::Defences;
 use crate::cert::{RevocationCheck, VerifiedPeer};
+use crate::error::Error;
 use crate::proof::FinishedProof;
 use crate::time::Now;
-use crate::wire::{CertificateType, ProtocolVersion};
+use crate::wire::{CertificateType, EncodeError, Extensions, ExtensionsBuilder, ProtocolVersion};
 
 mod offer;
 
@@ -34,12 +37,14 @@ pub struct ClientCache {
     pub store: Arc<dyn ClientStore>,
     /// The schemes that are offered.
     pub schemes: Schemes,
+    /// The code of the handshake, which nothing else names.
+    pub(crate) begin: Begin,
 }
 
 impl ClientCache {
     /// Creates a configuration that caches in `store`, which connections share, by these `schemes`.
     pub const fn new(store: Arc<dyn ClientStore>, schemes: Schemes) -> Self {
-        Self { store, schemes }
+        Self { store, schemes, begin }
     }
 }
 
@@ -120,7 +125,7 @@ pub(crate) enum Failure {
 
 /// The session of one connection with the cache. Dropping it releases a held ticket. It lives as long as the
 /// connection, and so does its memory.
-pub(crate) struct ClientSession {
+pub(super) struct ClientSession {
     /// The store, or `None` if caching is off.
     store: Option<Arc<dyn ClientStore>>,
     scope: Scope,
@@ -137,6 +142,10 @@ pub(crate) struct ClientSession {
     holds: bool,
     stage: Stage,
     defences: Defences,
+}
+
+fn begin(cache: &ClientCache, scope: Scope, context: Context<'_>) -> Box<dyn CacheSession> {
+    Box::new(ClientSession::begin(cache, scope, context))
 }
 
 /// The progress of the connection.
@@ -163,7 +172,7 @@ struct Finished {
 
 impl ClientSession {
     /// Reads the record of `scope` and decides what is offered.
-    pub(crate) fn begin(cache: &ClientCache, scope: Scope, context: Context<'_>) -> Self {
+    pub(super) fn begin(cache: &ClientCache, scope: Scope, context: Context<'_>) -> Self {
         let mut session = Self {
             store: cache.schemes.contains(Scheme::Rfc7924).then(|| cache.store.clone()),
             scope,
@@ -181,38 +190,83 @@ impl ClientSession {
         session
     }
 
-    /// Returns an entry for the server's chain or raw public key, whose Certificate message of `version` has
-    /// `fingerprint`, verified under the `trust_id` of this handshake. Returns `None` if it is not to be kept.
-    pub(crate) fn entry(
-        &self,
-        fingerprint: Fingerprint,
-        version: ProtocolVersion,
-        peer: &Arc<VerifiedPeer>,
-    ) -> Option<PeerEntry> {
+    fn hold(&mut self, record: &mut ScopeRecord) {
+        if !self.holds {
+            self.holds = true;
+            record.holders = record.holders.saturating_add(1);
+        }
+    }
+
+    fn change(&mut self, change: impl FnOnce(&mut Self, &mut ScopeRecord) -> Save) {
+        let Some(store) = self.store.clone() else { return };
+        let scope = self.scope.clone();
+        let mut change = Some(change);
+        // The owner of the store can ask it why it could not save; the connection goes on.
+        let _ = store.update(&scope, &mut |record| match change.take() {
+            Some(change) => change(self, record),
+            None => Save::Later,
+        });
+    }
+
+    #[cfg(test)]
+    pub(super) fn selected(&mut self, selection: Selection) {
+        self.selection = selection;
+    }
+
+    #[cfg(test)]
+    pub(super) fn own_ticket(&self) -> Option<Ticket> {
+        match &self.stage {
+            Stage::Finished(finished) => finished.own_ticket.as_ref().map(|(ticket, _)| *ticket),
+            _ => None,
+        }
+    }
+}
+
+impl CacheSession for ClientSession {
+    fn entry(&self, fingerprint: Fingerprint, version: ProtocolVersion, peer: &Arc<VerifiedPeer>) -> Option<PeerEntry> {
         self.store.as_ref()?;
         Some(PeerEntry::new(fingerprint, version, self.trust_id, self.scope.server.clone(), peer))
     }
 
-    /// Returns what the ticket of this handshake stands for, if one was negotiated: what the server showed, sent or
-    /// cached, and what this side has proven.
-    pub(crate) fn names(&self, parts: Parts) -> Option<TicketSubject> {
+    fn names(&self, parts: Parts) -> Option<TicketSubject> {
         self.selection.subject(parts)
     }
 
-    /// Returns why less than everything was offered.
-    pub(crate) const fn reason(&self) -> Option<FallbackReason> {
+    fn reason(&self) -> Option<FallbackReason> {
         self.reason
     }
 
-    /// Notes the server's selection, which is not authenticated yet.
-    pub(crate) fn selected(&mut self, selection: Selection) {
-        self.selection = selection;
+    fn read_reply(&mut self, extensions: Extensions<'_>, expected: &ExpectedReply<'_>) -> Result<Selection, Error> {
+        self.selection = self.read_any_reply(extensions, expected)?;
+        let selection = self.selection;
+        let is_unknown = selection.has_tickets() && self.offered_ticket().is_some() && !selection.uses_ticket;
+        self.reason = match (self.reason, is_unknown) {
+            (None, true) => Some(FallbackReason::TicketUnknown),
+            (None, false) if self.offered_certificate().is_some() && !selection.server_certificate => {
+                Some(FallbackReason::OfferIgnored)
+            }
+            (reason, _) => reason,
+        };
+        Ok(selection)
     }
 
-    /// Notes that the server's Finished was verified. With `unknown` the server did not select the offered ticket,
-    /// because it said so or because it does not take part (any more). In both cases no later connection may show the
-    /// ticket again.
-    pub(crate) fn server_finished(&mut self, unknown: bool) {
+    fn write_offers(&self, code_points: CodePoints, extensions: &mut ExtensionsBuilder) -> Result<(), EncodeError> {
+        self.write_all_offers(code_points, extensions)
+    }
+
+    fn server_certificate(&self) -> Option<&PeerEntry> {
+        self.offered_entry()
+    }
+
+    fn certificate_request(&self) -> Option<&RequestEntry> {
+        self.offered_request_entry()
+    }
+
+    fn named_own_certificate(&self) -> Option<Fingerprint> {
+        self.own_certificate_of_ticket()
+    }
+
+    fn server_finished(&mut self, unknown: bool) {
         let Some(ticket) = self.offered_ticket() else { return };
         self.change(|session, record| {
             if session.selection.uses_ticket {
@@ -225,8 +279,7 @@ impl ClientSession {
         });
     }
 
-    /// Keeps what was learned, and the new ticket as `newer`, once this side has sent its Finished.
-    pub(crate) fn finished(&mut self, learned: Learned) {
+    fn finished(&mut self, learned: Learned) {
         let Learned { proof: FinishedProof { .. }, server_certificate, certificate_request, ticket } = learned;
         self.change(|session, record| {
             let before = record.health;
@@ -269,16 +322,12 @@ impl ClientSession {
         });
     }
 
-    /// Ends the session without learning anything, because the handshake was resumed or had a pre-shared key
-    /// (docs/caching.md, 4.6).
-    pub(crate) fn resumed(&mut self) {
+    fn resumed(&mut self) {
         self.stage = Stage::Over;
         self.release();
     }
 
-    /// Notes that the server has this handshake's ticket, because application data, a NewSessionTicket or a
-    /// close_notify came under application keys. May be called for each of them.
-    pub(crate) fn confirmed(&mut self) {
+    fn confirmed(&mut self) {
         let Some(finished) = self.stage.end_if_finished() else { return };
         if finished.own_ticket.is_none() {
             return;
@@ -292,10 +341,7 @@ impl ClientSession {
         });
     }
 
-    /// Notes that this side has closed the connection and nothing failed. The server will have this handshake's ticket
-    /// then, though it may never say so, and the ticket that was shown is not shown again (docs/caching.md, 4.3). If
-    /// the last flight is lost all the same, the next handshake is a full one.
-    pub(crate) fn closed(&mut self) {
+    fn closed(&mut self) {
         let Stage::Finished(finished) = &self.stage else { return };
         let Some((ticket, _)) = finished.own_ticket else { return };
         self.change(|session, record| match (record.prefer_newer(ticket), &mut session.stage) {
@@ -307,8 +353,7 @@ impl ClientSession {
         });
     }
 
-    /// Notes that the connection failed. Once [`Self::confirmed`] was called, this does nothing but release the ticket.
-    pub(crate) fn failed(&mut self, failure: Failure, now: Now) {
+    fn failed(&mut self, failure: Failure, now: Now) {
         let (stage, selection) = (core::mem::replace(&mut self.stage, Stage::Over), self.selection);
         self.release();
         let (before, offered, own) = match stage {
@@ -335,40 +380,13 @@ impl ClientSession {
         });
     }
 
-    /// Lets other connections offer tickets, at the end of a connection whose session is not dropped yet.
-    pub(crate) fn release(&mut self) {
+    fn release(&mut self) {
         if self.holds {
             self.holds = false;
             self.change(|_, record| {
                 record.holders = record.holders.saturating_sub(1);
                 Save::Later
             });
-        }
-    }
-
-    fn hold(&mut self, record: &mut ScopeRecord) {
-        if !self.holds {
-            self.holds = true;
-            record.holders = record.holders.saturating_add(1);
-        }
-    }
-
-    fn change(&mut self, change: impl FnOnce(&mut Self, &mut ScopeRecord) -> Save) {
-        let Some(store) = self.store.clone() else { return };
-        let scope = self.scope.clone();
-        let mut change = Some(change);
-        // The owner of the store can ask it why it could not save; the connection goes on.
-        let _ = store.update(&scope, &mut |record| match change.take() {
-            Some(change) => change(self, record),
-            None => Save::Later,
-        });
-    }
-
-    #[cfg(test)]
-    pub(super) fn own_ticket(&self) -> Option<Ticket> {
-        match &self.stage {
-            Stage::Finished(finished) => finished.own_ticket.as_ref().map(|(ticket, _)| *ticket),
-            _ => None,
         }
     }
 }

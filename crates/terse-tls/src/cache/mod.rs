@@ -23,6 +23,7 @@ mod memory;
 mod record;
 mod scheme;
 mod server;
+mod session;
 mod shared;
 pub mod snapshot;
 mod store;
@@ -38,7 +39,7 @@ mod test_data;
 pub use crate::cert::{Fingerprint, TrustId};
 pub use crate::fallback_reason::FallbackReason;
 pub use client::ClientCache;
-pub(crate) use client::{ClientSession, Context, Failure, Learned, Selection};
+pub(crate) use client::{Context, Failure, Learned, Selection};
 #[cfg(terse_testing)]
 pub use defence::CacheDefence;
 pub(crate) use defence::Defences;
@@ -50,11 +51,12 @@ pub use memory::{MemoryClientStore, MemoryServerStore};
 pub use record::ScopeRecord;
 pub(crate) use scheme::{
     ClientOffer, CodePoints, ExpectedReply, OwnObjects, OwnRequest, Selected, ServerContext, first_tickets,
-    is_answered, read_offer, read_reply, select, write_offers,
+    is_answered, read_offer, select,
 };
 pub use scheme::{Scheme, Schemes};
 pub use server::ServerCache;
 pub(crate) use server::{Committing, RequestedCertificate, ServerSession};
+pub(crate) use session::CacheSession;
 pub use store::{ClientStore, Commit, NotSaved, Row, Save, ServerObjects, ServerStore, StoreAnswer, StoreRequest};
 pub(crate) use subject::{Parts, TicketSubject};
 pub(crate) use ticket_rows::TicketRows;

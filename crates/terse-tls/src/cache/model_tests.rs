@@ -7,6 +7,7 @@ use alloc::vec::Vec;
 use proptest::prelude::*;
 use spin::Mutex;
 
+use super::client::ClientSession;
 use super::test_data::*;
 use super::*;
 use crate::cert::LearnedIssuers;
@@ -121,7 +122,7 @@ impl World {
         let context = Context { now, own_certificates: &[own_certificate], answers: &answers, ..context() };
         let schemes = if self.scheme == Scheme::Compact { Schemes::COMPACT } else { Schemes::BITHAC };
         let cache = ServerCache { store: self.server.clone(), schemes };
-        let client = ClientCache { store: self.client.clone(), schemes };
+        let client = ClientCache::new(self.client.clone(), schemes);
         Connection {
             client: ClientSession::begin(&client, scope(), context),
             server: match self.scheme {

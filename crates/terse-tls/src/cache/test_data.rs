@@ -107,7 +107,7 @@ pub(super) fn context() -> Context<'static> {
 }
 
 pub(super) fn client_cache(store: Arc<dyn ClientStore>) -> ClientCache {
-    ClientCache { store, schemes: Schemes::BITHAC }
+    ClientCache::new(store, Schemes::BITHAC)
 }
 
 pub(super) fn learned(ticket: Option<Ticket>) -> Learned {

@@ -9,7 +9,7 @@ use super::credentials;
 use super::signature::ClaimedPeer;
 use super::{LookUp, Output, signature, stapling};
 use crate::cache::{
-    self, ClientOffer, ClientSession, ExpectedReply, FallbackReason, Fingerprint, OwnObjects, RequestEntry,
+    self, CacheSession, ClientOffer, ExpectedReply, FallbackReason, Fingerprint, OwnObjects, RequestEntry,
     RequestedCertificate, Schemes, Selected, Selection, ServerContext, TicketRows, TrustId,
 };
 use crate::cert::SuitableCredentials;
@@ -44,10 +44,9 @@ pub(super) fn selected(
     output: &mut Output<'_>,
 ) -> Result<Selection, Error> {
     let Some(session) = output.cache.as_deref_mut() else { return Ok(Selection::default()) };
-    let selection = cache::read_reply(
+    let selection = session.read_reply(
         extensions,
         &ExpectedReply {
-            session,
             version,
             certificate_type: types.server,
             has_extensions: version == ProtocolVersion::TLS_1_3 && !stapling::asked(Some(&config.trust)).is_empty(),
@@ -59,15 +58,7 @@ pub(super) fn selected(
             defences: config.common.defences(),
         },
     )?;
-    session.selected(selection);
-    let is_unknown = selection.has_tickets() && session.offered_ticket().is_some() && !selection.uses_ticket;
-    output.summary.fallback = match (session.reason(), is_unknown) {
-        (None, true) => Some(FallbackReason::TicketUnknown),
-        (None, false) if session.server_certificate().is_some() && !selection.server_certificate => {
-            Some(FallbackReason::OfferIgnored)
-        }
-        (reason, _) => reason,
-    };
+    output.summary.fallback = session.reason();
     output.summary.mode = Mode::of(selection.any(), selection.scheme);
     Ok(selection)
 }
@@ -128,7 +119,7 @@ impl Request {
         let Self { signature_algorithms, suitable, .. } = self;
         let asked = credentials::CertificateCriteria { version, signature_algorithms, suitable: *suitable };
         let session = output.cache.as_deref().filter(|_| selection.client_certificate);
-        let answer = match session.and_then(ClientSession::named_own_certificate) {
+        let answer = match session.and_then(CacheSession::named_own_certificate) {
             Some(subject) => asked.answer_with(config, kind, subject),
             None => asked.answer(config, kind),
         };

@@ -7,7 +7,7 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-use crate::cache::{AddressId, ClientSession, Learned};
+use crate::cache::{AddressId, CacheSession, Learned};
 use crate::cert::PresentedPeer;
 use crate::config::{Trace, TraceEvent};
 use crate::crypto::Rng;
@@ -37,7 +37,7 @@ pub(crate) mod tls13;
 
 pub use signature::SignatureRequest;
 pub(crate) use state_machine::{Handshake, StateMachine, TrafficState};
-pub(crate) use store::{ExpectStore, LookUp};
+pub(crate) use store::{ExpectRow, LookUp};
 
 /// A whole handshake message.
 #[derive(Clone, Copy)]
@@ -102,7 +102,7 @@ pub(crate) struct Output<'a> {
     pub(crate) now: Now,
     pub(crate) summary: &'a mut Summary,
     /// The session of a client with its cache.
-    pub(crate) cache: Option<&'a mut ClientSession>,
+    pub(crate) cache: Option<&'a mut (dyn CacheSession + 'static)>,
     pub(crate) agreed: &'a mut Agreed,
     /// The address of an endpoint's client.
     pub(crate) client_address: Option<AddressId>,

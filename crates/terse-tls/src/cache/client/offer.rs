@@ -56,7 +56,7 @@ impl ClientSession {
         };
         let is_allowed = !matches!(permission, Permission::Nothing(_));
         let enabled = if is_allowed { schemes } else { Schemes::OFF };
-        self.supported = enabled.filter(|scheme| scheme.is_announced() && scheme.is_useful(&context));
+        self.supported = enabled.filter(|scheme| scheme.is_offered_without_ticket(&context));
         let offer = match permission {
             Permission::Offer => self.choose_by_scheme(record, &context),
             Permission::Support(reason) | Permission::Nothing(reason) => {
@@ -140,27 +140,27 @@ impl ClientSession {
     }
 
     /// Returns the fingerprint of the client's own Certificate that the offered ticket stands for.
-    pub(crate) fn named_own_certificate(&self) -> Option<Fingerprint> {
+    pub(in crate::cache) fn own_certificate_of_ticket(&self) -> Option<Fingerprint> {
         self.slot().and_then(|slot| slot.own_certificate)
     }
 
     /// Returns the fingerprint in `cached_info` for the server's Certificate.
     pub(crate) fn offered_certificate(&self) -> Option<Fingerprint> {
-        self.server_certificate().filter(|_| !self.is_named_by_ticket()).map(PeerEntry::fingerprint)
+        self.offered_entry().filter(|_| !self.is_named_by_ticket()).map(PeerEntry::fingerprint)
     }
 
     /// Returns the fingerprint in `cached_info` for the CertificateRequest.
     pub(crate) fn offered_request(&self) -> Option<Fingerprint> {
-        self.certificate_request().filter(|_| !self.is_named_by_ticket()).map(|request| request.fingerprint)
+        self.offered_request_entry().filter(|_| !self.is_named_by_ticket()).map(|request| request.fingerprint)
     }
 
     /// Returns the server's Certificate that was offered, by its fingerprint or by the ticket.
-    pub(crate) fn server_certificate(&self) -> Option<&PeerEntry> {
+    pub(in crate::cache) fn offered_entry(&self) -> Option<&PeerEntry> {
         self.offer.as_ref()?.server_certificate.as_deref()
     }
 
     /// Returns the CertificateRequest that was offered, by its fingerprint or by the ticket.
-    pub(crate) fn certificate_request(&self) -> Option<&RequestEntry> {
+    pub(in crate::cache) fn offered_request_entry(&self) -> Option<&RequestEntry> {
         self.offer.as_ref()?.certificate_request.as_deref()
     }
 }

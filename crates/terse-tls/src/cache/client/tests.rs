@@ -4,6 +4,7 @@ use alloc::sync::Arc;
 
 use super::super::test_data::*;
 use super::super::*;
+use super::ClientSession;
 use crate::time::Now;
 use crate::wire::{CertificateType, ProtocolVersion};
 

@@ -4,12 +4,15 @@
 use alloc::vec::Vec;
 
 use super::rfc7924::Rfc7924;
-use super::{CachingScheme, ClientOffer, CodePoints, ExpectedReply, OfferedTickets, Scheme, Selected, ServerContext};
-use crate::cache::client::Offer;
+use super::{
+    CachingScheme, ClientOffer, ClientScheme, CodePoints, ExpectedReply, OfferedTickets, Scheme, Selected,
+    ServerContext, ServerScheme,
+};
+use crate::cache::client::{ClientSession, Offer};
 use crate::cache::record::Slot;
 use crate::cache::{
-    ClientSession, Context, FallbackReason, Parts, Row, ScopeRecord, Selection, ServerObjects, ServerSession, Ticket,
-    TicketRows, TicketSubject,
+    Context, FallbackReason, Parts, Row, ScopeRecord, Selection, ServerObjects, ServerSession, Ticket, TicketRows,
+    TicketSubject,
 };
 use crate::error::Error;
 use crate::wire::{
@@ -35,7 +38,9 @@ impl CachingScheme for Bithac {
     fn subject(&self, parts: Parts) -> Option<TicketSubject> {
         parts.client_certificate.map(TicketSubject::Client)
     }
+}
 
+impl ClientScheme for Bithac {
     /// Returns whether the client has a certificate, because without one it can get no ticket of `bithac`.
     fn is_useful(&self, context: &Context<'_>) -> bool {
         !context.own_certificates.is_empty()
@@ -68,12 +73,17 @@ impl CachingScheme for Bithac {
         extensions.push_as(code_points.client_cached_info, &info)
     }
 
-    fn read_reply(&self, extensions: Extensions<'_>, expected: &ExpectedReply<'_>) -> Result<Option<Selection>, Error> {
+    fn read_reply(
+        &self,
+        session: &ClientSession,
+        extensions: Extensions<'_>,
+        expected: &ExpectedReply<'_>,
+    ) -> Result<Option<Selection>, Error> {
         let reply: Option<SelectedClientInfo<'_>> = extensions.get_as(expected.code_points.client_cached_info)?;
         let Some(SelectedClientInfo(objects)) = reply else { return Ok(None) };
-        let mut selection = Rfc7924.read_reply(extensions, expected)?.unwrap_or_default();
+        let mut selection = Rfc7924.read_reply(session, extensions, expected)?.unwrap_or_default();
         let Some(objects) = objects else { return Ok(Some(selection)) };
-        expected.check(expected.session.ticket_of(Scheme::Bithac).is_some())?;
+        expected.check(session.ticket_of(Scheme::Bithac).is_some())?;
         let mut objects = objects.iter();
         if let Some(object) = objects.next() {
             let is_ours = object.kind == CachedInformationType::CERT && object.index == 0;
@@ -83,7 +93,9 @@ impl CachingScheme for Bithac {
         selection.uses_ticket = selection.client_certificate;
         Ok(Some(selection))
     }
+}
 
+impl ServerScheme for Bithac {
     fn read_offer<'a>(
         &self,
         extensions: Extensions<'a>,

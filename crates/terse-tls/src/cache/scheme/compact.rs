@@ -1,12 +1,15 @@
 //! This module has the scheme `compact`: one ticket names everything static, and what it names is not sent
 //! (docs/caching.md).
 
-use super::{CachingScheme, ClientOffer, CodePoints, ExpectedReply, OfferedTickets, Scheme, Selected, ServerContext};
-use crate::cache::client::Offer;
+use super::{
+    CachingScheme, ClientOffer, ClientScheme, CodePoints, ExpectedReply, OfferedTickets, Scheme, Selected,
+    ServerContext, ServerScheme,
+};
+use crate::cache::client::{ClientSession, Offer};
 use crate::cache::record::Slot;
 use crate::cache::{
-    ClientSession, Context, FallbackReason, Parts, ScopeRecord, Selection, ServerObjects, ServerSession, Ticket,
-    TicketRows, TicketSubject,
+    Context, FallbackReason, Parts, ScopeRecord, Selection, ServerObjects, ServerSession, Ticket, TicketRows,
+    TicketSubject,
 };
 use crate::error::Error;
 use crate::wire::{CompactOffer, CompactSelection, EncodeError, ExtensionType, Extensions, ExtensionsBuilder};
@@ -29,7 +32,9 @@ impl CachingScheme for Compact {
     fn subject(&self, parts: Parts) -> Option<TicketSubject> {
         Some(TicketSubject::Static(parts))
     }
+}
 
+impl ClientScheme for Compact {
     /// Offers the ticket only while everything that it names can be used, and the client would answer the request as it
     /// did.
     fn choose(&self, session: &mut ClientSession, record: &mut ScopeRecord, context: &Context<'_>) -> Offer {
@@ -71,7 +76,12 @@ impl CachingScheme for Compact {
     }
 
     /// Reads the bits of the reply, each of which must stand for a part of the ticket that fits this handshake.
-    fn read_reply(&self, extensions: Extensions<'_>, expected: &ExpectedReply<'_>) -> Result<Option<Selection>, Error> {
+    fn read_reply(
+        &self,
+        session: &ClientSession,
+        extensions: Extensions<'_>,
+        expected: &ExpectedReply<'_>,
+    ) -> Result<Option<Selection>, Error> {
         const REDUCED: u8 = CompactSelection::SERVER_CERTIFICATE_REDUCED;
         const ALL: u8 = CompactSelection::SERVER_CERTIFICATE
             | CompactSelection::CERTIFICATE_REQUEST
@@ -87,11 +97,11 @@ impl CachingScheme for Compact {
             uses_ticket: bits & (ALL | REDUCED) != 0,
             scheme: None,
         };
-        let ExpectedReply { session, version, certificate_type, has_extensions, has_credential, .. } = *expected;
+        let ExpectedReply { version, certificate_type, has_extensions, has_credential, .. } = *expected;
         let known = if has_extensions { ALL | REDUCED } else { ALL };
-        let certificate = session.server_certificate().filter(|entry| entry.stands_for(certificate_type, version));
-        let request = session.certificate_request().filter(|request| request.version == version);
-        let own = session.named_own_certificate().filter(|own| has_credential(*own));
+        let certificate = session.offered_entry().filter(|entry| entry.stands_for(certificate_type, version));
+        let request = session.offered_request_entry().filter(|request| request.version == version);
+        let own = session.own_certificate_of_ticket().filter(|own| has_credential(*own));
         let is_legal = session.ticket_of(Scheme::Compact).is_some()
             && bits & !known == 0
             && !(selection.reduced && bits & CompactSelection::SERVER_CERTIFICATE != 0)
@@ -102,7 +112,9 @@ impl CachingScheme for Compact {
         expected.check(is_legal)?;
         Ok(Some(selection))
     }
+}
 
+impl ServerScheme for Compact {
     fn read_offer<'a>(
         &self,
         extensions: Extensions<'a>,

@@ -6,10 +6,10 @@
 //! What must always hold: a client takes only what it offered; a server selects only what it would send, or accept, in
 //! this handshake.
 
-use crate::cache::client::Offer;
+use crate::cache::client::{ClientSession, Offer};
 use crate::cache::{
-    ClientSession, Context, Fingerprint, Parts, RequestedCertificate, ScopeRecord, Selection, ServerCache,
-    ServerSession, Ticket, TicketRows, TicketSubject,
+    Context, Fingerprint, Parts, RequestedCertificate, ScopeRecord, Selection, ServerCache, ServerSession, Ticket,
+    TicketRows, TicketSubject,
 };
 use crate::cache::{Defences, FallbackReason};
 use crate::cert::RevocationCheck;
@@ -41,13 +41,36 @@ impl Scheme {
     /// those that both sides have, the last one is used.
     const ALL: [Self; 3] = [Self::Rfc7924, Self::Bithac, Self::Compact];
 
-    /// Returns the implementation of the scheme.
+    /// Returns what both sides must know of the scheme.
     const fn home(self) -> &'static dyn CachingScheme {
         match self {
             Self::Rfc7924 => &rfc7924::Rfc7924,
             Self::Bithac => &bithac::Bithac,
             Self::Compact => &compact::Compact,
         }
+    }
+
+    /// Returns what a client does. A firmware with clients alone has nothing of [`Self::server`], as its linker sees.
+    const fn client(self) -> &'static dyn ClientScheme {
+        match self {
+            Self::Rfc7924 => &rfc7924::Rfc7924,
+            Self::Bithac => &bithac::Bithac,
+            Self::Compact => &compact::Compact,
+        }
+    }
+
+    /// Returns what a server does.
+    const fn server(self) -> &'static dyn ServerScheme {
+        match self {
+            Self::Rfc7924 => &rfc7924::Rfc7924,
+            Self::Bithac => &bithac::Bithac,
+            Self::Compact => &compact::Compact,
+        }
+    }
+
+    /// Returns whether a client sends the scheme's extension although it has nothing to offer.
+    pub(super) fn is_offered_without_ticket(self, context: &Context<'_>) -> bool {
+        self.home().is_announced() && self.client().is_useful(context)
     }
 
     /// Returns the name in reports: `rfc7924`, `bithac` or `compact`.
@@ -94,8 +117,8 @@ impl Schemes {
     }
 
     /// Returns the set of those schemes for which `has` returns `true`.
-    pub(super) fn filter(self, has: impl Fn(&'static dyn CachingScheme) -> bool) -> Self {
-        self.iter().filter(|scheme| has(scheme.home())).fold(Self::OFF, Self::with)
+    pub(super) fn filter(self, has: impl Fn(Scheme) -> bool) -> Self {
+        self.iter().filter(|scheme| has(*scheme)).fold(Self::OFF, Self::with)
     }
 
     fn iter(self) -> impl DoubleEndedIterator<Item = Scheme> {
@@ -110,7 +133,7 @@ pub(crate) struct CodePoints {
     pub(crate) compact_cache: ExtensionType,
 }
 
-/// The behaviour that differs from scheme to scheme.
+/// What differs from scheme to scheme on both sides.
 pub(crate) trait CachingScheme: Sync {
     /// Returns whether `extension` is one of the scheme's.
     fn has_extension(&self, extension: ExtensionType, code_points: CodePoints) -> bool;
@@ -125,7 +148,10 @@ pub(crate) trait CachingScheme: Sync {
 
     /// Returns what the ticket of a handshake with these `parts` stands for, or `None` if it has no ticket.
     fn subject(&self, parts: Parts) -> Option<TicketSubject>;
+}
 
+/// What differs from scheme to scheme on a client.
+pub(crate) trait ClientScheme: Sync {
     /// Returns whether a client has use for the scheme.
     fn is_useful(&self, _: &Context<'_>) -> bool {
         true
@@ -143,8 +169,16 @@ pub(crate) trait CachingScheme: Sync {
     ) -> Result<(), EncodeError>;
 
     /// Returns what the server selected, if it replied by this scheme to a client.
-    fn read_reply(&self, extensions: Extensions<'_>, expected: &ExpectedReply<'_>) -> Result<Option<Selection>, Error>;
+    fn read_reply(
+        &self,
+        session: &ClientSession,
+        extensions: Extensions<'_>,
+        expected: &ExpectedReply<'_>,
+    ) -> Result<Option<Selection>, Error>;
+}
 
+/// What differs from scheme to scheme on a server.
+pub(crate) trait ServerScheme: Sync {
     /// Returns what the client offers to a server, if it takes part.
     fn read_offer<'a>(
         &self,
@@ -167,7 +201,6 @@ pub(crate) trait CachingScheme: Sync {
 
 /// The context in which a client reads the server's reply.
 pub(crate) struct ExpectedReply<'a> {
-    pub(crate) session: &'a ClientSession,
     pub(crate) version: ProtocolVersion,
     /// The type of the server's certificate.
     pub(crate) certificate_type: CertificateType,
@@ -278,7 +311,7 @@ impl Selected {
     pub(crate) fn reply(&self, code_points: CodePoints, extensions: &mut ExtensionsBuilder) -> Result<(), EncodeError> {
         match self.selection.scheme {
             None => Ok(()),
-            Some(scheme) => scheme.home().write_reply(self, code_points, extensions),
+            Some(scheme) => scheme.server().write_reply(self, code_points, extensions),
         }
     }
 }
@@ -286,30 +319,6 @@ impl Selected {
 /// Returns whether a server replied to the caching extensions at all.
 pub(crate) fn is_answered(extensions: Extensions<'_>, code_points: CodePoints) -> bool {
     extensions.iter().any(|(kind, _)| Scheme::ALL.iter().any(|scheme| scheme.home().has_extension(kind, code_points)))
-}
-
-/// Writes the caching extensions of a ClientHello.
-pub(crate) fn write_offers(
-    session: &ClientSession,
-    code_points: CodePoints,
-    extensions: &mut ExtensionsBuilder,
-) -> Result<(), EncodeError> {
-    Scheme::ALL.iter().try_for_each(|scheme| scheme.home().write_offer(session, code_points, extensions))
-}
-
-/// Returns what the server selected, by one scheme.
-pub(crate) fn read_reply(extensions: Extensions<'_>, expected: &ExpectedReply<'_>) -> Result<Selection, Error> {
-    let code_points = expected.code_points;
-    for scheme in Scheme::ALL.into_iter().rev() {
-        let Some(selection) = scheme.home().read_reply(extensions, expected)? else { continue };
-        let is_other = |scheme: Scheme, kind| !scheme.home().has_extension(kind, code_points);
-        let mut kinds = extensions.iter().map(|(kind, _)| kind);
-        if kinds.any(|kind| is_other(scheme, kind) && Scheme::ALL.into_iter().any(|other| !is_other(other, kind))) {
-            return Err(PeerMisbehaved::IllegalCachingReply.into());
-        }
-        return Ok(Selection { scheme: Some(scheme), ..selection });
-    }
-    Ok(Selection::default())
 }
 
 /// Returns what a client offers by the best of `schemes`, in which a server takes part.
@@ -320,7 +329,7 @@ pub(crate) fn read_offer<'a>(
 ) -> Result<Option<ClientOffer<'a>>, Error> {
     let mut best = None;
     for scheme in schemes.iter() {
-        best = scheme.home().read_offer(extensions, code_points)?.or(best);
+        best = scheme.server().read_offer(extensions, code_points)?.or(best);
     }
     Ok(best)
 }
@@ -333,18 +342,46 @@ pub(crate) fn first_tickets(
     code_points: CodePoints,
 ) -> impl Iterator<Item = Ticket> {
     let offers =
-        schemes.iter().rev().filter_map(move |scheme| scheme.home().read_offer(extensions, code_points).ok()?);
+        schemes.iter().rev().filter_map(move |scheme| scheme.server().read_offer(extensions, code_points).ok()?);
     offers.filter_map(|offer| offer.tickets().next())
 }
 
 /// Returns what a server leaves out of this handshake, by the scheme of the `offer`.
 pub(crate) fn select(offer: &ClientOffer<'_>, rows: TicketRows, context: &ServerContext<'_>) -> Selected {
-    let mut selected = offer.scheme.home().select(offer, rows, context);
+    let mut selected = offer.scheme.server().select(offer, rows, context);
     selected.selection.scheme = Some(offer.scheme);
     selected
 }
 
 impl ClientSession {
+    /// Writes the caching extensions of a ClientHello.
+    pub(super) fn write_all_offers(
+        &self,
+        code_points: CodePoints,
+        extensions: &mut ExtensionsBuilder,
+    ) -> Result<(), EncodeError> {
+        Scheme::ALL.iter().try_for_each(|scheme| scheme.client().write_offer(self, code_points, extensions))
+    }
+
+    /// Returns what the server selected, by one scheme.
+    pub(super) fn read_any_reply(
+        &self,
+        extensions: Extensions<'_>,
+        expected: &ExpectedReply<'_>,
+    ) -> Result<Selection, Error> {
+        let code_points = expected.code_points;
+        for scheme in Scheme::ALL.into_iter().rev() {
+            let Some(selection) = scheme.client().read_reply(self, extensions, expected)? else { continue };
+            let is_other = |scheme: Scheme, kind| !scheme.home().has_extension(kind, code_points);
+            let mut kinds = extensions.iter().map(|(kind, _)| kind);
+            if kinds.any(|kind| is_other(scheme, kind) && Scheme::ALL.into_iter().any(|other| !is_other(other, kind))) {
+                return Err(PeerMisbehaved::IllegalCachingReply.into());
+            }
+            return Ok(Selection { scheme: Some(scheme), ..selection });
+        }
+        Ok(Selection::default())
+    }
+
     /// Decides by the record of the scope what is offered. If the scheme that the server answered last names everything
     /// by a ticket, the offer is by that scheme, and otherwise by the best one that names messages by their
     /// fingerprints.
@@ -355,7 +392,7 @@ impl ClientSession {
         let scheme = last.or_else(|| Scheme::ALL.into_iter().rev().find(by_fingerprint));
         scheme.map_or_else(Offer::default, |scheme| Offer {
             scheme: Some(scheme),
-            ..scheme.home().choose(self, record, context)
+            ..scheme.client().choose(self, record, context)
         })
     }
 }

@@ -3,12 +3,12 @@
 use alloc::vec::Vec;
 
 use super::{
-    CachingScheme, ClientOffer, CodePoints, ExpectedReply, OfferedTickets, OwnObjects, Scheme, Selected, ServerContext,
+    CachingScheme, ClientOffer, ClientScheme, CodePoints, ExpectedReply, OfferedTickets, OwnObjects, Scheme, Selected,
+    ServerContext, ServerScheme,
 };
-use crate::cache::client::Offer;
+use crate::cache::client::{ClientSession, Offer};
 use crate::cache::{
-    ClientSession, Context, Defences, FallbackReason, Fingerprint, Parts, ScopeRecord, Selection, TicketRows,
-    TicketSubject,
+    Context, Defences, FallbackReason, Fingerprint, Parts, ScopeRecord, Selection, TicketRows, TicketSubject,
 };
 use crate::error::Error;
 use crate::wire::{
@@ -34,7 +34,9 @@ impl CachingScheme for Rfc7924 {
     fn subject(&self, _: Parts) -> Option<TicketSubject> {
         None
     }
+}
 
+impl ClientScheme for Rfc7924 {
     fn choose(&self, session: &mut ClientSession, record: &mut ScopeRecord, context: &Context<'_>) -> Offer {
         if !record.fingerprints.are_sent(context.now.unix.map(|time| time.as_secs())) {
             session.reason = Some(FallbackReason::FingerprintsIgnored);
@@ -64,17 +66,21 @@ impl CachingScheme for Rfc7924 {
         extensions.push(&CachedInformation(List::Items(&objects)))
     }
 
-    fn read_reply(&self, extensions: Extensions<'_>, expected: &ExpectedReply<'_>) -> Result<Option<Selection>, Error> {
+    fn read_reply(
+        &self,
+        session: &ClientSession,
+        extensions: Extensions<'_>,
+        expected: &ExpectedReply<'_>,
+    ) -> Result<Option<Selection>, Error> {
         let Some(SelectedInformation(kinds)) = extensions.get()? else { return Ok(None) };
         let mut selection = Selection::default();
-        let session = expected.session;
         for kind in kinds.iter() {
             let (offered, selected) = match kind {
                 CachedInformationType::CERT => (session.offered_certificate(), &mut selection.server_certificate),
                 CachedInformationType::CERT_REQ => {
                     // The offered request may be of another version, because the version was not known when it was
                     // offered.
-                    let known = session.certificate_request().is_some_and(|known| known.version == expected.version);
+                    let known = session.offered_request_entry().is_some_and(|known| known.version == expected.version);
                     (session.offered_request().filter(|_| known), &mut selection.certificate_request)
                 }
                 _ => (None, &mut selection.client_certificate),
@@ -84,7 +90,9 @@ impl CachingScheme for Rfc7924 {
         }
         Ok(Some(selection))
     }
+}
 
+impl ServerScheme for Rfc7924 {
     fn read_offer<'a>(&self, extensions: Extensions<'a>, _: CodePoints) -> Result<Option<ClientOffer<'a>>, Error> {
         let offered: Option<CachedInformation<'a>> = extensions.get()?;
         Ok(offered.map(|CachedInformation(objects)| ClientOffer {

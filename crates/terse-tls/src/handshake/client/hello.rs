@@ -6,7 +6,6 @@ use pki_types::ServerName;
 
 use super::ExpectServerHello;
 use super::agreement::{HYBRID, OfferedAgreement};
-use crate::cache;
 use crate::error::Error;
 use crate::handshake::certificate_types::CertificateTypes;
 use crate::handshake::{Output, stapling};
@@ -197,6 +196,6 @@ impl ExpectServerHello {
         let Some(session) = output.cache.as_deref() else {
             return Ok(());
         };
-        cache::write_offers(session, self.config.common.caching_code_points(), extensions)
+        session.write_offers(self.config.common.caching_code_points(), extensions)
     }
 }

@@ -7,15 +7,15 @@ use crate::cache::{Committing, NotSaved};
 use crate::error::Error;
 use crate::handshake::certificate_types::learn_issuers;
 use crate::handshake::signature::ProvenPeer;
-use crate::handshake::store::Then;
+use crate::handshake::store::{AfterCommit, ExpectCommit};
 use crate::handshake::tls12::traffic::Traffic;
-use crate::handshake::{ExpectStore, Handshake, Message, Output};
+use crate::handshake::{Handshake, Message, Output};
 use crate::schedule::tls12::{MasterSecret, Randoms, RecordKeys};
 use crate::schedule::{EpochKeys, Transcript};
 use crate::wire::{Finished, HandshakeType};
 
 /// The rest of the handshake after the cache entry is committed.
-pub(crate) struct Finish {
+struct Finish {
     randoms: Randoms,
     transcript: Transcript,
     extended_master_secret: bool,
@@ -70,7 +70,7 @@ impl ExpectFinished {
                 Committing::Done(saved) => output.committed(saved),
                 Committing::Pending(commit) => {
                     let rest = Finish { randoms, transcript, extended_master_secret, master_secret, keys };
-                    return Ok(ExpectStore::commit(commit, Then::Tls12(rest)));
+                    return Ok(ExpectCommit::commit(commit, rest));
                 }
             }
         }
@@ -78,13 +78,14 @@ impl ExpectFinished {
     }
 }
 
-impl Finish {
-    /// Continues after the answer of the store.
-    pub(crate) fn committed(self, saved: Result<(), NotSaved>, output: &mut Output<'_>) -> Result<Handshake, Error> {
+impl AfterCommit for Finish {
+    fn committed(self, saved: Result<(), NotSaved>, output: &mut Output<'_>) -> Result<Handshake, Error> {
         output.committed(saved);
         self.send(output)
     }
+}
 
+impl Finish {
     #[inline(never)]
     fn send(self, output: &mut Output<'_>) -> Result<Handshake, Error> {
         let Self { randoms, mut transcript, extended_master_secret, master_secret, keys } = self;

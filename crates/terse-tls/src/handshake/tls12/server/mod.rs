@@ -43,7 +43,6 @@ mod resume;
 
 use authenticate::{ExpectCertificate, ExpectCertificateVerify, ExpectClientKeyExchange};
 use finish::ExpectFinished;
-pub(crate) use finish::Finish;
 use flight::ExpectSignature;
 use negotiate::{Negotiated, Offer};
 use resume::{ExpectResumedFinished, Resumed};

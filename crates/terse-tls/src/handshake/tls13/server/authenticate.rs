@@ -15,8 +15,8 @@ use crate::error::{CertificateError, Error, PeerMisbehaved};
 use crate::handshake::certificate_types::{Presented, learn_issuers, verified_before};
 use crate::handshake::identity::server::ClaimedIdentity;
 use crate::handshake::signature::{ClaimedPeer, ProvenPeer};
-use crate::handshake::store::Then;
-use crate::handshake::{ExpectStore, Handshake, Message, Output, signature, stapling};
+use crate::handshake::store::{AfterCommit, ExpectCommit};
+use crate::handshake::{Handshake, Message, Output, signature, stapling};
 use crate::schedule::EpochKeys;
 use crate::schedule::Transcript;
 use crate::schedule::tls13::{ExporterSecret, MainSecret, ResumptionSecret, TrafficSecret};
@@ -76,7 +76,7 @@ pub(crate) struct ExpectFinished {
 }
 
 /// The rest of the handshake, which follows when the cache has stored what the client has proven.
-pub(crate) struct Finish {
+struct Finish {
     config: Arc<ServerConfig>,
     peer: Option<Arc<VerifiedPeer>>,
     send: TrafficSecret,
@@ -270,20 +270,21 @@ impl ExpectFinished {
             let entry = proven.as_ref().and_then(|proven| session.entry(proven.fingerprint?, &proven.peer));
             match session.client_at(output.client_address).commit(proof, ticket, entry) {
                 Committing::Done(saved) => output.committed(saved),
-                Committing::Pending(commit) => return Ok(ExpectStore::commit(commit, Then::Tls13(Box::new(rest)))),
+                Committing::Pending(commit) => return Ok(ExpectCommit::commit(commit, rest)),
             }
         }
         rest.send(output)
     }
 }
 
-impl Finish {
-    /// Continues after the store has answered the commit.
-    pub(crate) fn committed(self, saved: Result<(), NotSaved>, output: &mut Output<'_>) -> Result<Handshake, Error> {
+impl AfterCommit for Finish {
+    fn committed(self, saved: Result<(), NotSaved>, output: &mut Output<'_>) -> Result<Handshake, Error> {
         output.committed(saved);
         self.send(output)
     }
+}
 
+impl Finish {
     #[inline(never)]
     fn send(self, output: &mut Output<'_>) -> Result<Handshake, Error> {
         let Self { config, peer, send, receive, exporter, resumption, tickets } = self;

@@ -45,7 +45,6 @@ mod psk;
 mod retry;
 mod tickets;
 
-pub(crate) use authenticate::Finish;
 use authenticate::{ExpectCertificate, ExpectCertificateVerify, ExpectEndOfEarlyData, ExpectFinished};
 use early_data::AcceptedEarlyData;
 use flight::ExpectSignature;
