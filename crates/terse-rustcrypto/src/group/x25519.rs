@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 use terse_tls::NamedGroup;
 use terse_tls::crypto::{CryptoError, Group, KeyExchange, Rng, SharedSecret};
-use x25519_dalek::{PublicKey, StaticSecret};
+use x25519_dalek::{PublicKey, StaticSecret, X25519_BASEPOINT_BYTES};
 use zeroize::Zeroizing;
 
 /// x25519, at a security level of 128 bits.
@@ -39,11 +39,13 @@ pub(super) struct KeyPair {
 }
 
 impl KeyPair {
+    /// Generates a pair. The share is computed as the secret is later, so that a firmware needs no table of 30 kB of multiples of the
+    /// base point.
     pub(super) fn generate(rng: &mut dyn Rng) -> Result<Self, CryptoError> {
         let mut scalar = Zeroizing::new([0; 32]);
         rng.fill(&mut *scalar).map_err(|_| CryptoError::RandomFailed)?;
         let secret = StaticSecret::from(*scalar);
-        let share = PublicKey::from(&secret);
+        let share = PublicKey::from(secret.diffie_hellman(&PublicKey::from(X25519_BASEPOINT_BYTES)).to_bytes());
         Ok(Self { secret, share })
     }
 

@@ -119,7 +119,13 @@ impl<'a> Extensions<'a> {
 
     /// Returns the extension with code point `kind`, if it is present, parsed as `E`.
     pub(crate) fn get_as<E: Extension<'a>>(self, kind: ExtensionType) -> Result<Option<E>, InvalidMessage> {
-        self.iter().find(|(other, _)| *other == kind).map(|(_, body)| E::parse_all(body)).transpose()
+        self.find(kind).map(E::parse_all).transpose()
+    }
+
+    /// Returns the body of the extension with code point `kind`.
+    #[inline(never)] // one for all types
+    fn find(self, kind: ExtensionType) -> Option<&'a [u8]> {
+        self.iter().find(|(other, _)| *other == kind).map(|(_, body)| body)
     }
 
     /// Returns the extension `E`, or an error if it is missing.
@@ -195,6 +201,11 @@ impl ExtensionsBuilder {
         kind: ExtensionType,
         extension: &E,
     ) -> Result<(), EncodeError> {
+        self.push_body(kind, extension)
+    }
+
+    #[inline(never)] // one for all types
+    fn push_body(&mut self, kind: ExtensionType, extension: &dyn Encode) -> Result<(), EncodeError> {
         let body = extension.to_vec()?;
         let mut header = [0; 4];
         let mut writer = Writer::new(&mut header);
