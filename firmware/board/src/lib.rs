@@ -1,0 +1,26 @@
+//! The boards `mps2-an385` (Cortex-M3) and `mps2-an386` (Cortex-M4F), as QEMU has them: what images that test and measure
+//! have in common.
+//!
+//! | module | content |
+//! |---|---|
+//! | [`heap`] | a heap with its memory, which counts the bytes in use |
+//! | [`stack`] | how many bytes of stack a computation takes |
+//! | [`instructions`] | how many instructions a computation takes |
+//! | [`end`] | the end of an image: how the run ended, and the report of a panic |
+//!
+//! Text goes to the computer that runs QEMU, by [`println!`]. `run` in this folder starts QEMU as all of this needs it. On
+//! a computer this crate is empty.
+#![cfg_attr(target_os = "none", no_std)]
+#![deny(unsafe_code)]
+
+#[cfg(target_os = "none")]
+pub mod end;
+#[cfg(target_os = "none")]
+pub mod heap;
+#[cfg(target_os = "none")]
+pub mod instructions;
+#[cfg(target_os = "none")]
+pub mod stack;
+
+#[cfg(target_os = "none")]
+pub use cortex_m_semihosting::hprintln as println;
