@@ -16,13 +16,14 @@ use terse_tls::crypto::{CryptoError, Group, KeyError, Signing, SigningKey};
 const SCHEME: SignatureScheme = SignatureScheme::ECDSA_SECP256R1_SHA256;
 
 pub(crate) fn run() {
-    let tests: [(&str, fn()); 6] = [
+    let tests: [(&str, fn()); 7] = [
         ("signatures_are_those_of_rfc_6979", signatures_are_those_of_rfc_6979),
         ("signatures_are_those_of_rustcrypto", signatures_are_those_of_rustcrypto),
         ("secrets_are_those_of_rustcrypto", secrets_are_those_of_rustcrypto),
         ("wrong_signatures_are_refused", wrong_signatures_are_refused),
         ("private_keys_are_in_range", private_keys_are_in_range),
         ("no_secret_stays_on_the_stack", no_secret_stays_on_the_stack),
+        ("the_stack_is_overwritten_to_its_end", the_stack_is_overwritten_to_its_end),
     ];
     for (name, test) in tests {
         println!("  {}", name);
@@ -146,6 +147,27 @@ fn no_secret_stays_on_the_stack() {
     let share = group::SECP256R1.start(&mut SeededRng(9)).expect("good randomness").key_share().to_vec();
     let mut rng = FixedRng(private.clone());
     assert!(!is_left(&private, || drop(group::SECP256R1.respond(&mut rng, &share))));
+}
+
+/// What is overwritten reaches as deep as the computation: the lowest words are zeros, but for the few of what overwrites.
+fn the_stack_is_overwritten_to_its_end() {
+    let is_zero = |run: &mut dyn FnMut()| {
+        let mut is_zero = false;
+        inspect(run, |stack| is_zero = stack.skip(16).take(64).all(|word| word == 0));
+        is_zero
+    };
+    let private = hex(P256_SCALAR);
+    let encoded = sec1(&private, &[]);
+    let key = sign::load_p256_key(&encoded).expect("a valid scalar");
+    let share = group::SECP256R1.start(&mut SeededRng(9)).expect("good randomness").key_share().to_vec();
+    let mut exchange = group::SECP256R1.start(&mut SeededRng(10)).ok();
+    // The search finds what another provider leaves.
+    assert!(!is_zero(&mut || drop(rustcrypto::group::SECP256R1.start(&mut SeededRng(11)))));
+    assert!(is_zero(&mut || drop(sign::load_p256_key(&encoded))), "load");
+    assert!(is_zero(&mut || drop(key.sign(SCHEME, b"sample", &mut FixedRng(Vec::new())))), "sign");
+    assert!(is_zero(&mut || drop(group::SECP256R1.start(&mut SeededRng(11)))), "start");
+    assert!(is_zero(&mut || drop(group::SECP256R1.respond(&mut SeededRng(12), &share))), "respond");
+    assert!(is_zero(&mut || drop(exchange.take().expect("one").complete(&share))), "complete");
 }
 
 /// Whether four words in a row of `secret` are on the stack below this after `run`.
