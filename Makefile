@@ -13,7 +13,7 @@ SECONDS ?= 60
 # `tools/product.sh` and `interop` make the same. Only the benchmarks want more: `rsa-signing`.
 WORKSPACE := --workspace --exclude terse-bench
 
-.PHONY: help demo test prepare lint product devices size unit beside smoke fuzz interop bytes bench lossy bogo
+.PHONY: help demo test prepare lint product devices firmware size unit beside smoke fuzz interop bytes bench lossy bogo
 
 help: ## Show this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -58,6 +58,15 @@ devices: ## Build the device crates for Cortex-M, as a firmware has them: withou
 	@if tools/prepare.sh has-target thumbv7em-none-eabihf; then \
 		echo "checking the images of firmware/ for thumbv7em-none-eabihf"; \
 		cd firmware && $(CARGO) check --quiet --locked -p terse-pledge --target thumbv7em-none-eabihf; \
+	fi
+
+firmware: export TERSE_TESTING := 0
+firmware: ## Test the crypto providers for devices on a Cortex-M4F in QEMU, and print what P-256 costs with each
+	@if tools/prepare.sh has-firmware; then \
+		cd firmware && \
+		for image in provider-tests p256-cost; do \
+			$(CARGO) run --quiet --locked --release --target thumbv7em-none-eabihf -p terse-provider-tests --bin $$image || exit; \
+		done; \
 	fi
 
 size: export TERSE_TESTING := 0

@@ -7,6 +7,7 @@
 #   tools/prepare.sh packages           install Debian packages alone
 #   tools/prepare.sh has-target NAME    succeed if Rust can build for NAME
 #   tools/prepare.sh has-go             succeed if there is a Go, of whatever version
+#   tools/prepare.sh has-firmware       succeed if images for Cortex-M4F can be built, and run in QEMU
 set -eu
 
 missing() {
@@ -105,6 +106,15 @@ if [ "${1:-}" = has-go ]; then
     exit 0
 fi
 
+if [ "${1:-}" = has-firmware ]; then
+    has qemu-system-arm || { missing 'skipping the images of firmware/: there is no qemu-system-arm (apt-get install qemu-system-arm)'; exit 1; }
+    has /usr/lib/arm-none-eabi/include/string.h && has arm-none-eabi-gcc || {
+        missing 'skipping the images of firmware/: there is no C compiler for Cortex-M (apt-get install gcc-arm-none-eabi libnewlib-arm-none-eabi)'
+        exit 1
+    }
+    exec "$0" has-target thumbv7em-none-eabihf
+fi
+
 need cc build-essential
 need cmake cmake
 need openssl openssl
@@ -133,6 +143,9 @@ need tshark tshark
 need tcpdump tcpdump
 need ethtool ethtool
 need parallel parallel
+need qemu-system-arm qemu-system-arm
+need arm-none-eabi-gcc gcc-arm-none-eabi
+need /usr/lib/arm-none-eabi/include/string.h libnewlib-arm-none-eabi
 need chromium chromium
 need chromedriver chromium-driver
 need python3 python3

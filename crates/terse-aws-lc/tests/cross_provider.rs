@@ -24,7 +24,7 @@ fn signatures() {
 
 #[test]
 fn this_provider_signs_with_rsa() {
-    let key = include_str!("../../terse-testkit/src/provider_suite/data/rsa2048.pkcs8.pem");
+    let key = include_str!("../../terse-provider-suite/src/data/rsa2048.pkcs8.pem");
     let key = pki_types::pem::PemObject::from_pem_slice(key.as_bytes()).expect("well-formed");
     assert!(AWS_LC.load_key(&key).is_ok());
 }

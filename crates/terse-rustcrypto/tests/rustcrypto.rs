@@ -47,8 +47,8 @@ fn ed25519_is_strict() {
 
 #[test]
 fn long_rsa_moduli_are_refused() {
-    let key = public_key(include_str!("../../terse-testkit/src/provider_suite/data/rsa4104.spki.pem"));
-    let signature = hex(include_str!("../../terse-testkit/src/provider_suite/data/rsa4104.pkcs1.sha256.hex"));
+    let key = public_key(include_str!("../../terse-provider-suite/src/data/rsa4104.spki.pem"));
+    let signature = hex(include_str!("../../terse-provider-suite/src/data/rsa4104.pkcs1.sha256.hex"));
     assert!(verify::RSA_PKCS1_SHA256.verify_signature(subject_public_key(&key), b"sample", &signature).is_err());
 }
 

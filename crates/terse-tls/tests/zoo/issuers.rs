@@ -182,7 +182,7 @@ fn that_sign_weakly() {
 #[test]
 fn with_short_keys() {
     const SHA256_WITH_RSA: &[u8] = &[0x30, 13, 6, 9, 0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 1, 1, 11, 5, 0];
-    const RSA1024: &str = include_str!("../../../terse-testkit/src/provider_suite/data/rsa1024.spki.pem");
+    const RSA1024: &str = include_str!("../../../terse-provider-suite/src/data/rsa1024.spki.pem");
     let rsa = terse_testkit::provider_suite::public_key(RSA1024);
     show(|role| {
         let root = Ca::good_root();

@@ -117,7 +117,7 @@ fn names_with_a_nul() {
 /// key is too short; the signature that it makes does.
 #[test]
 fn keys() {
-    const RSA1024: &str = include_str!("../../../terse-testkit/src/provider_suite/data/rsa1024.spki.pem");
+    const RSA1024: &str = include_str!("../../../terse-provider-suite/src/data/rsa1024.spki.pem");
     let rsa = terse_testkit::provider_suite::public_key(RSA1024);
     let p521 = rcgen::KeyPair::generate_for(&rcgen::PKCS_ECDSA_P521_SHA512).unwrap();
     show(|role| {

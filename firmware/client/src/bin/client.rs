@@ -1,4 +1,4 @@
-//! A client with all that RustCrypto has for devices.
+//! A client whose cryptography is RustCrypto's.
 #![no_std]
 #![no_main]
 

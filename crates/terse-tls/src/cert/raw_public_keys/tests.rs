@@ -87,7 +87,7 @@ fn a_key_is_of_a_kind_that_can_be_verified() {
     // X25519 (RFC 8410, 4) is for key agreement, not for signatures.
     let x25519 = [&[0x30, 0x2a, 0x30, 5, 6, 3, 0x2b, 0x65, 0x6e, 3, 0x21, 0][..], &[9; 32]].concat();
     assert_eq!(configured(&x25519), Some(ApiMisuse::UnsupportedPublicKey));
-    let rsa1024 = include_str!("../../../../terse-testkit/src/provider_suite/data/rsa1024.spki.pem");
+    let rsa1024 = include_str!("../../../../terse-provider-suite/src/data/rsa1024.spki.pem");
     let rsa1024 = terse_testkit::provider_suite::public_key(rsa1024);
     assert_eq!(configured(&rsa1024), Some(ApiMisuse::UnsupportedPublicKey));
     for malformed in [&keys[0][..keys[0].len() - 1], b"no key", &[]] {

@@ -1,5 +1,7 @@
 //! A full provider offers these suites, groups and schemes, in this order.
 
+use alloc::vec::Vec;
+
 use terse_tls::crypto::{CryptoProvider, Tls12KeyExchange, Tls12Nonce};
 use terse_tls::{CipherSuite, NamedGroup, SignatureScheme};
 

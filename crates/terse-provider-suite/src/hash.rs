@@ -1,5 +1,8 @@
 //! SHA-1, SHA-256, SHA-384 and SHA-512 (FIPS 180-4), HMAC (RFC 4231) and HKDF (RFC 5869) are tested.
 
+use alloc::vec;
+use alloc::vec::Vec;
+
 use terse_tls::crypto::{CryptoError, CryptoProvider, Hash};
 
 use super::hex;

@@ -1,8 +1,10 @@
 //! One test suite serves every crypto provider: the promises of `terse_tls::crypto` are checked with the RFCs' vectors.
 //!
-//! [`run`] runs all of it, for a provider that offers everything; the macro [`provider_suite!`](crate::provider_suite!)
-//! makes one `#[test]` of each check. ECDHE secrets must come from the `rng` argument, because the vectors are passed
+//! [`CHECKS`] lists all of it, for a provider that offers everything; the macro [`provider_suite!`] makes one `#[test]`
+//! of each check. ECDHE secrets must come from the `rng` argument, because the vectors are passed
 //! in that way.
+//!
+//! The suite needs an allocator but no standard library, so that it also runs on the devices that a provider is for.
 //!
 //! - `offers`: which suites, groups and schemes there are, in which order
 //! - `hash`: SHA-2, HMAC, HKDF
@@ -12,7 +14,14 @@
 //! - `signatures`: verification
 //! - `keys`: private keys in all encodings, and signing
 //!
-//! `interop` runs two providers with each other.
+//! `interop` runs two providers with each other, and `wycheproof` compares a provider with the vectors of that project.
+#![no_std]
+#![warn(clippy::std_instead_of_core, clippy::std_instead_of_alloc)]
+
+extern crate alloc;
+
+use alloc::vec;
+use alloc::vec::Vec;
 
 use pki_types::pem::PemObject;
 use pki_types::{PrivateKeyDer, SubjectPublicKeyInfoDer};
@@ -26,22 +35,22 @@ pub mod keys;
 pub mod offers;
 pub mod record_numbers;
 pub mod signatures;
+pub mod wycheproof;
 
 macro_rules! checks {
     ($($topic:ident { $($check:ident,)* })*) => {
-        /// Runs every check; panics at the first that fails.
-        pub fn run(provider: &CryptoProvider) {
-            $($($topic::$check(provider);)*)*
-        }
+        /// Every check with its name. A check panics when it fails.
+        pub const CHECKS: &[(&str, fn(&CryptoProvider))] =
+            &[$($((concat!(stringify!($topic), "::", stringify!($check)), $topic::$check),)*)*];
 
-        /// Expands to one `#[test]` for each check of [`provider_suite`](mod@crate::provider_suite).
+        /// Expands to one `#[test]` for each check of [`CHECKS`].
         #[macro_export]
         macro_rules! provider_suite {
             ($provider:expr) => {
                 $(mod $topic {
                     $(#[test]
                     fn $check() {
-                        $crate::provider_suite::$topic::$check(&$provider);
+                        $crate::$topic::$check(&$provider);
                     })*
                 })*
             };

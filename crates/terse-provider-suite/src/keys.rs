@@ -1,8 +1,8 @@
 //! Private keys are loaded in all encodings, and sign.
 
-extern crate alloc;
-
 use alloc::sync::Arc;
+use alloc::vec;
+use alloc::vec::Vec;
 
 use pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer, PrivateSec1KeyDer};
 use terse_tls::SignatureScheme;

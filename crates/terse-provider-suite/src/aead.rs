@@ -1,5 +1,10 @@
 //! Sealing and opening are tested with each suite's AEAD, of both versions.
 
+use alloc::boxed::Box;
+use alloc::format;
+use alloc::vec;
+use alloc::vec::Vec;
+
 use terse_tls::CipherSuite;
 use terse_tls::crypto::{Aead, AeadKey, CryptoError, CryptoProvider, NONCE_LEN};
 

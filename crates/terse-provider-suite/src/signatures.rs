@@ -1,5 +1,8 @@
 //! Verification of signatures is tested with each algorithm.
 
+use alloc::vec;
+use alloc::vec::Vec;
+
 use pki_types::{AlgorithmIdentifier, SignatureVerificationAlgorithm, alg_id};
 use terse_tls::SignatureScheme;
 use terse_tls::crypto::CryptoProvider;

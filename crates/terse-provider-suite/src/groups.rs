@@ -1,5 +1,8 @@
 //! Key exchange is tested with each group.
 
+use alloc::vec;
+use alloc::vec::Vec;
+
 use terse_tls::NamedGroup;
 use terse_tls::crypto::{CryptoError, CryptoProvider, Group};
 

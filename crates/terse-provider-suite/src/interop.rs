@@ -1,5 +1,7 @@
 //! Two providers interoperate; each direction needs a call.
 
+use alloc::vec;
+
 use terse_tls::crypto::CryptoProvider;
 
 use super::keys::{KEYS, RSA_PKCS8, verify};

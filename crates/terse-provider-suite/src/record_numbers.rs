@@ -1,5 +1,7 @@
 //! Record numbers are encrypted (RFC 9147, 4.2.3) as by QUIC's header protection, for which RFC 9001 has vectors.
 
+use alloc::vec;
+
 use terse_tls::CipherSuite;
 use terse_tls::crypto::{CryptoError, CryptoProvider, RecordNumberCipher};
 
