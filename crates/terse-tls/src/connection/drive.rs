@@ -32,6 +32,7 @@ impl Connection {
     }
 
     /// Takes up to the end of one record. Returns how many bytes of the input that is.
+    #[inline(never)]
     fn handle_record(&mut self, now: Now, rng: &mut dyn Rng, input: &mut [u8]) -> Result<usize, Error> {
         let taken = self.take_record(now, rng, input);
         if let Some(driver) = self.link.datagrams() {
@@ -60,6 +61,7 @@ impl Connection {
     }
 
     /// Handles what a record of `len` bytes brought. Returns whether it was dropped.
+    #[inline(never)]
     fn handle_received(&mut self, now: Now, rng: &mut dyn Rng, received: Received, len: usize) -> Result<bool, Error> {
         let (is_ignored, has_acks) = (self.is_ignored(&received), self.has_acks());
         if is_ignored {
@@ -104,6 +106,7 @@ impl Connection {
     }
 
     /// What came is not due: see [`Incoming::not_due`](crate::link::Incoming::not_due). Returns that it was dropped.
+    #[inline(never)]
     pub(super) fn not_due(&mut self, content_type: ContentType) -> Result<bool, Error> {
         self.link.receiver_mut().not_due(content_type).map(|()| true)
     }
@@ -179,7 +182,7 @@ impl Connection {
         }
         self.link.receiver_mut().consume(handled); // before the cache needs room
         if let (Some(session), Some(learned)) = (&mut self.cache, learned) {
-            session.finished(learned);
+            session.finished(*learned);
         }
         let ids = receive.connection_ids.take();
         self.apply(receive)?;
@@ -211,6 +214,7 @@ impl Connection {
     }
 
     /// Changes what is received next as the handshake says.
+    #[inline(never)]
     fn apply(&mut self, receive: Receive) -> Result<(), Error> {
         let receiver = self.link.receiver_mut();
         let waits = match receive.early_data_keys {
@@ -233,6 +237,7 @@ impl Connection {
     }
 
     /// Enters the next state.
+    #[inline(never)]
     pub(super) fn proceed(&mut self, handshake: Handshake, now: Now) {
         self.link.receiver_mut().ignore_change_cipher_spec(handshake.ignores_change_cipher_spec());
         if handshake.is_finished() && self.connected == Progress::Due {
@@ -256,6 +261,7 @@ impl Connection {
     }
 
     /// Returns whether it was dropped.
+    #[inline(never)]
     fn handle_application_data(&mut self) -> Result<bool, Error> {
         let waiting = self.link.receiver().plaintext().len();
         if let Some(taken) = self.handshake.as_mut().and_then(|state| state.early_data(waiting)) {
@@ -278,6 +284,7 @@ impl Connection {
     }
 
     /// RFC 9846, 6. Returns whether it was dropped.
+    #[inline(never)]
     fn handle_alert(&mut self, alert: Alert) -> Result<bool, Error> {
         if let Some(trace) = &self.config.common().trace {
             trace.event(TraceEvent::AlertReceived(alert.description));
@@ -314,6 +321,7 @@ impl Connection {
     /// The peer closes in the middle of the handshake: close_notify answers close_notify (RFC 5246, 7.2.1; RFC 9846,
     /// 6.1). But that of a server which has sent its Finished would tell the client that its own was verified
     /// (docs/caching.md, 4.2).
+    #[inline(never)]
     fn answer_close(&mut self) {
         if !self.handshake.as_ref().is_some_and(|state| state.awaits_last_finished()) {
             self.send_alert(Alert { level: Alert::WARNING, description: AlertDescription::CLOSE_NOTIFY });
@@ -351,12 +359,14 @@ impl Connection {
     }
 
     /// Sends the alert that is due for a fatal error.
+    #[inline(never)]
     pub(super) fn tell_peer(&mut self, error: &Error) {
         if let Some(description) = error.alert_in(self.summary.version).filter(|_| !self.closed) {
             self.send_alert(Alert { level: Alert::FATAL, description });
         }
     }
 
+    #[inline(never)]
     pub(super) fn abandon(&mut self, error: Error, failure: cache::Failure, now: Now) {
         if let Some(session) = &mut self.cache {
             session.failed(failure, now);
@@ -368,6 +378,7 @@ impl Connection {
         self.failure = Some(error);
     }
 
+    #[inline(never)]
     pub(super) fn send_alert(&mut self, alert: Alert) {
         // If even this fails, the transport's end will have to tell the peer.
         if self.link.sender_mut().last_alert(alert).is_ok()

@@ -109,7 +109,7 @@ pub(crate) struct Output<'a> {
     pub(crate) trace: Option<&'a dyn Trace>,
     /// The objects that a client's cache will keep. They are stored after the message and its state are freed, since
     /// memory use is highest before.
-    pub(crate) learned: Option<Learned>,
+    pub(crate) learned: Option<Box<Learned>>,
     /// The tickets of this ClientHello that were already looked up, or wait for the store.
     pub(crate) look_up: Option<Box<LookUp>>,
     /// The changes to the receiving half once the message is handled.
@@ -139,9 +139,9 @@ impl<'a> Sending<'a> {
 #[derive(Default)]
 pub(crate) struct Receive {
     /// The keys of the next records, in TLS 1.2 after a ChangeCipherSpec.
-    pub(crate) keys: Option<EpochKeys>,
+    pub(crate) keys: Option<Box<EpochKeys>>,
     /// The keys of early data, which comes before the records under `keys` or, over datagrams, beside them.
-    pub(crate) early_data_keys: Option<EpochKeys>,
+    pub(crate) early_data_keys: Option<Box<EpochKeys>>,
     /// The longest content of a protected record, in TLS 1.3 with its type.
     pub(crate) max_inner: Option<usize>,
     /// How many bytes of rejected early data may follow.

@@ -91,7 +91,7 @@ impl HandshakeSecret {
     }
 
     /// Derives the Main Secret, the next stage.
-    pub(crate) fn main_secret(self) -> Result<MainSecret, CryptoError> {
+    pub(crate) fn main_secret(&self) -> Result<MainSecret, CryptoError> {
         let Schedule { suite, .. } = self.schedule;
         let salt = self.schedule.derive_secret(&self.secret, b"derived", &suite.hash.hash(&[]))?;
         let zeros = [0; crate::crypto::MAX_HASH_LEN];

@@ -87,7 +87,7 @@ impl Traffic {
             return Err(PeerMisbehaved::TooManyKeyUpdates.into());
         }
         self.receive = self.receive.update()?;
-        output.receive.keys = Some(EpochKeys::Tls13(self.receive.clone()));
+        output.receive.keys = Some(Box::new(EpochKeys::Tls13(self.receive.clone())));
         if update.update_requested {
             self.owes_update = true;
             // A peer that sends requests but does not read must not fill the buffer, so one later KeyUpdate answers all

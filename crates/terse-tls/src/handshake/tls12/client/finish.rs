@@ -46,7 +46,7 @@ impl Ticket {
 
 impl ExpectFinished {
     pub(super) fn with_new_keys(self: Box<Self>, output: &mut Output<'_>) -> Box<Self> {
-        output.receive.keys = Some(EpochKeys::Tls12(self.keys.clone()));
+        output.receive.keys = Some(Box::new(EpochKeys::Tls12(self.keys.clone())));
         self
     }
 

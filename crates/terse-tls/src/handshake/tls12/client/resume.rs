@@ -50,7 +50,7 @@ impl Resumed {
         Ok(if ticket_follows {
             State::ResumedNewSessionTicket(Box::new(expect))
         } else {
-            output.receive.keys = Some(EpochKeys::Tls12(expect.receive.clone()));
+            output.receive.keys = Some(Box::new(EpochKeys::Tls12(expect.receive.clone())));
             State::ResumedFinished(Box::new(expect))
         })
     }
@@ -67,7 +67,7 @@ impl ExpectResumedFinished {
             (session.ticket, session.lifetime, session.received) = (ticket, lifetime, now);
         }
         self.resumed.transcript.add(message.bytes);
-        output.receive.keys = Some(EpochKeys::Tls12(self.receive.clone()));
+        output.receive.keys = Some(Box::new(EpochKeys::Tls12(self.receive.clone())));
         Ok(self)
     }
 

@@ -42,7 +42,7 @@ impl ExpectFinished {
         output: &mut Output<'_>,
     ) -> Self {
         let keys = master_secret.key_block(&handshaking.randoms);
-        output.receive.keys = Some(EpochKeys::Tls12(keys.client));
+        output.receive.keys = Some(Box::new(EpochKeys::Tls12(keys.client)));
         Self { handshaking, client, master_secret, keys: keys.server }
     }
 

@@ -178,7 +178,7 @@ impl Resumed {
         let verify_data = master_secret.server_verify_data(&transcript.current());
         output.send(HandshakeType::FINISHED, &Finished(&verify_data), &mut transcript)?;
         output.link.end_of_flight()?;
-        output.receive.keys = Some(EpochKeys::Tls12(keys.client));
+        output.receive.keys = Some(Box::new(EpochKeys::Tls12(keys.client)));
         Ok(State::ResumedFinished(Box::new(ExpectResumedFinished { randoms, master_secret, transcript })))
     }
 }

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 use super::super::certificate::{self, Signer};
 use super::super::traffic::Traffic;
-use super::{ExpectCertificate, ExpectFinished, Proof, Secrets, SentClientHello, State, Tickets};
+use super::{ExpectCertificate, ExpectFinished, Proof, SentClientHello, State, Tickets};
 use crate::cache::{Learned, Parts};
 use crate::cert::Credential;
 use crate::crypto::{Digest, Signing};
@@ -13,7 +13,9 @@ use crate::error::Error;
 use crate::handshake::signature::ProvenPeer;
 use crate::handshake::{Handshake, Message, Output, SignatureRequest, stapling, unboxed};
 use crate::proof::FinishedProof;
+use crate::resume::SessionSaver;
 use crate::schedule::EpochKeys;
+use crate::schedule::tls13::{ExporterSecret, MainSecret, ResumptionSecret, TrafficSecret};
 use crate::summary::CachedObject;
 use crate::wire::{
     Certificate, CertificateEntry, CertificateVerify, Finished, HandshakeType, List, ProtocolVersion, SignatureScheme,
@@ -30,8 +32,8 @@ struct LastFlight {
 
 /// The state of a client whose private key has not signed CertificateVerify yet.
 pub(crate) struct ExpectSignature {
-    flight: LastFlight,
-    pub(super) request: SignatureRequest,
+    flight: Box<LastFlight>,
+    pub(super) request: Box<SignatureRequest>,
 }
 
 impl ExpectFinished {
@@ -56,17 +58,18 @@ impl ExpectFinished {
             output.end_of_early_data(&mut state.hello.transcript)?;
             output.link.new_keys(&EpochKeys::Tls13(state.secrets.client.clone()))?;
         }
-        LastFlight { state, proof, server, messages }.send(output)
+        Box::new(LastFlight { state, proof, server, messages }).send(output)
     }
 }
 
 impl LastFlight {
-    fn send(mut self, output: &mut Output<'_>) -> Result<Handshake, Error> {
+    #[inline(never)]
+    fn send(mut self: Box<Self>, output: &mut Output<'_>) -> Result<Handshake, Error> {
         let Some((credential, scheme)) = self.state.certificate_of_client(output)? else {
             return self.finish(None, output);
         };
         let content = Signer::Client.content(&self.state.hello.transcript.current());
-        let request = SignatureRequest::new(credential, scheme, content);
+        let request = Box::new(SignatureRequest::new(credential, scheme, content));
         match request.sign(output.rng)? {
             Signing::Done(signature) => self.certificate_verify(request, &signature, output),
             Signing::Pending => Ok(Box::new(State::Signature(Box::new(ExpectSignature { flight: self, request })))),
@@ -75,8 +78,8 @@ impl LastFlight {
 
     #[inline(never)]
     fn certificate_verify(
-        mut self,
-        request: SignatureRequest,
+        mut self: Box<Self>,
+        request: Box<SignatureRequest>,
         signature: &[u8],
         output: &mut Output<'_>,
     ) -> Result<Handshake, Error> {
@@ -87,25 +90,65 @@ impl LastFlight {
 
     /// Sends Finished, and completes the handshake. `credential` is the one that the client has proven.
     #[inline(never)]
-    fn finish(self, credential: Option<&Credential>, output: &mut Output<'_>) -> Result<Handshake, Error> {
-        let Self { state, proof, server, messages } = self;
-        let ExpectCertificate { hello, secrets, request, selection, .. } = unboxed(state);
-        let SentClientHello { config, random, mut transcript, saver, .. } = hello;
-        let Secrets { handshake, client, .. } = secrets;
-        let verify_data = client.verify_data(&transcript.current())?;
-        output.send(HandshakeType::FINISHED, &Finished(verify_data.as_ref()), &mut transcript)?;
+    fn finish(
+        mut self: Box<Self>,
+        credential: Option<&Credential>,
+        output: &mut Output<'_>,
+    ) -> Result<Handshake, Error> {
+        self.state.send_finished(output)?;
+        let keys = self.state.application_keys(&self.messages, output)?;
+        let resumption = keys.main.resumption(&self.state.hello.transcript.current())?;
+        let Self { state, proof, server, .. } = *self;
+        let saver = state.learn(proof, &server, credential, &resumption, output)?;
+        let ApplicationKeys { send, receive, exporter, .. } = *keys;
+        let tickets = Tickets::new(saver, send.suite().id, resumption, &server, output);
+        Ok(Box::new(Traffic::client(send, receive, exporter, tickets)))
+    }
+}
 
-        let main = handshake.main_secret()?;
-        let (send, receive) = (main.client_traffic(&messages)?, main.server_traffic(&messages)?);
-        let exporter = main.exporter(&messages)?;
-        config.common.log_secret("CLIENT_TRAFFIC_SECRET_0", &random, send.expose());
-        config.common.log_secret("SERVER_TRAFFIC_SECRET_0", &random, receive.expose());
-        config.common.log_secret("EXPORTER_SECRET", &random, exporter.expose());
-        output.link.new_keys(&EpochKeys::Tls13(send.clone()))?;
+/// The secrets of application data.
+struct ApplicationKeys {
+    main: MainSecret,
+    send: TrafficSecret,
+    receive: TrafficSecret,
+    exporter: ExporterSecret,
+}
+
+impl ExpectCertificate {
+    #[inline(never)]
+    fn send_finished(&mut self, output: &mut Output<'_>) -> Result<(), Error> {
+        let verify_data = self.secrets.client.verify_data(&self.hello.transcript.current())?;
+        output.send(HandshakeType::FINISHED, &Finished(verify_data.as_ref()), &mut self.hello.transcript)
+    }
+
+    /// Changes to the keys of application data. They are derived from `messages`, up to the server's Finished.
+    #[inline(never)]
+    fn application_keys(&self, messages: &Digest, output: &mut Output<'_>) -> Result<Box<ApplicationKeys>, Error> {
+        let main = self.secrets.handshake.main_secret()?;
+        let (send, receive) = (main.client_traffic(messages)?, main.server_traffic(messages)?);
+        let exporter = main.exporter(messages)?;
+        let keys = Box::new(ApplicationKeys { main, send, receive, exporter });
+        let SentClientHello { config, random, .. } = &self.hello;
+        config.common.log_secret("CLIENT_TRAFFIC_SECRET_0", random, keys.send.expose());
+        config.common.log_secret("SERVER_TRAFFIC_SECRET_0", random, keys.receive.expose());
+        config.common.log_secret("EXPORTER_SECRET", random, keys.exporter.expose());
+        output.link.new_keys(&EpochKeys::Tls13(keys.send.clone()))?;
         output.link.end_of_flight()?;
-        output.receive.keys = Some(EpochKeys::Tls13(receive.clone()));
+        output.receive.keys = Some(Box::new(EpochKeys::Tls13(keys.receive.clone())));
+        Ok(keys)
+    }
 
-        let resumption = main.resumption(&transcript.current())?;
+    /// Leaves what was learned to the cache. Returns where sessions are kept.
+    #[inline(never)]
+    fn learn(
+        self: Box<Self>,
+        proof: FinishedProof,
+        server: &Proof,
+        credential: Option<&Credential>,
+        resumption: &ResumptionSecret,
+        output: &mut Output<'_>,
+    ) -> Result<Option<SessionSaver>, Error> {
+        let Self { hello: SentClientHello { config, saver, .. }, request, selection, .. } = unboxed(self);
         match (output.cache.as_deref_mut(), server.certificate()) {
             (Some(session), Some(ProvenPeer { peer, fingerprint: Some(fingerprint) })) => {
                 let version = ProtocolVersion::TLS_1_3;
@@ -121,13 +164,13 @@ impl LastFlight {
                 let server_certificate = server_certificate.filter(|_| !selection.server_certificate);
                 let request = request.filter(|_| !selection.certificate_request);
                 let certificate_request = request.and_then(|request| request.entry(version));
-                output.learned = Some(Learned { proof, server_certificate, certificate_request, ticket });
+                let learned = Learned { proof, server_certificate, certificate_request, ticket };
+                output.learned = Some(Box::new(learned));
             }
             (Some(session), _) => session.resumed(),
             (None, _) => {}
         }
-        let tickets = Tickets::new(saver, send.suite().id, resumption, &server, output);
-        Ok(Box::new(Traffic::client(send, receive, exporter, tickets)))
+        Ok(saver)
     }
 }
 

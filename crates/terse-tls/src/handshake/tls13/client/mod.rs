@@ -156,7 +156,7 @@ pub(crate) fn server_hello(
     let server = handshake.server_traffic(&messages)?;
     hello.config.common.log_secret("CLIENT_HANDSHAKE_TRAFFIC_SECRET", &hello.random, client.expose());
     hello.config.common.log_secret("SERVER_HANDSHAKE_TRAFFIC_SECRET", &hello.random, server.expose());
-    output.receive.keys = Some(EpochKeys::Tls13(server.clone()));
+    output.receive.keys = Some(Box::new(EpochKeys::Tls13(server.clone())));
     output.link.compatibility_point()?;
     let keys = EpochKeys::Tls13(client.clone());
     if early_data {

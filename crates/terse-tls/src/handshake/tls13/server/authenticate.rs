@@ -97,7 +97,7 @@ impl ExpectEndOfEarlyData {
         let mut finished = self.finished;
         finished.early_data.as_mut().into_iter().for_each(ExpectedEarlyData::end);
         finished.handshaking.transcript.add(message.bytes);
-        output.receive.keys = Some(EpochKeys::Tls13(finished.handshaking.client.clone()));
+        output.receive.keys = Some(Box::new(EpochKeys::Tls13(finished.handshaking.client.clone())));
         Ok(Box::new(finished))
     }
 }
@@ -288,7 +288,7 @@ impl Finish {
     #[inline(never)]
     fn send(self, output: &mut Output<'_>) -> Result<Handshake, Error> {
         let Self { config, peer, send, receive, exporter, resumption, tickets } = self;
-        output.receive.keys = Some(EpochKeys::Tls13(receive.clone()));
+        output.receive.keys = Some(Box::new(EpochKeys::Tls13(receive.clone())));
         if let Some(tickets) = tickets {
             tickets.issue(&config, peer.as_deref(), send.suite().id, &resumption, output)?;
         }

@@ -77,7 +77,7 @@ impl AcceptedEarlyData {
     ) -> ExpectedEarlyData {
         let Self { traffic, max_size, claim, .. } = self;
         config.common.log_secret("CLIENT_EARLY_TRAFFIC_SECRET", &offer.hello.random, traffic.expose());
-        output.receive.early_data_keys = Some(EpochKeys::Tls13(traffic));
+        output.receive.early_data_keys = Some(Box::new(EpochKeys::Tls13(traffic)));
         output.summary.early_data = EarlyDataStatus::Accepted;
         let protection = claim.as_ref().map_or(EarlyDataProtection::Session, EarlyDataClaim::protection);
         output.summary.early_data_protection = Some(protection);

@@ -200,7 +200,7 @@ impl HelloParameters<'_> {
         config.common.log_secret("SERVER_HANDSHAKE_TRAFFIC_SECRET", &offer.hello.random, server.expose());
         output.link.compatibility_point()?;
         output.link.new_keys(&EpochKeys::Tls13(server.clone()))?;
-        output.receive.keys = Some(EpochKeys::Tls13(client.clone()));
+        output.receive.keys = Some(Box::new(EpochKeys::Tls13(client.clone())));
         output.summary.version = Some(ProtocolVersion::TLS_1_3);
         output.summary.cipher_suite = Some(negotiated.suite.id);
         output.summary.group = negotiated.agreement.group();
