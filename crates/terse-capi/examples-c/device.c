@@ -43,7 +43,7 @@ terse_result device_configure(const struct device_identity *identity, const stru
                               terse_client_config **config) {
     *config = NULL;
     terse_client_store *store = NULL;
-    terse_config_builder *builder = terse_config_builder_new();
+    terse_config_builder *builder = terse_config_builder_new_p256();
     terse_result result = add_settings(builder, identity, system);
     if (result == TERSE_OK) {
         result = terse_client_store_new(1, system->store, &store);

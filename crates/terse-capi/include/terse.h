@@ -572,9 +572,6 @@ typedef struct terse_client_config terse_client_config;
 typedef struct terse_client_store terse_client_store;
 
 // What a configuration is made of: settings, which are added one by one, and then a configuration. One thread at a time.
-//
-// The cryptography is that of RustCrypto: constant-time code in Rust, with the suites, groups and signature schemes that
-// the README lists.
 typedef struct terse_config_builder terse_config_builder;
 
 // A connection of a client or a server. One thread at a time: the library takes no lock, and a connection may go from one thread to
@@ -720,9 +717,14 @@ typedef struct terse_summary {
 extern "C" {
 #endif // __cplusplus
 
-// Returns a builder with no settings, which the program owns: `terse_config_builder_free`. Never NULL: a program without memory
-// is aborted.
+// Returns a builder with no settings and all cryptography of RustCrypto, which the README lists. The program owns it:
+// `terse_config_builder_free`. Never NULL: a program without memory is aborted.
 struct terse_config_builder *terse_config_builder_new(void);
+
+// Returns a builder with no settings and the cryptography of small devices alone: keys and certificates on P-256, key exchange
+// with x25519 and P-256, AES-128-GCM and AES-128-CCM with SHA-256, and no version before 1.3. A firmware that calls only this one has none of the rest in its image. The program
+// owns it: `terse_config_builder_free`. Never NULL: a program without memory is aborted.
+struct terse_config_builder *terse_config_builder_new_p256(void);
 
 // Frees a builder, which may be NULL. Configurations that it made stay.
 void terse_config_builder_free(struct terse_config_builder *builder);

@@ -10,8 +10,8 @@ use alloc::vec::Vec;
 use core::ffi::c_char;
 
 use pki_types::{CertificateDer, SubjectPublicKeyInfoDer};
-use terse_rustcrypto::PROVIDER;
 use terse_tls::cache::{ClientCache, Schemes, ServerCache};
+use terse_tls::crypto::CryptoProvider;
 use terse_tls::resume::{ClientResumption, ExternalPsk, MemoryPskStore, ServerResumption};
 use terse_tls::{
     ApiMisuse, ClientAuthentication, ClientConfig, ConfigBuilder, Configuration, Credential, Datagrams,
@@ -21,6 +21,7 @@ use terse_tls::{
 use crate::config::{TerseClientConfig, TerseServerConfig};
 use crate::error::{Failure, TerseResult, result};
 use crate::platform::Platform;
+use crate::provider;
 use crate::store::{TerseClientStore, TerseServerStore};
 use crate::{TerseError, pointers};
 
@@ -31,11 +32,8 @@ pub use credentials::*;
 pub use settings::*;
 
 /// What a configuration is made of: settings, which are added one by one, and then a configuration. One thread at a time.
-///
-/// The cryptography is that of RustCrypto: constant-time code in Rust, with the suites, groups and signature schemes that
-/// the README lists.
-#[derive(Default)]
 pub struct TerseConfigBuilder {
+    provider: &'static CryptoProvider,
     platform: Platform,
     anchors: Vec<CertificateDer<'static>>,
     public_keys: Vec<SubjectPublicKeyInfoDer<'static>>,
@@ -70,11 +68,19 @@ struct ServerStores {
     resumption: Option<ServerResumption>,
 }
 
-/// Returns a builder with no settings, which the program owns: `terse_config_builder_free`. Never NULL: a program without memory
-/// is aborted.
+/// Returns a builder with no settings and all cryptography of RustCrypto, which the README lists. The program owns it:
+/// `terse_config_builder_free`. Never NULL: a program without memory is aborted.
 #[unsafe(no_mangle)]
 pub extern "C" fn terse_config_builder_new() -> Option<Box<TerseConfigBuilder>> {
-    Some(Box::default())
+    Some(Box::new(TerseConfigBuilder::new(&terse_rustcrypto::PROVIDER)))
+}
+
+/// Returns a builder with no settings and the cryptography of small devices alone: keys and certificates on P-256, key exchange
+/// with x25519 and P-256, AES-128-GCM and AES-128-CCM with SHA-256, and no version before 1.3. A firmware that calls only this one has none of the rest in its image. The program
+/// owns it: `terse_config_builder_free`. Never NULL: a program without memory is aborted.
+#[unsafe(no_mangle)]
+pub extern "C" fn terse_config_builder_new_p256() -> Option<Box<TerseConfigBuilder>> {
+    Some(Box::new(TerseConfigBuilder::new(&provider::P256)))
 }
 
 /// Frees a builder, which may be NULL. Configurations that it made stay.
@@ -171,11 +177,32 @@ fn change(
 }
 
 impl TerseConfigBuilder {
+    fn new(provider: &'static CryptoProvider) -> Self {
+        Self {
+            provider,
+            platform: Platform::default(),
+            anchors: Vec::new(),
+            public_keys: Vec::new(),
+            accept_without_clock: false,
+            client_authentication: None,
+            credentials: Vec::new(),
+            psks: Vec::new(),
+            alpn_protocols: Vec::new(),
+            versions: None,
+            datagrams: None,
+            connection_id: None,
+            limits: Limits::default(),
+            client_store: None,
+            server_store: None,
+            failure: None,
+        }
+    }
+
     fn client(&self) -> Result<TerseClientConfig, Failure> {
         if self.client_authentication.is_some() || self.server_store.is_some() {
             return Err(TerseError::WrongSide.into());
         }
-        let mut builder = ClientConfig::builder(&PROVIDER);
+        let mut builder = ClientConfig::builder(self.provider);
         self.apply(&mut builder)?;
         builder.trust(self.trust()?).credentials(self.credentials.clone()).psks(self.psks.clone());
         if let Some(ClientStores { cache, resumption }) = &self.client_store {
@@ -188,7 +215,7 @@ impl TerseConfigBuilder {
         if self.client_store.is_some() {
             return Err(TerseError::WrongSide.into());
         }
-        let mut builder = ServerConfig::builder(&PROVIDER);
+        let mut builder = ServerConfig::builder(self.provider);
         self.apply(&mut builder)?;
         builder.credentials(self.credentials.clone());
         match self.client_authentication {

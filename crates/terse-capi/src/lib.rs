@@ -37,6 +37,7 @@ mod error;
 mod firmware;
 mod platform;
 mod pointers;
+mod provider;
 mod signer;
 mod store;
 mod summary;

@@ -73,7 +73,7 @@ fn an_image_in_c_connects_in_qemu_and_gives_its_memory_back() {
     }
     let (library, out) = (library(), tempfile::tempdir().unwrap());
     let image = out.path().join("loopback.elf");
-    let link = "-DTERSE_FIRMWARE -I../include --specs=rdimon.specs -nostartfiles -T bare/mps2.ld -Wl,--gc-sections";
+    let link = "-DTERSE_FIRMWARE -I../include --specs=rdimon.specs -T bare/mps2.ld -Wl,--gc-sections,-z,noexecstack";
     let sources = "bare/loopback.c bare/start.c";
     let (library, image) = (library.display(), image.display());
     run("arm-none-eabi-gcc", &format!("{CPU} {WARNINGS} {link} {sources} {library} -o {image}"));
@@ -116,5 +116,8 @@ fn the_task_for_freertos_compiles() {
         ),
         Err(_) => "-isystem declarations/freertos".to_owned(),
     };
-    compile(&format!("{kernel} -isystem /usr/include/lwip -Ifreertos"), &["freertos/main.c", "device.c"]);
+    compile(
+        &format!("{kernel} -isystem declarations/lwip -isystem /usr/include/lwip -Ifreertos"),
+        &["freertos/main.c", "device.c"],
+    );
 }

@@ -38,7 +38,7 @@ static const terse_time now = {.monotonic_ms = 1, .unix_seconds = 0};
 static terse_config_builder *settings(void) {
     static uint32_t state = 1;
     static const uint8_t key[16] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16};
-    terse_config_builder *builder = terse_config_builder_new();
+    terse_config_builder *builder = terse_config_builder_new_p256();
     require(terse_config_builder_random(builder, count, &state));
     require(terse_config_builder_versions(builder, TERSE_VERSION_1_3, TERSE_VERSION_1_3));
     require(terse_config_builder_datagrams(builder, 1232, 0));

@@ -3,7 +3,6 @@
 //! Unsafe, because functions with C's names cannot be declared otherwise, and take buffers of C.
 #![allow(unsafe_code)]
 
-use terse_rustcrypto::PROVIDER;
 use terse_tls::resume::ExternalPsk;
 use terse_tls::{Credential, Trust};
 
@@ -95,7 +94,7 @@ pub unsafe extern "C" fn terse_config_builder_credential(
         // SAFETY: as the caller promises.
         let (chain, key) = unsafe { (pointers::bytes(chain, chain_len)?, pointers::bytes(key, key_len)?) };
         let chain = certificates::certificates(chain)?;
-        let key = PROVIDER.load_key(&*certificates::private_key(key)?)?;
+        let key = builder.provider.load_key(&*certificates::private_key(key)?)?;
         builder.credentials.push(Credential::new(chain, key)?);
         Ok(())
     })
@@ -144,7 +143,7 @@ pub unsafe extern "C" fn terse_config_builder_raw_public_key(
 ) -> TerseResult {
     change(builder, |builder| {
         // SAFETY: as the caller promises.
-        let key = PROVIDER.load_key(&*certificates::private_key(unsafe { pointers::bytes(key, len) }?)?)?;
+        let key = builder.provider.load_key(&*certificates::private_key(unsafe { pointers::bytes(key, len) }?)?)?;
         builder.credentials.push(Credential::raw_public_key(key)?);
         Ok(())
     })

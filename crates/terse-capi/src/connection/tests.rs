@@ -218,6 +218,75 @@ fn data_goes_both_ways_over_streams_and_datagrams() {
 }
 
 #[test]
+fn the_cryptography_of_small_devices_is_enough_for_peers_with_it() {
+    let pki = Pki::new();
+    let mut for_client = terse_config_builder_new_p256().unwrap();
+    let mut for_server = builder();
+    ok(trust(&mut for_client, &pki.ca));
+    ok(credential(&mut for_client, &pki.client));
+    ok(trust(&mut for_server, &pki.ca));
+    ok(credential(&mut for_server, &pki.server));
+    ok(terse_config_builder_client_authentication(Some(&mut for_server), 2));
+    let pair = Pair::new(&client(&mut for_client), &server(&mut for_server));
+    assert_eq!(pair.run(), [TERSE_OK; 2]);
+    let summary = pair.summary(0);
+    assert_eq!((summary.version, summary.cipher_suite, summary.group), (TERSE_VERSION_1_3, 0x1301, 29));
+    ok(terse_config_builder_versions(Some(&mut for_client), TERSE_VERSION_1_2, TERSE_VERSION_1_2));
+    let mut config = null_mut();
+    // SAFETY: the place may be written.
+    let result = unsafe { terse_config_builder_build_client(Some(&mut for_client), &mut config) };
+    assert_eq!(result, TerseError::ApiMisuseEmptyConfiguration as i32, "it has no suite of 1.2");
+}
+
+#[test]
+fn a_pre_shared_key_or_a_raw_public_key_is_enough() {
+    let pki = Pki::new();
+    let (mut for_client, mut for_server) = (builder(), builder());
+    for builder in [&mut for_client, &mut for_server] {
+        // SAFETY: the texts have these lengths.
+        ok(unsafe {
+            let key = c"0123456789abcdef".as_ptr().cast();
+            terse_config_builder_psk(Some(builder), c"sensor17".as_ptr().cast(), 8, key, 16)
+        });
+    }
+    let pair = Pair::new(&client(&mut for_client), &server(&mut for_server));
+    assert_eq!(pair.run(), [TERSE_OK; 2]);
+    assert_eq!((pair.summary(1).mode, pair.summary(1).authenticated_by), (TerseMode::Psk, TerseAuthentication::Psk));
+
+    let (mut for_client, mut for_server) = (builder(), builder());
+    let chain = certificates::certificates(pki.server[0].as_bytes()).unwrap();
+    let public_key = certificates::public_key_of(&chain).unwrap();
+    let private_key = &pki.server[1];
+    // SAFETY: the buffers have these lengths.
+    unsafe {
+        ok(terse_config_builder_trust_public_key(Some(&mut for_client), public_key.as_ptr(), public_key.len()));
+        let builder = Some(&mut *for_server);
+        ok(terse_config_builder_raw_public_key(builder, private_key.as_ptr(), private_key.len()));
+    }
+    let pair = Pair::new(&client(&mut for_client), &server(&mut for_server));
+    assert_eq!(pair.run(), [TERSE_OK; 2]);
+    assert_eq!(pair.summary(0).authenticated_by, TerseAuthentication::Certificate);
+}
+
+#[test]
+fn certificates_and_keys_are_pem_or_der() {
+    let pki = Pki::new();
+    let chain = certificates::certificates(pki.server[0].as_bytes()).unwrap();
+    let two = [chain[0].as_ref(), chain[0].as_ref()].concat();
+    assert_eq!(certificates::certificates(&two).unwrap(), [chain[0].clone(), chain[0].clone()]);
+    for len in 0..two.len() {
+        let read = certificates::certificates(&two[..len]);
+        assert_eq!(read.is_ok(), len == chain[0].len(), "cut at {len}");
+    }
+    let key = certificates::private_key(pki.server[1].as_bytes()).unwrap();
+    let same = certificates::private_key(key.secret_der()).unwrap();
+    assert_eq!(same.secret_der(), key.secret_der());
+    for wrong in [&b""[..], b"0", b"\x30\x00", b"-----BEGIN PRIVATE KEY-----"] {
+        assert!(certificates::private_key(wrong).is_err(), "{wrong:?}");
+    }
+}
+
+#[test]
 fn a_stranger_is_refused_with_an_alert_and_a_reason() {
     let (pki, other) = (Pki::new(), Pki::named("Another CA"));
     let (mut for_client, mut for_server) = (builder(), builder());

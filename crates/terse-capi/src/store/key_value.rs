@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use core::ffi::c_void;
 
 use spin::Mutex;
-use terse_rustcrypto::PROVIDER;
+use terse_rustcrypto::hash::SHA256;
 use terse_tls::cache::Scope;
 use zeroize::Zeroizing;
 
@@ -154,7 +154,7 @@ fn key(kind: Kind, scope: &Scope) -> [u8; KEY_LEN] {
     let server = alloc::format!("{}", scope.server);
     let transport = [scope.transport as u8];
     let credential = scope.credential.map_or([0; 32], |fingerprint| fingerprint.0);
-    let hash = PROVIDER.sha256.hash(&[&credential, &scope.port.to_be_bytes(), &transport, server.as_bytes()]);
+    let hash = SHA256.hash(&[&credential, &scope.port.to_be_bytes(), &transport, server.as_bytes()]);
     let mut key = [kind as u8; KEY_LEN];
     key[1..].copy_from_slice(&hash.as_ref()[..KEY_LEN - 1]); // SHA-256 has 32 bytes
     key

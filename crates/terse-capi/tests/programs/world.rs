@@ -77,6 +77,7 @@ impl Watch {
                     "--error-exitcode=99",
                     "--leak-check=full",
                     "--errors-for-leak-kinds=definite",
+                    concat!("--suppressions=", env!("CARGO_MANIFEST_DIR"), "/tests/programs/valgrind.supp"),
                 ]);
                 command.arg(program);
                 command
