@@ -395,7 +395,7 @@ fn mistakes_of_a_configuration_have_a_reason() {
 
 /// What the callbacks of a signer get.
 struct Signer {
-    key: std::sync::Arc<dyn terse_tls::crypto::SigningKey>,
+    key: alloc::sync::Arc<dyn terse_tls::crypto::SigningKey>,
     answer: TerseCallback,
     connection: *mut TerseConnection,
     calls: usize,
@@ -434,7 +434,7 @@ fn signed(signer: &Signer, scheme: u16, message: &[u8]) -> Vec<u8> {
 
 fn with_signer(pki: &Pki, answer: TerseCallback) -> (Pair, Box<Signer>) {
     let key = crate::certificates::private_key(pki.server[1].as_bytes()).unwrap();
-    let key = terse_rustcrypto::PROVIDER.load_key(&*key).unwrap();
+    let key = terse_rustcrypto::PROVIDER.load_key(&key).unwrap();
     let mut signer = Box::new(Signer { key, answer, connection: null_mut(), calls: 0 });
     let schemes = [0x0403];
     let context = core::ptr::from_mut(&mut *signer).cast();

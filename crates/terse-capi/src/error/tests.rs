@@ -1,7 +1,7 @@
 //! The numbers, as programs have compiled them in.
 
-use std::collections::BTreeMap;
-use std::fmt::Write;
+use alloc::collections::BTreeMap;
+use core::fmt::Write;
 
 use super::*;
 

@@ -25,7 +25,7 @@ fn memory_comes_from_the_program_and_goes_back() {
         // SAFETY: the layouts are not empty, and each place goes back with its own.
         unsafe {
             let place = arena.alloc(layout(100, align));
-            assert!(!place.is_null() && place.addr() % align == 0);
+            assert!(!place.is_null() && place.addr().is_multiple_of(align));
             place.write_bytes(0xff, 100);
             let other = arena.alloc(layout(100, align));
             assert!(place.addr().abs_diff(other.addr()) >= 100);

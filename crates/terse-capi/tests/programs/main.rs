@@ -162,19 +162,20 @@ fn c_server_with_terse(watch: Watch) {
 
 fn c_with_c(watch: Watch) {
     let pki = Pki::new();
-    for link in ["", "-d"] {
-        for (kept, version, mode) in
-            [("-C", "", "compact"), ("-R", "", "resumed"), ("-R", "-2", "resumed"), ("-C", "-2", "compact")]
-        {
-            let (mut server, port) = c_server(watch, &pki, &format!("{link} {version} -a @ca.pem {kept} -n 2"));
-            let resumes = if kept == "-R" { "-r" } else { "" };
-            let options = format!("{link} {resumes} -a @ca.pem -c @client.pem -k @client.key -s @store");
-            c_client(watch, &pki, &port, &options).printed(&["mode=full", "hello"]);
-            c_client(watch, &pki, &port, &options).printed(&[&format!("mode={mode}"), "verified=0", "hello"]);
-            let outcome = server.finish();
-            outcome.printed(&["peer=sensor17.plant.example"]);
-            assert_eq!(modes(&outcome.stdout), ["full", mode]);
-        }
+    for (link, version, kept, mode) in [
+        ("", "", "-C", "compact"),
+        ("", "-2", "-R", "resumed"),
+        ("-d", "", "-R", "resumed"),
+        ("-d", "-2", "-C", "compact"),
+    ] {
+        let (mut server, port) = c_server(watch, &pki, &format!("{link} {version} -a @ca.pem {kept} -n 2"));
+        let resumes = if kept == "-R" { "-r" } else { "" };
+        let options = format!("{link} {resumes} -a @ca.pem -c @client.pem -k @client.key -s @store");
+        c_client(watch, &pki, &port, &options).printed(&["mode=full", "hello"]);
+        c_client(watch, &pki, &port, &options).printed(&[&format!("mode={mode}"), "verified=0", "hello"]);
+        let outcome = server.finish();
+        outcome.printed(&["peer=sensor17.plant.example"]);
+        assert_eq!(modes(&outcome.stdout), ["full", mode]);
     }
 }
 
