@@ -672,8 +672,8 @@ typedef struct terse_store_callbacks {
   // Removes what is under `key`, and returns once a reset cannot undo it: TERSE_CALLBACK_DONE, TERSE_CALLBACK_NOT_FOUND or
   // TERSE_CALLBACK_FAILED.
   int32_t (*remove)(void *context, const uint8_t *key, size_t key_len);
-  // The length of the longest value that is kept, in bytes: 64 to 65,536, or 0 for 4,096. A server with a short chain takes
-  // some 300 bytes, and a session with the client's certificate in its ticket 2,000.
+  // The length of the longest value that is kept, in bytes: 64 to 65,536, or 0 for 4,096. 1,024 are enough where certificates are
+  // on P-256, and servers do not put them into their tickets.
   size_t max_value;
 } terse_store_callbacks;
 
@@ -791,7 +791,8 @@ terse_result terse_config_builder_trust_public_key(struct terse_config_builder *
                                                    size_t len);
 
 // Proves this side's identity with a certificate chain, and the private key of its first certificate: at most 16 of them,
-// preferred first. All is copied; `terse_config_builder_free` and `terse_client_config_free` wipe the copies of the key.
+// preferred first. All is copied. The copies of a key in DER are wiped when the builder and its configurations are freed; one in PEM
+// may leave some behind in the heap.
 //
 // `chain` has the leaf first, and the root need not be there: a PEM text, or DER, one after the other. `key` is PKCS #8, SEC 1 or
 // PKCS #1, in PEM or DER, and not encrypted; P-256, P-384 or Ed25519.
@@ -1184,8 +1185,8 @@ terse_kind terse_error_kind(terse_result error);
 // Gives the library its memory: `len` bytes, at least 1,024, which nobody else uses from then on. Call it once, before any other
 // function and before tasks begin. `firmware` may be NULL, and is copied.
 //
-// How much is needed is said by `terse_config_builder_limits`: for each connection, beside some 4 kB for a configuration with a
-// chain, and what stores have room for.
+// How much is needed: for each connection what `terse_config_builder_limits` says, and beside that the configuration with its chains,
+// and what stores have room for. `terse_memory` says how much is in use.
 //
 // Errors: NULL_POINTER, INVALID_ARGUMENT, ALREADY_INITIALIZED.
 //

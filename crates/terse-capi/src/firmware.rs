@@ -41,8 +41,8 @@ const LEAST_MEMORY: usize = 1_024;
 /// Gives the library its memory: `len` bytes, at least 1,024, which nobody else uses from then on. Call it once, before any other
 /// function and before tasks begin. `firmware` may be NULL, and is copied.
 ///
-/// How much is needed is said by `terse_config_builder_limits`: for each connection, beside some 4 kB for a configuration with a
-/// chain, and what stores have room for.
+/// How much is needed: for each connection what `terse_config_builder_limits` says, and beside that the configuration with its chains,
+/// and what stores have room for. `terse_memory` says how much is in use.
 ///
 /// Errors: NULL_POINTER, INVALID_ARGUMENT, ALREADY_INITIALIZED.
 ///

@@ -9,7 +9,7 @@
 //!
 //! - No argument that can be checked makes a call undefined: NULL and lengths that are out of range are errors.
 //! - No panic crosses into C. Functions that are `extern "C"` abort the program where a panic would leave them, on hosts as on
-//!   firmware, which has a callback for that (`terse_panic`). Nothing is caught: what panicked is a bug, and what it left
+//!   firmware, which has a callback for that (`terse_firmware.panic`). Nothing is caught: what panicked is a bug, and what it left
 //!   behind is not to be used.
 //! - A callback that calls back into the connection that it was called for gets an error, no second access.
 //!

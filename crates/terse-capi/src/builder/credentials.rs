@@ -71,7 +71,8 @@ pub unsafe extern "C" fn terse_config_builder_trust_public_key(
 }
 
 /// Proves this side's identity with a certificate chain, and the private key of its first certificate: at most 16 of them,
-/// preferred first. All is copied; `terse_config_builder_free` and `terse_client_config_free` wipe the copies of the key.
+/// preferred first. All is copied. The copies of a key in DER are wiped when the builder and its configurations are freed; one in PEM
+/// may leave some behind in the heap.
 ///
 /// `chain` has the leaf first, and the root need not be there: a PEM text, or DER, one after the other. `key` is PKCS #8, SEC 1 or
 /// PKCS #1, in PEM or DER, and not encrypted; P-256, P-384 or Ed25519.

@@ -645,10 +645,10 @@ fn what_a_store_of_the_program_keeps_outlives_a_reset() {
     let pki = Pki::new();
     for (uses, mode) in [(TERSE_USE_CACHE, TerseMode::Compact), (TERSE_USE_RESUMPTION, TerseMode::Resumed)] {
         let (mut store, broker) = (Store::default(), broker(&pki, uses));
-        assert_eq!(connect(&device(&pki, &mut store, uses, 0), &broker).mode, TerseMode::Full);
+        assert_eq!(connect(&device(&pki, &mut store, uses, 1_024), &broker).mode, TerseMode::Full);
         assert!(!store.values.is_empty());
         assert!(store.values.keys().all(|key| key.len() == 16));
-        let second = connect(&device(&pki, &mut store, uses, 0), &broker);
+        let second = connect(&device(&pki, &mut store, uses, 1_024), &broker);
         assert_eq!((second.mode, second.signatures_verified), (mode, 0));
         if uses == TERSE_USE_CACHE {
             let all =
