@@ -53,7 +53,8 @@ devices: ## Build the device crates for Cortex-M, as a firmware has them: withou
 	done; \
 	if [ -n "$$targets" ]; then \
 		$(CARGO) build --quiet $(DEVICE_CRATES) $$targets && \
-		$(CARGO) build --quiet -p terse-ibc --no-default-features $$targets; \
+		$(CARGO) build --quiet -p terse-ibc --no-default-features $$targets && \
+		$(CARGO) build --quiet -p terse-capi --no-default-features --features firmware $$targets; \
 	fi
 	@if tools/prepare.sh has-target thumbv7em-none-eabihf; then \
 		echo "checking the images of firmware/ for thumbv7em-none-eabihf"; \

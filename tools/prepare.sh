@@ -117,6 +117,11 @@ fi
 
 need cc build-essential
 need cmake cmake
+need valgrind valgrind
+need arm-none-eabi-gcc gcc-arm-none-eabi
+need /usr/lib/arm-none-eabi/include/stdio.h libnewlib-arm-none-eabi
+need qemu-system-arm qemu-system-arm
+need /usr/include/lwip/lwip/sockets.h liblwip-dev
 need openssl openssl
 need curl curl
 need ip iproute2

@@ -17,7 +17,10 @@ tree=$($cargo tree --edges normal,build --format '{p}')
 echo "$tree" | grep terse-testkit && fail "the default members depend on test code"
 
 $cargo build --quiet --release
-grep -qF "$mark" "$target/release/terse" && fail "$target/release/terse has test code in it"
+for product in terse libterse_capi.a; do
+    [ -e "$target/release/$product" ] || fail "$target/release/$product was not built"
+    grep -qF "$mark" "$target/release/$product" && fail "$target/release/$product has test code in it"
+done
 
 # The debug build takes the same packages as `make unit`, so that nothing is compiled for this alone.
 $cargo build --quiet --workspace --exclude terse-bench --bin terse

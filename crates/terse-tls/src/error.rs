@@ -6,6 +6,7 @@ use crate::crypto::CryptoError;
 use crate::wire::{AlertDescription, EncodeError, ExtensionError, ProtocolVersion};
 
 mod certificate;
+mod code;
 mod identity;
 mod misuse;
 mod peer;

@@ -1,0 +1,3 @@
+#include <sys/time.h>
+
+#define LWIP_ERRNO_STDINCLUDE 1

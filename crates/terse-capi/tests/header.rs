@@ -1,0 +1,20 @@
+//! `include/terse.h` is what cbindgen makes of the crate now.
+
+use std::path::Path;
+
+#[test]
+fn the_header_is_up_to_date() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let config = cbindgen::Config::from_file(folder.join("cbindgen.toml")).unwrap();
+    let bindings = cbindgen::Builder::new().with_crate(folder).with_config(config).generate().unwrap();
+    let mut made = Vec::new();
+    bindings.write(&mut made);
+    let made = String::from_utf8(made).unwrap();
+    let path = folder.join("include/terse.h");
+    if std::env::var_os("TERSE_BLESS").is_some() {
+        std::fs::write(&path, &made).unwrap();
+    }
+    let kept = std::fs::read_to_string(&path).unwrap_or_default();
+    let differs = made.lines().zip(kept.lines()).find(|(made, kept)| made != kept);
+    assert!(made == kept, "include/terse.h is out of date, at {differs:?}: write it with TERSE_BLESS=1");
+}
