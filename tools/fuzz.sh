@@ -9,7 +9,7 @@
 set -eu
 cd "$(dirname "$0")/.."
 
-all="records messages client server pair datagram_client datagram_server endpoint reassembler replay cache_file certificates identity jpy artefacts coap"
+all="records messages client server pair datagram_client datagram_server endpoint reassembler replay cache_file certificates path identity jpy artefacts coap"
 targets=$all
 host=$(rustc -vV | sed -n 's/^host: //p')
 cargo=${CARGO:-cargo}

@@ -69,7 +69,8 @@ pub fn run(data: &[u8]) {
     }
 }
 
-fn items(mut rest: &[u8]) -> Vec<&[u8]> {
+/// Returns the items of an input, each after its length.
+pub(crate) fn items(mut rest: &[u8]) -> Vec<&[u8]> {
     let mut items = Vec::new();
     while let Some((len, body)) = rest.split_first_chunk()
         && items.len() < MAX_ITEMS

@@ -7,7 +7,7 @@
 //!   many clients
 //! - [`reassembler`], [`replay`]: parts that only datagrams need, alone
 //! - [`jpy`], [`coap`]: the framing of a join proxy, and CoAP
-//! - [`cache_file`], [`certificates`], [`identity`], [`artefacts`]: files, certificates, vouchers, and other input from
+//! - [`cache_file`], [`certificates`], [`path`], [`identity`], [`artefacts`]: files, certificates, vouchers, and other input from
 //!   outside
 //!
 //! The targets with connections use a [`provider`] that protects nothing, fixed certificates ([`pki`]), the [`modes`]
@@ -32,6 +32,7 @@ pub mod messages;
 pub mod modes;
 pub mod mutate;
 pub mod pair;
+pub mod path;
 pub mod pki;
 pub mod provider;
 pub mod reassembler;

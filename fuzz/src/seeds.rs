@@ -12,7 +12,7 @@ use terse_tls::{ContentType, LearnedIssuers, ProtocolVersion};
 use crate::input::{Input, Operation, Shape};
 use crate::machine::Machine;
 use crate::modes::{Mode, TRANSPARENT, Tweaks};
-use crate::{pki, records};
+use crate::{path, pki, records};
 
 mod artefacts;
 mod coap;
@@ -36,6 +36,7 @@ pub fn all() -> Vec<(&'static str, Vec<Seed>)> {
         ("records", streams(&recordings)),
         ("cache_file", files()),
         ("certificates", certificates()),
+        ("path", paths()),
         ("identity", identity::all()),
         ("jpy", jpy::all()),
         ("artefacts", artefacts::all()),
@@ -310,11 +311,31 @@ fn certificates() -> Vec<Seed> {
         ("credential", 4, &[pki::SERVER, pki::INTERMEDIATE]),
         ("raw-credential", 5, &[&raw]),
     ];
+    in_time(&lists)
+}
+
+/// Returns chains in order and out of it, with trust anchors.
+fn paths() -> Vec<Seed> {
+    let lists: [(&str, u8, &[&[u8]]); 8] = [
+        ("server", 0, &[pki::SERVER, pki::INTERMEDIATE]),
+        ("server-with-root", 0, &[pki::SERVER, pki::INTERMEDIATE, pki::ROOT]),
+        ("server-out-of-order", 0, &[pki::SERVER, pki::ROOT, pki::INTERMEDIATE]),
+        ("client", 1, &[pki::CLIENT, pki::INTERMEDIATE]),
+        ("usage", 2, &[pki::SERVER, pki::INTERMEDIATE]),
+        ("any-usage", 3, &[pki::CLIENT, pki::INTERMEDIATE]),
+        ("anchor", path::ANCHOR, &[pki::ROOT, pki::SERVER, pki::INTERMEDIATE]),
+        ("near-anchor", path::ANCHOR, &[pki::INTERMEDIATE, pki::SERVER]),
+    ];
+    in_time(&lists)
+}
+
+/// Returns lists of items at several times, without a clock as well.
+fn in_time(lists: &[(&str, u8, &[&[u8]])]) -> Vec<Seed> {
     let mut seeds = Vec::new();
     for (name, what, items) in lists {
         for time in [0, 255, 200] {
-            let mut seed = vec![what, time];
-            for item in items {
+            let mut seed = vec![*what, time];
+            for item in *items {
                 seed.extend((item.len() as u16).to_be_bytes());
                 seed.extend(*item);
             }

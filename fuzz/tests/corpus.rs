@@ -12,7 +12,7 @@ use terse_fuzz::input::Input;
 use terse_fuzz::machine::Machine;
 use terse_fuzz::{
     artefacts, cache_file, certificates, client, coap, datagram_client, datagram_server, endpoint, identity, jpy,
-    messages, pair, reassembler, records, replay, seeds, server,
+    messages, pair, path, reassembler, records, replay, seeds, server,
 };
 use terse_tls::ProtocolVersion;
 use terse_tls::cache::Scheme;
@@ -124,10 +124,19 @@ fn the_other_targets_hold() {
     replay_all("replay", replay::run);
     replay_all("cache_file", cache_file::run);
     replay_all("certificates", certificates::run);
+    replay_all("path", |bytes| {
+        path::run(bytes);
+    });
     replay_all("identity", identity::run);
     replay_all("jpy", jpy::run);
     replay_all("artefacts", artefacts::run);
     replay_all("coap", coap::run);
+}
+
+#[test]
+fn some_paths_are_accepted() {
+    let accepted = corpus("path").iter().filter(|bytes| path::run(bytes)).count();
+    assert!(accepted > 10, "{accepted}");
 }
 
 #[test]

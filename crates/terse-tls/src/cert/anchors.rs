@@ -7,6 +7,7 @@ use x509_cert::der::asn1::AnyRef;
 use x509_cert::der::{Encode as _, Tag};
 
 use super::issuers::Issuer;
+use super::path::PathValidation;
 use super::sha256::Context;
 use crate::error::ApiMisuse;
 
@@ -25,11 +26,9 @@ impl Anchors {
     }
 
     /// Reads the certificates of CAs.
-    pub(super) fn new(certificates: &[CertificateDer<'_>]) -> Result<Self, ApiMisuse> {
-        let anchors = certificates.iter().enumerate().map(|(index, certificate)| {
-            let anchor = webpki::anchor_from_trusted_cert(certificate).map_err(|_| ApiMisuse::MalformedCertificate)?;
-            Ok((anchor.to_owned(), index))
-        });
+    pub(super) fn new(certificates: &[CertificateDer<'_>], validation: &dyn PathValidation) -> Result<Self, ApiMisuse> {
+        let anchors = certificates.iter().enumerate();
+        let anchors = anchors.map(|(index, certificate)| Ok((validation.trust_anchor(certificate)?, index)));
         Ok(Self::sorted(anchors.collect::<Result<_, ApiMisuse>>()?))
     }
 
@@ -39,9 +38,14 @@ impl Anchors {
         Self::sorted(all.filter(|(_, index)| indices.contains(index)).collect())
     }
 
-    fn sorted(mut anchors: Vec<(TrustAnchor<'static>, usize)>) -> Self {
-        anchors.sort_by(|(a, _), (b, _)| a.subject_public_key_info.cmp(&b.subject_public_key_info));
-        let (anchors, indices): (Vec<_>, _) = anchors.into_iter().unzip();
+    /// Sorts anchors, one by one: they are few, and the sort of a slice takes kilobytes of stack.
+    fn sorted(anchors: Vec<(TrustAnchor<'static>, usize)>) -> Self {
+        let mut sorted: Vec<(TrustAnchor<'static>, usize)> = Vec::with_capacity(anchors.len());
+        for (anchor, index) in anchors {
+            let is_before = |other: &TrustAnchor<'_>| *other.subject_public_key_info <= *anchor.subject_public_key_info;
+            sorted.insert(sorted.partition_point(|(other, _)| is_before(other)), (anchor, index));
+        }
+        let (anchors, indices): (Vec<_>, _) = sorted.into_iter().unzip();
         Self { digest: digest_of(&anchors), anchors, indices }
     }
 
@@ -84,8 +88,8 @@ pub(super) fn anchor_as_issuer(anchor: &TrustAnchor<'_>) -> Option<Issuer> {
     Some(Issuer::new(&name, &key, true))
 }
 
-/// Returns the DER form of a `Name`, or of another SEQUENCE, of which webpki gives the contents.
-pub(super) fn sequence_der(contents: &[u8]) -> x509_cert::der::Result<Vec<u8>> {
+/// Returns the DER form of a `Name`, or of another SEQUENCE, of which a trust anchor has the contents.
+fn sequence_der(contents: &[u8]) -> x509_cert::der::Result<Vec<u8>> {
     AnyRef::new(Tag::Sequence, contents)?.to_der()
 }
 

@@ -28,9 +28,11 @@ pub(super) struct Crls {
 
 pub(super) struct Crl {
     der: CertificateRevocationListDer<'static>,
-    /// The parsed list, for path validation.
-    parsed: CertRevocationList<'static>,
+    /// The parsed list, for path validation. Behind a pointer, a program without lists need not know how to drop it.
+    parsed: Box<dyn AsRef<CertRevocationList<'static>> + Send + Sync>,
 }
+
+struct Parsed(CertRevocationList<'static>);
 
 /// The combined statements of all lists of one issuer.
 pub(super) struct Findings {
@@ -146,12 +148,12 @@ impl Crl {
     fn read(der: &CertificateRevocationListDer<'_>) -> Option<Self> {
         CrlFields::read(der).ok()?;
         let parsed = CertRevocationList::Owned(OwnedCertRevocationList::from_der(der).ok()?);
-        Some(Self { der: CertificateRevocationListDer::from(der.to_vec()), parsed })
+        Some(Self { der: CertificateRevocationListDer::from(der.to_vec()), parsed: Box::new(Parsed(parsed)) })
     }
 
     /// Returns the parsed list, for path validation.
-    pub(super) const fn parsed(&self) -> &CertRevocationList<'static> {
-        &self.parsed
+    pub(super) fn parsed(&self) -> &CertRevocationList<'static> {
+        (*self.parsed).as_ref()
     }
 
     /// Returns the signed bytes, and the signature.
@@ -166,6 +168,12 @@ impl Crl {
     fn revoked(&self, certificate: &impl Fn(&[u8]) -> CertificateId) -> Vec<CertificateId> {
         let borrowed = BorrowedCertRevocationList::from_der(&self.der); // succeeds, as in `read`
         borrowed.iter().flatten().flatten().map(|entry| certificate(entry.serial_number)).collect()
+    }
+}
+
+impl AsRef<CertRevocationList<'static>> for Parsed {
+    fn as_ref(&self) -> &CertRevocationList<'static> {
+        &self.0
     }
 }
 

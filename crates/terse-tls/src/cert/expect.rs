@@ -4,12 +4,9 @@
 use core::fmt;
 
 use pki_types::ServerName;
-use webpki::{ExtendedKeyUsageValidator, KeyPurposeIdIter, KeyUsage};
-use x509_cert::der::Decode as _;
 use x509_cert::der::asn1::ObjectIdentifier;
-use x509_cert::ext::pkix::ExtendedKeyUsage;
 
-use super::fields::Fields;
+use super::fields::{Fields, for_each_key_purpose};
 use crate::error::CertificateError;
 
 /// What a chain must show about the holder of its leaf, besides a path to a trust anchor.
@@ -74,9 +71,9 @@ impl Expect<'_> {
     /// Returns the condition that each certificate of the path must meet.
     pub(super) fn purpose(self) -> Purpose {
         match self {
-            Self::Server(_) => Purpose::Of(KeyUsage::server_auth()),
-            Self::Client => Purpose::Of(KeyUsage::client_auth()),
-            Self::Usage(id) => Purpose::Of(KeyUsage::required_if_present(id.0)),
+            Self::Server(_) => Purpose::Of(KeyPurposeId::SERVER_AUTH),
+            Self::Client => Purpose::Of(KeyPurposeId::CLIENT_AUTH),
+            Self::Usage(id) => Purpose::Of(id),
             Self::AnyUsage => Purpose::Any,
         }
     }
@@ -84,8 +81,10 @@ impl Expect<'_> {
     /// Checks that the leaf names the extended key usage, where that is required.
     pub(super) fn check_leaf(self, leaf: &Fields<'_>) -> Result<(), CertificateError> {
         let Self::Usage(id) = self else { return Ok(()) };
-        let usages = ExtendedKeyUsage::from_der(leaf.extended_key_usage).map_err(|_| CertificateError::WrongUsage)?;
-        if usages.0.iter().any(|usage| usage.as_bytes() == id.0) { Ok(()) } else { Err(CertificateError::WrongUsage) }
+        match has_purpose(leaf.extended_key_usage, id) {
+            Ok(true) => Ok(()),
+            _ => Err(CertificateError::WrongUsage),
+        }
     }
 
     /// Returns the contribution to a [`TrustId`](super::TrustId): two expectations that can have different results have
@@ -104,17 +103,29 @@ impl Expect<'_> {
 #[derive(Clone, Copy)]
 pub(super) enum Purpose {
     /// This one among them, or none at all.
-    Of(KeyUsage),
+    Of(KeyPurposeId),
     Any,
 }
 
-impl ExtendedKeyUsageValidator for Purpose {
-    fn validate(&self, mut usages: KeyPurposeIdIter<'_, '_>) -> Result<(), webpki::Error> {
-        match self {
-            Self::Of(usage) => usage.validate(usages),
-            Self::Any => usages.try_for_each(|usage| usage.map(|_| ())),
+impl Purpose {
+    /// Checks the extended key usage of a certificate: the value of the extension, DER, or nothing if there is none.
+    pub(super) fn check(self, extended_key_usage: &[u8]) -> Result<(), CertificateError> {
+        if extended_key_usage.is_empty() {
+            return Ok(());
         }
+        let is_allowed = match self {
+            Self::Of(id) => has_purpose(extended_key_usage, id)?,
+            Self::Any => has_purpose(extended_key_usage, KeyPurposeId(&[])).map(|_| true)?,
+        };
+        if is_allowed { Ok(()) } else { Err(CertificateError::WrongUsage) }
     }
+}
+
+/// Whether an extended key usage, DER, names this purpose.
+fn has_purpose(extended_key_usage: &[u8], purpose: KeyPurposeId) -> Result<bool, CertificateError> {
+    let mut has = false;
+    for_each_key_purpose(extended_key_usage, |id| has |= id == purpose.0)?;
+    Ok(has)
 }
 
 #[cfg(test)]

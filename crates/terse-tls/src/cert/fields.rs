@@ -26,7 +26,13 @@ const EXT_KEY_USAGE: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.5.29.37"
 /// id-ce-keyUsage (RFC 5280, 4.2.1.3).
 const KEY_USAGE: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.5.29.15");
 
+pub(super) const INTEGER: u8 = 0x02;
+pub(super) const OCTET_STRING: u8 = 0x04;
+pub(super) const OBJECT_IDENTIFIER: u8 = 0x06;
+pub(super) const SEQUENCE: u8 = 0x30;
+
 /// The fields that are read from a certificate.
+#[derive(Default)]
 pub(super) struct Fields<'a> {
     /// The contents of a DER INTEGER.
     pub(super) serial_number: &'a [u8],
@@ -61,7 +67,7 @@ impl<'a> Fields<'a> {
         }
         let signature_algorithm = sequence(tlv(&mut tbs)?)?;
         let issuer = tlv(&mut tbs)?;
-        let validity = Validity::<x509_cert::certificate::Rfc5280>::from_der(tlv(&mut tbs)?).map_err(malformed)?;
+        let (not_before, not_after) = validity(tlv(&mut tbs)?)?;
         let subject = tlv(&mut tbs)?;
         let public_key = tlv(&mut tbs)?;
         let serial_number = AnyRef::from_der(serial_number).map_err(malformed)?.value();
@@ -71,8 +77,8 @@ impl<'a> Fields<'a> {
             issuer,
             subject,
             public_key,
-            not_before: validity.not_before.to_unix_duration().as_secs(),
-            not_after: validity.not_after.to_unix_duration().as_secs(),
+            not_before,
+            not_after,
             subject_alt_name: &[],
             key_usage: None,
             extended_key_usage: &[],
@@ -81,7 +87,7 @@ impl<'a> Fields<'a> {
             match id {
                 SUBJECT_ALT_NAME => fields.subject_alt_name = value,
                 EXT_KEY_USAGE => fields.extended_key_usage = value,
-                KEY_USAGE => fields.key_usage = Some(KeyUsage::from_der(value).map_err(malformed)?),
+                KEY_USAGE => fields.key_usage = Some(key_usage(value)?),
                 _ => {}
             }
             Ok(())
@@ -138,15 +144,28 @@ impl<'a> CrlFields<'a> {
 /// Returns the contents of the AlgorithmIdentifier (without its outer header, as `pki-types` compares them) and the
 /// key.
 pub(crate) fn split_public_key(spki: &[u8]) -> Result<(&[u8], &[u8]), CertificateError> {
-    let mut fields = reader(sequence(spki)?)?;
+    split_public_key_contents(sequence(spki)?)
+}
+
+/// Returns the same of a SubjectPublicKeyInfo without its outer header.
+pub(super) fn split_public_key_contents(contents: &[u8]) -> Result<(&[u8], &[u8]), CertificateError> {
+    let mut fields = reader(contents)?;
     let algorithm = sequence(tlv(&mut fields)?)?;
-    let key = BitStringRef::from_der(tlv(&mut fields)?).map_err(malformed)?;
-    Ok((algorithm, key.as_bytes().ok_or(CertificateError::Malformed)?))
+    let key = bit_string(tlv(&mut fields)?)?;
+    if fields.is_finished() { Ok((algorithm, key)) } else { Err(CertificateError::Malformed) }
 }
 
 /// Returns how many bits the modulus of an RSA key has.
 pub(super) fn rsa_bits(spki: &[u8]) -> Option<usize> {
-    let (_, key) = split_public_key(spki).ok().filter(|(kind, _)| *kind == RSA_ENCRYPTION.as_ref())?;
+    let (kind, key) = split_public_key(spki).ok()?;
+    rsa_bits_of(kind, key)
+}
+
+/// Returns the same of a key whose AlgorithmIdentifier has the contents `kind`.
+pub(super) fn rsa_bits_of(kind: &[u8], key: &[u8]) -> Option<usize> {
+    if kind != RSA_ENCRYPTION.as_ref() {
+        return None;
+    }
     let modulus = AnyRef::from_der(tlv(&mut reader(sequence(key).ok()?).ok()?).ok()?).ok()?.value();
     let significant = modulus.iter().position(|byte| *byte != 0).map_or(&[][..], |start| &modulus[start..]);
     Some(8 * significant.len() - significant.first().map_or(0, |byte| byte.leading_zeros() as usize))
@@ -190,11 +209,47 @@ pub(super) fn tlv<'a>(reader: &mut SliceReader<'a>) -> Result<&'a [u8], Certific
 
 /// Returns the contents of a SEQUENCE that fills `bytes`.
 pub(super) fn sequence(bytes: &[u8]) -> Result<&[u8], CertificateError> {
+    contents(bytes, SEQUENCE)
+}
+
+/// Returns the contents of an element with this identifier octet, which fills `bytes`.
+pub(super) fn contents(bytes: &[u8], identifier: u8) -> Result<&[u8], CertificateError> {
     let mut reader = reader(bytes)?;
     let header = Header::decode(&mut reader).map_err(malformed)?;
-    header.tag().assert_eq(Tag::Sequence).map_err(malformed)?;
     let contents = reader.read_slice(header.length()).map_err(malformed)?;
-    if reader.is_finished() { Ok(contents) } else { Err(CertificateError::Malformed) }
+    let is_it = bytes.first() == Some(&identifier) && reader.is_finished();
+    if is_it { Ok(contents) } else { Err(CertificateError::Malformed) }
+}
+
+/// Returns the bits of a BIT STRING that fills `bytes`, and has no unused ones.
+pub(super) fn bit_string(bytes: &[u8]) -> Result<&[u8], CertificateError> {
+    let bits = BitStringRef::from_der(bytes).map_err(malformed)?;
+    bits.as_bytes().ok_or(CertificateError::Malformed)
+}
+
+/// Calls `read` with the contents of each KeyPurposeId of an extended key usage, DER (RFC 5280, 4.2.1.12), which has at
+/// least one.
+pub(super) fn for_each_key_purpose(usages: &[u8], mut read: impl FnMut(&[u8])) -> Result<(), CertificateError> {
+    let mut usages = reader(sequence(usages)?)?;
+    if usages.is_finished() {
+        return Err(CertificateError::WrongUsage);
+    }
+    while !usages.is_finished() {
+        read(contents(tlv(&mut usages)?, OBJECT_IDENTIFIER)?);
+    }
+    Ok(())
+}
+
+/// Returns notBefore and notAfter of a `Validity`, DER, in seconds since 1970.
+pub(super) fn validity(der: &[u8]) -> Result<(u64, u64), CertificateError> {
+    let validity = Validity::<x509_cert::certificate::Rfc5280>::from_der(der).map_err(malformed)?;
+    let seconds = |time: Time| time.to_unix_duration().as_secs();
+    Ok((seconds(validity.not_before), seconds(validity.not_after)))
+}
+
+/// Returns the value of a keyUsage extension.
+pub(super) fn key_usage(der: &[u8]) -> Result<KeyUsage, CertificateError> {
+    KeyUsage::from_der(der).map_err(malformed)
 }
 
 fn malformed<E>(_: E) -> CertificateError {

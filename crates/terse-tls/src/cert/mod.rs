@@ -21,7 +21,6 @@ mod signatures;
 mod suitable;
 mod trust;
 mod verify;
-mod webpki_error;
 
 #[cfg(test)]
 pub(crate) mod tests;

@@ -13,8 +13,8 @@ use spin::Mutex;
 use webpki::EndEntityCert;
 
 use super::crls::{Crls, Findings};
-use super::issuers::{Issuer, IssuerId, IssuerTable, Link};
-use super::path::{Path, PathBuilder};
+use super::issuers::{Issued, Issuer, IssuerId, IssuerTable, Link};
+use super::path::{Built, PathBuilder};
 use super::signatures::Signatures;
 use crate::error::{ApiMisuse, CertificateError};
 
@@ -33,25 +33,24 @@ pub struct Revocation {
 /// The code that reads revocation lists. Only who has lists has a pointer to it: a linker drops it from a program without.
 struct Code {
     of: FindingsOf,
-    check_path: CheckPath,
+    check_built: CheckBuilt,
 }
 
 type FindingsOf = fn(&Crls, IssuerId, &Issuer, &[&dyn SignatureVerificationAlgorithm]) -> Option<Arc<Findings>>;
 
-type CheckPath = for<'a> fn(
-    &PathBuilder<'a>,
+type CheckBuilt = for<'a> fn(
+    &PathBuilder<'_, 'a>,
     &EndEntityCert<'a>,
-    &Path<'a>,
+    &Built<'a>,
     &Signatures<'a>,
     &Crls,
-    Option<UnixTime>,
 ) -> Result<(), CertificateError>;
 
 impl Code {
     const CODE: &'static Self = &Self {
         of: Crls::of,
-        check_path: |builder, end_entity, path, signatures, crls, time| {
-            builder.check_revocation(end_entity, path, signatures, crls, time)
+        check_built: |builder, end_entity, built, signatures, crls| {
+            builder.check_revocation(end_entity, built, signatures, crls)
         },
     };
 }
@@ -82,16 +81,43 @@ impl Revocation {
         self.crls.lock().clone()
     }
 
-    /// Checks that no certificate of `path` is revoked.
-    pub(super) fn check_path<'a>(
+    /// Checks that no certificate of a path that was built is revoked.
+    pub(super) fn check_built<'a>(
         &self,
-        builder: &PathBuilder<'a>,
+        builder: &PathBuilder<'_, 'a>,
         end_entity: &EndEntityCert<'a>,
-        path: &Path<'a>,
+        built: &Built<'a>,
         signatures: &Signatures<'a>,
+    ) -> Result<(), CertificateError> {
+        (self.code.check_built)(builder, end_entity, built, signatures, &self.in_force())
+    }
+
+    /// Checks that no certificate of a path that was not built is revoked, as [`RevocationCheck`] does: a list with an
+    /// IssuingDistributionPoint revokes, but covers nothing.
+    pub(super) fn check_issued(
+        &self,
+        issued: &Issued,
+        anchor: &Issuer,
+        algorithms: &[&dyn SignatureVerificationAlgorithm],
         time: Option<UnixTime>,
     ) -> Result<(), CertificateError> {
-        (self.code.check_path)(builder, end_entity, path, signatures, &self.in_force(), time)
+        let crls = self.in_force();
+        let mut result = Ok(());
+        let issuers = issued.issuers.iter().chain([anchor]);
+        for (depth, (link, issuer)) in issued.links.as_slice().iter().zip(issuers).enumerate() {
+            let findings = (self.code.of)(&crls, link.issuer, issuer, algorithms);
+            let checked = match &findings {
+                Some(findings) if findings.revokes(link) => return Err(CertificateError::Revoked),
+                Some(findings) if findings.are_signed() && !findings.is_due_after(time) => {
+                    Err(CertificateError::CrlExpired)
+                }
+                Some(findings) if findings.are_signed() && (depth > 0 || findings.is_complete()) => Ok(()),
+                None if depth > 0 => Ok(()),
+                _ => Err(CertificateError::UnknownRevocationStatus),
+            };
+            result = result.and(checked);
+        }
+        result
     }
 }
 

@@ -38,11 +38,27 @@ pub(crate) fn provider() -> CryptoProvider {
         .sha1(terse_rustcrypto::PROVIDER.sha1)
 }
 
-fn verify(chain: &[CertificateDer<'_>], time: Option<UnixTime>) -> Result<(VerifiedPeer, bool), CertificateError> {
-    let trust = Trust::new(&[pki().root()]).unwrap();
+/// Returns trust in `anchors` with path building, and without.
+pub(crate) fn trusts(anchors: &[CertificateDer<'_>]) -> [Trust; 2] {
+    [Trust::new(anchors).unwrap(), Trust::without_path_building(anchors).unwrap()]
+}
+
+type Verified = Result<(VerifiedPeer, bool), CertificateError>;
+
+/// Verifies a chain with path building, and without.
+fn verify_both(chain: &[CertificateDer<'_>], time: Option<UnixTime>) -> [Verified; 2] {
     let name = ServerName::try_from(SERVER_NAME).unwrap();
-    let checked = trust.check(&provider(), chain, Expect::Server(&name), time);
-    checked.map(|CheckedChain { peer, time_unchecked, .. }| (peer, time_unchecked))
+    trusts(&[pki().root()]).map(|trust| {
+        let checked = trust.check(&provider(), chain, Expect::Server(&name), time);
+        checked.map(|CheckedChain { peer, time_unchecked, .. }| (peer, time_unchecked))
+    })
+}
+
+/// Verifies a chain with path building, and without, which makes no difference.
+fn verify(chain: &[CertificateDer<'_>], time: Option<UnixTime>) -> Verified {
+    let [building, in_order] = verify_both(chain, time);
+    assert_eq!(building, in_order);
+    building
 }
 
 /// Parses a certificate in every way in which the engine does.
@@ -108,7 +124,9 @@ fn no_changed_certificate_is_accepted() {
             der[place] ^= 1 << (place % 8);
             read_everything(&der);
             chain[depth] = der.into();
-            assert!(verify(&chain, Some(unix_time(0))).is_err(), "byte {place} of certificate {depth}");
+            for verified in verify_both(&chain, Some(unix_time(0))) {
+                assert!(verified.is_err(), "byte {place} of certificate {depth}");
+            }
         }
     }
 }
@@ -133,8 +151,9 @@ proptest! {
             der.remove(place.index(der.len()));
         }
         read_everything(&der);
-        let _ = verify(&[der.clone().into()], Some(unix_time(0)));
-        let _ = Trust::new(&[der.into()]);
+        let _ = verify_both(&[der.clone().into()], Some(unix_time(0)));
+        let _ = Trust::new(&[der.clone().into()]);
+        let _ = Trust::without_path_building(&[der.into()]);
     }
 
     #[test]
@@ -226,14 +245,15 @@ fn a_chain_says_who_is_meant_and_by_whom() {
     assert_eq!(verify(&[], now).err(), Some(CertificateError::Malformed));
     assert_eq!(verify(&pki.server.chain()[..1], now).err(), Some(CertificateError::UnknownIssuer));
     assert_eq!(verify(pki.client.chain(), now).err(), Some(CertificateError::WrongUsage));
-    let trust = Trust::new(&[pki.root()]).unwrap();
-    let other = ServerName::try_from("other.plant.example").unwrap();
-    let refused = trust.verify(pki.server.chain(), Expect::Server(&other), provider().signatures.all, now);
-    assert_eq!(refused.err(), Some(CertificateError::WrongName));
-    let client = trust.verify(pki.client.chain(), Expect::Client, provider().signatures.all, now).unwrap();
-    assert_eq!(client.peer.identity.to_string(), CLIENT_NAME);
-    let unsupported = trust.verify(pki.client.chain(), Expect::Client, &[], now);
-    assert_eq!(unsupported.err(), Some(CertificateError::UnsupportedAlgorithm));
+    for trust in trusts(&[pki.root()]) {
+        let other = ServerName::try_from("other.plant.example").unwrap();
+        let refused = trust.verify(pki.server.chain(), Expect::Server(&other), provider().signatures.all, now);
+        assert_eq!(refused.err(), Some(CertificateError::WrongName));
+        let client = trust.verify(pki.client.chain(), Expect::Client, provider().signatures.all, now).unwrap();
+        assert_eq!(client.peer.identity.to_string(), CLIENT_NAME);
+        let unsupported = trust.verify(pki.client.chain(), Expect::Client, &[], now);
+        assert_eq!(unsupported.err(), Some(CertificateError::UnsupportedAlgorithm));
+    }
 }
 
 /// RFC 5280, 4.2.1.3: a key that is certified for key agreement only must not sign a handshake.
@@ -245,10 +265,13 @@ fn a_key_that_may_not_sign() {
     let root_key = PrivateKeyDer::from_pem_slice(&std::fs::read(directory.join("ca.key")).unwrap()).unwrap();
     std::fs::remove_dir_all(&directory).unwrap();
     let root_key = terse_rustcrypto::PROVIDER.load_key(&root_key).unwrap();
-    let trust = Trust::new(&[pki.root()]).unwrap();
     let verify = |leaf: Vec<u8>| {
         let name = ServerName::try_from(SERVER_NAME).unwrap();
-        trust.verify(&[leaf.into()], Expect::Server(&name), provider().signatures.all, Some(unix_time(0)))
+        let chain = [leaf.into()];
+        let [building, in_order] = trusts(&[pki.root()])
+            .map(|trust| trust.verify(&chain, Expect::Server(&name), provider().signatures.all, Some(unix_time(0))));
+        assert_eq!(building, in_order);
+        building
     };
 
     let mut leaf = pki.server.leaf().to_vec();
@@ -273,7 +296,7 @@ fn errors_name_the_peer_and_the_day() {
         assert_eq!(of(expired), "the certificate of broker.plant.example expired on 2026-03-01");
         assert_eq!(expired.to_string(), "the certificate of the peer expired on 2026-03-01");
     }
-    let texts: [(CertificateError, &str); 20] = [
+    let texts: [(CertificateError, &str); 22] = [
         (CertificateError::Required, "broker.plant.example sent no certificate, and one is required"),
         (CertificateError::Malformed, "a certificate of broker.plant.example does not parse"),
         (
@@ -306,6 +329,15 @@ fn errors_name_the_peer_and_the_day() {
         (
             CertificateError::ConstraintViolated,
             "the certificate of broker.plant.example breaks a constraint of its issuer",
+        ),
+        (
+            CertificateError::NameConstraints { depth: 0 },
+            "the certificate of broker.plant.example has name constraints, which are not processed here",
+        ),
+        (
+            CertificateError::NameConstraints { depth: 1 },
+            "a CA certificate (number 1 above the leaf) of broker.plant.example has name constraints, which are not \
+             processed here: trust its CA with path building",
         ),
         (CertificateError::BadSignature, "a signature in the certificate chain of broker.plant.example is wrong"),
         (

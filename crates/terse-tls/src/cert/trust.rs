@@ -13,6 +13,7 @@ use pki_types::{
 use super::anchors::Anchors;
 use super::issuers::{IssuerTable, LearnedIssuers};
 use super::ocsp::Stapling;
+use super::path::{InOrder, PathBuilding, PathValidation};
 use super::raw_public_keys::RawPublicKeys;
 use super::{Expect, Revocation, RevocationCheck, TrustId, VerifiedPeer};
 use crate::crypto::{CryptoProvider, Hash};
@@ -24,6 +25,8 @@ use crate::wire::{CertificateType, SignatureScheme};
 #[derive(Clone)]
 pub struct Trust {
     pub(super) anchors: Arc<Anchors>,
+    /// How paths to the anchors are validated. A linker drops the way that a program does not name.
+    pub(super) validation: Option<&'static dyn PathValidation>,
     /// The anchors whose certificates count after their notAfter.
     pub(super) undated: Option<Arc<Anchors>>,
     /// The issuers of verified certificates, which are needed where revocation is checked.
@@ -55,11 +58,56 @@ const CERTIFICATE_TYPES: &[CertificateType] = &[CertificateType::RAW_PUBLIC_KEY,
 
 impl Trust {
     /// Returns a `Trust` that accepts certificate chains to one of `anchors`, which are the certificates of CAs.
+    ///
+    /// `rustls-webpki` builds a path of what the peer has sent, in whatever order. For peers whose chains come in order
+    /// [`Self::without_path_building`] needs less code and stack.
     pub fn new(anchors: &[CertificateDer<'_>]) -> Result<Self, ApiMisuse> {
+        Self::validating(anchors, &PathBuilding)
+    }
+
+    /// Returns a `Trust` that accepts certificate chains to one of `anchors`, which are the certificates of CAs, without
+    /// building paths (RFC 4158): each certificate of a chain is certified by the next one, as RFC 9846, 4.5.1,
+    /// recommends, and the first one whose issuer has the name of a trust anchor is signed by it. What comes after that
+    /// one is not looked at.
+    ///
+    /// It is for devices in a private PKI, whose servers send chains in order: a program that calls this and not
+    /// [`Self::new`] has nothing of `rustls-webpki` in it, unless it has CRLs or requests staples, and its validation
+    /// does not recurse. docs/performance.md has the flash and stack that it saves.
+    ///
+    /// What it accepts, [`Self::new`] accepts as well, but for the keys of a few public CAs that `rustls-webpki` knows and
+    /// distrusts. It refuses more:
+    ///
+    /// | refused | why |
+    /// |---|---|
+    /// | a chain out of order, with a stranger or a certificate twice in it, or whose certificates lead to a trust anchor only by a way around (cross-certificates, a CA with the name of a trust anchor and another key) | paths are not searched for |
+    /// | name constraints, of a certificate and of a trust anchor, whatever they say | they are not processed; [`CertificateError::NameConstraints`] and [`ApiMisuse::ConstrainedTrustAnchor`] say so |
+    /// | any extension that comes twice, and critical cRLDistributionPoints | RFC 5280, 4.2 |
+    /// | a serial number that is not positive, or longer than 20 bytes; an issuer without a name | RFC 5280, 4.1.2 |
+    /// | more than 24 extensions; a certificate of more than 65,535 bytes | work is bounded |
+    /// | where CRLs are checked: a leaf that only a CRL with an IssuingDistributionPoint covers | CRLs are checked as for cached peers |
+    ///
+    /// Self-issued certificates count for pathLenConstraint, as in [`Self::new`]; RFC 5280, 6.1.4 (l), would not count them.
+    ///
+    /// ```
+    /// use terse_tls::{ClientConfig, Trust};
+    /// # let pki = terse_testkit::pki::Pki::shared("p256x3");
+    /// # let root = pki.root();
+    ///
+    /// let config = ClientConfig::builder(&terse_rustcrypto::PROVIDER)
+    ///     .trust(Trust::without_path_building(&[root])?)
+    ///     .build()?;
+    /// # Ok::<_, terse_tls::ApiMisuse>(())
+    /// ```
+    pub fn without_path_building(anchors: &[CertificateDer<'_>]) -> Result<Self, ApiMisuse> {
+        Self::validating(anchors, &InOrder)
+    }
+
+    fn validating(anchors: &[CertificateDer<'_>], validation: &'static dyn PathValidation) -> Result<Self, ApiMisuse> {
         if anchors.is_empty() {
             return Err(ApiMisuse::NoTrustAnchors);
         }
-        Ok(Self::of_anchors(Anchors::new(anchors)?))
+        let anchors = Anchors::new(anchors, validation)?;
+        Ok(Self { validation: Some(validation), ..Self::of_anchors(anchors) })
     }
 
     /// Returns a `Trust` that accepts these raw public keys (RFC 7250), each a DER SubjectPublicKeyInfo, and no
@@ -111,6 +159,7 @@ impl Trust {
     fn of_anchors(anchors: Anchors) -> Self {
         Self {
             anchors: Arc::new(anchors),
+            validation: None,
             undated: None,
             issuers: None,
             learned: None,
@@ -261,7 +310,7 @@ impl Trust {
 
     /// Returns the identifier of everything that a cached result depends on (docs/caching.md, 4.5): what is expected of
     /// the peer, trust anchors, raw public keys, extended key usage, the signatures accepted in chains, whether a notAfter
-    /// is ignored, whether CRLs are required, and the setting for stapling. What CRLs and staples say is checked at every
+    /// is ignored, how paths are validated, whether CRLs are required, and the setting for stapling. What CRLs and staples say is checked at every
     /// use.
     pub(crate) fn id(&self, hash: &dyn Hash, expect: Expect<'_>, schemes: &[SignatureScheme]) -> TrustId {
         let mut context = hash.start();
@@ -269,6 +318,9 @@ impl Trust {
         context.update(expected);
         context.update(usage);
         context.update(self.anchors.digest());
+        if let Some(validation) = self.validation {
+            context.update(validation.id());
+        }
         if let Some(undated) = &self.undated {
             context.update(b"notAfter ignored");
             context.update(undated.digest());

@@ -1,4 +1,4 @@
-//! Verifies certificate chains by path validation (RFC 5280) through `rustls-webpki`, and raw public keys (RFC 7250).
+//! Verifies certificate chains by path validation (RFC 5280), and raw public keys (RFC 7250).
 //!
 //! What must always hold: [`Trust::verify`] is the only place that makes a [`VerifiedPeer`] from certificates, and
 //! [`Trust::verify_raw_public_key`] from a raw public key.
@@ -7,15 +7,13 @@ use alloc::sync::Arc;
 use core::time::Duration;
 
 use pki_types::{CertificateDer, SignatureVerificationAlgorithm, UnixTime};
-use webpki::EndEntityCert;
 
-use super::anchors::{Anchors, sequence_der};
+use super::anchors::Anchors;
 use super::fields::{self, Fields};
 use super::issuers::{Issuer, Link};
 use super::ocsp::{Judge, Stapling};
-use super::path::{Path, PathBuilder};
+use super::path::{Candidate, Path};
 use super::raw_public_keys::unknown;
-use super::webpki_error::named_error;
 use super::{CertificateIdentity, Expect, Trust, Validity, VerifiedPeer};
 use crate::crypto::CryptoProvider;
 use crate::error::{CertificateError, StapleError};
@@ -92,30 +90,26 @@ impl Trust {
         at: UnixTime,
         time: Option<UnixTime>,
     ) -> Result<CheckedChain, CertificateError> {
-        let leaf = chain.first().ok_or(CertificateError::Malformed)?;
-        let end_entity = EndEntityCert::try_from(leaf).map_err(|error| named_error(&error, chain))?;
-        let (anchors_of_path, issuers) = (anchors.as_slice(), self.issuers.as_deref());
-        let builder =
-            PathBuilder { anchors: anchors_of_path, chain, algorithms, at, purpose: expect.purpose(), issuers };
-        let path = builder.verify(&end_entity, self.revocation.as_ref(), time)?;
-        let anchor = anchors.index_of(path.anchor_place).ok_or(CertificateError::Invalid)?; // the path leads to it
-        let Path { validity, signatures, issued, .. } = path;
-        if let Expect::Server(name) = expect {
-            end_entity.verify_is_valid_for_subject_name(name).map_err(|error| named_error(&error, chain))?;
+        if chain.is_empty() {
+            return Err(CertificateError::Malformed);
         }
-        let leaf_fields = Fields::read(leaf)?;
-        expect.check_leaf(&leaf_fields)?;
-        // RFC 9846, 4.5.1.1: a key usage must allow digital signatures.
-        if leaf_fields.key_usage.is_some_and(|usage| !usage.digital_signature()) {
-            return Err(CertificateError::WrongUsage);
-        }
-        check_key_size(leaf_fields.public_key, 0)?;
-        let identity = CertificateIdentity {
-            subject: sequence_der(end_entity.subject()).map_err(|_| CertificateError::Malformed)?.into(),
-            subject_alt_name: leaf_fields.subject_alt_name.into(),
+        // Without trust anchors nobody has issued anything.
+        let validation = self.validation.ok_or(CertificateError::UnknownIssuer)?;
+        let candidate = Candidate {
+            anchors: anchors.as_slice(),
+            chain,
+            algorithms,
+            expect,
+            at,
+            time,
+            issuers: self.issuers.as_deref(),
+            revocation: self.revocation.as_ref(),
         };
-        let public_key = end_entity.subject_public_key_info().as_ref().into();
-        let peer = VerifiedPeer::of_chain(public_key, validity, identity, signatures).issued(issued);
+        let Path { leaf, validity, signatures, issued, anchor_place } = validation.validate(&candidate)?;
+        let anchor = anchors.index_of(anchor_place).ok_or(CertificateError::Invalid)?; // the path leads to it
+        let identity =
+            CertificateIdentity { subject: leaf.subject.into(), subject_alt_name: leaf.subject_alt_name.into() };
+        let peer = VerifiedPeer::of_chain(leaf.public_key.into(), validity, identity, signatures).issued(issued);
         Ok(CheckedChain { peer, anchor, time_unchecked: time.is_none() })
     }
 
@@ -168,7 +162,12 @@ impl Trust {
 /// Checks that an RSA key has the length that the algorithms of all providers require. They would report every
 /// signature of a shorter key as wrong. `depth` is that of its certificate.
 pub(super) fn check_key_size(spki: &[u8], depth: usize) -> Result<(), CertificateError> {
-    match fields::rsa_bits(spki) {
+    check_rsa_bits(fields::rsa_bits(spki), depth)
+}
+
+/// Checks the length of a key, if it is an RSA key.
+pub(super) const fn check_rsa_bits(bits: Option<usize>, depth: usize) -> Result<(), CertificateError> {
+    match bits {
         Some(bits @ ..MIN_RSA_BITS) => Err(CertificateError::ShortRsaKey { depth, bits }),
         _ => Ok(()),
     }

@@ -53,6 +53,12 @@ pub enum CertificateError {
     WrongUsage,
     /// The certificate violates a constraint of its issuer: path length, or names.
     ConstraintViolated,
+    /// A certificate has name constraints (RFC 5280, 4.2.1.10), which
+    /// [`Trust::without_path_building`](crate::Trust::without_path_building) does not process.
+    NameConstraints {
+        /// The index of the certificate in the chain.
+        depth: usize,
+    },
     /// A signature in the chain is wrong.
     BadSignature,
     /// A signature or key in the chain, or a raw public key, is of a kind that is not supported or too weak.
@@ -86,9 +92,11 @@ impl CertificateError {
             Self::NoTime | Self::UnknownRevocationStatus | Self::UnknownPublicKey { .. } => {
                 AlertDescription::CERTIFICATE_UNKNOWN
             }
-            Self::UnacceptedType | Self::UnsupportedAlgorithm | Self::ShortRsaKey { .. } | Self::WrongUsage => {
-                AlertDescription::UNSUPPORTED_CERTIFICATE
-            }
+            Self::UnacceptedType
+            | Self::UnsupportedAlgorithm
+            | Self::ShortRsaKey { .. }
+            | Self::WrongUsage
+            | Self::NameConstraints { .. } => AlertDescription::UNSUPPORTED_CERTIFICATE,
             Self::TooManyCertificates
             | Self::Malformed
             | Self::WrongName
@@ -129,6 +137,14 @@ impl CertificateError {
             Self::Staple(error) => write!(f, "the stapled OCSP response for the certificate of {name} {error}"),
             Self::WrongUsage => write!(f, "the certificate of {name} is not meant for this use"),
             Self::ConstraintViolated => write!(f, "the certificate of {name} breaks a constraint of its issuer"),
+            Self::NameConstraints { depth: 0 } => {
+                write!(f, "the certificate of {name} has name constraints, which are not processed here")
+            }
+            Self::NameConstraints { depth } => write!(
+                f,
+                "a CA certificate (number {depth} above the leaf) of {name} has name constraints, which are not processed \
+                 here: trust its CA with path building"
+            ),
             Self::BadSignature => write!(f, "a signature in the certificate chain of {name} is wrong"),
             Self::UnsupportedAlgorithm => {
                 write!(f, "the chain of {name} uses an algorithm or key size that is refused")

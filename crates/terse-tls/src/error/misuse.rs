@@ -30,6 +30,9 @@ pub enum ApiMisuse {
     NoTrustAnchors,
     /// A certificate of the trust anchors or of the own chain does not parse.
     MalformedCertificate,
+    /// A trust anchor has name constraints, which [`Trust::without_path_building`](crate::Trust::without_path_building)
+    /// does not process.
+    ConstrainedTrustAnchor,
     /// A trusted public key, or that of an own key, does not parse.
     MalformedPublicKey,
     /// A trusted public key is of a kind that the crypto provider does not verify, or an RSA key of fewer than 2,048
@@ -130,6 +133,9 @@ impl fmt::Display for ApiMisuse {
             Self::KeyDoesNotMatchCertificate => f.write_str("the private key does not belong to the certificate"),
             Self::NoTrustAnchors => f.write_str("no trust anchor (CA certificate) or public key is configured"),
             Self::MalformedCertificate => f.write_str("a configured certificate does not parse"),
+            Self::ConstrainedTrustAnchor => f.write_str(
+                "a trust anchor has name constraints, which are only processed with path building: use Trust::new",
+            ),
             Self::MalformedPublicKey => f.write_str("a configured public key does not parse"),
             Self::UnsupportedPublicKey => {
                 f.write_str("a configured public key is of a kind or size that the crypto provider does not verify")

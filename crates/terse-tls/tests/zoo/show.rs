@@ -11,6 +11,7 @@ use terse_tls::{
     AlertDescription as Alert, CertificateError, ClientAuthentication, Error, HandshakeType, ProtocolVersion, Trust,
 };
 
+use crate::different::{self, Refusal};
 use crate::maker::KEYS;
 
 /// A chain with its leaf first, and the trust anchors of the side that looks.
@@ -60,10 +61,35 @@ pub(crate) fn show_in(versions: &[ProtocolVersion], specimens: impl Fn(Side) -> 
     }
 }
 
+/// Shows a specimen to a side that builds paths, and to one that does not.
 fn show_one(specimen: &Specimen, by: Side, version: ProtocolVersion, provider: &CryptoProvider) {
-    let mut setup = Setup::mutual(provider, provider, KEYS).only(version).keeping();
     let anchors: Vec<_> = specimen.anchors.iter().map(|der| CertificateDer::from(der.clone())).collect();
-    let trust = Trust::new(&anchors).unwrap();
+    let building = Trust::new(&anchors).unwrap();
+    let show = |how: &str, trust: Trust, refused: Option<&(Error, Alert)>| {
+        let context = format!("{}, shown by the {by:?} in {version} to a side that {how}", specimen.name);
+        show_to(&specimen.chain, trust, refused, by, version, provider, &context);
+    };
+    show("builds paths", building, specimen.refused.as_ref());
+    let in_order = Trust::without_path_building(&anchors);
+    match different::refusal(specimen.name) {
+        None => show("builds no paths", in_order.unwrap(), specimen.refused.as_ref()),
+        Some(Refusal::OfChain(error, alert)) => {
+            show("builds no paths", in_order.unwrap(), Some(&(error.into(), alert)));
+        }
+        Some(Refusal::OfTrustAnchor(error)) => assert_eq!(in_order.err(), Some(error), "{}", specimen.name),
+    }
+}
+
+fn show_to(
+    chain: &[Vec<u8>],
+    trust: Trust,
+    refused: Option<&(Error, Alert)>,
+    by: Side,
+    version: ProtocolVersion,
+    provider: &CryptoProvider,
+    context: &str,
+) {
+    let mut setup = Setup::mutual(provider, provider, KEYS).only(version).keeping();
     match by {
         Side::Server => {
             setup.client.trust(trust);
@@ -72,13 +98,13 @@ fn show_one(specimen: &Specimen, by: Side, version: ProtocolVersion, provider: &
             setup.server.client_authentication(ClientAuthentication::Required(trust));
         }
     }
-    let shown = certificate(version, &specimen.chain);
+    let shown = certificate(version, chain);
     setup.common(by).set_fault(Some(first(HandshakeType::CERTIFICATE, move |message| message.clone_from(&shown))));
     let mut pair = setup.pair(1);
     let result = pair.run();
     let victim = by.other();
-    let context = format!("{}, shown by the {by:?} in {version}: {result:?}", specimen.name);
-    let Some((error, alert)) = &specimen.refused else {
+    let context = format!("{context}: {result:?}");
+    let Some((error, alert)) = refused else {
         assert!(result.is_ok() && pair.client.is_connected() && pair.server.is_connected(), "{context}");
         return;
     };

@@ -39,4 +39,6 @@ fn each_expectation_has_a_trust_id_of_its_own() {
     }
     let undated = trust.clone().ignoring_not_after(&[0]).unwrap();
     assert_ne!(undated.id(SHA256, Expect::Client, &[]), ids[1]);
+    let in_order = Trust::without_path_building(&[Pki::shared("p256x3").root()]).unwrap();
+    assert_ne!(in_order.id(SHA256, Expect::Client, &[]), ids[1]);
 }

@@ -16,7 +16,7 @@ use rcgen::{
 use terse_testkit::pki::{SERVER_NAME, unix_time};
 
 use super::*;
-use crate::cert::tests::provider;
+use crate::cert::tests::{provider, trusts};
 use crate::cert::{Expect, Links, Trust, VerifiedPeer};
 use crate::error::CertificateError;
 use crate::proof::FinishedProof;
@@ -148,8 +148,13 @@ impl World {
 
     /// Returns a trust policy with only the list that is needed.
     fn trust(&self) -> Trust {
-        let trust = Trust::new(core::slice::from_ref(&self.root)).unwrap();
-        trust.with_crls(&[self.find(2, false)]).unwrap()
+        let [building, _] = self.trusts();
+        building
+    }
+
+    /// Returns the same with path building, and without.
+    fn trusts(&self) -> [Trust; 2] {
+        trusts(core::slice::from_ref(&self.root)).map(|trust| trust.with_crls(&[self.find(2, false)]).unwrap())
     }
 }
 
@@ -227,11 +232,12 @@ fn of_several_lists_the_newest_counts_and_what_any_revokes_is_refused() {
         ([find(true, false, 1), find(true, false, 200)], Ok(()), Ok(())),
     ] {
         for lists in [lists.clone(), [lists[1].clone(), lists[0].clone()]] {
-            let trust = WORLD.trust();
-            let links = links(&trust, &WORLD.chains[0]);
-            replace(&trust, &lists);
-            assert_eq!(verify(&trust, &WORLD.chains[0]).map(|_| ()), full);
-            assert_eq!(check(&trust, &links), cached);
+            for trust in WORLD.trusts() {
+                let links = links(&trust, &WORLD.chains[0]);
+                replace(&trust, &lists);
+                assert_eq!(verify(&trust, &WORLD.chains[0]).map(|_| ()), full);
+                assert_eq!(check(&trust, &links), cached);
+            }
         }
     }
 }
@@ -275,12 +281,14 @@ fn all_lists_are_replaced_or_none() {
 
 #[test]
 fn without_any_list_nobody_is_believed() {
-    let trust = WORLD.trust();
-    replace(&trust, &[]);
-    assert_eq!(verify(&trust, &WORLD.chains[0]), Err(CertificateError::UnknownRevocationStatus));
-    let without = Trust::new(core::slice::from_ref(&WORLD.root)).unwrap();
-    assert!(without.revocation().is_none());
-    assert!(verify(&without, &WORLD.chains[0]).is_ok(), "nothing was asked for");
+    for trust in WORLD.trusts() {
+        replace(&trust, &[]);
+        assert_eq!(verify(&trust, &WORLD.chains[0]), Err(CertificateError::UnknownRevocationStatus));
+    }
+    for without in trusts(core::slice::from_ref(&WORLD.root)) {
+        assert!(without.revocation().is_none());
+        assert!(verify(&without, &WORLD.chains[0]).is_ok(), "nothing was asked for");
+    }
 }
 
 #[test]
@@ -311,7 +319,8 @@ fn without_a_clock_a_list_does_not_end() {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(512) })]
 
-    /// The check never accepts more than path validation, and the same where it has all the information.
+    /// The check never accepts more than path validation, and the same where it has all the information. Without path
+    /// building a chain is judged as by the check.
     #[test]
     fn agrees_with_path_validation(
         of_lower in 0..32_usize,
@@ -336,6 +345,11 @@ proptest! {
         let revoking = lists.iter().any(|list| list.revokes && !list.is_impostors && (list.issuer != 1 || chain != 2));
         prop_assert_eq!(cached == Err(Unchecked::Revoked), revoking, "{:?} under {:?}", cached, lists);
         prop_assert_eq!(full == Err(CertificateError::Revoked), revoking, "{:?} under {:?}", full, lists);
+        let [_, in_order] = WORLD.trusts();
+        replace(&in_order, &ders);
+        let in_order = verify(&in_order, &WORLD.chains[chain]);
+        prop_assert_eq!(in_order.is_ok(), cached.is_ok(), "{:?} but {:?} under {:?}", in_order, cached, lists);
+        prop_assert_eq!(in_order == Err(CertificateError::Revoked), revoking, "{:?} under {:?}", in_order, lists);
     }
 }
 

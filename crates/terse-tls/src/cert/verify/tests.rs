@@ -15,7 +15,7 @@ use terse_testkit::vectors;
 
 use super::*;
 use crate::cert::KeyPurposeId;
-use crate::cert::tests::provider;
+use crate::cert::tests::{provider, trusts};
 use crate::error::ApiMisuse;
 
 /// Returns a certificate of RFC 8995, appendix C, if it is there.
@@ -43,23 +43,28 @@ fn check(
 fn the_registrar_of_rfc8995_is_accepted_by_its_usage_and_refused_by_its_name() {
     let names = ["jrc_prime256v1", "ownerca_secp384r1", "idevid_00-D0-E5-F2-00-02", "vendor"];
     let [Some(registrar), Some(owner_ca), Some(idevid), Some(vendor_ca)] = names.map(rfc8995) else { return };
-    let trust = Trust::new(&[vendor_ca, owner_ca]).unwrap();
-    let registrar = [registrar]; // it has the extended key usage cmcRA alone
+    let (registrar, idevid) = ([registrar], [idevid]);
+    for trust in trusts(&[vendor_ca, owner_ca]) {
+        the_registrar_of_rfc8995(&trust, &registrar, &idevid);
+    }
+}
+
+fn the_registrar_of_rfc8995(trust: &Trust, registrar: &[CertificateDer<'_>], idevid: &[CertificateDer<'_>]) {
+    // The registrar has the extended key usage cmcRA alone.
     let at = seconds(JUNE_2021);
     let cmc_ra = Expect::Usage(KeyPurposeId::CMC_RA);
-    assert_eq!(check(&trust, &registrar, cmc_ra, at), Ok(1));
-    assert_eq!(check(&trust, &registrar, Expect::AnyUsage, at), Ok(1));
+    assert_eq!(check(trust, registrar, cmc_ra, at), Ok(1));
+    assert_eq!(check(trust, registrar, Expect::AnyUsage, at), Ok(1));
     let name = ServerName::try_from("fountain-test.example.com").unwrap();
-    assert_eq!(check(&trust, &registrar, Expect::Server(&name), at), Err(CertificateError::WrongUsage));
-    assert_eq!(check(&trust, &registrar, Expect::Client, at), Err(CertificateError::WrongUsage));
+    assert_eq!(check(trust, registrar, Expect::Server(&name), at), Err(CertificateError::WrongUsage));
+    assert_eq!(check(trust, registrar, Expect::Client, at), Err(CertificateError::WrongUsage));
     // The device has no extended key usage, which allows everything but what is required.
-    let idevid = [idevid];
-    assert_eq!(check(&trust, &idevid, Expect::Client, at), Ok(0));
-    assert_eq!(check(&trust, &idevid, cmc_ra, at), Err(CertificateError::WrongUsage));
+    assert_eq!(check(trust, idevid, Expect::Client, at), Ok(0));
+    assert_eq!(check(trust, idevid, cmc_ra, at), Err(CertificateError::WrongUsage));
     // Its CA ended in 2023, and the device works on.
     let late = seconds(JUNE_2021 + 5 * 365 * DAY);
-    assert!(matches!(check(&trust, &idevid, Expect::Client, late), Ok(0)), "an anchor is a name and a key");
-    assert!(matches!(check(&trust, &registrar, cmc_ra, late), Err(CertificateError::Expired { depth: 0, .. })));
+    assert!(matches!(check(trust, idevid, Expect::Client, late), Ok(0)), "an anchor is a name and a key");
+    assert!(matches!(check(trust, registrar, cmc_ra, late), Err(CertificateError::Expired { depth: 0, .. })));
 }
 
 /// A CA with an extended key usage of its own, and a leaf under it.
@@ -104,12 +109,13 @@ fn a_usage_is_required_of_the_leaf_and_allowed_by_its_cas() {
         (vec![ServerAuth], vec![ServerAuth, cmc_ra()], wrong, Ok(0)),
     ] {
         let (root, chain) = chain_with_usages(&of_ca, &of_leaf);
-        let trust = Trust::new(&[root]).unwrap();
         let name = ServerName::try_from(SERVER_NAME).unwrap();
         let case = std::format!("{of_ca:?} {of_leaf:?}");
-        assert_eq!(check(&trust, &chain, Expect::Usage(KeyPurposeId::CMC_RA), seconds(NOW)), by_usage, "{case}");
-        assert_eq!(check(&trust, &chain, Expect::Server(&name), seconds(NOW)), by_name, "{case}");
-        assert_eq!(check(&trust, &chain, Expect::AnyUsage, seconds(NOW)), Ok(0), "{case}");
+        for trust in trusts(&[root]) {
+            assert_eq!(check(&trust, &chain, Expect::Usage(KeyPurposeId::CMC_RA), seconds(NOW)), by_usage, "{case}");
+            assert_eq!(check(&trust, &chain, Expect::Server(&name), seconds(NOW)), by_name, "{case}");
+            assert_eq!(check(&trust, &chain, Expect::AnyUsage, seconds(NOW)), Ok(0), "{case}");
+        }
     }
 }
 
@@ -117,16 +123,18 @@ fn a_usage_is_required_of_the_leaf_and_allowed_by_its_cas() {
 fn the_anchor_is_told_by_its_place_in_the_configuration() {
     let pkis = ["Maker A", "Maker B", "Maker C"].map(|name| Pki::named("ed25519x3", name));
     let roots: Vec<_> = pkis.iter().map(Pki::root).collect();
-    let trust = Trust::new(&roots).unwrap();
-    for (index, pki) in pkis.iter().enumerate() {
-        let checked = trust.check(&provider(), pki.client.chain(), Expect::Client, seconds(NOW)).unwrap();
-        assert_eq!((checked.anchor, checked.time_unchecked), (index, false));
-        assert_eq!(checked.peer.identity().to_string(), CLIENT_NAME);
-    }
     let other = Pki::named("ed25519x3", "Maker D");
-    assert_eq!(check(&trust, other.client.chain(), Expect::Client, seconds(NOW)), Err(CertificateError::UnknownIssuer));
-    assert_eq!(check(&trust, &[], Expect::AnyUsage, seconds(NOW)), Err(CertificateError::Malformed));
-    assert_eq!(check(&trust, pkis[0].client.chain(), Expect::Client, None), Err(CertificateError::NoTime));
+    for trust in trusts(&roots) {
+        for (index, pki) in pkis.iter().enumerate() {
+            let checked = trust.check(&provider(), pki.client.chain(), Expect::Client, seconds(NOW)).unwrap();
+            assert_eq!((checked.anchor, checked.time_unchecked), (index, false));
+            assert_eq!(checked.peer.identity().to_string(), CLIENT_NAME);
+        }
+        let stranger = check(&trust, other.client.chain(), Expect::Client, seconds(NOW));
+        assert_eq!(stranger, Err(CertificateError::UnknownIssuer));
+        assert_eq!(check(&trust, &[], Expect::AnyUsage, seconds(NOW)), Err(CertificateError::Malformed));
+        assert_eq!(check(&trust, pkis[0].client.chain(), Expect::Client, None), Err(CertificateError::NoTime));
+    }
     let unverified = Trust::unverified(&[CertificateType::X509]).unwrap();
     let refused = check(&unverified, other.client.chain(), Expect::AnyUsage, seconds(NOW));
     assert_eq!(refused, Err(CertificateError::UnknownIssuer), "nobody is accepted unverified here");
@@ -137,7 +145,12 @@ fn the_anchor_is_told_by_its_place_in_the_configuration() {
 fn a_not_after_is_ignored_under_the_chosen_anchors_alone() {
     let pkis = ["Maker A", "Maker B"].map(|name| Pki::named("ed25519x3", name));
     let roots: Vec<_> = pkis.iter().map(Pki::root).collect();
-    let trust = Trust::new(&roots).unwrap();
+    for trust in trusts(&roots) {
+        a_not_after_is_ignored(&trust, &pkis);
+    }
+}
+
+fn a_not_after_is_ignored(trust: &Trust, pkis: &[Pki; 2]) {
     let years_later = seconds(NOW + 10 * 365 * DAY);
     for index in [0, 1] {
         let lenient = trust.clone().ignoring_not_after(&[index]).unwrap();
@@ -145,7 +158,7 @@ fn a_not_after_is_ignored_under_the_chosen_anchors_alone() {
         let checked = lenient.check(&provider(), chosen.client.chain(), Expect::Client, years_later).unwrap();
         assert_eq!((checked.anchor, checked.time_unchecked), (index, false));
         assert_eq!(checked.peer.validity().check(years_later.unwrap()), Ok(()), "a cached one does not end either");
-        for (trust, chain) in [(&lenient, other.client.chain()), (&trust, chosen.client.chain())] {
+        for (trust, chain) in [(&lenient, other.client.chain()), (trust, chosen.client.chain())] {
             let refused = check(trust, chain, Expect::Client, years_later);
             assert!(matches!(refused, Err(CertificateError::Expired { depth: 0, .. })), "{refused:?}");
         }
@@ -169,8 +182,10 @@ fn a_revoked_certificate_is_refused_also_where_its_end_is_ignored() {
     let revoked = terse_pki::Revocation::new(pki.client.leaf(), NOW).unwrap();
     for (revoked, result) in [(vec![], Ok(0)), (vec![revoked], Err(CertificateError::Revoked))] {
         let crl = pki.authority.crl(0, &revoked, validity).unwrap();
-        let trust = Trust::new(&[pki.root()]).unwrap().with_crls(&[crl]).unwrap().ignoring_not_after(&[0]).unwrap();
-        let years_later = unix_time(10 * 365 * DAY);
-        assert_eq!(check(&trust, pki.client.chain(), Expect::Client, Some(years_later)), result);
+        for trust in trusts(&[pki.root()]) {
+            let trust = trust.with_crls(core::slice::from_ref(&crl)).unwrap().ignoring_not_after(&[0]).unwrap();
+            let years_later = unix_time(10 * 365 * DAY);
+            assert_eq!(check(&trust, pki.client.chain(), Expect::Client, Some(years_later)), result);
+        }
     }
 }

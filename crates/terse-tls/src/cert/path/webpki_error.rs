@@ -2,7 +2,7 @@
 
 use pki_types::CertificateDer;
 
-use super::fields::Fields;
+use crate::cert::fields::Fields;
 use crate::error::CertificateError;
 
 /// Returns the error for one of webpki, about a certificate of `chain`.
