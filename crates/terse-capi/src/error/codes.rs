@@ -204,6 +204,8 @@ pub enum TerseError {
     CertificateUnknownPublicKey = 417,
     /// Anything else that path validation (RFC 5280) refuses.
     CertificateInvalid = 418,
+    /// A certificate has name constraints, which the validator without path building does not know.
+    CertificateNameConstraints = 419,
     /// There is no response, and one is required.
     StapleMissing = 450,
     /// The response does not parse, or has a critical extension.
@@ -350,6 +352,10 @@ pub enum TerseError {
     ApiMisuseNoDatagrams = 741,
     /// A retransmission timeout is 0, or the order is wrong: min, initial and max must not decrease.
     ApiMisuseTimeoutsOutOfRange = 742,
+    /// The configuration wants a part of the engine that the client was built without.
+    ApiMisuseMissingPart = 743,
+    /// A trust anchor has name constraints, which the validator without path building does not know.
+    ApiMisuseConstrainedTrustAnchor = 744,
     /// The key is malformed.
     KeyMalformed = 800,
     /// The provider does not support the kind of key, or its curve.

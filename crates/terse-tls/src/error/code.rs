@@ -120,6 +120,7 @@ codes! {
         ShortRsaKey = 416,
         UnknownPublicKey = 417,
         Invalid = 418,
+        NameConstraints = 419,
     }
     StapleError {
         Missing = 450,
@@ -197,6 +198,8 @@ codes! {
         DatagramOutOfRange = 740,
         NoDatagrams = 741,
         TimeoutsOutOfRange = 742,
+        MissingPart = 743,
+        ConstrainedTrustAnchor = 744,
     }
     KeyError {
         Malformed = 800,
