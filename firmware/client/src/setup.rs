@@ -44,7 +44,7 @@ pub fn config(device: &Device, memory: &Memory, provider: &CryptoProvider) -> Re
     config.record_size_limit(MAX_RECORD).max_record(usize::from(MAX_RECORD));
     config.max_handshake_message(MAX_MESSAGE).max_send_buffer(usize::from(MAX_RECORD));
     if !device.anchors.is_empty() {
-        config.trust(Trust::new(&device.anchors)?);
+        config.trust(Trust::without_path_building(&device.anchors)?);
     }
     if !device.chain.is_empty() {
         let key = provider.load_key(&PrivatePkcs8KeyDer::from(&device.key[..]).into());

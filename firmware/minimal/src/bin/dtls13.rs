@@ -20,7 +20,7 @@ fn main() -> ! {
     let mut place = 0;
     let mut config = ClientConfig::builder_of(&PROVIDER, ClientParts::NONE.tls13().datagrams());
     let ca = CertificateDer::from(item(&mut place));
-    config.trust(Trust::new(&[ca]).ok().unwrap()).credential(credential(&PROVIDER, &mut place));
+    config.trust(Trust::without_path_building(&[ca]).ok().unwrap()).credential(credential(&PROVIDER, &mut place));
     config.record_size_limit(1024).max_record(1024).max_handshake_message(2048).max_send_buffer(1024);
     config.datagrams(Datagrams::constrained()).cache(cache::ClientCache::new(alloc::sync::Arc::new(cache::MemoryClientStore::fixed(1,1024)), cache::Schemes::COMPACT));
     run(config.build().ok().unwrap())

@@ -20,7 +20,7 @@ fn main() -> ! {
     let mut place = 0;
     let mut config = ClientConfig::builder_of(&PROVIDER, ClientParts::NONE.tls13().streams());
     let ca = CertificateDer::from(item(&mut place));
-    config.trust(Trust::new(&[ca]).ok().unwrap()).credential(credential(&PROVIDER, &mut place));
+    config.trust(Trust::without_path_building(&[ca]).ok().unwrap()).credential(credential(&PROVIDER, &mut place));
     config.record_size_limit(1024).max_record(1024).max_handshake_message(2048).max_send_buffer(1024);
     run(config.build().ok().unwrap())
 }
