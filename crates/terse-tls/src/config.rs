@@ -12,6 +12,7 @@ use crate::cache::{ClientCache, Scope, ServerCache};
 use crate::cert::{Credential, Expect, KeyPurposeId, SuitableCredentials, Trust};
 use crate::crypto::CryptoProvider;
 use crate::error::{ApiMisuse, IdentityRefused};
+use crate::handshake::tls13::client::CertificateCode;
 use crate::identity_early_data::SecretTickets;
 use crate::resume::{ClientResumption, ExternalPsk, PskStore, ServerEarlyData, ServerResumption};
 use crate::wire::{CipherSuite, MaxFragmentLength, ProtocolVersion};
@@ -43,6 +44,8 @@ pub use watch::{KeyLog, Trace, TraceEvent};
 pub struct ClientConfig {
     pub(crate) common: Common,
     pub(crate) parts: ClientParts,
+    /// The code of handshakes with certificates in TLS 1.3, if there is trust in any.
+    pub(crate) certificates: Option<&'static CertificateCode>,
     pub(crate) trust: Trust,
     pub(crate) server_usage: Option<KeyPurposeId>,
     pub(crate) credentials: Vec<Credential>,
@@ -67,6 +70,7 @@ impl ClientConfig {
         ConfigBuilder::new(Self {
             common: Common::new(provider, parts.versions()),
             parts,
+            certificates: None,
             trust: Trust::nobody(),
             server_usage: None,
             credentials: Vec::new(),

@@ -15,6 +15,7 @@ use crate::cert::{Credential, KeyPurposeId, Trust};
 #[cfg(terse_testing)]
 use crate::crypto::CryptoProvider;
 use crate::error::ApiMisuse;
+use crate::handshake::tls13::client::CertificateCode;
 use crate::resume::{ClientResumption, ExternalPsk, PskStore, ServerEarlyData, ServerResumption};
 use crate::wire::{CipherSuite, ExtensionType, MaxFragmentLength, NamedGroup, ProtocolVersion, SignatureScheme};
 
@@ -207,6 +208,7 @@ impl ConfigBuilder<ClientConfig> {
     /// Default: no server is accepted.
     pub fn trust(&mut self, value: Trust) -> &mut Self {
         self.config.trust = value;
+        self.config.certificates = Some(CertificateCode::CODE);
         self
     }
 

@@ -1,52 +1,40 @@
 //! Handles the server's Finished, and sends the client's last flight (RFC 9846, 4.5).
 
 use alloc::boxed::Box;
-use alloc::vec::Vec;
 
-use super::super::certificate::{self, Signer};
 use super::super::traffic::Traffic;
-use super::{ExpectCertificate, ExpectFinished, Proof, SentClientHello, State, Tickets};
+use super::{ExpectFinished, Negotiated, Proof, SentClientHello, Tickets};
 use crate::cache::{Learned, Parts};
 use crate::cert::Credential;
-use crate::crypto::{Digest, Signing};
+use crate::crypto::Digest;
 use crate::error::Error;
 use crate::handshake::signature::ProvenPeer;
-use crate::handshake::{Handshake, Message, Output, SignatureRequest, stapling, unboxed};
+use crate::handshake::{Handshake, Message, Output, unboxed};
 use crate::proof::FinishedProof;
 use crate::resume::SessionSaver;
 use crate::schedule::EpochKeys;
 use crate::schedule::tls13::{ExporterSecret, MainSecret, ResumptionSecret, TrafficSecret};
-use crate::summary::CachedObject;
-use crate::wire::{
-    Certificate, CertificateEntry, CertificateVerify, Finished, HandshakeType, List, ProtocolVersion, SignatureScheme,
-};
+use crate::wire::{Finished, HandshakeType, ProtocolVersion};
 
 /// The client's last flight.
-struct LastFlight {
-    state: Box<ExpectCertificate>,
+pub(super) struct LastFlight {
+    pub(super) state: Box<Negotiated>,
     proof: FinishedProof,
     server: Proof,
     /// The hash of the messages up to the server's Finished.
     messages: Digest,
 }
 
-/// The state of a client whose private key has not signed CertificateVerify yet.
-pub(crate) struct ExpectSignature {
-    flight: Box<LastFlight>,
-    pub(super) request: Box<SignatureRequest>,
-}
-
 impl ExpectFinished {
     /// Handles the server's Finished (RFC 9846, 4.5.3).
     #[inline(never)]
     pub(super) fn finished(self: Box<Self>, message: Message<'_>, output: &mut Output<'_>) -> Result<Handshake, Error> {
-        let Self { mut state, proof: server, early_data } = unboxed(self);
+        let Self { mut state, proof: server, early_data, certificates } = unboxed(self);
         let Finished(verify_data) = message.expect(HandshakeType::FINISHED)?;
         let proof = state.secrets.server.verify(verify_data, &state.hello.transcript.current())?;
-        server.peer().into_iter().for_each(|peer| state.hello.config.trust.learn(&proof, peer));
         state.hello.transcript.add(message.bytes);
-        if let Some(session) = output.cache.as_deref_mut().filter(|_| server.certificate().is_some()) {
-            session.server_finished(!state.selection.uses_ticket);
+        if let Some(certificates) = certificates {
+            (certificates.server_finished)(&state, &server, &proof, output);
         }
         server.report(&proof, output);
         if let Some(declined) = output.agreed.declined_identity.take() {
@@ -58,39 +46,18 @@ impl ExpectFinished {
             output.end_of_early_data(&mut state.hello.transcript)?;
             output.link.new_keys(&EpochKeys::Tls13(state.secrets.client.clone()))?;
         }
-        Box::new(LastFlight { state, proof, server, messages }).send(output)
+        let flight = Box::new(LastFlight { state, proof, server, messages });
+        match certificates {
+            Some(certificates) => (certificates.answer)(flight, output),
+            None => flight.finish(None, output),
+        }
     }
 }
 
 impl LastFlight {
-    #[inline(never)]
-    fn send(mut self: Box<Self>, output: &mut Output<'_>) -> Result<Handshake, Error> {
-        let Some((credential, scheme)) = self.state.certificate_of_client(output)? else {
-            return self.finish(None, output);
-        };
-        let content = Signer::Client.content(&self.state.hello.transcript.current());
-        let request = Box::new(SignatureRequest::new(credential, scheme, content));
-        match request.sign(output.rng)? {
-            Signing::Done(signature) => self.certificate_verify(request, &signature, output),
-            Signing::Pending => Ok(Box::new(State::Signature(Box::new(ExpectSignature { flight: self, request })))),
-        }
-    }
-
-    #[inline(never)]
-    fn certificate_verify(
-        mut self: Box<Self>,
-        request: Box<SignatureRequest>,
-        signature: &[u8],
-        output: &mut Output<'_>,
-    ) -> Result<Handshake, Error> {
-        let verify = CertificateVerify { algorithm: request.scheme(), signature };
-        output.send(HandshakeType::CERTIFICATE_VERIFY, &verify, &mut self.state.hello.transcript)?;
-        self.finish(Some(&request.into_credential()), output)
-    }
-
     /// Sends Finished, and completes the handshake. `credential` is the one that the client has proven.
     #[inline(never)]
-    fn finish(
+    pub(super) fn finish(
         mut self: Box<Self>,
         credential: Option<&Credential>,
         output: &mut Output<'_>,
@@ -114,7 +81,7 @@ struct ApplicationKeys {
     exporter: ExporterSecret,
 }
 
-impl ExpectCertificate {
+impl Negotiated {
     #[inline(never)]
     fn send_finished(&mut self, output: &mut Output<'_>) -> Result<(), Error> {
         let verify_data = self.secrets.client.verify_data(&self.hello.transcript.current())?;
@@ -171,51 +138,5 @@ impl ExpectCertificate {
             (None, _) => {}
         }
         Ok(saver)
-    }
-}
-
-impl ExpectSignature {
-    pub(super) fn signed(self: Box<Self>, signature: &[u8], output: &mut Output<'_>) -> Result<Handshake, Error> {
-        let Self { flight, request } = *self;
-        flight.certificate_verify(request, signature, output)
-    }
-}
-
-impl ExpectCertificate {
-    /// Sends Certificate, if the server has requested it and it is not left out. Returns the credential that
-    /// CertificateVerify must prove, if there is one.
-    #[inline(never)]
-    fn certificate_of_client(
-        &mut self,
-        output: &mut Output<'_>,
-    ) -> Result<Option<(Credential, SignatureScheme)>, Error> {
-        let Some(request) = &self.request else { return Ok(None) };
-        let (kind, version) = (self.types.client, ProtocolVersion::TLS_1_3);
-        let answer = request.answer(&self.hello.config, kind, version, self.selection, output)?;
-        let transcript = &mut self.hello.transcript;
-        let Some((credential, scheme)) = answer else {
-            let none = Certificate { certificate_request_context: &[], certificate_list: List::Items(&[]) };
-            output.send(HandshakeType::CERTIFICATE, &none, transcript)?;
-            return Ok(None);
-        };
-        let cached = self.selection.client_certificate;
-        if cached {
-            let common = &self.hello.config.common;
-            common.bind(transcript, credential.fingerprint(version));
-            output.left_out(CachedObject::ClientCertificate);
-        }
-        if cached && self.selection.leaves_out() {
-            return Ok(Some((credential, scheme)));
-        }
-        let staple = stapling::current(&credential, request.asks_status, output);
-        let extensions = stapling::extensions(staple.as_deref())?;
-        let entries = if cached {
-            Vec::from([CertificateEntry { cert_data: &[], extensions: extensions.extensions() }])
-        } else {
-            certificate::entries(&credential, extensions.extensions())
-        };
-        let certificate = Certificate { certificate_request_context: &[], certificate_list: List::Items(&entries) };
-        output.send(HandshakeType::CERTIFICATE, &certificate, transcript)?;
-        Ok(Some((credential, scheme)))
     }
 }

@@ -5,7 +5,7 @@
 
 use alloc::boxed::Box;
 
-use super::{ExpectCertificate, ExpectEncryptedExtensions, ExpectFinished, Proof, State};
+use super::{ExpectEncryptedExtensions, ExpectFinished, Negotiated, Proof, State};
 use crate::cache::{self, Selection};
 use crate::error::{Error, PeerMisbehaved};
 use crate::handshake::certificate_types::CertificateTypes;
@@ -67,8 +67,8 @@ impl ExpectEncryptedExtensions {
         output.summary.fallback = None;
         let types = CertificateTypes::read(&hello.config, extensions)?;
         let selection = Selection::default();
-        let state = Box::new(ExpectCertificate { hello, secrets, types, selection, request: None });
-        Ok(State::Finished(Box::new(ExpectFinished { state, proof, early_data })))
+        let state = Box::new(Negotiated { hello, secrets, types, selection, request: None });
+        Ok(State::Finished(Box::new(ExpectFinished { state, proof, early_data, certificates: None })))
     }
 }
 
