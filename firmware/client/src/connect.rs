@@ -7,7 +7,7 @@ use core::time::Duration;
 use pki_types::UnixTime;
 use terse_board::{instructions, stack};
 use terse_tls::crypto::Rng;
-use terse_tls::{ClientConfig, Connection, Error, Instant, Now, ServerAddress, Summary};
+use terse_tls::{ClientConfig, Connection, Error, Event, Instant, Now, ServerAddress, Summary};
 
 use crate::clock::Clock;
 use crate::wire::Wire;
@@ -33,17 +33,6 @@ impl Surroundings<'_> {
     }
 }
 
-/// What a connection has cost the device.
-#[derive(Default)]
-pub struct Report {
-    /// What the engine did.
-    pub summary: Summary,
-    /// The instructions of the engine, with its cryptography, until the handshake was complete.
-    pub instructions: u64,
-    /// The most bytes of stack that a call of the engine took.
-    pub stack: usize,
-}
-
 /// Why a connection failed.
 #[derive(Debug)]
 pub enum ConnectionFailed {
@@ -65,14 +54,38 @@ impl fmt::Display for ConnectionFailed {
     }
 }
 
-/// Counts what calls of the engine take.
-#[derive(Default)]
-struct Meter {
-    instructions: u64,
-    stack: usize,
+/// What calls of the engine run under.
+pub trait Observer {
+    /// Runs a call of the engine.
+    fn run<T>(&mut self, call: impl FnOnce() -> T) -> T;
+
+    /// Notes that the handshake is complete.
+    fn connected(&mut self);
 }
 
-impl Meter {
+/// Runs calls as they are.
+pub struct Unobserved;
+
+impl Observer for Unobserved {
+    fn run<T>(&mut self, call: impl FnOnce() -> T) -> T {
+        call()
+    }
+
+    fn connected(&mut self) {}
+}
+
+/// Counts what calls of the engine take.
+#[derive(Default)]
+pub struct Meter {
+    /// The instructions of all calls.
+    instructions: u64,
+    /// The instructions until the handshake was complete.
+    pub handshake_instructions: u64,
+    /// The most bytes of stack that a call took.
+    pub stack: usize,
+}
+
+impl Observer for Meter {
     /// Runs a call of the engine. Ticks wait meanwhile.
     fn run<T>(&mut self, call: impl FnOnce() -> T) -> T {
         cortex_m::interrupt::free(|_| {
@@ -82,41 +95,48 @@ impl Meter {
             result
         })
     }
+
+    fn connected(&mut self) {
+        self.handshake_instructions = self.instructions;
+    }
 }
 
-/// Connects, sends [`REQUEST`], waits for the same to come back, and closes the connection.
+/// Connects, sends [`REQUEST`], waits for the same to come back, and closes the connection. Returns what the engine did.
 pub fn connect(
     config: Arc<ClientConfig>,
     address: ServerAddress,
     around: &mut Surroundings<'_>,
-) -> Result<Report, ConnectionFailed> {
-    let (now, mut meter) = (around.now(), Meter::default());
-    let begun = meter.run(|| Connection::client(config, address, now, around.rng));
+    observer: &mut impl Observer,
+) -> Result<Summary, ConnectionFailed> {
+    let now = around.now();
+    let begun = observer.run(|| Connection::client(config, address, now, around.rng));
     let mut connection = begun.map_err(ConnectionFailed::Engine)?;
     let mut buffer = [0; BUFFER_LEN];
-    let (mut handshake, mut answered) = (None, 0);
+    let (mut is_sent, mut answered) = (false, 0);
+    let end = now.monotonic.0 + PATIENCE_MS;
     while answered < REQUEST.len() {
         let now = around.now();
-        if now.monotonic > Instant(PATIENCE_MS) {
+        if now.monotonic > Instant(end) {
             return Err(ConnectionFailed::Silent);
         }
         let len = around.wire.receive(now.monotonic.0, &mut buffer);
-        let received = meter.run(|| receive(&mut connection, now, around.rng, &mut buffer[..len]));
-        let failed = received.and_then(|()| meter.run(|| connection.handle_timeout(now))).err();
-        while let Some(len) = meter.run(|| connection.poll_transmit(now, &mut buffer)) {
+        let received = observer.run(|| receive(&mut connection, now, around.rng, &mut buffer[..len]));
+        let failed = received.and_then(|()| observer.run(|| connection.handle_timeout(now))).err();
+        while let Some(len) = observer.run(|| connection.poll_transmit(now, &mut buffer)) {
             around.wire.transmit(now.monotonic.0, &buffer[..len]);
         }
         if let Some(error) = failed {
             return Err(ConnectionFailed::Engine(error));
         }
         while let Some(event) = connection.poll_event() {
-            if event == terse_tls::Event::PeerClosed {
+            if event == Event::PeerClosed {
                 return Err(ConnectionFailed::Closed);
             }
         }
-        if connection.is_connected() && handshake.is_none() {
-            handshake = Some(meter.instructions);
-            let _ = connection.send(REQUEST); // it is short
+        if connection.is_connected() && !is_sent {
+            observer.connected();
+            is_sent = true;
+            connection.send(REQUEST).map_err(ConnectionFailed::Engine)?;
             continue;
         }
         answered += connection.recv(&mut buffer);
@@ -129,8 +149,7 @@ pub fn connect(
     while let Some(len) = connection.poll_transmit(now, &mut buffer) {
         around.wire.transmit(now.monotonic.0, &buffer[..len]);
     }
-    let instructions = handshake.unwrap_or(meter.instructions);
-    Ok(Report { summary: connection.summary().clone(), instructions, stack: meter.stack })
+    Ok(connection.summary().clone())
 }
 
 fn receive(connection: &mut Connection, now: Now, rng: &mut dyn Rng, mut input: &mut [u8]) -> Result<(), Error> {
@@ -152,18 +171,3 @@ const BUFFER_LEN: usize = 1_280;
 
 /// How long a connection may take, in milliseconds.
 const PATIENCE_MS: u64 = 150_000;
-
-impl Report {
-    /// Writes the report as JSON.
-    pub fn write(&self, heap: usize, out: &mut dyn fmt::Write) -> fmt::Result {
-        let Self { summary, instructions, stack } = self;
-        let (sent, received) = (summary.sent.record_bytes, summary.received.record_bytes);
-        write!(out, "{{\"mode\":\"{}\",\"version\":", summary.mode.name())?;
-        match summary.version_name() {
-            Some(version) => write!(out, "\"{version}\"")?,
-            None => out.write_str("null")?,
-        }
-        write!(out, ",\"instructions\":{instructions},\"stack\":{stack},\"heap\":{heap},\"sent\":{sent},")?;
-        write!(out, "\"received\":{received},\"retransmissions\":{}}}", summary.retransmissions)
-    }
-}

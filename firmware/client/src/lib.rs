@@ -10,7 +10,7 @@
 //! | [`clock`], [`random`] | time and randomness |
 //! | [`memory`] | what is remembered of servers |
 //! | [`setup`] | the configuration of connections |
-//! | [`connect`] | one connection, and its report |
+//! | [`connect`], [`report`] | one connection, and its report |
 //!
 //! On a computer there is only what needs no hardware, for tests.
 #![cfg_attr(not(test), no_std)]
@@ -29,6 +29,8 @@ pub mod ethernet;
 pub mod files;
 pub mod memory;
 pub mod random;
+#[cfg(target_os = "none")]
+pub mod report;
 pub mod setup;
 #[cfg(target_os = "none")]
 mod start;

@@ -1,5 +1,6 @@
 //! What the image does after a reset.
 
+use alloc::format;
 use alloc::string::String;
 use alloc::sync::Arc;
 
@@ -9,12 +10,13 @@ use terse_board::{end, println};
 use terse_tls::crypto::CryptoProvider;
 
 use crate::clock::Clock;
-use crate::connect::{Surroundings, connect};
+use crate::connect::{Meter, Surroundings, connect};
 use crate::device::Device;
 use crate::ethernet::Ethernet;
 use crate::files::{self, Flash};
 use crate::memory::Memory;
 use crate::random::{SEED_LEN, SeededRng};
+use crate::report::Report;
 use crate::setup;
 use crate::storage::Storage;
 use crate::uart::Uart;
@@ -45,8 +47,8 @@ fn run<const HEAP: usize>(provider: &CryptoProvider, heap: &'static Heap<HEAP>) 
     let mut clock = Clock::start(peripherals.SYST);
     let mut storage = Storage::open(Flash);
     let memory = Memory::from_bytes(storage.content());
-    let config = setup::config(&device, &memory, provider).map_err(|error| alloc::format!("{error:?}"))?;
-    let address = setup::address(&device).map_err(|error| alloc::format!("{error:?}"))?;
+    let config = setup::config(&device, &memory, provider).map_err(|error| format!("{error:?}"))?;
+    let address = setup::address(&device).map_err(|error| format!("{error:?}"))?;
     let (mut uart, mut ethernet);
     let wire: &mut dyn Wire = if device.text("link") == "ethernet" {
         let [a, b, c, d, e, f, g, h, ..] = *seed;
@@ -58,13 +60,12 @@ fn run<const HEAP: usize>(provider: &CryptoProvider, heap: &'static Heap<HEAP>) 
     };
     let mut rng = SeededRng::new(*seed);
     let mut around = Surroundings { wire, clock: &mut clock, started: Some(time), rng: &mut rng };
-    let (report, heap) = heap.measure(|| connect(Arc::new(config), address, &mut around));
+    let mut meter = Meter::default();
+    let (summary, heap) = heap.measure(|| connect(Arc::new(config), address, &mut around, &mut meter));
     // Also after a failure: a client notes which server may have lost its cache.
     if !storage.keep(memory.to_bytes().to_vec()) {
         return Err("the storage cannot be written".into());
     }
-    let report = report.map_err(|error| alloc::format!("{error}"))?;
-    let mut text = String::new();
-    report.write(heap, &mut text).map_err(|error| alloc::format!("{error}"))?;
-    Ok(text)
+    let summary = summary.map_err(|error| format!("{error}"))?;
+    Ok(format!("{}", Report { summary: &summary, meter: &meter, heap }))
 }

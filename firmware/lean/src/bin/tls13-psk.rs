@@ -1,0 +1,35 @@
+//! TLS 1.3 with a pre-shared key and X25519.
+#![no_std]
+#![no_main]
+
+extern crate alloc;
+
+use alloc::sync::Arc;
+use alloc::vec;
+
+use pki_types::PrivateKeyDer;
+use terse_client::device::Device;
+use terse_rustcrypto::{group, hash, suites};
+use terse_tls::crypto::{CryptoProvider, KeyError, SignatureAlgorithms, SigningKey};
+use terse_tls::resume::ExternalPsk;
+use terse_tls::{ClientConfig, ClientParts};
+
+static PROVIDER: CryptoProvider = CryptoProvider::new("lean", SignatureAlgorithms::new(&[], &[]), hash::SHA256, no_key)
+    .tls13_suites(&[&suites::TLS_AES_128_CCM_SHA256])
+    .groups(&[group::X25519]);
+
+fn no_key(_: &PrivateKeyDer<'_>) -> Result<Arc<dyn SigningKey>, KeyError> {
+    Err(KeyError::UnsupportedAlgorithm)
+}
+
+#[cortex_m_rt::entry]
+fn main() -> ! {
+    terse_lean::start(configure, 1)
+}
+
+fn configure(device: &Device) -> Option<ClientConfig> {
+    let mut config = ClientConfig::builder_of(&PROVIDER, ClientParts::NONE.tls13().streams());
+    config.psks(vec![ExternalPsk::new(&device.psk.0, &device.psk.1).ok()?]);
+    config.record_size_limit(1_024).max_record(1_024).max_handshake_message(2_048).max_send_buffer(1_024);
+    config.build().ok()
+}

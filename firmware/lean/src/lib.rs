@@ -1,0 +1,83 @@
+//! The smallest devices: an image has what it names, and nothing is measured. What is known to a device is in a page of flash,
+//! where the manufacturer writes it; the network is a UART, which carries a stream, or datagrams behind their lengths.
+//!
+//! Each image names the versions and links ([`ClientParts`](terse_tls::ClientParts)), the algorithms, and how both sides prove who
+//! they are.
+#![no_std]
+#![cfg(target_os = "none")]
+
+extern crate alloc;
+
+use alloc::sync::Arc;
+use core::mem::MaybeUninit;
+use core::panic::PanicInfo;
+use core::slice;
+
+use cortex_m::Peripherals;
+use embedded_alloc::LlffHeap;
+use terse_tls::ClientConfig;
+
+use terse_client::clock::Clock;
+use terse_client::connect::{Surroundings, Unobserved, connect};
+use terse_client::device::Device;
+use terse_client::random::{SEED_LEN, SeededRng};
+use terse_client::setup;
+use terse_client::uart::{Framed, Lamp, Uart};
+use terse_client::wire::Wire;
+
+#[global_allocator]
+static HEAP: LlffHeap = LlffHeap::empty();
+
+/// The bytes of the heap.
+const HEAP_LEN: usize = 24 * 1_024;
+
+/// Makes the configuration of a device.
+pub type Configure = fn(&Device) -> Option<ClientConfig>;
+
+/// Connects so often, each time when the one before is closed, and lights the lamp.
+pub fn start(configure: Configure, connections: u32) -> ! {
+    static mut MEMORY: [MaybeUninit<u8>; HEAP_LEN] = [MaybeUninit::uninit(); HEAP_LEN];
+    // SAFETY: this is called once after a reset, by `main`, and nothing else names the memory.
+    unsafe { HEAP.init(&raw mut MEMORY as usize, HEAP_LEN) };
+    Lamp::open().show(run(configure, connections).is_some());
+    loop {
+        cortex_m::asm::wfi();
+    }
+}
+
+fn run(configure: Configure, connections: u32) -> Option<()> {
+    // SAFETY: the linker script reserves so many bytes of flash, which are never written while the image runs.
+    let page = unsafe { slice::from_raw_parts(PROVISIONED, PROVISIONED_LEN) };
+    let (seed, rest) = page.split_first_chunk::<SEED_LEN>()?;
+    let (time, rest) = rest.split_first_chunk()?;
+    let device = Device::parse(rest)?;
+    let config = Arc::new(configure(&device)?);
+    let mut clock = Clock::start(Peripherals::take()?.SYST);
+    let mut rng = SeededRng::new(*seed);
+    let (mut uart, mut framed);
+    let wire: &mut dyn Wire = if config.common().datagrams().is_some() {
+        framed = Framed::new(Uart::open());
+        &mut framed
+    } else {
+        uart = Uart::open();
+        &mut uart
+    };
+    let started = Some(u64::from_be_bytes(*time));
+    let mut around = Surroundings { wire, clock: &mut clock, started, rng: &mut rng };
+    for _ in 0..connections {
+        let address = setup::address(&device).ok()?;
+        connect(config.clone(), address, &mut around, &mut Unobserved).ok()?;
+    }
+    Some(())
+}
+
+/// The page that the manufacturer writes: the last 4 kB of a megabyte.
+const PROVISIONED: *const u8 = 0x000f_f000 as *const u8;
+const PROVISIONED_LEN: usize = 4_096;
+
+#[panic_handler]
+fn panic(_: &PanicInfo<'_>) -> ! {
+    loop {
+        cortex_m::asm::nop(); // until the watchdog resets
+    }
+}
