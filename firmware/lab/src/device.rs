@@ -11,8 +11,8 @@ use pki_types::{CertificateDer, PrivatePkcs8KeyDer};
 use serde_json::Value;
 
 use crate::Failed;
-use crate::plant::{CA, DEVICE_CHAIN, DEVICE_ID, DEVICE_KEY, PSK, PSK_IDENTITY, Plant, SERVER};
-use crate::scenario::{Link, Scenario};
+use crate::plant::{CA, DEVICE_CHAIN, DEVICE_ID, DEVICE_KEY, PSK, PSK_IDENTITY, Plant, SERVER, SERVER_KEY};
+use crate::scenario::{Link, Proof, Scenario};
 
 /// A device.
 pub(crate) struct Device {
@@ -56,34 +56,14 @@ impl Device {
         let stem = image.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let folder = plant.path(&format!("{stem}-{}-{}-{seed}", link.name(), proof.name()));
         fs::create_dir(&folder)?;
-        let settings = format!("link={}\nport={port}\nname={SERVER}\n{}", link.name(), proof.setting());
-        let mut file = item(settings.as_bytes())?;
-        if proof.has_certificates() {
-            file.extend(certificates(&plant.read(CA)?)?);
-            file.extend(item(&[])?);
-            file.extend(certificates(&plant.read(DEVICE_CHAIN)?)?);
-            file.extend(item(&[])?);
-            file.extend(item(PrivatePkcs8KeyDer::from_pem_slice(&plant.read(DEVICE_KEY)?)?.secret_pkcs8_der())?);
-        } else {
-            file.extend([item(&[])?, item(&[])?, item(&[])?].concat());
-        }
-        let (psk_identity, psk): (&str, &[u8]) = match proof {
-            crate::scenario::Proof::Psk => (PSK_IDENTITY, &PSK),
-            _ => ("", &[]),
-        };
-        file.extend([item(psk_identity.as_bytes())?, item(psk)?].concat());
-        file.extend(match proof {
-            crate::scenario::Proof::Identity => item(&plant.read(DEVICE_ID)?)?,
-            _ => item(&[])?,
-        });
-        fs::write(folder.join("device.bin"), file)?;
+        fs::write(folder.join("device.bin"), content(plant, scenario, port)?)?;
         Ok(Self { folder, image, link, starts: 0, seed })
     }
 
     /// Starts the image. Returns what ends it, and waits for its end.
     pub(crate) fn start(&mut self, port: u16) -> Result<(Power, Running), Failed> {
         self.starts += 1;
-        fs::write(self.folder.join("boot.bin"), self.boot()?)?;
+        fs::write(self.folder.join("boot.bin"), boot(self.seed, self.starts)?)?;
         let mut command = Command::new("qemu-system-arm");
         command.args(["-machine", "mps2-an386", "-nographic", "-monitor", "none", "-kernel"]).arg(&self.image);
         command.args(["-semihosting-config", "enable=on,target=native", "-serial", "null"]);
@@ -92,7 +72,9 @@ impl Device {
                 command.args(["-serial", &format!("tcp:127.0.0.1:{port}"), "-icount", "shift=6,align=off,sleep=off"])
             }
             // Timers run as on this computer while the device waits.
-            Link::Ethernet => command.args(["-nic", "user,model=lan9118", "-icount", "shift=6,align=off,sleep=on"]),
+            Link::Ethernet | Link::Framed => {
+                command.args(["-nic", "user,model=lan9118", "-icount", "shift=6,align=off,sleep=on"])
+            }
         };
         command.current_dir(&self.folder).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let qemu = command.spawn();
@@ -101,16 +83,6 @@ impl Device {
         let outputs = (qemu.stdout.take(), qemu.stderr.take());
         let power = Power(Arc::new(Mutex::new(Some(qemu))));
         Ok((power.clone(), Running { power, outputs }))
-    }
-
-    /// A seed, and a time that goes on by an hour at each start: the device's clock and this computer's do not run alike.
-    fn boot(&self) -> Result<Vec<u8>, Failed> {
-        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH)?.as_secs();
-        let mut boot = vec![0; 32];
-        boot[..8].copy_from_slice(&self.seed.to_be_bytes());
-        boot[8..12].copy_from_slice(&self.starts.to_be_bytes());
-        boot.extend_from_slice(&(now + 3_600 * u64::from(self.starts)).to_be_bytes());
-        Ok(boot)
     }
 }
 
@@ -140,6 +112,38 @@ impl Running {
             _ => Ok(End::Failed(format!("{text}{errors}"))),
         }
     }
+}
+
+/// Returns the file with what is known to a device.
+pub(crate) fn content(plant: &Plant, Scenario { link, proof }: Scenario, port: u16) -> Result<Vec<u8>, Failed> {
+    let settings = format!("link={}\nport={port}\nname={SERVER}\n{}", link.name(), proof.setting());
+    let (mut anchors, mut chain, mut key) = (Vec::new(), Vec::new(), Vec::new());
+    if matches!(proof, Proof::Cached | Proof::Resumed) {
+        anchors = certificates(&plant.read(CA)?)?;
+        chain = certificates(&plant.read(DEVICE_CHAIN)?)?;
+    }
+    if proof == Proof::RawKey {
+        anchors = item(&plant.public_key(SERVER_KEY)?)?;
+    }
+    if matches!(proof, Proof::Cached | Proof::Resumed | Proof::RawKey) {
+        key = PrivatePkcs8KeyDer::from_pem_slice(&plant.read(DEVICE_KEY)?)?.secret_pkcs8_der().to_vec();
+    }
+    let (psk_identity, psk): (&str, &[u8]) = if proof == Proof::Psk { (PSK_IDENTITY, &PSK) } else { ("", &[]) };
+    let identity = if proof == Proof::Identity { plant.read(DEVICE_ID)? } else { Vec::new() };
+    let end = item(&[])?;
+    let file = [item(settings.as_bytes())?, anchors, end.clone(), chain, end, item(&key)?];
+    Ok([file.concat(), item(psk_identity.as_bytes())?, item(psk)?, item(&identity)?].concat())
+}
+
+/// Returns what a device is given at a start: a seed and a time, which goes on by an hour at each start, since the device's clock
+/// and this computer's do not run alike.
+pub(crate) fn boot(seed: u64, start: u32) -> Result<Vec<u8>, Failed> {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH)?.as_secs();
+    let mut boot = vec![0; 32];
+    boot[..8].copy_from_slice(&seed.to_be_bytes());
+    boot[8..12].copy_from_slice(&start.to_be_bytes());
+    boot.extend_from_slice(&(now + 3_600 * u64::from(start)).to_be_bytes());
+    Ok(boot)
 }
 
 fn certificates(pem: &[u8]) -> Result<Vec<u8>, Failed> {

@@ -8,11 +8,13 @@
 //! | [`relay`] | what is between a device and its server, and cuts a connection off |
 //! | [`measure`] | what each way costs |
 //! | [`resets`] | resets at any time, after each of which the device must connect |
+//! | [`lean`] | the smallest images, each of which must connect as it is made for |
 
 use std::error::Error;
 use std::process::ExitCode;
 
 mod device;
+mod lean;
 mod measure;
 mod plant;
 mod relay;
@@ -26,8 +28,9 @@ Runs the images for Cortex-M in QEMU.
 
 Usage: terse-lab measure IMAGE...
        terse-lab resets IMAGE [--count N] [--seed N]
+       terse-lab lean DIRECTORY
 
-IMAGE is an ELF file, such as target/thumbv7em-none-eabihf/release/client.
+IMAGE is an ELF file, such as target/thumbv7em-none-eabihf/release/client, and DIRECTORY has those of terse-lean.
 The environment variable TERSE names the terse command.
 
 Example: make firmware
@@ -38,6 +41,7 @@ fn main() -> ExitCode {
     let arguments: Vec<&str> = arguments.iter().map(|argument| &**argument).collect();
     let result = match &arguments[..] {
         ["measure", images @ ..] if !images.is_empty() => measure::run(images),
+        ["lean", directory] => lean::run(directory),
         ["resets", image, options @ ..] => {
             resets::Options::parse(options).and_then(|options| resets::run(image, options))
         }

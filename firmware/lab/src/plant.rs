@@ -6,6 +6,9 @@ use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
+use pki_types::PrivatePkcs8KeyDer;
+use pki_types::pem::PemObject as _;
+
 use crate::Failed;
 use crate::scenario::{Link, Proof, Scenario};
 
@@ -35,6 +38,7 @@ impl Plant {
         plant.terse(&["pkg", "extract", DEVICE_IDENTITY, "--with", "server.id", "--out", "device.id"])?;
         let digits: String = PSK.iter().map(|byte| format!("{byte:02x}")).collect();
         fs::write(plant.path("sensor-17.psk"), digits)?;
+        fs::write(plant.path(DEVICE_PUBLIC), plant.public_key(DEVICE_KEY)?)?;
         Ok(plant)
     }
 
@@ -49,14 +53,22 @@ impl Plant {
         fs::read(&path).map_err(|error| format!("{}: {error}", path.display()).into())
     }
 
+    /// Returns the SubjectPublicKeyInfo of a private key on P-256 in PKCS #8, at whose end the public key stands.
+    pub(crate) fn public_key(&self, name: &str) -> Result<Vec<u8>, Failed> {
+        let key = PrivatePkcs8KeyDer::from_pem_slice(&self.read(name)?)?;
+        let point = key.secret_pkcs8_der().last_chunk::<65>().filter(|point| point[0] == 4);
+        Ok([&SPKI_OF_P256, &point.ok_or("a private key has no public key in it")?[..]].concat())
+    }
+
     /// Starts a server for one way to connect, which lives as long as the plant. Returns its port.
     pub(crate) fn serve(&mut self, scenario: Scenario) -> Result<u16, Failed> {
         let mut arguments = vec!["server", "--listen", "127.0.0.1:0", "--echo"];
-        arguments.extend((scenario.link == Link::Ethernet).then_some("--dtls"));
+        arguments.extend((scenario.link != Link::Uart).then_some("--dtls"));
         arguments.extend_from_slice(match scenario.proof {
             Proof::Cached | Proof::Resumed => &CERTIFIED,
             Proof::Psk => &["--psk-identity", PSK_IDENTITY, "--psk-file", "sensor-17.psk"],
             Proof::Identity => &["--identity-key", "server.id"],
+            Proof::RawKey => &["--key", "broker.example.key", "--peer-key", DEVICE_PUBLIC, "--require-client-cert"],
         });
         let mut server = self.command(&arguments)?.stdout(Stdio::piped()).spawn()?;
         let output = server.stdout.take();
@@ -86,6 +98,10 @@ impl Plant {
     }
 }
 
+/// What stands before the point in a SubjectPublicKeyInfo on P-256 (RFC 5480, 2).
+const SPKI_OF_P256: [u8; 26] =
+    *b"\x30\x59\x30\x13\x06\x07\x2a\x86\x48\xce\x3d\x02\x01\x06\x08\x2a\x86\x48\xce\x3d\x03\x01\x07\x03\x42\x00";
+
 /// What a server with certificates has.
 const CERTIFIED: [&str; 7] =
     ["--cert", "broker.example.pem", "--key", "broker.example.key", "--client-ca", CA, "--require-client-cert"];
@@ -97,6 +113,8 @@ pub(crate) const PSK: [u8; 32] = *b"a key that both sides know: 0123";
 pub(crate) const DEVICE_CHAIN: &str = "device.example.pem";
 pub(crate) const DEVICE_KEY: &str = "device.example.key";
 pub(crate) const DEVICE_ID: &str = "device.id";
+pub(crate) const SERVER_KEY: &str = "broker.example.key";
+const DEVICE_PUBLIC: &str = "device.pub";
 pub(crate) const CA: &str = "ca/ca.pem";
 
 impl Drop for Plant {

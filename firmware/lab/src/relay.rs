@@ -39,7 +39,7 @@ impl Relay {
                 });
                 port
             }
-            Link::Ethernet => {
+            Link::Ethernet | Link::Framed => {
                 let socket = UdpSocket::bind("127.0.0.1:0")?;
                 let port = socket.local_addr()?.port();
                 std::thread::spawn(move || pass_datagrams(&socket, server, &shared));

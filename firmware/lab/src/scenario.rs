@@ -14,6 +14,8 @@ pub(crate) enum Link {
     Uart,
     /// DTLS over Ethernet.
     Ethernet,
+    /// DTLS over the UART, each datagram behind its length.
+    Framed,
 }
 
 /// How a device proves who it is, and what it keeps.
@@ -27,6 +29,8 @@ pub(crate) enum Proof {
     Psk,
     /// An identity key.
     Identity,
+    /// A raw public key.
+    RawKey,
 }
 
 impl Scenario {
@@ -51,6 +55,7 @@ impl Scenario {
             Proof::Resumed => ["full", "resumed"],
             Proof::Psk => ["psk", "psk"],
             Proof::Identity => ["identity", "identity"],
+            Proof::RawKey => ["full", "full"],
         }
     }
 }
@@ -61,6 +66,7 @@ impl Link {
         match self {
             Self::Uart => "uart",
             Self::Ethernet => "ethernet",
+            Self::Framed => "framed",
         }
     }
 }
@@ -73,6 +79,7 @@ impl Proof {
             Self::Resumed => "resumed",
             Self::Psk => "psk",
             Self::Identity => "identity",
+            Self::RawKey => "raw-key",
         }
     }
 
@@ -81,11 +88,7 @@ impl Proof {
         match self {
             Self::Cached => "cache=yes\n",
             Self::Resumed => "resume=yes\n",
-            Self::Psk | Self::Identity => "",
+            Self::Psk | Self::Identity | Self::RawKey => "",
         }
-    }
-
-    pub(crate) const fn has_certificates(self) -> bool {
-        matches!(self, Self::Cached | Self::Resumed)
     }
 }
