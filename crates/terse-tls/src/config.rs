@@ -206,6 +206,10 @@ impl Configuration for ClientConfig {
         self.psks.iter().try_for_each(|psk| psk.check(&self.common.provider))?;
         self.common.check()?;
         self.parts.check(self)?;
+        // An identity stands in the place of a key share.
+        if self.trusts_certificates() || self.identity.is_none() {
+            self.common.check_groups()?;
+        }
         self.common.check_max_record(self.max_fragment_length)?;
         check_credentials(&self.credentials)?;
         if self.trusts_certificates() { self.common.check_signature_schemes() } else { Ok(()) }
@@ -343,6 +347,7 @@ impl Configuration for ServerConfig {
         trust.map_or(Ok(()), |trust| trust.check_configuration(&self.common.provider))?;
         self.check_unverified()?;
         self.common.check()?;
+        self.common.check_groups()?;
         self.common.check_max_record(None)?;
         check_credentials(&self.credentials)?;
         if self.credentials.is_empty() { Ok(()) } else { self.common.check_signature_schemes() }

@@ -155,25 +155,49 @@ impl Issued {
     }
 }
 
+/// A table of known CAs. A [`Trust`](crate::Trust) reaches it by a vtable, which only those settings name that need it: a firmware
+/// without CRLs and staples has none.
+pub(crate) trait KnownIssuers: fmt::Debug + Send + Sync {
+    /// Returns a table with the same anchors and other learned CAs.
+    fn with_learned(&self, learned: LearnedIssuers) -> Arc<dyn KnownIssuers>;
+
+    /// Returns the CA with this identifier, if it is known.
+    fn find(&self, id: IssuerId) -> Option<Arc<Issuer>>;
+
+    /// Remembers the CAs of a chain, once the peer's Finished was verified.
+    fn learn(&self, proof: &FinishedProof, issuers: &[Issuer]);
+}
+
+/// Where learned CAs are kept, if the application says so.
+pub(super) trait LearnedSource: Send + Sync {
+    /// Returns the table.
+    fn learned(&self) -> LearnedIssuers;
+}
+
+impl LearnedSource for LearnedIssuers {
+    fn learned(&self) -> LearnedIssuers {
+        self.clone()
+    }
+}
+
 impl IssuerTable {
     pub(crate) fn new(anchors: impl Iterator<Item = Issuer>, learned: LearnedIssuers) -> Self {
         let anchors = anchors.map(|anchor| (anchor.id(), Arc::new(anchor))).collect();
         Self { anchors, learned: learned.check() }
     }
+}
 
-    /// Returns a table with the same anchors and other learned CAs.
-    pub(super) fn with_learned(&self, learned: LearnedIssuers) -> Self {
-        Self { anchors: self.anchors.clone(), learned: learned.check() }
+impl KnownIssuers for IssuerTable {
+    fn with_learned(&self, learned: LearnedIssuers) -> Arc<dyn KnownIssuers> {
+        Arc::new(Self { anchors: self.anchors.clone(), learned: learned.check() })
     }
 
-    /// Returns the CA with this identifier, if it is known.
-    pub(crate) fn find(&self, id: IssuerId) -> Option<Arc<Issuer>> {
+    fn find(&self, id: IssuerId) -> Option<Arc<Issuer>> {
         let anchor = self.anchors.iter().find(|(known, _)| *known == id).map(|(_, issuer)| issuer.clone());
         anchor.or_else(|| self.learned.0.lock().touch(&id).map(|issuer| issuer.clone()))
     }
 
-    /// Remembers the CAs of a chain, once the peer's Finished was verified.
-    pub(crate) fn learn(&self, _: &FinishedProof, issuers: &[Issuer]) {
+    fn learn(&self, _: &FinishedProof, issuers: &[Issuer]) {
         for issuer in issuers.iter().filter(|issuer| issuer.fits()) {
             let id = issuer.id();
             if self.find(id).is_none() {

@@ -10,7 +10,7 @@ use pki_types::{CertificateDer, SignatureVerificationAlgorithm, TrustAnchor, Uni
 
 use super::expect::Expect;
 use super::fields::Fields;
-use super::issuers::{Issued, IssuerTable};
+use super::issuers::{Issued, KnownIssuers};
 use super::verify::check_key_size;
 use super::{Revocation, Validity};
 use crate::error::{ApiMisuse, CertificateError};
@@ -47,7 +47,7 @@ pub(super) struct Candidate<'a> {
     /// The time of the clock, if there is one: the lists of `revocation` must be valid then.
     pub(super) time: Option<UnixTime>,
     /// The known issuers, if revocation or staples are checked.
-    pub(super) issuers: Option<&'a IssuerTable>,
+    pub(super) issuers: Option<&'a dyn KnownIssuers>,
     pub(super) revocation: Option<&'a Revocation>,
 }
 

@@ -13,7 +13,7 @@ use spin::Mutex;
 use webpki::EndEntityCert;
 
 use super::crls::{Crls, Findings};
-use super::issuers::{Issued, Issuer, IssuerId, IssuerTable, Link};
+use super::issuers::{Issued, Issuer, IssuerId, KnownIssuers, Link};
 use super::path::{Built, PathBuilder};
 use super::signatures::Signatures;
 use crate::error::{ApiMisuse, CertificateError};
@@ -25,7 +25,7 @@ mod tests;
 /// configurations that are in use.
 #[derive(Clone)]
 pub struct Revocation {
-    issuers: Arc<IssuerTable>,
+    issuers: Arc<dyn KnownIssuers>,
     crls: Arc<Mutex<Arc<Crls>>>,
     code: &'static Code,
 }
@@ -56,13 +56,16 @@ impl Code {
 }
 
 impl Revocation {
-    pub(super) fn new(issuers: Arc<IssuerTable>, crls: &[CertificateRevocationListDer<'_>]) -> Result<Self, ApiMisuse> {
+    pub(super) fn new(
+        issuers: Arc<dyn KnownIssuers>,
+        crls: &[CertificateRevocationListDer<'_>],
+    ) -> Result<Self, ApiMisuse> {
         let crls = Arc::new(Crls::read(crls)?);
         Ok(Self { issuers, crls: Arc::new(Mutex::new(crls)), code: Code::CODE })
     }
 
     /// Returns the same lists with another table of known issuers.
-    pub(super) fn with_issuers(&self, issuers: Arc<IssuerTable>) -> Self {
+    pub(super) fn with_issuers(&self, issuers: Arc<dyn KnownIssuers>) -> Self {
         Self { issuers, ..self.clone() }
     }
 
@@ -132,7 +135,7 @@ impl fmt::Debug for Revocation {
 pub(crate) struct RevocationCheck {
     pub(super) revocation: Option<Revocation>,
     /// The known issuers, if staples are requested.
-    pub(super) staples: Option<Arc<IssuerTable>>,
+    pub(super) staples: Option<Arc<dyn KnownIssuers>>,
     /// The algorithms for the signatures of CRLs.
     pub(super) algorithms: Vec<&'static dyn SignatureVerificationAlgorithm>,
     pub(super) time: Option<UnixTime>,
@@ -174,7 +177,7 @@ impl RevocationCheck {
     pub(crate) fn check_cached(&self, links: &[Link]) -> Result<(), Unchecked> {
         self.check(links)?;
         let is_known =
-            |issuers: &Arc<IssuerTable>| links.first().is_some_and(|leaf| issuers.find(leaf.issuer).is_some());
+            |issuers: &Arc<dyn KnownIssuers>| links.first().is_some_and(|leaf| issuers.find(leaf.issuer).is_some());
         if self.staples.as_ref().is_none_or(is_known) { Ok(()) } else { Err(Unchecked::StapleIssuerUnknown) }
     }
 

@@ -11,7 +11,7 @@ use pki_types::{
 };
 
 use super::anchors::Anchors;
-use super::issuers::{IssuerTable, LearnedIssuers};
+use super::issuers::{IssuerTable, KnownIssuers, LearnedIssuers, LearnedSource};
 use super::ocsp::Stapling;
 use super::path::{InOrder, PathBuilding, PathValidation};
 use super::raw_public_keys::RawPublicKeys;
@@ -30,9 +30,9 @@ pub struct Trust {
     /// The anchors whose certificates count after their notAfter.
     pub(super) undated: Option<Arc<Anchors>>,
     /// The issuers of verified certificates, which are needed where revocation is checked.
-    pub(super) issuers: Option<Arc<IssuerTable>>,
+    pub(super) issuers: Option<Arc<dyn KnownIssuers>>,
     /// The issuers that the application keeps.
-    learned: Option<LearnedIssuers>,
+    learned: Option<Arc<dyn LearnedSource>>,
     pub(super) revocation: Option<Revocation>,
     pub(super) raw_public_keys: Option<Arc<RawPublicKeys>>,
     stapling: Stapling,
@@ -239,16 +239,17 @@ impl Trust {
     /// need the issuers, so with stored ones cached peers can be used after a restart without a full handshake first.
     /// Without CRLs and staples this changes nothing.
     pub fn with_issuers(self, learned: &LearnedIssuers) -> Self {
-        let issuers = self.issuers.map(|issuers| Arc::new(issuers.with_learned(learned.clone())));
+        let issuers = self.issuers.map(|issuers| issuers.with_learned(learned.clone()));
         let revocation = match (&self.revocation, &issuers) {
             (Some(revocation), Some(issuers)) => Some(revocation.with_issuers(issuers.clone())),
             _ => None, // either both are set or none
         };
-        Self { issuers, revocation, learned: Some(learned.clone()), ..self }
+        Self { issuers, revocation, learned: Some(Arc::new(learned.clone())), ..self }
     }
 
-    fn issuer_table(&self) -> Arc<IssuerTable> {
-        Arc::new(IssuerTable::new(self.anchors.issuers(), self.learned.clone().unwrap_or_default()))
+    fn issuer_table(&self) -> Arc<dyn KnownIssuers> {
+        let learned = self.learned.as_ref().map(|learned| learned.learned()).unwrap_or_default();
+        Arc::new(IssuerTable::new(self.anchors.issuers(), learned))
     }
 
     /// Returns whether a stapled OCSP response is requested from peers, or required.

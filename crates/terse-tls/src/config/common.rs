@@ -203,10 +203,6 @@ impl Common {
         if self.enabled_suites().next().is_none() {
             return Err(ApiMisuse::EmptyConfiguration("cipher suite"));
         }
-        let takes_all = self.enables(ProtocolVersion::TLS_1_3); // TLS 1.2 knows curves only
-        if !self.groups.iter().any(|group| takes_all || group.is_elliptic_curve()) {
-            return Err(ApiMisuse::EmptyConfiguration("group"));
-        }
         if self.record_size_limit.is_some_and(|limit| !(64..=16385).contains(&limit)) {
             return Err(ApiMisuse::LimitOutOfRange);
         }
@@ -216,6 +212,15 @@ impl Common {
             return Err(ApiMisuse::NameTooLong);
         }
         Ok(())
+    }
+
+    /// What a key exchange needs.
+    pub(super) fn check_groups(&self) -> Result<(), ApiMisuse> {
+        let takes_all = self.enables(ProtocolVersion::TLS_1_3); // TLS 1.2 knows curves only
+        match self.groups.iter().any(|group| takes_all || group.is_elliptic_curve()) {
+            true => Ok(()),
+            false => Err(ApiMisuse::EmptyConfiguration("group")),
+        }
     }
 
     /// Whether peers hear of `max_record`, by `record_size_limit` or a shorter `fragment`.
