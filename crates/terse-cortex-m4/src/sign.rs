@@ -34,6 +34,12 @@ pub fn load_p256_key(key: &PrivateKeyDer<'_>) -> Result<Arc<dyn SigningKey>, Key
     if key.kind == Kind::P256 { wiped(|| load_p256(&key)) } else { Err(KeyError::UnsupportedAlgorithm) }
 }
 
+/// Returns the ECDSA key on P-256 whose secret is this scalar, big-endian. A firmware that keeps it as it is needs no code that
+/// reads the files of keys. Fails if the scalar is zero, or not below the order of the curve.
+pub fn p256_key(secret: &[u8; 32]) -> Result<Arc<dyn SigningKey>, KeyError> {
+    wiped(|| load_p256(&PrivateKey { kind: Kind::P256, secret, public: None }))
+}
+
 fn load_p256(key: &PrivateKey<'_>) -> Result<Arc<dyn SigningKey>, KeyError> {
     let secret = Zeroizing::new(key.secret.try_into().map_err(|_| KeyError::Malformed)?);
     let scalar = Scalar::from_be_bytes(&secret).ok_or(KeyError::Malformed)?;

@@ -56,7 +56,7 @@ impl Device {
         let stem = image.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let folder = plant.path(&format!("{stem}-{}-{}-{seed}", link.name(), proof.name()));
         fs::create_dir(&folder)?;
-        fs::write(folder.join("device.bin"), content(plant, scenario, port)?)?;
+        fs::write(folder.join("device.bin"), content(plant, scenario, port, KeyForm::Pkcs8)?)?;
         Ok(Self { folder, image, link, starts: 0, seed })
     }
 
@@ -114,8 +114,21 @@ impl Running {
     }
 }
 
+/// How a device has its private key.
+pub(crate) enum KeyForm {
+    /// In PKCS #8.
+    Pkcs8,
+    /// As a scalar of P-256.
+    Scalar,
+}
+
 /// Returns the file with what is known to a device.
-pub(crate) fn content(plant: &Plant, Scenario { link, proof }: Scenario, port: u16) -> Result<Vec<u8>, Failed> {
+pub(crate) fn content(
+    plant: &Plant,
+    Scenario { link, proof }: Scenario,
+    port: u16,
+    form: KeyForm,
+) -> Result<Vec<u8>, Failed> {
     let settings = format!("link={}\nport={port}\nname={SERVER}\n{}", link.name(), proof.setting());
     let (mut anchors, mut chain, mut key) = (Vec::new(), Vec::new(), Vec::new());
     if matches!(proof, Proof::Cached | Proof::Resumed) {
@@ -126,7 +139,10 @@ pub(crate) fn content(plant: &Plant, Scenario { link, proof }: Scenario, port: u
         anchors = item(&plant.public_key(SERVER_KEY)?)?;
     }
     if matches!(proof, Proof::Cached | Proof::Resumed | Proof::RawKey) {
-        key = PrivatePkcs8KeyDer::from_pem_slice(&plant.read(DEVICE_KEY)?)?.secret_pkcs8_der().to_vec();
+        key = match form {
+            KeyForm::Pkcs8 => PrivatePkcs8KeyDer::from_pem_slice(&plant.read(DEVICE_KEY)?)?.secret_pkcs8_der().to_vec(),
+            KeyForm::Scalar => plant.scalar(DEVICE_KEY)?,
+        };
     }
     let (psk_identity, psk): (&str, &[u8]) = if proof == Proof::Psk { (PSK_IDENTITY, &PSK) } else { ("", &[]) };
     let identity = if proof == Proof::Identity { plant.read(DEVICE_ID)? } else { Vec::new() };

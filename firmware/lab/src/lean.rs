@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use crate::Failed;
-use crate::device::{boot, content};
+use crate::device::{KeyForm, boot, content};
 use crate::plant::Plant;
 use crate::scenario::{Link, Proof, Scenario};
 
@@ -27,7 +27,7 @@ pub(crate) fn run(directory: &str) -> Result<(), Failed> {
         let server = plant.serve(scenario)?;
         let port = if scenario.link == Link::Framed { carry_datagrams(server)? } else { server };
         let page = plant.path(&format!("{image}.page"));
-        fs::write(&page, [boot(1, 1)?, content(&plant, scenario, server)?].concat())?;
+        fs::write(&page, [boot(1, 1)?, content(&plant, scenario, server, KeyForm::Scalar)?].concat())?;
         if !connects(&Path::new(directory).join(image), &page, port)? {
             return Err(format!("{image} does not connect").into());
         }

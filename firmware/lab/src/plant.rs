@@ -60,6 +60,15 @@ impl Plant {
         Ok([&SPKI_OF_P256, &point.ok_or("a private key has no public key in it")?[..]].concat())
     }
 
+    /// Returns the scalar of a private key on P-256 in PKCS #8, where it stands behind the version of an ECPrivateKey (RFC 5915, 3).
+    pub(crate) fn scalar(&self, name: &str) -> Result<Vec<u8>, Failed> {
+        let key = PrivatePkcs8KeyDer::from_pem_slice(&self.read(name)?)?;
+        let key = key.secret_pkcs8_der();
+        let start = key.windows(5).position(|bytes| bytes == [0x02, 0x01, 0x01, 0x04, 0x20]);
+        let scalar = start.and_then(|start| key.get(start + 5..start + 37));
+        Ok(scalar.ok_or("a private key is not on P-256")?.to_vec())
+    }
+
     /// Starts a server for one way to connect, which lives as long as the plant. Returns its port.
     pub(crate) fn serve(&mut self, scenario: Scenario) -> Result<u16, Failed> {
         let mut arguments = vec!["server", "--listen", "127.0.0.1:0", "--echo"];

@@ -15,7 +15,9 @@ use core::slice;
 
 use cortex_m::Peripherals;
 use embedded_alloc::LlffHeap;
+use pki_types::PrivateKeyDer;
 use terse_tls::ClientConfig;
+use terse_tls::crypto::{KeyError, SigningKey};
 
 use terse_client::clock::Clock;
 use terse_client::connect::{Surroundings, Unobserved, connect};
@@ -69,6 +71,11 @@ fn run(configure: Configure, connections: u32) -> Option<()> {
         connect(config.clone(), address, &mut around, &mut Unobserved).ok()?;
     }
     Some(())
+}
+
+/// Keys of these devices are in no file.
+pub fn no_key_files(_: &PrivateKeyDer<'_>) -> Result<Arc<dyn SigningKey>, KeyError> {
+    Err(KeyError::UnsupportedAlgorithm)
 }
 
 /// The page that the manufacturer writes: the last 4 kB of a megabyte.

@@ -39,6 +39,12 @@ pub fn load_p256_key(key: &PrivateKeyDer<'_>) -> Result<Arc<dyn SigningKey>, Key
     load_kind(key, Kind::P256, ecdsa::load_p256)
 }
 
+/// Returns the ECDSA key on P-256 whose secret is this scalar, big-endian. A firmware that keeps it as it is needs no code that
+/// reads the files of keys. Fails if the scalar is zero, or not below the order of the curve.
+pub fn p256_key(secret: &[u8; 32]) -> Result<Arc<dyn SigningKey>, KeyError> {
+    ecdsa::load_p256(&PrivateKey { kind: Kind::P256, secret, public: None })
+}
+
 /// Loads an ECDSA key on P-384, and no other.
 pub fn load_p384_key(key: &PrivateKeyDer<'_>) -> Result<Arc<dyn SigningKey>, KeyError> {
     load_kind(key, Kind::P384, ecdsa::load_p384)

@@ -2,23 +2,15 @@
 #![no_std]
 #![no_main]
 
-extern crate alloc;
-
-use alloc::sync::Arc;
-
-use pki_types::PrivateKeyDer;
 use terse_client::device::Device;
 use terse_ibc::files::{AnyKey, KeyFile};
 use terse_rustcrypto::{hash, suites};
-use terse_tls::crypto::{CryptoProvider, KeyError, SignatureAlgorithms, SigningKey};
+use terse_tls::crypto::{CryptoProvider, SignatureAlgorithms};
 use terse_tls::{ClientConfig, ClientIdentity, ClientParts};
 
-static PROVIDER: CryptoProvider = CryptoProvider::new("lean", SignatureAlgorithms::new(&[], &[]), hash::SHA256, no_key)
-    .tls13_suites(&[&suites::TLS_AES_128_CCM_SHA256]);
-
-fn no_key(_: &PrivateKeyDer<'_>) -> Result<Arc<dyn SigningKey>, KeyError> {
-    Err(KeyError::UnsupportedAlgorithm)
-}
+static PROVIDER: CryptoProvider =
+    CryptoProvider::new("lean", SignatureAlgorithms::new(&[], &[]), hash::SHA256, terse_lean::no_key_files)
+        .tls13_suites(&[&suites::TLS_AES_128_CCM_SHA256]);
 
 #[cortex_m_rt::entry]
 fn main() -> ! {

@@ -4,23 +4,18 @@
 
 extern crate alloc;
 
-use alloc::sync::Arc;
 use alloc::vec;
 
-use pki_types::PrivateKeyDer;
 use terse_client::device::Device;
 use terse_rustcrypto::{group, hash, suites};
-use terse_tls::crypto::{CryptoProvider, KeyError, SignatureAlgorithms, SigningKey};
+use terse_tls::crypto::{CryptoProvider, SignatureAlgorithms};
 use terse_tls::resume::ExternalPsk;
 use terse_tls::{ClientConfig, ClientParts};
 
-static PROVIDER: CryptoProvider = CryptoProvider::new("lean", SignatureAlgorithms::new(&[], &[]), hash::SHA256, no_key)
-    .tls13_suites(&[&suites::TLS_AES_128_CCM_SHA256])
-    .groups(&[group::X25519]);
-
-fn no_key(_: &PrivateKeyDer<'_>) -> Result<Arc<dyn SigningKey>, KeyError> {
-    Err(KeyError::UnsupportedAlgorithm)
-}
+static PROVIDER: CryptoProvider =
+    CryptoProvider::new("lean", SignatureAlgorithms::new(&[], &[]), hash::SHA256, terse_lean::no_key_files)
+        .tls13_suites(&[&suites::TLS_AES_128_CCM_SHA256])
+        .groups(&[group::X25519]);
 
 #[cortex_m_rt::entry]
 fn main() -> ! {

@@ -2,7 +2,6 @@
 #![no_std]
 #![no_main]
 
-use pki_types::PrivatePkcs8KeyDer;
 use terse_client::device::Device;
 use terse_cortex_m4::{group, hash, sign, suites, verify};
 use terse_tls::crypto::{CryptoProvider, SignatureAlgorithms};
@@ -13,7 +12,7 @@ static SIGNATURES: SignatureAlgorithms = SignatureAlgorithms::new(
     &[(SignatureScheme::ECDSA_SECP256R1_SHA256, &[verify::ECDSA_P256_SHA256])],
 );
 
-static PROVIDER: CryptoProvider = CryptoProvider::new("lean", SIGNATURES, hash::SHA256, sign::load_p256_key)
+static PROVIDER: CryptoProvider = CryptoProvider::new("lean", SIGNATURES, hash::SHA256, terse_lean::no_key_files)
     .tls13_suites(&[&suites::TLS_AES_128_CCM_SHA256])
     .groups(&[group::SECP256R1]);
 
@@ -25,7 +24,7 @@ fn main() -> ! {
 fn configure(device: &Device) -> Option<ClientConfig> {
     let mut config = ClientConfig::builder_of(&PROVIDER, ClientParts::NONE.tls13().streams());
     config.trust(Trust::without_path_building(&device.anchors).ok()?);
-    let key = PROVIDER.load_key(&PrivatePkcs8KeyDer::from(&device.key[..]).into()).ok()?;
+    let key = sign::p256_key(device.key[..].first_chunk()?).ok()?;
     config.credential(Credential::new(device.chain.clone(), key).ok()?);
     config.record_size_limit(1_024).max_record(1_024).max_handshake_message(2_048).max_send_buffer(1_024);
     config.build().ok()
