@@ -165,13 +165,14 @@ impl ExpectServerHello {
         }
         let hello = message.server_hello()?;
         if self.select_version(&hello, message.transport)? == ProtocolVersion::TLS_1_2 {
-            return (*self).tls12_server_hello(&hello, message, output);
+            return self.tls12_server_hello(&hello, message, output);
         }
         let suite = self.check(&hello, message.transport)?;
         if hello.is_hello_retry_request() {
             return self.hello_retry_request(&hello, message, suite, output);
         }
-        (*self).server_hello(&hello, message, suite, output)
+        let tls13 = self.config.parts.tls13.ok_or(PeerIncompatible::NoCommonVersion)?; // it is there: TLS 1.3 is offered
+        tls13(self.server_hello(&hello, message, suite, output)?, output)
     }
 
     /// Returns the version that the server has selected. With the extension `supported_versions` it is TLS 1.3, and
@@ -203,8 +204,9 @@ impl ExpectServerHello {
         }
     }
 
+    #[inline(never)]
     fn tls12_server_hello(
-        self,
+        self: Box<Self>,
         hello: &ServerHello<'_>,
         message: Message<'_>,
         output: &mut Output<'_>,
@@ -271,6 +273,7 @@ impl ExpectServerHello {
     }
 
     /// Handles a HelloRetryRequest, and sends the second ClientHello (RFC 9846, 4.2.4).
+    #[inline(never)]
     fn hello_retry_request(
         mut self: Box<Self>,
         hello: &ServerHello<'_>,
@@ -318,58 +321,47 @@ impl ExpectServerHello {
         Ok(self)
     }
 
-    /// Handles a ServerHello of TLS 1.3 (RFC 9846, 4.2.3).
+    /// Reads a ServerHello of TLS 1.3 (RFC 9846, 4.2.3).
     #[inline(never)]
     fn server_hello(
-        mut self,
+        mut self: Box<Self>,
         hello: &ServerHello<'_>,
         message: Message<'_>,
         suite: &'static Tls13Suite,
         output: &mut Output<'_>,
-    ) -> Result<Handshake, Error> {
+    ) -> Result<Box<tls13::client::ReceivedServerHello>, Error> {
         hello.extensions.check_response(ExtensionMessage::ServerHello, &self.offered)?;
         let early_data = self.has_early_data();
         let selected: Option<PreSharedKeyServerHello> = hello.extensions.get()?;
-        let agreed = match (Agreed::read(self.agreement, &mut self.identity, hello.extensions)?, &selected) {
+        let agreed = match (Agreed::read(self.agreement.take(), &mut self.identity, hello.extensions)?, &selected) {
             (Some(agreed), _) => agreed,
             (None, None) if self.identity.is_some() => return Err(IdentityRefused::NotSelected.into()),
             (None, Some(_)) => return Err(PeerMisbehaved::IllegalPskSelection.into()), // that mode was not offered
             (None, None) => return Err(PeerMisbehaved::MissingExtension(ExtensionType::KEY_SHARE).into()),
         };
         negotiated::read_connection_id(hello.extensions, output)?;
-        let (round_trips, mut transcript) = match self.progress {
+        output.summary.version = Some(ProtocolVersion::TLS_1_3);
+        output.summary.cipher_suite = Some(suite.id);
+        output.summary.group = agreed.group;
+        if selected.is_none() && !self.psks.is_empty() {
+            output.summary.fallback = Some(FallbackReason::SessionIgnored);
+        }
+        let Self { config, server, random, offered, identity, saver, progress, psks, .. } = *self;
+        let proof = match (agreed.identity, selected) {
+            (Some(identity), _) => Some(SelectedProof::Identity(identity)), // no pre-shared key was offered
+            (None, Some(PreSharedKeyServerHello(index))) => Some(SelectedProof::Psk(psks.select(index, suite)?)),
+            (None, None) => None,
+        };
+        output.agreed.declined_identity = identity.map(|identity| identity.declined());
+        let (round_trips, mut transcript) = match progress {
             Progress::First(pending) => (1, pending.start13(suite.hash, message.transport)),
             Progress::Retried(_, transcript) => (2, transcript),
         };
         transcript.add(message.bytes);
-        let psk = match selected {
-            Some(PreSharedKeyServerHello(index)) => Some(self.psks.select(index, suite)?),
-            None => {
-                if !self.psks.is_empty() {
-                    output.summary.fallback = Some(FallbackReason::SessionIgnored);
-                }
-                None
-            }
-        };
-        output.summary.version = Some(ProtocolVersion::TLS_1_3);
-        output.summary.cipher_suite = Some(suite.id);
-        output.summary.group = agreed.group;
         output.summary.round_trips = round_trips;
-        let hello = tls13::client::SentClientHello {
-            config: self.config,
-            server: self.server,
-            random: self.random,
-            offered: self.offered,
-            transcript,
-            saver: self.saver,
-        };
-        output.agreed.declined_identity = self.identity.map(|identity| identity.declined());
-        let proof = match (agreed.identity, psk) {
-            (Some(identity), _) => Some(SelectedProof::Identity(identity)), // no pre-shared key was offered
-            (None, psk) => psk.map(SelectedProof::Psk),
-        };
-        let tls13 = hello.config.parts.tls13.ok_or(PeerIncompatible::NoCommonVersion)?; // it is there: TLS 1.3 is offered
-        tls13(hello, suite, &agreed.shared_secret, proof, early_data, output)
+        let hello = tls13::client::SentClientHello { config, server, random, offered, transcript, saver };
+        let shared_secret = agreed.shared_secret;
+        Ok(Box::new(tls13::client::ReceivedServerHello { hello, suite, shared_secret, proof, early_data }))
     }
 }
 

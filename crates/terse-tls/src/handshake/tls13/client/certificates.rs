@@ -31,7 +31,7 @@ use answer::ExpectSignature;
 pub(crate) struct CertificateCode {
     /// Continues after EncryptedExtensions.
     pub(super) begin:
-        fn(SentClientHello, Secrets, Extensions<'_>, Message<'_>, &mut Output<'_>) -> Result<Handshake, Error>,
+        fn(SentClientHello, Box<Secrets>, Extensions<'_>, Message<'_>, &mut Output<'_>) -> Result<Handshake, Error>,
     /// Learns from the server's Certificate, after its Finished was verified.
     pub(super) server_finished: fn(&Negotiated, &Proof, &FinishedProof, &mut Output<'_>),
     /// Sends the client's last flight, with its Certificate if the server has requested it.
@@ -70,7 +70,7 @@ enum CertificateState {
 #[inline(never)]
 fn begin(
     mut hello: SentClientHello,
-    secrets: Secrets,
+    secrets: Box<Secrets>,
     extensions: Extensions<'_>,
     message: Message<'_>,
     output: &mut Output<'_>,

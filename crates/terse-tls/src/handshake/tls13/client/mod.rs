@@ -66,9 +66,9 @@ enum State {
 /// The state of a client that has received the ServerHello.
 pub(crate) struct ExpectEncryptedExtensions {
     hello: SentClientHello,
-    secrets: Secrets,
+    secrets: Box<Secrets>,
     /// The proof of a server that sends no Certificate.
-    selected: Option<Selected>,
+    selected: Option<Box<Selected>>,
     /// Whether early data may be in flight, so that the handshake keys are not used yet.
     early_data: bool,
 }
@@ -83,7 +83,7 @@ pub(crate) struct Secrets {
 /// What a client goes on with after EncryptedExtensions.
 pub(crate) struct Negotiated {
     hello: SentClientHello,
-    secrets: Secrets,
+    secrets: Box<Secrets>,
     types: CertificateTypes,
     selection: Selection,
     /// The server's CertificateRequest, in full or cached.
@@ -100,54 +100,68 @@ pub(crate) struct ExpectFinished {
     certificates: Option<&'static CertificateCode>,
 }
 
+/// A ServerHello that was read, with what is needed to go on.
+pub(crate) struct ReceivedServerHello {
+    pub(crate) hello: SentClientHello,
+    pub(crate) suite: &'static Tls13Suite,
+    pub(crate) shared_secret: SharedSecret,
+    /// The proof of a server that sends no Certificate.
+    pub(crate) proof: Option<SelectedProof>,
+    /// Whether early data may be in flight.
+    pub(crate) early_data: bool,
+}
+
 /// What continues after the ServerHello of TLS 1.3, to which a [`ClientParts`](crate::ClientParts) points.
-pub(crate) type ServerHelloHandler = fn(
-    SentClientHello,
-    &'static Tls13Suite,
-    &SharedSecret,
-    Option<SelectedProof>,
-    bool,
-    &mut Output<'_>,
-) -> Result<Handshake, Error>;
+pub(crate) type ServerHelloHandler = fn(Box<ReceivedServerHello>, &mut Output<'_>) -> Result<Handshake, Error>;
 
 /// Continues after the ServerHello, from which on everything is encrypted.
-#[inline(never)]
 pub(crate) fn server_hello(
-    hello: SentClientHello,
-    suite: &'static Tls13Suite,
-    shared_secret: &SharedSecret,
-    proof: Option<SelectedProof>,
-    early_data: bool,
+    mut received: Box<ReceivedServerHello>,
     output: &mut Output<'_>,
 ) -> Result<Handshake, Error> {
-    let without_psk = || EarlySecret::new(suite.hash, output.link.transport().label_prefix(), None);
-    let (early_secret, selected) = match proof {
-        None => (without_psk(), None),
-        Some(SelectedProof::Psk(SelectedPsk { early_secret, early_data, source })) => {
-            (early_secret, Some(Selected { early_data, proof: Proof::Psk(source) }))
-        }
-        Some(SelectedProof::Identity(mut identity)) => {
-            let early_data = identity.take_early_data();
-            (without_psk(), Some(Selected { early_data, proof: Proof::Identity(identity) }))
-        }
-    };
-    let handshake = early_secret.handshake_secret(suite, shared_secret)?;
-    let messages = hello.transcript.current();
-    let client = handshake.client_traffic(&messages)?;
-    let server = handshake.server_traffic(&messages)?;
-    hello.config.common.log_secret("CLIENT_HANDSHAKE_TRAFFIC_SECRET", &hello.random, client.expose());
-    hello.config.common.log_secret("SERVER_HANDSHAKE_TRAFFIC_SECRET", &hello.random, server.expose());
-    output.receive.keys = Some(Box::new(EpochKeys::Tls13(server.clone())));
-    output.link.compatibility_point()?;
-    let keys = EpochKeys::Tls13(client.clone());
-    if early_data {
-        output.link.new_keys_beside_early_data(&keys)?;
-    } else {
-        output.link.new_keys(&keys)?;
+    let (secrets, selected) = received.secrets(output)?;
+    received.new_keys(&secrets, output)?;
+    let ReceivedServerHello { hello, early_data, .. } = *received;
+    let state = Box::new(ExpectEncryptedExtensions { hello, secrets, selected, early_data });
+    Ok(Box::new(State::EncryptedExtensions(state)))
+}
+
+impl ReceivedServerHello {
+    /// Derives the secrets of the handshake. Also returns the proof of a server that sends no Certificate.
+    #[inline(never)]
+    fn secrets(&mut self, output: &Output<'_>) -> Result<(Box<Secrets>, Option<Box<Selected>>), Error> {
+        let without_psk = || EarlySecret::new(self.suite.hash, output.link.transport().label_prefix(), None);
+        let (early_secret, selected) = match self.proof.take() {
+            None => (without_psk(), None),
+            Some(SelectedProof::Psk(SelectedPsk { early_secret, early_data, source })) => {
+                (early_secret, Some(Box::new(Selected { early_data, proof: Proof::Psk(source) })))
+            }
+            Some(SelectedProof::Identity(mut identity)) => {
+                let early_data = identity.take_early_data();
+                (without_psk(), Some(Box::new(Selected { early_data, proof: Proof::Identity(identity) })))
+            }
+        };
+        let handshake = early_secret.handshake_secret(self.suite, &self.shared_secret)?;
+        let messages = self.hello.transcript.current();
+        let client = handshake.client_traffic(&messages)?;
+        let server = handshake.server_traffic(&messages)?;
+        Ok((Box::new(Secrets { handshake, client, server }), selected))
     }
-    let secrets = Secrets { handshake, client, server };
-    let state = ExpectEncryptedExtensions { hello, secrets, selected, early_data };
-    Ok(Box::new(State::EncryptedExtensions(Box::new(state))))
+
+    /// Changes to the keys of the handshake.
+    #[inline(never)]
+    fn new_keys(&self, secrets: &Secrets, output: &mut Output<'_>) -> Result<(), Error> {
+        let (SentClientHello { config, random, .. }, Secrets { client, server, .. }) = (&self.hello, secrets);
+        config.common.log_secret("CLIENT_HANDSHAKE_TRAFFIC_SECRET", random, client.expose());
+        config.common.log_secret("SERVER_HANDSHAKE_TRAFFIC_SECRET", random, server.expose());
+        output.receive.keys = Some(Box::new(EpochKeys::Tls13(server.clone())));
+        output.link.compatibility_point()?;
+        let keys = EpochKeys::Tls13(client.clone());
+        match self.early_data {
+            true => output.link.new_keys_beside_early_data(&keys),
+            false => output.link.new_keys(&keys),
+        }
+    }
 }
 
 impl StateMachine for State {
@@ -179,7 +193,7 @@ impl ExpectEncryptedExtensions {
         if takes_early_data {
             self.early_data_accepted(output)?;
         }
-        if let Some(Selected { proof, .. }) = self.selected.take() {
+        if let Some(Selected { proof, .. }) = self.selected.take().map(|selected| *selected) {
             return Ok(Box::new(self.finished_follows(proof, extensions, message, output)?));
         }
         let Self { hello, secrets, .. } = self;
