@@ -150,6 +150,7 @@ impl Connection {
         Ok(connection)
     }
 
+    #[inline(never)]
     fn new(config: Config, link: Box<dyn Halves>, now: Now) -> Self {
         let transport = config.common().transport();
         Self {
@@ -424,6 +425,7 @@ impl core::fmt::Debug for Connection {
 }
 
 /// Returns a client's link.
+#[inline(never)]
 fn client_link(config: &ClientConfig, rng: &mut dyn Rng) -> Result<Box<dyn Halves>, Error> {
     match (&config.common.datagrams, config.parts.stream, config.parts.datagrams) {
         (None, Some(stream), _) => Ok(stream(config)),
@@ -434,11 +436,12 @@ fn client_link(config: &ClientConfig, rng: &mut dyn Rng) -> Result<Box<dyn Halve
 
 /// Returns the parts of the cache and the session that a client offers to `server`. A session is preferred to caching, and
 /// caching to a full handshake (docs/caching.md, 4.6).
+#[inline(never)]
 fn begin(
     config: &ClientConfig,
     server: &ServerAddress,
     now: Now,
-) -> (Option<Box<dyn CacheSession>>, Option<SessionOffer>) {
+) -> (Option<Box<dyn CacheSession>>, Option<Box<SessionOffer>>) {
     let common = &config.common;
     let scope = config.scope(server);
     let trust_id = sessions::trust_id(config, server);
@@ -447,7 +450,7 @@ fn begin(
     let is_enabled = |suite| common.enabled_suites().any(|enabled| enabled == suite);
     let requirements = SessionRequirements { now, trust_id, revocation, is_enabled: &is_enabled };
     let resumption = config.resumption.as_ref();
-    let begun = resumption.map(|resumption| resumption.begin(scope.clone(), &requirements));
+    let begun = resumption.map(|resumption| Box::new(resumption.begin(scope.clone(), &requirements)));
     let offers_session = begun.as_ref().is_some_and(|begun| begun.session.is_ok());
     let versions: Vec<_> = common.versions.iter().copied().filter(|version| common.enables(*version)).collect();
     let own_certificates = config.credentials.iter().map(|own| own.fingerprint(ProtocolVersion::TLS_1_3));

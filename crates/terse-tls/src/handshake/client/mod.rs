@@ -54,7 +54,7 @@ pub(crate) struct ExpectServerHello {
     identity: Option<Box<dyn OfferedIdentity>>,
     psks: OfferedPsks,
     /// The session of TLS 1.2 that is offered; `legacy_session_id` is its session ID, or was chosen for its ticket.
-    pub(super) tls12_session: Option<StoredSession>,
+    pub(super) tls12_session: Option<Box<StoredSession>>,
     /// Where the sessions of this connection are kept.
     saver: Option<SessionSaver>,
     progress: Progress,
@@ -80,11 +80,26 @@ enum Progress {
 
 impl ExpectServerHello {
     /// Sends the first ClientHello.
-    #[inline(never)]
     pub(crate) fn start(
         config: Arc<ClientConfig>,
         server: ServerAddress,
-        resumption: Option<SessionOffer>,
+        resumption: Option<Box<SessionOffer>>,
+        identity: Option<Box<dyn OfferedIdentity>>,
+        output: &mut Output<'_>,
+    ) -> Result<Box<Self>, Error> {
+        // The key share is computed while the stack holds little.
+        let agreement = OfferedAgreement::start(&config.common, identity.as_deref(), output.rng)?;
+        let mut hello = Self::new(config, server, resumption, identity, output)?;
+        hello.agreement = agreement;
+        hello.send_first(output)?;
+        Ok(hello)
+    }
+
+    #[inline(never)]
+    fn new(
+        config: Arc<ClientConfig>,
+        server: ServerAddress,
+        resumption: Option<Box<SessionOffer>>,
         identity: Option<Box<dyn OfferedIdentity>>,
         output: &mut Output<'_>,
     ) -> Result<Box<Self>, Error> {
@@ -95,8 +110,7 @@ impl ExpectServerHello {
         let has_session_id = config.compatibility_mode && is_stream && config.common.enables(ProtocolVersion::TLS_1_3);
         let mut legacy_session_id = vec![0; if has_session_id { 32 } else { 0 }];
         output.rng.fill(&mut legacy_session_id)?;
-        let agreement = OfferedAgreement::start(&config.common, identity.as_deref(), output.rng)?;
-        let (session, saver) = match resumption {
+        let (session, saver) = match resumption.map(|resumption| *resumption) {
             None => (None, None),
             Some(SessionOffer { session: Ok(session), saver }) => (Some(session), Some(saver)),
             Some(SessionOffer { session: Err(reason), saver }) => {
@@ -105,39 +119,43 @@ impl ExpectServerHello {
             }
         };
         let (tls12_session, session) = match session {
-            Some(session) if session.version() == ProtocolVersion::TLS_1_2 => (Some(session), None),
+            Some(session) if session.version() == ProtocolVersion::TLS_1_2 => (Some(Box::new(session)), None),
             session => (None, session),
         };
         if let Some(session) = &tls12_session {
             legacy_session_id = session.offered_id(output.rng)?;
         }
         let psks = OfferedPsks::new(&config, session, output.link.transport())?;
-        let mut hello = Self {
-            config: config.clone(),
+        Ok(Box::new(Self {
+            config,
             server,
             random,
             offered: Vec::new(),
             legacy_session_id,
             legacy_cookie: Vec::new(),
             verify_requests: 0,
-            agreement,
+            agreement: None,
             identity,
             tls12_session,
             psks,
             saver,
             progress: Progress::First(Pending::new(&[])),
-        };
+        }))
+    }
+
+    #[inline(never)]
+    fn send_first(&mut self, output: &mut Output<'_>) -> Result<(), Error> {
         // Only data that the caller has configured can be too long.
-        let client_hello = hello.client_hello(None, output).map_err(|EncodeError| ApiMisuse::NameTooLong)?;
-        let client_hello = hello.send_client_hello(client_hello, None, output)?;
-        hello.psks.begin_early_data(&hello, &client_hello, output)?;
-        if let Some(secret) = hello.identity.as_mut().and_then(|identity| identity.take_early_secret())
-            && let Some(early_data) = hello.identity.as_ref().and_then(|identity| identity.early_data())
+        let client_hello = self.client_hello(None, output).map_err(|EncodeError| ApiMisuse::NameTooLong)?;
+        let client_hello = self.send_client_hello(client_hello, None, output)?;
+        self.psks.begin_early_data(self, &client_hello, output)?;
+        if let Some(secret) = self.identity.as_mut().and_then(|identity| identity.take_early_secret())
+            && let Some(early_data) = self.identity.as_ref().and_then(|identity| identity.early_data())
         {
-            early_data.begin(&secret, &hello, &client_hello, output)?;
+            early_data.begin(&secret, self, &client_hello, output)?;
         }
-        hello.progress = Progress::First(Pending::new(&client_hello));
-        Ok(Box::new(hello))
+        self.progress = Progress::First(Pending::new(&client_hello));
+        Ok(())
     }
 
     /// Returns whether the ClientHello offers `version`. An identity alone is only for TLS 1.3.
@@ -222,7 +240,7 @@ impl ExpectServerHello {
             random: self.random,
             offered: self.offered,
             session_id: self.legacy_session_id,
-            session: self.tls12_session,
+            session: self.tls12_session.map(|session| *session),
             saver: self.saver,
             client_hello,
             verify_requests: self.verify_requests,
