@@ -6,7 +6,7 @@ use crate::cache::{Fingerprint, Ticket, TicketSubject};
 use crate::crypto::{CryptoError, Digest, Hash, NONCE_LEN, Secret, Tls13Suite};
 use crate::error::{Error, InvalidMessage, PeerMisbehaved};
 use crate::proof::FinishedProof;
-use crate::wire::{CachedInformationType, Writer};
+use crate::wire::CachedInformationType;
 
 mod early;
 #[cfg(test)]
@@ -54,16 +54,12 @@ pub(crate) fn hkdf_expand_label(
     context: &[u8],
     out: &mut [u8],
 ) -> Result<(), CryptoError> {
-    let mut info = [0; 2 + 1 + 255 + 1 + 255];
-    let mut writer = Writer::new(&mut info);
-    writer.u16(u16::try_from(out.len()).map_err(|_| CryptoError::InvalidLength)?);
-    writer.vec::<1>(|writer| {
-        writer.bytes(label_prefix);
-        writer.bytes(label);
-    });
-    writer.vec8(context);
-    let len = writer.finish().map_err(|_| CryptoError::InvalidLength)?;
-    hash.hkdf_expand(secret.as_ref(), &[&info[..len]], out)
+    // The fields of HkdfLabel, each where it is: a buffer for all would be on the stack at the deepest place of a handshake.
+    let too_long = CryptoError::InvalidLength;
+    let length = u16::try_from(out.len()).map_err(|_| too_long)?.to_be_bytes();
+    let label_len = [u8::try_from(label_prefix.len() + label.len()).map_err(|_| too_long)?];
+    let context_len = [u8::try_from(context.len()).map_err(|_| too_long)?];
+    hash.hkdf_expand(secret.as_ref(), &[&length, &label_len, label_prefix, label, &context_len, context], out)
 }
 
 /// Returns the MAC of a Finished or a binder under a base key (RFC 9846, 4.5.3).
