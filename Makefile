@@ -61,13 +61,12 @@ devices: ## Build the device crates for Cortex-M, as a firmware has them: withou
 		cd firmware && $(CARGO) check --quiet --locked -p terse-pledge --target thumbv7em-none-eabihf; \
 	fi
 
-firmware: export TERSE_TESTING := 0
-firmware: ## Test the crypto providers for devices on a Cortex-M4F in QEMU, and print what P-256 costs with each
+RESETS ?= 200
+
+firmware: ## On a Cortex-M4F in QEMU: the providers for devices, and clients of TLS and DTLS: what they cost, and RESETS at any time
 	@if tools/prepare.sh has-firmware; then \
-		cd firmware && \
-		for image in provider-tests p256-cost; do \
-			$(CARGO) run --quiet --locked --release --target thumbv7em-none-eabihf -p terse-provider-tests --bin $$image || exit; \
-		done; \
+		$(CARGO) build --quiet $(WORKSPACE) --bin terse && \
+		CARGO="$(CARGO)" TERSE="$$(realpath $${CARGO_TARGET_DIR:-target})/debug/terse" firmware/run-all $(RESETS); \
 	fi
 
 size: export TERSE_TESTING := 0
