@@ -19,11 +19,13 @@ use crate::time::{Instant, Now};
 use crate::wire::{Alert, AlertDescription, ContentType, ProtocolVersion};
 pub(crate) use datagram::AcceptedClientHello;
 use datagram::Arrivals;
+pub(crate) use datagram_code::DatagramCode;
 use ids::Ids;
 pub(crate) use paths::MAX_CHECK;
 use paths::Paths;
 
 mod datagram;
+mod datagram_code;
 mod drive;
 mod early_data;
 mod ids;
@@ -53,6 +55,8 @@ mod paths;
 /// [`crate::Memory`] has the sum.
 pub struct Connection {
     link: Box<dyn Halves>,
+    /// What is done over datagrams alone; `None` over a stream.
+    over_datagrams: Option<&'static DatagramCode>,
     /// `None` once the connection has failed.
     handshake: Option<Handshake>,
     config: Config,
@@ -133,8 +137,8 @@ impl Connection {
         };
         // Nothing is kept of a handshake that offers an identity but what the identity needs.
         let (cache, resumption) = if identity.is_some() { (None, None) } else { begin(&config, &server, now) };
-        let link = client_link(&config, rng)?;
-        let mut connection = Self::new(Config::Client(config.clone()), link, now);
+        let (link, over_datagrams) = client_link(&config, rng)?;
+        let mut connection = Self::new(Config::Client(config.clone()), link, over_datagrams, now);
         connection.cache = cache;
         let (_, mut output) = connection.output(now, rng);
         let state = ExpectServerHello::start(config.clone(), server, resumption, identity, &mut output)?;
@@ -145,16 +149,18 @@ impl Connection {
     /// Creates a server that waits for a client. Over datagrams the first client is its only peer: a server that anybody can
     /// reach, or that has connection IDs, needs an [`Endpoint`](crate::Endpoint).
     pub fn server(config: Arc<ServerConfig>, now: Now) -> Result<Self, Error> {
-        let mut connection = Self::new(Config::Server(config.clone()), make::server(&config), now);
+        let over_datagrams = config.common.datagrams.map(|_| DatagramCode::CODE);
+        let mut connection = Self::new(Config::Server(config.clone()), make::server(&config), over_datagrams, now);
         connection.handshake = Some(Box::new(ExpectClientHello::new(config)));
         Ok(connection)
     }
 
     #[inline(never)]
-    fn new(config: Config, link: Box<dyn Halves>, now: Now) -> Self {
+    fn new(config: Config, link: Box<dyn Halves>, over_datagrams: Option<&'static DatagramCode>, now: Now) -> Self {
         let transport = config.common().transport();
         Self {
             link,
+            over_datagrams,
             handshake: None,
             config,
             cache: None,
@@ -206,10 +212,14 @@ impl Connection {
         if self.store_request().is_some() {
             return None; // docs/caching.md, 4.2: nor is anything acknowledged meanwhile
         }
-        self.answer_challenges();
+        if let Some(code) = self.over_datagrams {
+            (code.answer_challenges)(self);
+        }
         let len = self.link.sender_mut().transmit(now.monotonic, out);
         if let Some(sent) = self.link.datagrams_mut().and_then(|link| link.take_sent()) {
-            self.count_sent(&sent);
+            if let Some(code) = self.over_datagrams {
+                (code.count_sent)(self, &sent);
+            }
         }
         (len > 0).then_some(len)
     }
@@ -426,10 +436,13 @@ impl core::fmt::Debug for Connection {
 
 /// Returns a client's link.
 #[inline(never)]
-fn client_link(config: &ClientConfig, rng: &mut dyn Rng) -> Result<Box<dyn Halves>, Error> {
+fn client_link(
+    config: &ClientConfig,
+    rng: &mut dyn Rng,
+) -> Result<(Box<dyn Halves>, Option<&'static DatagramCode>), Error> {
     match (&config.common.datagrams, config.parts.stream, config.parts.datagrams) {
-        (None, Some(stream), _) => Ok(stream(config)),
-        (Some(settings), _, Some(datagrams)) => datagrams(&config.common, settings, rng),
+        (None, Some(stream), _) => Ok((stream(config), None)),
+        (Some(settings), _, Some((link, code))) => Ok((link(&config.common, settings, rng)?, Some(code))),
         _ => Err(ApiMisuse::MissingPart("the link").into()), // the builder has checked it
     }
 }

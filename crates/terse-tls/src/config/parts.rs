@@ -3,6 +3,7 @@
 use core::fmt;
 
 use super::ClientConfig;
+use crate::connection::DatagramCode;
 use crate::error::ApiMisuse;
 use crate::handshake::{tls12, tls13};
 use crate::link::make::{self, ClientDatagrams, ClientStream};
@@ -26,7 +27,7 @@ pub struct ClientParts {
     pub(crate) tls12: Option<tls12::client::ServerHelloHandler>,
     pub(crate) tls13: Option<tls13::client::ServerHelloHandler>,
     pub(crate) stream: Option<ClientStream>,
-    pub(crate) datagrams: Option<ClientDatagrams>,
+    pub(crate) datagrams: Option<(ClientDatagrams, &'static DatagramCode)>,
 }
 
 impl ClientParts {
@@ -57,7 +58,7 @@ impl ClientParts {
     /// Adds DTLS over datagrams.
     #[must_use]
     pub const fn datagrams(self) -> Self {
-        Self { datagrams: Some(make::client_datagrams), ..self }
+        Self { datagrams: Some((make::client_datagrams, DatagramCode::CODE)), ..self }
     }
 
     /// Returns the versions, newest first.

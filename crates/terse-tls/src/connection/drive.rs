@@ -80,8 +80,6 @@ impl Connection {
         let mut is_dropped = false;
         match received {
             Received::Nothing => {}
-            Received::Ack { numbers, is_protected } => self.handle_ack(now, &numbers, is_protected, len),
-            Received::Repeated => self.peer_repeats(now),
             Received::Handshake => {
                 if let Some(driver) = self.link.datagrams_mut() {
                     driver.heard(now.monotonic);
@@ -93,9 +91,13 @@ impl Connection {
             }
             Received::ApplicationData => is_dropped = self.handle_application_data()?,
             Received::Alert(alert) => is_dropped = self.handle_alert(alert)?,
-            Received::ReturnRoutabilityCheck(check) => is_dropped = self.handle_check(check)?,
+            Received::Ack { .. } | Received::Repeated | Received::ReturnRoutabilityCheck(_) => {
+                is_dropped = self.handle_over_datagrams(now, received, len)?;
+            }
         }
-        self.answer_request(rng)?;
+        if let Some(code) = self.over_datagrams {
+            (code.answer_request)(self, rng)?;
+        }
         if self.is_connected()
             && self.link.datagrams_mut().is_some_and(|driver| driver.key_has_many_forgeries())
             && self.link.sender().can_update_keys()
@@ -103,6 +105,18 @@ impl Connection {
             self.update_keys(true)?; // RFC 9147, 4.5.3
         }
         Ok(is_dropped)
+    }
+
+    /// Handles what comes over datagrams alone. Returns whether it was dropped.
+    fn handle_over_datagrams(&mut self, now: Now, received: Received, len: usize) -> Result<bool, Error> {
+        let Some(code) = self.over_datagrams else { return Ok(false) };
+        match received {
+            Received::Ack { numbers, is_protected } => (code.handle_ack)(self, now, &numbers, is_protected, len),
+            Received::Repeated => (code.peer_repeats)(self, now),
+            Received::ReturnRoutabilityCheck(check) => return (code.handle_check)(self, check),
+            _ => {}
+        }
+        Ok(false)
     }
 
     /// What came is not due: see [`Incoming::not_due`](crate::link::Incoming::not_due). Returns that it was dropped.
@@ -191,7 +205,10 @@ impl Connection {
             driver.handled(now.monotonic, is_finished, has_acks);
         }
         self.proceed(handshake, now);
-        ids.map_or(Ok(()), |ids| self.handle_ids(ids))
+        match (ids, self.over_datagrams) {
+            (Some(ids), Some(code)) => (code.handle_ids)(self, ids),
+            _ => Ok(()), // a stream has none
+        }
     }
 
     /// What the handshake has to do with: what came, and what it can do.
