@@ -59,7 +59,7 @@ pub struct Connection {
     over_datagrams: Option<&'static DatagramCode>,
     /// `None` once the connection has failed.
     handshake: Option<Handshake>,
-    config: Config,
+    config: Arc<dyn Config>,
     /// The session with a client's cache, in a box because most connections have none.
     cache: Option<Box<dyn CacheSession>>,
     agreed: Agreed,
@@ -82,17 +82,29 @@ pub struct Connection {
     ids: Ids,
 }
 
-enum Config {
-    Client(Arc<ClientConfig>),
-    Server(Arc<ServerConfig>),
+/// The configuration of either side. A connection has it behind a vtable, so that a client has nothing of a server's.
+trait Config: Send + Sync {
+    fn common(&self) -> &Common;
+
+    /// Returns the configuration of a client.
+    fn as_client(&self) -> Option<&ClientConfig> {
+        None
+    }
 }
 
-impl Config {
+impl Config for ClientConfig {
     fn common(&self) -> &Common {
-        match self {
-            Self::Client(config) => &config.common,
-            Self::Server(config) => &config.common,
-        }
+        &self.common
+    }
+
+    fn as_client(&self) -> Option<&ClientConfig> {
+        Some(self)
+    }
+}
+
+impl Config for ServerConfig {
+    fn common(&self) -> &Common {
+        &self.common
     }
 }
 
@@ -138,7 +150,7 @@ impl Connection {
         // Nothing is kept of a handshake that offers an identity but what the identity needs.
         let (cache, resumption) = if identity.is_some() { (None, None) } else { begin(&config, &server, now) };
         let (link, over_datagrams) = client_link(&config, rng)?;
-        let mut connection = Self::new(Config::Client(config.clone()), link, over_datagrams, now);
+        let mut connection = Self::new(config.clone(), link, over_datagrams, now);
         connection.cache = cache;
         let (_, mut output) = connection.output(now, rng);
         let state = ExpectServerHello::start(config.clone(), server, resumption, identity, &mut output)?;
@@ -150,13 +162,18 @@ impl Connection {
     /// reach, or that has connection IDs, needs an [`Endpoint`](crate::Endpoint).
     pub fn server(config: Arc<ServerConfig>, now: Now) -> Result<Self, Error> {
         let over_datagrams = config.common.datagrams.map(|_| DatagramCode::CODE);
-        let mut connection = Self::new(Config::Server(config.clone()), make::server(&config), over_datagrams, now);
+        let mut connection = Self::new(config.clone(), make::server(&config), over_datagrams, now);
         connection.handshake = Some(Box::new(ExpectClientHello::new(config)));
         Ok(connection)
     }
 
     #[inline(never)]
-    fn new(config: Config, link: Box<dyn Halves>, over_datagrams: Option<&'static DatagramCode>, now: Now) -> Self {
+    fn new(
+        config: Arc<dyn Config>,
+        link: Box<dyn Halves>,
+        over_datagrams: Option<&'static DatagramCode>,
+        now: Now,
+    ) -> Self {
         let transport = config.common().transport();
         Self {
             link,
@@ -320,9 +337,9 @@ impl Connection {
         }
         // RFC 9846, 6.1: user_canceled, then close_notify. But that of a server would tell the client that its Finished
         // was verified (docs/caching.md, 4.2).
-        match &self.config {
-            Config::Server(_) => self.send_alert(warning(AlertDescription::USER_CANCELED)),
-            Config::Client(_) => {
+        match self.is_client() {
+            false => self.send_alert(warning(AlertDescription::USER_CANCELED)),
+            true => {
                 if self.link.sender_mut().alert(warning(AlertDescription::USER_CANCELED)).is_ok() {
                     self.send_alert(warning(AlertDescription::CLOSE_NOTIFY));
                 }
@@ -387,8 +404,8 @@ impl Connection {
     }
 
     /// Returns whether this side is the client.
-    pub const fn is_client(&self) -> bool {
-        matches!(self.config, Config::Client(_))
+    pub fn is_client(&self) -> bool {
+        self.config.as_client().is_some()
     }
 
     /// Returns whether the handshake is complete and the connection has not failed.

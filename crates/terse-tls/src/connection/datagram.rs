@@ -5,8 +5,7 @@ use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use super::DatagramCode;
-use super::{Config, Connection, Progress};
+use super::{Connection, DatagramCode, Progress};
 use crate::cache::{self, AddressId};
 use crate::config::{ServerConfig, TraceEvent};
 use crate::crypto::Rng;
@@ -44,7 +43,7 @@ impl Connection {
     ) -> Result<Self, Error> {
         let AcceptedClientHello { first, received, negotiation, number } = hello;
         let link = make::accept(&config, cid, first, number);
-        let mut connection = Self::new(Config::Server(config.clone()), link, Some(DatagramCode::CODE), now);
+        let mut connection = Self::new(config.clone(), link, Some(DatagramCode::CODE), now);
         let (handshake, chosen): (Handshake, _) = match negotiation {
             Negotiation::Due => (Box::new(ExpectClientHello::new(config)), None),
             Negotiation::Done(chosen) => (Box::new(ExpectClientHello::new(config)), Some(chosen)),

@@ -1,6 +1,6 @@
 //! Early data (0-RTT; RFC 9846, 2.3) at the interface of a connection.
 
-use super::{Config, Connection, Progress};
+use super::{Connection, Progress};
 use crate::config::ClientIdentity;
 use crate::error::{ApiMisuse, Error};
 use crate::wire::ContentType;
@@ -18,12 +18,12 @@ impl Connection {
         if self.closed || self.failure.is_some() {
             return Err(ApiMisuse::Closed.into());
         }
-        let wanted = match &self.config {
-            Config::Client(config) => {
+        let wanted = match self.config.as_client() {
+            Some(config) => {
                 let of_sessions = config.resumption.as_ref().is_some_and(|resumption| resumption.early_data);
                 of_sessions || config.identity.as_ref().is_some_and(ClientIdentity::may_offer_early_data)
             }
-            Config::Server(_) => false,
+            None => false,
         };
         if !wanted {
             return Err(ApiMisuse::NoEarlyData.into());

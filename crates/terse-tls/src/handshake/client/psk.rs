@@ -72,9 +72,8 @@ impl OfferedPsks {
                 source: PskSource::Session(session),
             });
         }
-        let mut hashes: Vec<_> = common.enabled_tls13_suites().map(|suite| PskHash::of(suite.hash)).collect();
-        hashes.sort_unstable();
-        hashes.dedup();
+        let has = |hash: &PskHash| common.enabled_tls13_suites().any(|suite| PskHash::of(suite.hash) == *hash);
+        let hashes: Vec<_> = [PskHash::Sha256, PskHash::Sha384].into_iter().filter(has).collect();
         for external in &config.psks {
             for psk in external.offers(&common.provider, &hashes, transport)? {
                 let Some(hash) = psk.hash.find(&common.provider) else { continue };
