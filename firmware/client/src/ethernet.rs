@@ -9,8 +9,8 @@ use smoltcp::wire::{EthernetAddress, IpCidr, IpEndpoint, Ipv4Address};
 use alloc::vec;
 use alloc::vec::Vec;
 
-use crate::wire::Wire;
 use controller::Controller;
+use terse_device::wire::Wire;
 
 mod controller;
 

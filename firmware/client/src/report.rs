@@ -4,7 +4,7 @@ use core::fmt;
 
 use terse_tls::Summary;
 
-use crate::connect::Meter;
+use crate::meter::Meter;
 
 /// What a connection has cost.
 pub struct Report<'a> {

@@ -2,23 +2,19 @@
 
 use alloc::vec;
 
-use pki_types::{PrivatePkcs8KeyDer, ServerName};
+use pki_types::PrivatePkcs8KeyDer;
 use terse_ibc::files::{AnyKey, KeyFile};
 use terse_tls::cache::{ClientCache, Schemes};
 use terse_tls::crypto::CryptoProvider;
 use terse_tls::resume::{ClientResumption, ExternalPsk};
-use terse_tls::{
-    ApiMisuse, ClientConfig, ClientIdentity, Credential, Datagrams, ProtocolVersion, ServerAddress, Trust,
-};
+use terse_tls::{ApiMisuse, ClientConfig, ClientIdentity, Credential, Datagrams, ProtocolVersion, Trust};
 
-use crate::device::Device;
 use crate::memory::Memory;
+use terse_device::known::Device;
 
 /// Why a device cannot connect.
 #[derive(Debug)]
 pub enum SetupFailed {
-    /// A setting is missing, or cannot be read: its name.
-    Setting(&'static str),
     /// A key cannot be read.
     Key,
     /// The engine refuses the configuration.
@@ -29,12 +25,6 @@ impl From<ApiMisuse> for SetupFailed {
     fn from(error: ApiMisuse) -> Self {
         Self::Config(error)
     }
-}
-
-/// Returns the address of the device's server.
-pub fn address(device: &Device) -> Result<ServerAddress, SetupFailed> {
-    let name = ServerName::try_from(device.text("name")).map_err(|_| SetupFailed::Setting("name"))?;
-    Ok(ServerAddress::new(name.to_owned(), device.number("port").ok_or(SetupFailed::Setting("port"))?))
 }
 
 /// Returns the configuration. Each way to prove who the device is is used if the device has what it needs.

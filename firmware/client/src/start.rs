@@ -9,18 +9,19 @@ use terse_board::heap::Heap;
 use terse_board::{end, println};
 use terse_tls::crypto::CryptoProvider;
 
-use crate::clock::Clock;
-use crate::connect::{Meter, Surroundings, connect};
-use crate::device::Device;
 use crate::ethernet::Ethernet;
 use crate::files::{self, Flash};
 use crate::memory::Memory;
-use crate::random::{SEED_LEN, SeededRng};
+use crate::meter::Meter;
 use crate::report::Report;
 use crate::setup;
 use crate::storage::Storage;
-use crate::uart::Uart;
-use crate::wire::Wire;
+use terse_device::clock::Clock;
+use terse_device::connect::{Surroundings, address, connect};
+use terse_device::known::Device;
+use terse_device::random::{SEED_LEN, SeededRng};
+use terse_device::uart::Uart;
+use terse_device::wire::Wire;
 
 /// Connects once with what is in `device.bin`, and a seed and a time in `boot.bin`, keeps what is to be remembered, prints a report, and ends QEMU.
 pub fn start<const HEAP: usize>(provider: &CryptoProvider, heap: &'static Heap<HEAP>) -> ! {
@@ -48,7 +49,7 @@ fn run<const HEAP: usize>(provider: &CryptoProvider, heap: &'static Heap<HEAP>) 
     let mut storage = Storage::open(Flash);
     let memory = Memory::from_bytes(storage.content());
     let config = setup::config(&device, &memory, provider).map_err(|error| format!("{error:?}"))?;
-    let address = setup::address(&device).map_err(|error| format!("{error:?}"))?;
+    let address = address(&device).ok_or("device.bin has no name or no port")?;
     let (mut uart, mut ethernet);
     let wire: &mut dyn Wire = if device.text("link") == "ethernet" {
         let [a, b, c, d, e, f, g, h, ..] = *seed;

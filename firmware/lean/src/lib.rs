@@ -19,13 +19,12 @@ use pki_types::PrivateKeyDer;
 use terse_tls::ClientConfig;
 use terse_tls::crypto::{KeyError, SigningKey};
 
-use terse_client::clock::Clock;
-use terse_client::connect::{Surroundings, Unobserved, connect};
-use terse_client::device::Device;
-use terse_client::random::{SEED_LEN, SeededRng};
-use terse_client::setup;
-use terse_client::uart::{Framed, Lamp, Uart};
-use terse_client::wire::Wire;
+use terse_device::clock::Clock;
+use terse_device::connect::{Surroundings, Unobserved, address, connect};
+use terse_device::known::Device;
+use terse_device::random::{SEED_LEN, SeededRng};
+use terse_device::uart::{Framed, Lamp, Uart};
+use terse_device::wire::Wire;
 
 #[global_allocator]
 static HEAP: LlffHeap = LlffHeap::empty();
@@ -67,8 +66,7 @@ fn run(configure: Configure, connections: u32) -> Option<()> {
     let started = Some(u64::from_be_bytes(*time));
     let mut around = Surroundings { wire, clock: &mut clock, started, rng: &mut rng };
     for _ in 0..connections {
-        let address = setup::address(&device).ok()?;
-        connect(config.clone(), address, &mut around, &mut Unobserved).ok()?;
+        connect(config.clone(), address(&device)?, &mut around, &mut Unobserved).ok()?;
     }
     Some(())
 }

@@ -2,7 +2,7 @@
 #![no_std]
 #![no_main]
 
-use terse_client::device::Device;
+use terse_device::known::Device;
 use terse_ibc::files::{AnyKey, KeyFile};
 use terse_rustcrypto::{hash, suites};
 use terse_tls::crypto::{CryptoProvider, SignatureAlgorithms};

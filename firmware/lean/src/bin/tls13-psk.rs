@@ -6,7 +6,7 @@ extern crate alloc;
 
 use alloc::vec;
 
-use terse_client::device::Device;
+use terse_device::known::Device;
 use terse_rustcrypto::{group, hash, suites};
 use terse_tls::crypto::{CryptoProvider, SignatureAlgorithms};
 use terse_tls::resume::ExternalPsk;

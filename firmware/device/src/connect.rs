@@ -4,12 +4,12 @@ use alloc::sync::Arc;
 use core::fmt;
 use core::time::Duration;
 
-use pki_types::UnixTime;
-use terse_board::{instructions, stack};
+use pki_types::{ServerName, UnixTime};
 use terse_tls::crypto::Rng;
 use terse_tls::{ClientConfig, Connection, Error, Event, Instant, Now, ServerAddress, Summary};
 
 use crate::clock::Clock;
+use crate::known::Device;
 use crate::wire::Wire;
 
 /// What a connection needs of its device.
@@ -54,6 +54,12 @@ impl fmt::Display for ConnectionFailed {
     }
 }
 
+/// Returns the address of a device's server; `None` if the settings have none.
+pub fn address(device: &Device) -> Option<ServerAddress> {
+    let name = ServerName::try_from(device.text("name")).ok()?;
+    Some(ServerAddress::new(name.to_owned(), device.number("port")?))
+}
+
 /// What calls of the engine run under.
 pub trait Observer {
     /// Runs a call of the engine.
@@ -72,33 +78,6 @@ impl Observer for Unobserved {
     }
 
     fn connected(&mut self) {}
-}
-
-/// Counts what calls of the engine take.
-#[derive(Default)]
-pub struct Meter {
-    /// The instructions of all calls.
-    instructions: u64,
-    /// The instructions until the handshake was complete.
-    pub handshake_instructions: u64,
-    /// The most bytes of stack that a call took.
-    pub stack: usize,
-}
-
-impl Observer for Meter {
-    /// Runs a call of the engine. Ticks wait meanwhile.
-    fn run<T>(&mut self, call: impl FnOnce() -> T) -> T {
-        cortex_m::interrupt::free(|_| {
-            let ((result, instructions), stack) = stack::measure(|| instructions::measure(call));
-            self.instructions += u64::from(instructions);
-            self.stack = self.stack.max(stack);
-            result
-        })
-    }
-
-    fn connected(&mut self) {
-        self.handshake_instructions = self.instructions;
-    }
 }
 
 /// Connects, sends [`REQUEST`], waits for the same to come back, and closes the connection. Returns what the engine did.
