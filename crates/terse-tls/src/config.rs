@@ -10,6 +10,7 @@ use pki_types::ServerName;
 
 use crate::cache::{ClientCache, Scope, ServerCache};
 use crate::cert::{Credential, Expect, KeyPurposeId, SuitableCredentials, Trust};
+use crate::connection::BeginKept;
 use crate::crypto::CryptoProvider;
 use crate::error::{ApiMisuse, IdentityRefused};
 use crate::handshake::tls13::client::CertificateCode;
@@ -44,6 +45,8 @@ pub use watch::{KeyLog, Trace, TraceEvent};
 pub struct ClientConfig {
     pub(crate) common: Common,
     pub(crate) parts: ClientParts,
+    /// What begins with the cache and sessions, if there are any.
+    pub(crate) begin_kept: Option<BeginKept>,
     /// The code of handshakes with certificates in TLS 1.3, if there is trust in any.
     pub(crate) certificates: Option<&'static CertificateCode>,
     pub(crate) trust: Trust,
@@ -70,6 +73,7 @@ impl ClientConfig {
         ConfigBuilder::new(Self {
             common: Common::new(provider, parts.versions()),
             parts,
+            begin_kept: None,
             certificates: None,
             trust: Trust::nobody(),
             server_usage: None,

@@ -148,7 +148,8 @@ impl Connection {
             None => None,
         };
         // Nothing is kept of a handshake that offers an identity but what the identity needs.
-        let (cache, resumption) = if identity.is_some() { (None, None) } else { begin(&config, &server, now) };
+        let begin = config.begin_kept.filter(|_| identity.is_none());
+        let (cache, resumption) = begin.map_or((None, None), |begin| begin(&config, &server, now));
         let (link, over_datagrams) = client_link(&config, rng)?;
         let mut connection = Self::new(config.clone(), link, over_datagrams, now);
         connection.cache = cache;
@@ -464,10 +465,14 @@ fn client_link(
     }
 }
 
+/// [`begin_kept`], to which a configuration points that keeps anything.
+pub(crate) type BeginKept =
+    fn(&ClientConfig, &ServerAddress, Now) -> (Option<Box<dyn CacheSession>>, Option<Box<SessionOffer>>);
+
 /// Returns the parts of the cache and the session that a client offers to `server`. A session is preferred to caching, and
 /// caching to a full handshake (docs/caching.md, 4.6).
 #[inline(never)]
-fn begin(
+pub(crate) fn begin_kept(
     config: &ClientConfig,
     server: &ServerAddress,
     now: Now,

@@ -12,6 +12,7 @@ use super::{
 use crate::cache::CacheDefence;
 use crate::cache::{ClientCache, ServerCache};
 use crate::cert::{Credential, KeyPurposeId, Trust};
+use crate::connection::begin_kept;
 #[cfg(terse_testing)]
 use crate::crypto::CryptoProvider;
 use crate::error::ApiMisuse;
@@ -272,6 +273,7 @@ impl ConfigBuilder<ClientConfig> {
     ///
     /// Default: `None`.
     pub fn cache(&mut self, value: impl Into<Option<ClientCache>>) -> &mut Self {
+        self.config.begin_kept = Some(begin_kept);
         self.config.cache = value.into();
         self
     }
@@ -280,6 +282,7 @@ impl ConfigBuilder<ClientConfig> {
     ///
     /// Default: `None`.
     pub fn resumption(&mut self, value: impl Into<Option<ClientResumption>>) -> &mut Self {
+        self.config.begin_kept = Some(begin_kept);
         self.config.resumption = value.into();
         self
     }
@@ -448,6 +451,7 @@ impl ConfigBuilder<ClientConfig> {
     }
 
     pub fn edit_cache<R>(&mut self, edit: impl FnOnce(&mut Option<ClientCache>) -> R) -> R {
+        self.config.begin_kept = Some(begin_kept);
         edit(&mut self.config.cache)
     }
 
