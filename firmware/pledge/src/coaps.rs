@@ -3,9 +3,7 @@
 use terse_brski::coap::{self, BlockSize, Client, ClientConfig as CoapConfig};
 use terse_brski::pledge::{Coaps, Request, Response, coaps};
 use terse_tls::crypto::{CryptoError, CryptoProvider, Rng};
-use terse_tls::{
-    ApiMisuse, CertificateType, ClientConfig, Credential, Datagrams, Instant, Now, ProtocolVersion, Trust,
-};
+use terse_tls::{ApiMisuse, CertificateType, ClientConfig, ClientParts, Credential, Datagrams, Instant, Now, Trust};
 
 use crate::exchange::{Exchange, Lost};
 
@@ -21,9 +19,9 @@ impl Exchange for CoapsExchange {
     type Answer = (Request, coap::Response);
 
     fn config(provider: &CryptoProvider, credential: Credential) -> Result<ClientConfig, ApiMisuse> {
-        let mut config = ClientConfig::builder(provider);
+        let mut config = ClientConfig::builder_of(provider, ClientParts::NONE.tls13().datagrams());
         config.trust(Trust::unverified(&[CertificateType::X509])?).credential(credential).send_server_name(false);
-        config.versions([ProtocolVersion::TLS_1_3]).datagrams(Datagrams::constrained().max_datagram(MAX_DATAGRAM));
+        config.datagrams(Datagrams::constrained().max_datagram(MAX_DATAGRAM));
         config.record_size_limit(MAX_RECORD).max_record(usize::from(MAX_RECORD));
         config.max_handshake_message(MAX_MESSAGE).build()
     }

@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use terse_brski::pledge::{Https, Request, Response};
 use terse_tls::crypto::{CryptoError, CryptoProvider, Rng};
-use terse_tls::{ApiMisuse, CertificateType, ClientConfig, Credential, Instant, Now, ProtocolVersion, Trust};
+use terse_tls::{ApiMisuse, CertificateType, ClientConfig, ClientParts, Credential, Instant, Now, Trust};
 
 use crate::exchange::{Exchange, Lost};
 use crate::http::{Answer, Reader, write_request};
@@ -24,9 +24,9 @@ impl Exchange for HttpsExchange {
     type Answer = Answer;
 
     fn config(provider: &CryptoProvider, credential: Credential) -> Result<ClientConfig, ApiMisuse> {
-        let mut config = ClientConfig::builder(provider);
+        let mut config = ClientConfig::builder_of(provider, ClientParts::NONE.tls13().streams());
         config.trust(Trust::unverified(&[CertificateType::X509])?).credential(credential).send_server_name(false);
-        config.versions([ProtocolVersion::TLS_1_3]).record_size_limit(MAX_RECORD).max_record(usize::from(MAX_RECORD));
+        config.record_size_limit(MAX_RECORD).max_record(usize::from(MAX_RECORD));
         config.max_handshake_message(MAX_MESSAGE).build()
     }
 
