@@ -86,11 +86,22 @@ fn demangled(name: &str) -> String {
 }
 
 /// Returns the table of sections.
-pub(crate) fn sizes(entries: &[Entry], images: &[Image]) -> String {
-    let mut table = String::from("| image | flash | code and constants | data | bss |\n|---|---|---|---|---|\n");
-    for (Entry { name, what, .. }, image) in entries.iter().zip(images) {
+pub(crate) fn sizes(entries: &[Entry], images: Vec<Image>) -> (String, Vec<Image>) {
+    let rows: Vec<_> = entries
+        .iter()
+        .zip(images)
+        .map(|(Entry { name, what, .. }, image)| (format!("`{name}`: {what}"), image))
+        .collect();
+    let table = rows_of("image", &rows);
+    (table, rows.into_iter().map(|(_, image)| image).collect())
+}
+
+/// Returns a table of sections with these rows.
+pub(crate) fn rows_of(what: &str, rows: &[(String, Image)]) -> String {
+    let mut table = format!("| {what} | flash | code and constants | data | bss |\n|---|---:|---:|---:|---:|\n");
+    for (name, image) in rows {
         let [flash, code, data, bss] = [image.flash(), image.code, image.data, image.bss].map(thousands);
-        let _ = writeln!(table, "| `{name}`: {what} | {flash} | {code} | {data} | {bss} |"); // a string takes it
+        let _ = writeln!(table, "| {name} | {flash} | {code} | {data} | {bss} |"); // a string takes it
     }
     table
 }

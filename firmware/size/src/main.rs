@@ -4,6 +4,7 @@
 
 use std::env;
 use std::error::Error;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
@@ -12,6 +13,7 @@ use object::read::elf::ElfFile32;
 
 mod image;
 mod owner;
+mod peers;
 
 const TARGET: &str = "thumbv7em-none-eabihf";
 
@@ -117,6 +119,8 @@ fn run() -> Result<(), Box<dyn Error>> {
     for entries in [&PLEDGES[..], &CLIENTS] {
         report(&directory, entries, crates, symbols)?;
     }
+    let (cargo, target) = (cargo(), target()?);
+    println!("{}", peers::table(Path::new(&cargo), &target)?);
     Ok(())
 }
 
@@ -127,7 +131,8 @@ fn report(directory: &Path, entries: &[Entry], crates: usize, symbols: usize) ->
         let bytes = std::fs::read(directory.join(name)).map_err(|error| format!("{name}: {error}"))?;
         images.push(Image::read(&ElfFile32::<object::Endianness>::parse(&*bytes)?)?);
     }
-    println!("{}", image::sizes(entries, &images));
+    let (table, images) = image::sizes(entries, images);
+    println!("{table}");
     println!("{}", image::crates(entries, &images, crates));
     if symbols > 0 {
         for (Entry { name, .. }, image) in entries.iter().zip(&images) {
@@ -152,18 +157,27 @@ fn check(Entry { name, most, absent, .. }: &Entry, image: &Image) -> Result<(), 
 
 /// Builds the images, and returns their directory.
 fn build() -> Result<PathBuf, Box<dyn Error>> {
-    let workspace = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
-    let target = env::var_os("CARGO_TARGET_DIR").map_or_else(|| Path::new(workspace).join("target"), PathBuf::from);
-    let target = std::path::absolute(target)?;
-    let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let target = target()?;
     // One after the other, so that no package has features that only the other one wants.
     for package in ["terse-pledge", "terse-lean"] {
-        let mut build = Command::new(&cargo);
+        let mut build = Command::new(cargo());
         build.args(["build", "--quiet", "--locked", "--release", "--package", package, "--target", TARGET]);
-        build.arg("--target-dir").arg(&target).current_dir(workspace); // where Cargo finds the flags of the target
+        build.arg("--target-dir").arg(&target).current_dir(WORKSPACE); // where Cargo finds the flags of the target
         if !build.status()?.success() {
             return Err(format!("the images of {package} cannot be built").into());
         }
     }
     Ok(target.join(TARGET).join("release"))
 }
+
+fn cargo() -> OsString {
+    env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
+}
+
+/// Returns the directory that Cargo builds in.
+fn target() -> Result<PathBuf, Box<dyn Error>> {
+    let target = env::var_os("CARGO_TARGET_DIR").map_or_else(|| Path::new(WORKSPACE).join("target"), PathBuf::from);
+    Ok(std::path::absolute(target)?)
+}
+
+const WORKSPACE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
