@@ -127,7 +127,7 @@ impl MainSecret {
     }
 
     /// `resumption_secret`; the messages end with the client's Finished.
-    pub(crate) fn resumption(self, messages: &Digest) -> Result<ResumptionSecret, CryptoError> {
+    pub(crate) fn resumption(&self, messages: &Digest) -> Result<ResumptionSecret, CryptoError> {
         let secret = self.schedule.derive_secret(&self.secret, b"res master", messages)?;
         Ok(ResumptionSecret { schedule: self.schedule, secret })
     }

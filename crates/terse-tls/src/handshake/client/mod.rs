@@ -13,7 +13,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use super::identity::offer::{AgreedIdentity, OfferedIdentity};
-use super::{Handshake, Message, Output, StateMachine, negotiated, tls12, tls13};
+use super::{Handshake, Message, Output, StateMachine, negotiated, tls12, tls13, unboxed};
 use crate::cache::FallbackReason;
 use crate::config::{ClientConfig, ServerAddress};
 use crate::crypto::Tls13Suite;
@@ -87,10 +87,20 @@ impl ExpectServerHello {
         identity: Option<Box<dyn OfferedIdentity>>,
         output: &mut Output<'_>,
     ) -> Result<Box<Self>, Error> {
+        let mut random = Random::default();
+        output.rng.fill(&mut random)?;
+        // RFC 9846, E.4: a session ID is only sent for TLS 1.3, and not over datagrams (RFC 9147, 5).
+        let is_stream = output.link.transport() == Transport::Stream;
+        let has_session_id = config.compatibility_mode && is_stream && config.common.enables(ProtocolVersion::TLS_1_3);
+        let mut session_id = vec![0; if has_session_id { 32 } else { 0 }];
+        output.rng.fill(&mut session_id)?;
         // The key share is computed while the stack holds little.
         let agreement = OfferedAgreement::start(&config.common, identity.as_deref(), output.rng)?;
         let mut hello = Self::new(config, server, resumption, identity, output)?;
-        hello.agreement = agreement;
+        (hello.random, hello.agreement) = (random, agreement);
+        if hello.tls12_session.is_none() {
+            hello.legacy_session_id = session_id;
+        }
         hello.send_first(output)?;
         Ok(hello)
     }
@@ -103,13 +113,7 @@ impl ExpectServerHello {
         identity: Option<Box<dyn OfferedIdentity>>,
         output: &mut Output<'_>,
     ) -> Result<Box<Self>, Error> {
-        let mut random = Random::default();
-        output.rng.fill(&mut random)?;
-        // RFC 9846, E.4: a session ID is only sent for TLS 1.3, and not over datagrams (RFC 9147, 5).
-        let is_stream = output.link.transport() == Transport::Stream;
-        let has_session_id = config.compatibility_mode && is_stream && config.common.enables(ProtocolVersion::TLS_1_3);
-        let mut legacy_session_id = vec![0; if has_session_id { 32 } else { 0 }];
-        output.rng.fill(&mut legacy_session_id)?;
+        let mut legacy_session_id = Vec::new();
         let (session, saver) = match resumption.map(|resumption| *resumption) {
             None => (None, None),
             Some(SessionOffer { session: Ok(session), saver }) => (Some(session), Some(saver)),
@@ -129,7 +133,7 @@ impl ExpectServerHello {
         Ok(Box::new(Self {
             config,
             server,
-            random,
+            random: Random::default(),
             offered: Vec::new(),
             legacy_session_id,
             legacy_cookie: Vec::new(),
@@ -340,7 +344,6 @@ impl ExpectServerHello {
     }
 
     /// Reads a ServerHello of TLS 1.3 (RFC 9846, 4.2.3).
-    #[inline(never)]
     fn server_hello(
         mut self: Box<Self>,
         hello: &ServerHello<'_>,
@@ -348,27 +351,56 @@ impl ExpectServerHello {
         suite: &'static Tls13Suite,
         output: &mut Output<'_>,
     ) -> Result<Box<tls13::client::ReceivedServerHello>, Error> {
-        hello.extensions.check_response(ExtensionMessage::ServerHello, &self.offered)?;
         let early_data = self.has_early_data();
-        let selected: Option<PreSharedKeyServerHello> = hello.extensions.get()?;
-        let agreed = match (Agreed::read(self.agreement.take(), &mut self.identity, hello.extensions)?, &selected) {
+        let agreed = self.agree(hello, suite, output)?;
+        let mut received = unboxed(self).received(agreed, hello, message, suite, output)?;
+        received.early_data = early_data;
+        Ok(received)
+    }
+
+    /// Completes the key agreement.
+    #[inline(never)]
+    fn agree(
+        &mut self,
+        hello: &ServerHello<'_>,
+        suite: &'static Tls13Suite,
+        output: &mut Output<'_>,
+    ) -> Result<Agreed, Error> {
+        hello.extensions.check_response(ExtensionMessage::ServerHello, &self.offered)?;
+        let selects_psk = hello.extensions.get::<PreSharedKeyServerHello>()?.is_some();
+        let agreed = Agreed::read(self.agreement.take(), &mut self.identity, hello.extensions)?;
+        let agreed = match (agreed, selects_psk) {
             (Some(agreed), _) => agreed,
-            (None, None) if self.identity.is_some() => return Err(IdentityRefused::NotSelected.into()),
-            (None, Some(_)) => return Err(PeerMisbehaved::IllegalPskSelection.into()), // that mode was not offered
-            (None, None) => return Err(PeerMisbehaved::MissingExtension(ExtensionType::KEY_SHARE).into()),
+            (None, false) if self.identity.is_some() => return Err(IdentityRefused::NotSelected.into()),
+            (None, true) => return Err(PeerMisbehaved::IllegalPskSelection.into()), // that mode was not offered
+            (None, false) => return Err(PeerMisbehaved::MissingExtension(ExtensionType::KEY_SHARE).into()),
         };
         negotiated::read_connection_id(hello.extensions, output)?;
         output.summary.version = Some(ProtocolVersion::TLS_1_3);
         output.summary.cipher_suite = Some(suite.id);
         output.summary.group = agreed.group;
-        if selected.is_none() && !self.psks.is_empty() {
-            output.summary.fallback = Some(FallbackReason::SessionIgnored);
-        }
-        let Self { config, server, random, offered, identity, saver, progress, psks, .. } = *self;
-        let proof = match (agreed.identity, selected) {
+        Ok(agreed)
+    }
+
+    #[inline(never)]
+    fn received(
+        self,
+        agreed: Agreed,
+        hello: &ServerHello<'_>,
+        message: Message<'_>,
+        suite: &'static Tls13Suite,
+        output: &mut Output<'_>,
+    ) -> Result<Box<tls13::client::ReceivedServerHello>, Error> {
+        let Self { config, server, random, offered, identity, saver, progress, psks, .. } = self;
+        let proof = match (agreed.identity, hello.extensions.get()?) {
             (Some(identity), _) => Some(SelectedProof::Identity(identity)), // no pre-shared key was offered
             (None, Some(PreSharedKeyServerHello(index))) => Some(SelectedProof::Psk(psks.select(index, suite)?)),
-            (None, None) => None,
+            (None, None) => {
+                if !psks.is_empty() {
+                    output.summary.fallback = Some(FallbackReason::SessionIgnored);
+                }
+                None
+            }
         };
         output.agreed.declined_identity = identity.map(|identity| identity.declined());
         let (round_trips, mut transcript) = match progress {
@@ -379,7 +411,7 @@ impl ExpectServerHello {
         output.summary.round_trips = round_trips;
         let hello = tls13::client::SentClientHello { config, server, random, offered, transcript, saver };
         let shared_secret = agreed.shared_secret;
-        Ok(Box::new(tls13::client::ReceivedServerHello { hello, suite, shared_secret, proof, early_data }))
+        Ok(Box::new(tls13::client::ReceivedServerHello { hello, suite, shared_secret, proof, early_data: false }))
     }
 }
 

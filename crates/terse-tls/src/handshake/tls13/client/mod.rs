@@ -29,7 +29,7 @@ use crate::error::{CertificateError, Error};
 use crate::handshake::caching::Request;
 use crate::handshake::certificate_types::CertificateTypes;
 use crate::handshake::client::{SelectedProof, SelectedPsk};
-use crate::handshake::{Handshake, Message, Output, StateMachine, negotiated};
+use crate::handshake::{Handshake, Message, Output, StateMachine, negotiated, unboxed};
 use crate::resume::SessionSaver;
 use crate::schedule::EpochKeys;
 use crate::schedule::Transcript;
@@ -121,7 +121,7 @@ pub(crate) fn server_hello(
 ) -> Result<Handshake, Error> {
     let (secrets, selected) = received.secrets(output)?;
     received.new_keys(&secrets, output)?;
-    let ReceivedServerHello { hello, early_data, .. } = *received;
+    let ReceivedServerHello { hello, early_data, .. } = unboxed(received);
     let state = Box::new(ExpectEncryptedExtensions { hello, secrets, selected, early_data });
     Ok(Box::new(State::EncryptedExtensions(state)))
 }
