@@ -332,9 +332,7 @@ async fn an_ldevid_says_where_the_list_is_only_if_that_is_configured() {
 #[tokio::test]
 async fn a_reload_keeps_the_list_and_another_address_waits() {
     let world = World::new().await.with_list("");
-    let service = Service::open(&world.config(), Clock::new()).await.unwrap_or_else(|error| panic!("{error}"));
-    let listening = service.listen().await.unwrap_or_else(|error| panic!("{error}"));
-    let reloader = listening.reloader();
+    let (listening, reloader) = world.listen().await;
     let registrar = Running::start(listening);
     let crl = served(&registrar).await;
     let database = world.database().await;
@@ -352,9 +350,7 @@ async fn a_reload_keeps_the_list_and_another_address_waits() {
 #[tokio::test]
 async fn a_list_of_more_days_is_signed_at_a_reload_and_stays_with_fewer() {
     let world = World::new().await.with_list("crl_days = 7");
-    let service = Service::open(&world.config(), Clock::new()).await.unwrap_or_else(|error| panic!("{error}"));
-    let listening = service.listen().await.unwrap_or_else(|error| panic!("{error}"));
-    let reloader = listening.reloader();
+    let (listening, reloader) = world.listen().await;
     let registrar = Running::start(listening);
     let first = world.listed(&served(&registrar).await).next_update;
     world.change("crl_days = 7", "crl_days = 400");

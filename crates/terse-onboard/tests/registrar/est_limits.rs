@@ -91,10 +91,13 @@ async fn a_certificate_too_many_is_refused_and_not_asked_for_again() {
         }
         let database = world.database().await;
         let mut transaction = database.begin().await.unwrap();
+        let time = i64::try_from(crate::world::now().as_secs()).unwrap();
         for number in 0..32_u8 {
-            let insert = "INSERT INTO certificates SELECT $1, idevid, idevid, $1, idevid, $2, $2 FROM joinings";
-            let time = i64::try_from(crate::world::now().as_secs()).unwrap();
-            sqlx::query(insert).bind(vec![number; 32]).bind(time).execute(&mut *transaction).await.unwrap();
+            // All but the newest are forgotten when they end, and these last until after the registrar has started again.
+            let insert = "INSERT INTO certificates SELECT $1, idevid, idevid, $1, idevid, $2, $3 FROM joinings";
+            let (issued, end) = (time - i64::from(number), time + 86_400);
+            let insert = sqlx::query(insert).bind(vec![number; 32]).bind(issued).bind(end);
+            insert.execute(&mut *transaction).await.unwrap();
         }
         transaction.commit().await.unwrap();
         est.release(1);

@@ -6,8 +6,7 @@ use terse_brski::coap::{Request, Resource, content_format};
 use terse_brski::est::CsrAttributes;
 use terse_ibc::Generator;
 use terse_ibc::files::KeyFile;
-use terse_net::{Clock, OsRng};
-use terse_onboard::registrar::{Listening, Reloader, Service};
+use terse_net::OsRng;
 use terse_pki::{Authority, AuthorityOptions, RegistrarOptions, Validity, to_pem};
 use terse_tls::identity::IdentityAlgorithm;
 
@@ -15,13 +14,6 @@ use crate::coaps_pledge::How;
 use crate::world::{Device, Running, SERIAL, World, authority, certificate, now, refused, validity};
 
 impl World {
-    async fn listen(&self) -> (Listening, Reloader) {
-        let service = Service::open(&self.config(), Clock::new()).await.unwrap_or_else(|error| panic!("{error}"));
-        let listening = service.listen().await.unwrap_or_else(|error| panic!("{error}"));
-        let reloader = listening.reloader();
-        (listening, reloader)
-    }
-
     /// Gives the registrar another certificate of the domain's CA, with another key.
     fn renew_certificate(&self) {
         let folder = self.folder.path().join("registrar");

@@ -17,7 +17,7 @@ use terse_brski::{SignatureRefused, cms, cose};
 use terse_net::tokio::Connector;
 use terse_net::{Clock, OsRng};
 use terse_onboard::client::{ClientError, HttpsConnection, Incoming, Outgoing, ResponseLimits};
-use terse_onboard::registrar::{InitOptions, Listening, Operator, Service, init};
+use terse_onboard::registrar::{InitOptions, Listening, Operator, Reloader, Service, init};
 use terse_pki::{Authority, AuthorityOptions, Credential, IdevidOptions, Validity};
 use terse_tls::crypto::{Rng as _, SigningKey};
 use terse_tls::{CertificateType, ClientConfig, Expect, ServerAddress, Trust};
@@ -166,9 +166,19 @@ impl World {
     }
 
     pub(crate) async fn start_at(&self, clock: Clock) -> Running {
+        Running::start(self.listen_at(clock).await)
+    }
+
+    /// A registrar that does not run yet, and what reloads it.
+    pub(crate) async fn listen(&self) -> (Listening, Reloader) {
+        let listening = self.listen_at(Clock::new()).await;
+        let reloader = listening.reloader();
+        (listening, reloader)
+    }
+
+    async fn listen_at(&self, clock: Clock) -> Listening {
         let service = Service::open(&self.config(), clock).await.unwrap_or_else(|error| panic!("{error}"));
-        let listening = service.listen().await.unwrap_or_else(|error| panic!("{error}"));
-        Running::start(listening)
+        service.listen().await.unwrap_or_else(|error| panic!("{error}"))
     }
 
     /// Starts a registrar that can be killed.

@@ -127,7 +127,11 @@ fn what_is_revoked_while_the_signer_hangs_is_not_renewed() {
     let signer = Signer::start(&place);
     let mut registrar = serve(&place);
     place.joins("WI-3005", &registrar.address);
-    let ldevid = || place.registrar("devices --json").objects().last().unwrap()["ldevid"].clone();
+    let ldevid = || {
+        let devices = place.registrar("devices --json").objects();
+        let device = devices.iter().find(|device| device["serial_number"] == "WI-3005").unwrap();
+        device["ldevid"].as_str().unwrap().to_owned()
+    };
     let before = ldevid();
     signer.signal("-STOP");
     let _renewal = place.renew("WI-3005", &registrar.address);
