@@ -234,10 +234,10 @@ impl Connection {
             (code.answer_challenges)(self);
         }
         let len = self.link.sender_mut().transmit(now.monotonic, out);
-        if let Some(sent) = self.link.datagrams_mut().and_then(|link| link.take_sent()) {
-            if let Some(code) = self.over_datagrams {
-                (code.count_sent)(self, &sent);
-            }
+        if let Some(sent) = self.link.datagrams_mut().and_then(|link| link.take_sent())
+            && let Some(code) = self.over_datagrams
+        {
+            (code.count_sent)(self, &sent);
         }
         (len > 0).then_some(len)
     }

@@ -30,6 +30,7 @@ use answer::ExpectSignature;
 /// The code of handshakes with certificates.
 pub(crate) struct CertificateCode {
     /// Continues after EncryptedExtensions.
+    #[allow(clippy::type_complexity)] // the arguments have names in `begin`
     pub(super) begin:
         fn(SentClientHello, Box<Secrets>, Extensions<'_>, Message<'_>, &mut Output<'_>) -> Result<Handshake, Error>,
     /// Learns from the server's Certificate, after its Finished was verified.

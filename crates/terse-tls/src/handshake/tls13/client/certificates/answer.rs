@@ -38,6 +38,7 @@ impl LastFlight {
     }
 
     #[inline(never)]
+    #[allow(clippy::boxed_local)] // its frame holds a pointer in place of the request
     fn certificate_verify(
         mut self: Box<Self>,
         request: Box<SignatureRequest>,
@@ -51,6 +52,7 @@ impl LastFlight {
 }
 
 impl ExpectSignature {
+    #[allow(clippy::boxed_local)] // it is freed here
     pub(super) fn signed(self: Box<Self>, signature: &[u8], output: &mut Output<'_>) -> Result<Handshake, Error> {
         let Self { flight, request } = *self;
         flight.certificate_verify(request, signature, output)
