@@ -148,9 +148,6 @@ need tshark tshark
 need tcpdump tcpdump
 need ethtool ethtool
 need parallel parallel
-need qemu-system-arm qemu-system-arm
-need arm-none-eabi-gcc gcc-arm-none-eabi
-need /usr/lib/arm-none-eabi/include/string.h libnewlib-arm-none-eabi
 need chromium chromium
 need chromedriver chromium-driver
 need python3 python3
