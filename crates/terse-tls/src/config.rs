@@ -45,9 +45,9 @@ pub use watch::{KeyLog, Trace, TraceEvent};
 pub struct ClientConfig {
     pub(crate) common: Common,
     pub(crate) parts: ClientParts,
-    /// What begins with the cache and sessions, if there are any.
+    /// What begins with the cache and sessions, if [`ConfigBuilder::cache`] or [`ConfigBuilder::resumption`] was called.
     pub(crate) begin_kept: Option<BeginKept>,
-    /// The code of handshakes with certificates in TLS 1.3, if there is trust in any.
+    /// The code of handshakes with certificates in TLS 1.3, if [`ConfigBuilder::trust`] was called.
     pub(crate) certificates: Option<&'static CertificateCode>,
     pub(crate) trust: Trust,
     pub(crate) server_usage: Option<KeyPurposeId>,

@@ -39,13 +39,16 @@ pub(super) struct KeyPair {
 }
 
 impl KeyPair {
-    /// Generates a pair. The share is computed as the secret is later, so that a firmware needs no table of 30 kB of multiples of the
-    /// base point.
+    /// Generates a pair. On firmware the share is computed as the secret is later, so that no table of 30 kB of multiples of the
+    /// base point is needed.
     pub(super) fn generate(rng: &mut dyn Rng) -> Result<Self, CryptoError> {
         let mut scalar = Zeroizing::new([0; 32]);
         rng.fill(&mut *scalar).map_err(|_| CryptoError::RandomFailed)?;
         let secret = StaticSecret::from(*scalar);
-        let share = PublicKey::from(secret.diffie_hellman(&PublicKey::from(X25519_BASEPOINT_BYTES)).to_bytes());
+        let share = match cfg!(target_os = "none") {
+            true => PublicKey::from(secret.diffie_hellman(&PublicKey::from(X25519_BASEPOINT_BYTES)).to_bytes()),
+            false => PublicKey::from(&secret),
+        };
         Ok(Self { secret, share })
     }
 

@@ -10,7 +10,6 @@ use spin::Mutex;
 use super::Fingerprint;
 use super::fields::Fields;
 use super::ocsp::Staple;
-use super::path::Certificate;
 use super::split_public_key;
 use crate::crypto::{CryptoProvider, SigningKey};
 use crate::error::ApiMisuse;
@@ -39,8 +38,8 @@ impl Credential {
     /// Checks that the chain parses and that `key` is the leaf's.
     pub fn new(chain: Vec<CertificateDer<'static>>, key: Arc<dyn SigningKey>) -> Result<Self, ApiMisuse> {
         let leaf = chain.first().ok_or(ApiMisuse::EmptyChain)?;
-        let leaf = Certificate::read(leaf).map_err(|_| ApiMisuse::MalformedCertificate)?;
-        if *leaf.fields.public_key != *key.public_key() {
+        let leaf = Fields::read(leaf).map_err(|_| ApiMisuse::MalformedCertificate)?;
+        if *leaf.public_key != *key.public_key() {
             return Err(ApiMisuse::KeyDoesNotMatchCertificate);
         }
         let fingerprint = Fingerprint::of_chain(chain.iter().map(AsRef::as_ref));

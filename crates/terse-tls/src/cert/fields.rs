@@ -1,7 +1,7 @@
-//! The fields of a certificate that `rustls-webpki` does not expose (RFC 5280, 4.1): serialNumber, signature, issuer,
-//! validity, the whole subjectPublicKeyInfo, subjectAltName, keyUsage, extKeyUsage, and the two parts of a
-//! SubjectPublicKeyInfo; and the issuer, dates, number, scope and signature of a CRL. The fields are parsed in place,
-//! and nothing is decided here.
+//! The fields of a certificate (RFC 5280, 4.1) that `rustls-webpki` does not expose, and that validation without it reads:
+//! serialNumber, signature, issuer, validity, the whole subjectPublicKeyInfo, subjectAltName, keyUsage, extKeyUsage, and the
+//! two parts of a SubjectPublicKeyInfo; and the issuer, dates, number, scope and signature of a CRL. The fields are parsed in
+//! place.
 
 use pki_types::alg_id::RSA_ENCRYPTION;
 use x509_cert::der::asn1::{AnyRef, BitStringRef, ObjectIdentifier, OctetStringRef};

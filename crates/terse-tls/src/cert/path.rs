@@ -3,13 +3,14 @@
 //! - [`building`]: `rustls-webpki` searches the certificates that were sent for a path
 //! - [`in_order`]: the certificates that were sent are the path, each certified by the next
 //!
-//! What must always hold: whatever [`InOrder`] accepts, [`PathBuilding`] accepts as well. Only the constructors of a
+//! What must always hold: whatever [`InOrder`] accepts, [`PathBuilding`] accepts as well, except keys of public CAs that
+//! `rustls-webpki` distrusts by name. Only the constructors of a
 //! [`Trust`](super::Trust) name one or the other, so that a linker drops the one that a program does not name.
 
 use pki_types::{CertificateDer, SignatureVerificationAlgorithm, TrustAnchor, UnixTime};
 
 use super::expect::Expect;
-use super::fields::Fields;
+use super::fields::{Fields, split_public_key};
 use super::issuers::{Issued, KnownIssuers};
 use super::verify::check_key_size;
 use super::{Revocation, Validity};
@@ -71,6 +72,7 @@ fn check_leaf(leaf: &Fields<'_>, expect: Expect<'_>) -> Result<(), CertificateEr
     if leaf.key_usage.is_some_and(|usage| !usage.digital_signature()) {
         return Err(CertificateError::WrongUsage);
     }
+    split_public_key(leaf.public_key)?;
     check_key_size(leaf.public_key, 0)
 }
 

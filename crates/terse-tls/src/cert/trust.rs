@@ -68,7 +68,7 @@ impl Trust {
     /// Returns a `Trust` that accepts certificate chains to one of `anchors`, which are the certificates of CAs, without
     /// building paths (RFC 4158): each certificate of a chain is certified by the next one, as RFC 9846, 4.5.1,
     /// recommends, and the first one whose issuer has the name of a trust anchor is signed by it. What comes after that
-    /// one is not looked at.
+    /// one is not looked at, except where the time is not known or a notAfter is ignored ([`Self::check`]).
     ///
     /// It is for devices in a private PKI, whose servers send chains in order: a program that calls this and not
     /// [`Self::new`] has nothing of `rustls-webpki` in it, unless it has CRLs or requests staples, and its validation
@@ -311,8 +311,8 @@ impl Trust {
 
     /// Returns the identifier of everything that a cached result depends on (docs/caching.md, 4.5): what is expected of
     /// the peer, trust anchors, raw public keys, extended key usage, the signatures accepted in chains, whether a notAfter
-    /// is ignored, how paths are validated, whether CRLs are required, and the setting for stapling. What CRLs and staples say is checked at every
-    /// use.
+    /// is ignored, how paths are validated, whether CRLs are required, and the setting for stapling. What CRLs and staples
+    /// say is checked at every use.
     pub(crate) fn id(&self, hash: &dyn Hash, expect: Expect<'_>, schemes: &[SignatureScheme]) -> TrustId {
         let mut context = hash.start();
         let (expected, usage) = expect.id();

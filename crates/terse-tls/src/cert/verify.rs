@@ -35,7 +35,8 @@ pub struct CheckedChain {
 impl Trust {
     /// Verifies `chain`, leaf first, outside of a handshake: one that a peer has presented, or that came with a document.
     /// Certificates that are not on the path are ignored, except that with [`Trust::ignoring_not_after`] or without a clock
-    /// the chain counts as at the latest notBefore of all. Signatures of all schemes of `provider` are accepted in it. CRLs
+    /// the chain counts as at the latest notBefore of all. With [`Trust::without_path_building`] a chain must come in order,
+    /// and the certificates of a document may not. Signatures of all schemes of `provider` are accepted in it. CRLs
     /// are checked, and staples are not.
     ///
     /// Fails with the [`CertificateError`] that a handshake would fail with; with [`CertificateError::WrongUsage`] also if

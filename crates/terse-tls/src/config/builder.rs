@@ -40,7 +40,7 @@ use crate::wire::{CipherSuite, ExtensionType, MaxFragmentLength, NamedGroup, Pro
 ///
 /// # Defaults
 ///
-/// Both versions of TLS are enabled, with everything that the provider has except the hybrid group. No certificate is shown
+/// Both versions of TLS are enabled (in a client of [`ClientParts`](crate::ClientParts): those that it names), with everything that the provider has except the hybrid group. No certificate is shown
 /// or requested, and nothing is kept from one connection to the next. [`Self::build`] refuses a client that trusts nobody
 /// and has neither a pre-shared key nor an identity key, and a server without a credential, pre-shared keys and identity
 /// keys. The documentation of each setting has its default.
@@ -111,7 +111,7 @@ common_settings! {
 
     /// Sets the versions of TLS, or of DTLS. The newest version that both sides support is used, whatever the order.
     ///
-    /// Default: TLS 1.3 and TLS 1.2.
+    /// Default: TLS 1.3 and TLS 1.2, as far as a client has both in its [`ClientParts`](crate::ClientParts).
     versions, set_versions(value: impl Into<Vec<ProtocolVersion>>) => value.into();
 
     /// Sets whether peers of TLS 1.2 without the extended master secret (RFC 7627) are refused. Without it a session can be

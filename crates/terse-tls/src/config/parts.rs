@@ -70,12 +70,14 @@ impl ClientParts {
     /// Checks that what is configured is there.
     pub(super) fn check(&self, config: &ClientConfig) -> Result<(), ApiMisuse> {
         let common = config.common();
-        let is_there = |version| match version {
-            ProtocolVersion::TLS_1_3 => self.tls13.is_some(),
-            _ => self.tls12.is_some(),
-        };
-        if common.versions().iter().any(|version| !is_there(*version)) {
-            return Err(ApiMisuse::MissingPart("a version that is configured"));
+        for version in common.versions() {
+            let (name, is_there) = match *version {
+                ProtocolVersion::TLS_1_3 => ("TLS 1.3", self.tls13.is_some()),
+                _ => ("TLS 1.2", self.tls12.is_some()),
+            };
+            if !is_there {
+                return Err(ApiMisuse::MissingPart(name));
+            }
         }
         match &common.datagrams {
             None if self.stream.is_none() => Err(ApiMisuse::MissingPart("streams")),

@@ -7,13 +7,13 @@ use super::{Connection, Progress};
 use crate::cache::{self, StoreAnswer};
 use crate::config::TraceEvent;
 use crate::crypto::Rng;
-use crate::error::{ApiMisuse, Error};
+use crate::error::{ApiMisuse, Error, PeerMisbehaved};
 use crate::handshake::server::ReceivedClientHello;
 use crate::handshake::tls13::server::Chosen;
 use crate::handshake::{ExpectRow, Handshake, LookUp, Message, Output, Receive};
 use crate::link::{Incoming, Newest, Received, Record};
 use crate::time::Now;
-use crate::wire::{Alert, AlertDescription, ContentType, ProtocolVersion};
+use crate::wire::{Alert, AlertDescription, ContentType, HandshakeType, ProtocolVersion};
 
 impl Connection {
     /// Takes records, until application data, a signature or a store is to be waited for.
@@ -109,7 +109,7 @@ impl Connection {
 
     /// Handles what comes over datagrams alone. Returns whether it was dropped.
     fn handle_over_datagrams(&mut self, now: Now, received: Received, len: usize) -> Result<bool, Error> {
-        let Some(code) = self.over_datagrams else { return Ok(false) };
+        let Some(code) = self.over_datagrams else { return Ok(true) }; // a stream has none of these
         match received {
             Received::Ack { numbers, is_protected } => (code.handle_ack)(self, now, &numbers, is_protected, len),
             Received::Repeated => (code.peer_repeats)(self, now),
@@ -207,7 +207,9 @@ impl Connection {
         self.proceed(handshake, now);
         match (ids, self.over_datagrams) {
             (Some(ids), Some(code)) => (code.handle_ids)(self, ids),
-            _ => Ok(()), // a stream has none
+            // A stream has none, and its handshake has refused them.
+            (Some(_), None) => Err(PeerMisbehaved::UnexpectedHandshakeMessage(HandshakeType::NEW_CONNECTION_ID).into()),
+            (None, _) => Ok(()),
         }
     }
 

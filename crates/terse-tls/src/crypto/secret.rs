@@ -1,10 +1,12 @@
 //! The outputs of hashes and key exchanges: public digests, and secrets that are wiped on drop.
 
+use alloc::boxed::Box;
+use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt;
 
 use subtle::ConstantTimeEq;
-use zeroize::{Zeroize, ZeroizeOnDrop};
+use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
 /// The output length in bytes of the longest hash (SHA-384).
 pub const MAX_HASH_LEN: usize = 48;
@@ -19,7 +21,8 @@ pub struct Digest {
 impl Digest {
     /// Creates a digest from the output of a hash, which is truncated to [`MAX_HASH_LEN`] bytes.
     pub fn new(output: &[u8]) -> Self {
-        let (bytes, len) = padded(output);
+        let (mut bytes, len) = ([0; MAX_HASH_LEN], output.len().min(MAX_HASH_LEN));
+        bytes[..len].copy_from_slice(&output[..len]);
         Self { bytes, len }
     }
 }
@@ -44,33 +47,32 @@ impl fmt::Debug for Digest {
     }
 }
 
-/// A secret of a key schedule, which is as long as the output of the hash. It is wiped on drop, and never printed.
-#[derive(Clone, Zeroize, ZeroizeOnDrop)]
-pub struct Secret {
-    bytes: [u8; MAX_HASH_LEN],
-    len: usize,
-}
+/// A secret of a key schedule, which is as long as the output of the hash. It is wiped on drop, and never printed. Its bytes
+/// stay where they are when it moves, so that they are left behind nowhere.
+#[derive(Clone)]
+pub struct Secret(Zeroizing<Box<[u8]>>);
+
+impl ZeroizeOnDrop for Secret {}
 
 impl Secret {
     /// Creates a secret from bytes, which are truncated to [`MAX_HASH_LEN`].
     pub fn new(secret: &[u8]) -> Self {
-        let (bytes, len) = padded(secret);
-        Self { bytes, len }
+        Self(Zeroizing::new(secret[..secret.len().min(MAX_HASH_LEN)].into()))
     }
 
     /// Creates a secret of `len` zero bytes, to be filled.
     pub(crate) fn zero(len: usize) -> Self {
-        Self { bytes: [0; MAX_HASH_LEN], len: len.min(MAX_HASH_LEN) }
+        Self(Zeroizing::new(vec![0; len.min(MAX_HASH_LEN)].into()))
     }
 
     pub(crate) fn as_mut(&mut self) -> &mut [u8] {
-        &mut self.bytes[..self.len]
+        &mut self.0
     }
 }
 
 impl AsRef<[u8]> for Secret {
     fn as_ref(&self) -> &[u8] {
-        &self.bytes[..self.len]
+        &self.0
     }
 }
 
@@ -101,11 +103,4 @@ impl fmt::Debug for SharedSecret {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("SharedSecret")
     }
-}
-
-fn padded(data: &[u8]) -> ([u8; MAX_HASH_LEN], usize) {
-    let mut bytes = [0; MAX_HASH_LEN];
-    let len = data.len().min(MAX_HASH_LEN);
-    bytes[..len].copy_from_slice(&data[..len]);
-    (bytes, len)
 }

@@ -1,4 +1,4 @@
-//! Handshakes as state machines. A state boxes exactly its data. It handles a message with the [`Output`], and returns the next
+//! Handshakes as state machines. A state is a [`StateMachine`] in a box, which holds no more than its data. It handles a message with the [`Output`], and returns the next
 //! state. No state depends on the kind of link.
 //!
 //! Functions that handle a message are never inlined, so that the stack of a device has the space of one message, not

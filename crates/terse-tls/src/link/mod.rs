@@ -40,12 +40,12 @@ pub(crate) trait Halves: Send + Sync {
     /// Returns the half that receives and the half that sends.
     fn both_mut(&mut self) -> (&mut dyn Incoming, &mut dyn Outgoing);
 
-    /// Returns what a link over datagrams does beyond; `None` over a stream.
+    /// Returns what only a link over datagrams does; `None` over a stream.
     fn datagrams(&self) -> Option<&dyn DatagramLink> {
         None
     }
 
-    /// Returns what a link over datagrams does beyond; `None` over a stream.
+    /// Returns what only a link over datagrams does; `None` over a stream.
     fn datagrams_mut(&mut self) -> Option<&mut dyn DatagramLink> {
         None
     }

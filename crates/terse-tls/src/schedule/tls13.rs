@@ -1,6 +1,7 @@
 //! The TLS 1.3 key schedule (RFC 9846, 7.1). Each stage is a type, so that no secret is derived from the wrong stage.
 //!
-//! What must always hold: the secret of a stage is wiped once the next stage exists.
+//! What must always hold: what a connection keeps are its traffic secrets, the exporter secret and, on a client, the resumption
+//! secret. All others are wiped with the state of the handshake that holds them.
 
 use crate::cache::{Fingerprint, Ticket, TicketSubject};
 use crate::crypto::{CryptoError, Digest, Hash, NONCE_LEN, Secret, Tls13Suite};
@@ -127,7 +128,7 @@ impl MainSecret {
     }
 
     /// `resumption_secret`; the messages end with the client's Finished.
-    pub(crate) fn resumption(&self, messages: &Digest) -> Result<ResumptionSecret, CryptoError> {
+    pub(crate) fn resumption(self, messages: &Digest) -> Result<ResumptionSecret, CryptoError> {
         let secret = self.schedule.derive_secret(&self.secret, b"res master", messages)?;
         Ok(ResumptionSecret { schedule: self.schedule, secret })
     }

@@ -138,6 +138,18 @@ fn a_configuration_that_cannot_work_is_refused() {
     assert!(matches!(server.build().err(), Some(ApiMisuse::EmptyConfiguration(_))));
 }
 
+/// A hedge is a key share for a server with certificates: who trusts none needs no group.
+#[test]
+fn without_trust_in_certificates_a_hedge_needs_no_group() {
+    let mut setup = setup(IdentityAlgorithm::Ristretto255);
+    let (client, ..) = setup.identities.as_mut().expect("identities");
+    *client = client.clone().hedge(true);
+    setup.client.groups([]);
+    let mut pair = setup.pair(1);
+    pair.handshake().unwrap();
+    check_identified([pair.client.summary(), pair.server.summary()], IdentityAlgorithm::Ristretto255);
+}
+
 /// Identity handshakes make no sessions, and fill no cache.
 #[test]
 fn nothing_else_is_kept() {

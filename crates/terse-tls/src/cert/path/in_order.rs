@@ -1,9 +1,10 @@
 //! Paths that are not built: the certificates that were sent are the path, each certified by the next one (RFC 9846,
-//! 4.5.1), up to the first one whose issuer has the name of a trust anchor. What comes after it is not looked at.
+//! 4.5.1), up to the first one whose issuer has the name of a trust anchor. What comes after it is not looked at here; only the time at which
+//! a chain counts without a clock is the latest notBefore of all certificates.
 //!
 //! This is the validation of RFC 5280, 6.1, for private PKIs, where servers send what their devices expect: one pass
-//! without recursion, little code, little stack. It never accepts what [`PathBuilding`](super::PathBuilding) refuses. What
-//! it refuses beyond that is listed at [`Trust::without_path_building`](crate::Trust::without_path_building).
+//! without recursion, little code, little stack. It never accepts what [`PathBuilding`](super::PathBuilding) refuses, except keys of
+//! public CAs that `rustls-webpki` distrusts by name. What it refuses beyond that is listed at [`Trust::without_path_building`](crate::Trust::without_path_building).
 //!
 //! What must always hold: signatures are verified only when everything else about the path is right, from the trust anchor
 //! down, so that a stranger's chain costs one signature for each trust anchor with the name that it claims, usually one; and
@@ -20,7 +21,7 @@ use super::{Candidate, Path, PathValidation, check_leaf};
 use crate::cert::Validity;
 use crate::cert::anchors::anchor_as_issuer;
 use crate::cert::expect::Expect;
-use crate::cert::fields::{Fields, rsa_bits_of, sequence, split_public_key, split_public_key_contents};
+use crate::cert::fields::{Fields, rsa_bits_of, sequence, split_public_key_contents};
 use crate::cert::issuers::{Issued, Issuer};
 use crate::cert::verify::check_rsa_bits;
 use crate::error::{ApiMisuse, CertificateError};
@@ -144,7 +145,6 @@ fn check_expected(path: &[CertificateDer<'_>], expect: Expect<'_>) -> Result<(),
     if let Expect::Server(name) = expect {
         names::check(name, leaf.subject_alt_name)?;
     }
-    split_public_key(leaf.public_key)?;
     check_leaf(&leaf, expect)
 }
 

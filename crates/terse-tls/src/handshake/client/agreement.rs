@@ -30,6 +30,7 @@ impl OfferedAgreement {
     pub(super) fn start(
         common: &Common,
         identity: Option<&dyn OfferedIdentity>,
+        trusts_certificates: bool,
         rng: &mut dyn Rng,
     ) -> Result<Option<Self>, Error> {
         if !common.enables(ProtocolVersion::TLS_1_3) {
@@ -40,7 +41,8 @@ impl OfferedAgreement {
                 let hybrid = common.provider.group(HYBRID).ok_or(ApiMisuse::Unsupported("group X25519MLKEM768"))?;
                 return Self::of(hybrid, rng).map(Some);
             }
-            Some(identity) if !identity.has_hedge() => return Ok(None),
+            // A hedge is for a server with certificates.
+            Some(identity) if !(identity.has_hedge() && trusts_certificates) => return Ok(None),
             _ => {}
         }
         let mut groups = common.groups.iter().filter_map(|name| common.provider.group(*name));

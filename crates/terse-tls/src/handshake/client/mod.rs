@@ -95,7 +95,8 @@ impl ExpectServerHello {
         let mut session_id = vec![0; if has_session_id { 32 } else { 0 }];
         output.rng.fill(&mut session_id)?;
         // The key share is computed while the stack holds little.
-        let agreement = OfferedAgreement::start(&config.common, identity.as_deref(), output.rng)?;
+        let agreement =
+            OfferedAgreement::start(&config.common, identity.as_deref(), config.trusts_certificates(), output.rng)?;
         let mut hello = Self::new(config, server, resumption, identity, output)?;
         (hello.random, hello.agreement) = (random, agreement);
         if hello.tls12_session.is_none() {

@@ -64,10 +64,10 @@ impl LastFlight {
     ) -> Result<Handshake, Error> {
         self.state.send_finished(output)?;
         let keys = self.state.application_keys(&self.messages, output)?;
-        let resumption = keys.main.resumption(&self.state.hello.transcript.current())?;
+        let ApplicationKeys { main, send, receive, exporter } = unboxed(keys);
+        let resumption = main.resumption(&self.state.hello.transcript.current())?;
         let Self { state, proof, server, .. } = unboxed(self);
         let saver = state.learn(proof, &server, credential, &resumption, output)?;
-        let ApplicationKeys { send, receive, exporter, .. } = unboxed(keys);
         let tickets = Tickets::new(saver, send.suite().id, resumption, &server, output);
         Ok(Box::new(Traffic::client(send, receive, exporter, tickets)))
     }

@@ -197,7 +197,7 @@ impl ExpectEncryptedExtensions {
             return Ok(Box::new(self.finished_follows(proof, extensions, message, output)?));
         }
         let Self { hello, secrets, .. } = self;
-        // A client that trusts no certificates has no code for them.
+        // A client for which no trust was configured has no code for certificates.
         let certificates = hello.config.certificates.ok_or(CertificateError::UnknownIssuer)?;
         (certificates.begin)(hello, secrets, extensions, message, output)
     }

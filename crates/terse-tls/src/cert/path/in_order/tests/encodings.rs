@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use pki_types::CertificateDer;
 
-use super::ca::{Holder, good, judge};
+use super::ca::{Holder, good, judge, judge_alike};
 use super::der::Element;
 use crate::cert::Trust;
 use crate::error::{ApiMisuse, CertificateError};
@@ -173,6 +173,16 @@ fn fields() {
     assert_eq!(changed(|fields| fields.push(empty.clone())), MALFORMED);
     let twice = changed(|fields| fields[EXTENSIONS].children().push(empty.clone()));
     assert_eq!(twice, MALFORMED);
+}
+
+/// Both ways to validate refuse a leaf's key with something behind it, whose size would be read otherwise.
+#[test]
+fn nothing_stands_behind_a_key() {
+    let root = Holder::root("Root");
+    let server = root.resigned(&root.server(good).der, |fields| {
+        fields[SUBJECT_PUBLIC_KEY_INFO].children().push(Element::constructed(0x30, &[]));
+    });
+    assert_eq!(judge_alike(&[&root.der], &[&server]).map(|_| ()), MALFORMED);
 }
 
 /// A CA without a name issues nothing, even where a trust anchor has no name either (RFC 5280, 4.1.2.4).
