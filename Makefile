@@ -23,6 +23,7 @@ demo: ## Onboard a device, connect in full, then cached, over TCP and UDP on loo
 	@$${CARGO_TARGET_DIR:-target}/debug/terse demo
 
 test: SECONDS = 3
+test: RESETS = 8
 test: WITHOUT_GO = skip
 test: prepare lint devices unit smoke bogo beside ## Everything that must hold; ends with the interoperability matrix
 
@@ -56,29 +57,30 @@ devices: ## Build the device crates for Cortex-M, as a firmware has them: withou
 		$(CARGO) build --quiet -p terse-ibc --no-default-features $$targets && \
 		$(CARGO) build --quiet -p terse-capi --no-default-features --features firmware $$targets; \
 	fi
-	@if tools/prepare.sh has-target thumbv7em-none-eabihf; then \
+	@if tools/prepare.sh has-firmware; then \
 		echo "checking the images of firmware/ for thumbv7em-none-eabihf"; \
-		cd firmware && $(CARGO) check --quiet --locked -p terse-pledge --target thumbv7em-none-eabihf; \
+		cd firmware && $(CARGO) clippy --quiet --locked --workspace --exclude terse-lab --exclude terse-size \
+			--target thumbv7em-none-eabihf; \
 	fi
 
 RESETS ?= 200
 
-firmware: ## On a Cortex-M4F in QEMU: the providers for devices, and clients of TLS and DTLS: what they cost, and RESETS at any time
+firmware: ## On Cortex-M in QEMU: the providers for devices, clients and a pledge: what they cost, and RESETS at any time
 	@if tools/prepare.sh has-firmware; then \
 		$(CARGO) build --quiet $(WORKSPACE) --bin terse && \
 		CARGO="$(CARGO)" TERSE="$$(realpath $${CARGO_TARGET_DIR:-target})/debug/terse" firmware/run-all $(RESETS); \
 	fi
 
 size: export TERSE_TESTING := 0
-size: ## How large whole pledges are on Cortex-M4F, and what of; SIZE="--symbols 40" lists what is largest
-	@if tools/prepare.sh has-target thumbv7em-none-eabihf; then \
+size: ## How large pledges and clients are on Cortex-M4F, and what of, beside peers; SIZE="--symbols 40" lists what is largest
+	@if tools/prepare.sh has-firmware; then \
 		$(CARGO) run --quiet --locked --manifest-path $(FIRMWARE) -p terse-size -- $(SIZE); \
 	fi
 
 unit: ## Unit tests, properties, client against server, the command; the driver of firmware/ on this machine
 	@CARGO="$(CARGO)" tools/tests.sh $(WORKSPACE)
 	$(CARGO) test $(WORKSPACE) --doc
-	$(CARGO) test --locked --manifest-path $(FIRMWARE) --lib --bin terse-size
+	$(CARGO) test --locked --manifest-path $(FIRMWARE) --lib --bin terse-size --bin terse-lab
 
 fuzz: ## Fuzz each target for SECONDS, a minute unless given; a finding is an error
 	@CARGO="$(CARGO)" tools/fuzz.sh run $(SECONDS)
@@ -88,7 +90,7 @@ interop: ## Against OpenSSL, GnuTLS, wolfSSL, BoringSSL, Mbed TLS, Scandium, dim
 
 # The matrix waits for timers most of its time. Meanwhile the builds of other profiles run, which it has no part in.
 beside:
-	+@tools/beside.sh "$(MAKE) --no-print-directory product size fuzz SECONDS=$(SECONDS)" "$(MAKE) --no-print-directory interop"
+	+@tools/beside.sh "$(MAKE) --no-print-directory product size firmware fuzz SECONDS=$(SECONDS) RESETS=$(RESETS)" "$(MAKE) --no-print-directory interop"
 
 smoke: ## Whether the benchmarks run, not how fast anything is; and the provider for devices as they have it, signing with RSA
 	$(CARGO) test --workspace --test smoke --test rustcrypto --test api
