@@ -10,15 +10,14 @@ use pki_types::ServerName;
 
 use crate::cache::{ClientCache, Scope, ServerCache};
 use crate::cert::{Credential, Expect, KeyPurposeId, SuitableCredentials, Trust};
-use crate::connection::BeginKept;
 use crate::crypto::CryptoProvider;
 use crate::error::{ApiMisuse, IdentityRefused};
-use crate::handshake::tls13::client::CertificateCode;
 use crate::identity_early_data::SecretTickets;
 use crate::resume::{ClientResumption, ExternalPsk, PskStore, ServerEarlyData, ServerResumption};
 use crate::wire::{CipherSuite, MaxFragmentLength, ProtocolVersion};
 
 mod builder;
+mod code;
 mod common;
 mod datagrams;
 mod identity;
@@ -27,6 +26,7 @@ mod scope;
 mod watch;
 
 pub use builder::{ConfigBuilder, Configuration};
+use code::{BeginKept, CertificateCode};
 pub use common::Common;
 pub use datagrams::Datagrams;
 #[cfg(terse_testing)]

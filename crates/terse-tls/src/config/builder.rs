@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 
 #[cfg(terse_testing)]
 use super::Fault;
+use super::code::{CertificateCode, begin_kept};
 use super::{
     ClientAuthentication, ClientConfig, ClientIdentity, Common, Datagrams, KeyLog, ServerConfig, ServerIdentity, Trace,
 };
@@ -12,11 +13,9 @@ use super::{
 use crate::cache::CacheDefence;
 use crate::cache::{ClientCache, ServerCache};
 use crate::cert::{Credential, KeyPurposeId, Trust};
-use crate::connection::begin_kept;
 #[cfg(terse_testing)]
 use crate::crypto::CryptoProvider;
 use crate::error::ApiMisuse;
-use crate::handshake::tls13::client::CertificateCode;
 use crate::resume::{ClientResumption, ExternalPsk, PskStore, ServerEarlyData, ServerResumption};
 use crate::wire::{CipherSuite, ExtensionType, MaxFragmentLength, NamedGroup, ProtocolVersion, SignatureScheme};
 

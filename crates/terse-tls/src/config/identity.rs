@@ -5,10 +5,9 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use super::ServerAddress;
+use super::code::{IdentityCode, begin_identity};
 use crate::crypto::IdentityKey;
 use crate::error::{ApiMisuse, IdentityRefused};
-use crate::handshake::identity::client;
-use crate::handshake::identity::offer::Begin;
 use crate::identity::{DeniedIdentities, Identity, IdentityParameters, KnownPeers};
 use crate::identity_early_data::{FirstContactMemory, SecretTickets};
 use crate::time::Now;
@@ -22,7 +21,7 @@ const DEFAULT_KNOWN_PEERS: usize = 64;
 #[derive(Clone)]
 pub struct ClientIdentity {
     /// The code of the handshake, which nothing else names.
-    pub(crate) begin: Begin,
+    pub(crate) begin: IdentityCode,
     pub(crate) key: Arc<dyn IdentityKey>,
     pub(crate) server: Option<Identity>,
     pub(crate) known_peers: Arc<KnownPeers>,
@@ -46,7 +45,7 @@ impl ClientIdentity {
     pub fn new(key: Arc<dyn IdentityKey>) -> Self {
         let known_peers = Arc::new(KnownPeers::new(DEFAULT_KNOWN_PEERS));
         Self {
-            begin: client::begin,
+            begin: begin_identity,
             key,
             server: None,
             known_peers,

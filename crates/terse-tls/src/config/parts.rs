@@ -3,10 +3,8 @@
 use core::fmt;
 
 use super::ClientConfig;
-use crate::connection::DatagramCode;
+use super::code::{self, ClientDatagrams, ClientStream, DatagramCode, Tls12Code, Tls13Code};
 use crate::error::ApiMisuse;
-use crate::handshake::{tls12, tls13};
-use crate::link::make::{self, ClientDatagrams, ClientStream};
 use crate::wire::ProtocolVersion;
 
 /// The versions that a client can speak, and what can carry them. A firmware has the code of the parts that it names, and its
@@ -24,8 +22,8 @@ use crate::wire::ProtocolVersion;
 /// ```
 #[derive(Clone, Copy)]
 pub struct ClientParts {
-    pub(crate) tls12: Option<tls12::client::ServerHelloHandler>,
-    pub(crate) tls13: Option<tls13::client::ServerHelloHandler>,
+    pub(crate) tls12: Option<Tls12Code>,
+    pub(crate) tls13: Option<Tls13Code>,
     pub(crate) stream: Option<ClientStream>,
     pub(crate) datagrams: Option<(ClientDatagrams, &'static DatagramCode)>,
 }
@@ -40,25 +38,25 @@ impl ClientParts {
     /// Adds TLS 1.2, over datagrams DTLS 1.2.
     #[must_use]
     pub const fn tls12(self) -> Self {
-        Self { tls12: Some(tls12::client::server_hello), ..self }
+        Self { tls12: Some(code::server_hello12), ..self }
     }
 
     /// Adds TLS 1.3, over datagrams DTLS 1.3.
     #[must_use]
     pub const fn tls13(self) -> Self {
-        Self { tls13: Some(tls13::client::server_hello), ..self }
+        Self { tls13: Some(code::server_hello13), ..self }
     }
 
     /// Adds TLS over streams.
     #[must_use]
     pub const fn streams(self) -> Self {
-        Self { stream: Some(make::client_stream), ..self }
+        Self { stream: Some(code::client_stream), ..self }
     }
 
     /// Adds DTLS over datagrams.
     #[must_use]
     pub const fn datagrams(self) -> Self {
-        Self { datagrams: Some((make::client_datagrams, DatagramCode::CODE)), ..self }
+        Self { datagrams: Some((code::client_datagrams, DatagramCode::CODE)), ..self }
     }
 
     /// Returns the versions, newest first.

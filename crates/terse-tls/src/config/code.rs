@@ -1,0 +1,20 @@
+//! The code that a configuration brings along. The settings of a client, and nothing else, point to it, so that the linker of a
+//! firmware drops what none of its settings brings.
+//!
+//! | setting | code |
+//! |---|---|
+//! | [`ClientParts`](super::ClientParts) | the versions and links that it names |
+//! | [`ConfigBuilder::trust`](super::ConfigBuilder::trust) | [`CertificateCode`]: certificates in TLS 1.3 |
+//! | [`ClientIdentity`](super::ClientIdentity) | [`IdentityCode`]: identity keys |
+//! | [`ConfigBuilder::cache`](super::ConfigBuilder::cache), [`ConfigBuilder::resumption`](super::ConfigBuilder::resumption) | [`begin_kept`]: what is kept from one connection to the next |
+//!
+//! What must always hold: no other file of the configuration names a module above it.
+
+pub(super) use crate::connection::{BeginKept, DatagramCode, begin_kept};
+pub(super) use crate::handshake::identity::client::begin as begin_identity;
+pub(super) use crate::handshake::identity::offer::Begin as IdentityCode;
+pub(super) use crate::handshake::tls12::client::{ServerHelloHandler as Tls12Code, server_hello as server_hello12};
+pub(super) use crate::handshake::tls13::client::{
+    CertificateCode, ServerHelloHandler as Tls13Code, server_hello as server_hello13,
+};
+pub(super) use crate::link::make::{ClientDatagrams, ClientStream, client_datagrams, client_stream};
