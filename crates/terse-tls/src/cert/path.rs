@@ -21,7 +21,7 @@ mod in_order;
 mod webpki_error;
 
 pub(super) use building::{Built, PathBuilder, PathBuilding};
-pub(super) use in_order::{Certificate, InOrder};
+pub(super) use in_order::InOrder;
 
 /// A way to validate certification paths.
 pub(super) trait PathValidation: Sync {
