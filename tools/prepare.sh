@@ -151,6 +151,7 @@ need parallel parallel
 need chromium chromium
 need chromedriver chromium-driver
 need python3 python3
+need /usr/lib/python3/dist-packages/cryptography_vectors/x509/PKITS_data python3-cryptography-vectors
 python3 -c "import ensurepip, venv" >/dev/null 2>&1 || packages="$packages python3-venv"
 install_packages
 [ "${1:-}" != packages ] || exit 0

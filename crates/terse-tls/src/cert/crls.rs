@@ -13,7 +13,7 @@ use pki_types::{AlgorithmIdentifier, CertificateRevocationListDer, SignatureVeri
 use spin::Mutex;
 use webpki::{BorrowedCertRevocationList, CertRevocationList, OwnedCertRevocationList};
 
-use super::fields::CrlFields;
+use super::fields::{CrlFields, Fields};
 use super::issuers::{CertificateId, Issuer, IssuerId, Link};
 use super::split_public_key;
 use crate::error::ApiMisuse;
@@ -154,6 +154,12 @@ impl Crl {
     /// Returns the parsed list, for path validation.
     pub(super) fn parsed(&self) -> &CertRevocationList<'static> {
         (*self.parsed).as_ref()
+    }
+
+    /// Whether the list can say that a leaf of its issuer is not revoked. One with an IssuingDistributionPoint is only
+    /// about certificates that name the same distribution point (RFC 5280, 6.3.3 (b) (2)).
+    pub(super) fn may_cover(&self, leaf: &Fields<'_>) -> bool {
+        leaf.has_distribution_points || self.fields().is_some_and(|fields| fields.scope.is_empty())
     }
 
     /// Returns the signed bytes, and the signature.

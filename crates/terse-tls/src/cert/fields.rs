@@ -1,7 +1,7 @@
 //! The fields of a certificate (RFC 5280, 4.1) that `rustls-webpki` does not expose, and that validation without it reads:
-//! serialNumber, signature, issuer, validity, the whole subjectPublicKeyInfo, subjectAltName, keyUsage, extKeyUsage, and the
-//! two parts of a SubjectPublicKeyInfo; and the issuer, dates, number, scope and signature of a CRL. The fields are parsed in
-//! place.
+//! serialNumber, signature, issuer, validity, the whole subjectPublicKeyInfo, subjectAltName, keyUsage, extKeyUsage, whether
+//! there are cRLDistributionPoints, and the two parts of a SubjectPublicKeyInfo; and the issuer, dates, number, scope and
+//! signature of a CRL. The fields are parsed in place.
 
 use pki_types::alg_id::RSA_ENCRYPTION;
 use x509_cert::der::asn1::{AnyRef, BitStringRef, ObjectIdentifier, OctetStringRef};
@@ -19,6 +19,9 @@ const CRL_NUMBER: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.5.29.20");
 
 /// id-ce-issuingDistributionPoint (RFC 5280, 5.2.5).
 const ISSUING_DISTRIBUTION_POINT: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.5.29.28");
+
+/// id-ce-cRLDistributionPoints (RFC 5280, 4.2.1.13).
+const CRL_DISTRIBUTION_POINTS: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.5.29.31");
 
 /// id-ce-extKeyUsage (RFC 5280, 4.2.1.12).
 const EXT_KEY_USAGE: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.5.29.37");
@@ -54,6 +57,8 @@ pub(super) struct Fields<'a> {
     pub(super) key_usage: Option<KeyUsage>,
     /// The value of the extension, DER; empty if there is none.
     pub(super) extended_key_usage: &'a [u8],
+    /// Whether it says where CRLs are (RFC 5280, 4.2.1.13).
+    pub(super) has_distribution_points: bool,
 }
 
 impl<'a> Fields<'a> {
@@ -82,12 +87,14 @@ impl<'a> Fields<'a> {
             subject_alt_name: &[],
             key_usage: None,
             extended_key_usage: &[],
+            has_distribution_points: false,
         };
         for_each_extension(&mut tbs, TagNumber(3), |id, value| {
             match id {
                 SUBJECT_ALT_NAME => fields.subject_alt_name = value,
                 EXT_KEY_USAGE => fields.extended_key_usage = value,
                 KEY_USAGE => fields.key_usage = Some(key_usage(value)?),
+                CRL_DISTRIBUTION_POINTS => fields.has_distribution_points = true,
                 _ => {}
             }
             Ok(())

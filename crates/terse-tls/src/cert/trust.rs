@@ -194,9 +194,10 @@ impl Trust {
     }
 
     /// Checks revocation. One of `crls` must cover the leaf; the certificates above it are checked if their issuer has
-    /// one. Of several CRLs of one issuer and scope (RFC 5280, 5.2.5) the newest, by CRLNumber and thisUpdate,
-    /// determines who is covered, until its nextUpdate; a certificate that any of them revokes is refused. A CRL that
-    /// the issuer's key did not sign is ignored. To replace the CRLs later, see [`Self::revocation`].
+    /// one. A CRL with an IssuingDistributionPoint covers a leaf only if the leaf's cRLDistributionPoints name the same
+    /// one. Of several CRLs of one issuer and scope (RFC 5280, 5.2.5) the newest, by CRLNumber and thisUpdate, determines
+    /// who is covered, until its nextUpdate; a certificate that any of them revokes is refused. A CRL that the issuer's key
+    /// did not sign is ignored. To replace the CRLs later, see [`Self::revocation`].
     pub fn with_crls(self, crls: &[CertificateRevocationListDer<'_>]) -> Result<Self, ApiMisuse> {
         let issuers = self.issuers.clone().unwrap_or_else(|| self.issuer_table());
         let revocation = Revocation::new(issuers.clone(), crls)?;

@@ -1,34 +1,25 @@
 //! Vectors of path validation: the test cases of x509-limbo (https://x509-limbo.com), judged with path building and
-//! without. Its file is read from the public vectors, as `x509-limbo/limbo.json`.
+//! without. No package has its file, so that this runs by hand alone, where `TERSE_LIMBO` names the file; the vectors that
+//! always run are those of `tests/pkits`.
 //!
 //! x509-limbo says what RFC 5280, the CA/Browser Forum and its authors want. Where Terse judges otherwise, a table says why ([`different`]).
 
 use core::time::Duration;
+use std::env;
+use std::fs;
 
 use pki_types::pem::PemObject as _;
 use pki_types::{CertificateDer, CertificateRevocationListDer, ServerName, UnixTime};
 use serde_json::Value;
 use terse_testkit::pki::unix_time;
-use terse_testkit::vectors;
-use terse_tls::{ApiMisuse, CertificateError, Expect, Trust};
+use terse_tls::{ApiMisuse, Expect, Trust};
 use x509_cert::der::DateTime;
 
+use judged::Judged;
+
 mod different;
-
-/// The result for one case.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Judged {
-    Accepted,
-    Refused(CertificateError),
-    /// The configuration is refused.
-    Misuse(ApiMisuse),
-}
-
-impl Judged {
-    fn is_accepted(self) -> bool {
-        self == Self::Accepted
-    }
-}
+#[path = "../pkits/judged.rs"]
+mod judged;
 
 struct Case<'a>(&'a Value);
 
@@ -60,20 +51,13 @@ impl<'a> Case<'a> {
             true => Ok(trust),
             false => trust.with_crls(&crls),
         });
-        let trust = match trust {
-            Ok(trust) => trust,
-            Err(misuse) => return Judged::Misuse(misuse),
-        };
         let name = self.0["expected_peer_name"]["value"].as_str().map(|name| ServerName::try_from(name).unwrap());
         let expect = match (&name, self.text("validation_kind")) {
             (Some(name), "SERVER") => Expect::Server(name),
             (_, "CLIENT") => Expect::Client,
             _ => Expect::AnyUsage,
         };
-        match trust.check(&terse_aws_lc::PROVIDER, &chain, expect, Some(self.time())) {
-            Ok(_) => Judged::Accepted,
-            Err(error) => Judged::Refused(error),
-        }
+        Judged::by(&trust, &chain, expect, self.time())
     }
 }
 
@@ -82,9 +66,10 @@ impl<'a> Case<'a> {
 const ONLY_COMPARED: [&str; 2] = ["bettertls::", "online::"];
 
 #[test]
+#[ignore = "by hand: TERSE_LIMBO=…/limbo.json cargo test -p terse-tls --test limbo -- --ignored"]
 fn limbo() {
-    let Some(text) = vectors::text("x509-limbo/limbo.json") else { return };
-    let suite: Value = serde_json::from_str(&text).unwrap();
+    let path = env::var_os("TERSE_LIMBO").expect("TERSE_LIMBO names the file limbo.json of x509-limbo");
+    let suite: Value = serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();
     let mut seen = Vec::new();
     for case in suite["testcases"].as_array().unwrap().iter().map(Case) {
         let id = case.text("id");

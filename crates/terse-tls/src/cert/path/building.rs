@@ -142,7 +142,7 @@ impl<'a> PathBuilder<'_, 'a> {
         crls: &Crls,
     ) -> Result<(), CertificateError> {
         let unknown = CertificateError::UnknownRevocationStatus;
-        let Candidate { anchors, algorithms, at, expect, time, .. } = *self.0;
+        let Candidate { anchors, chain, algorithms, at, expect, time, .. } = *self.0;
         let (Some(issued), Some(anchor)) = (&built.issued, &built.anchor) else {
             return Err(unknown); // who has revocation has these
         };
@@ -159,10 +159,13 @@ impl<'a> PathBuilder<'_, 'a> {
         if !are_signed {
             return Err(unknown);
         }
-        // webpki decides about scopes, and which list covers which certificate.
+        // webpki decides about scopes, and which list covers which certificate. It would also let a list with an
+        // IssuingDistributionPoint cover a leaf that names no distribution point.
         let lists: Vec<_> = in_force.iter().flat_map(|findings| crls.newest(findings)).collect();
         let parsed: Vec<_> = lists.iter().map(|list| list.parsed()).collect();
-        let leaf_covered = revocation(&parsed, RevocationCheckDepth::EndEntity, UnknownStatusPolicy::Deny, time);
+        let leaf = Fields::read(chain.first().ok_or(CertificateError::Malformed)?)?;
+        let of_leaf: Vec<_> = lists.iter().filter(|list| list.may_cover(&leaf)).map(|list| list.parsed()).collect();
+        let leaf_covered = revocation(&of_leaf, RevocationCheckDepth::EndEntity, UnknownStatusPolicy::Deny, time);
         let whole_path = revocation(&parsed, RevocationCheckDepth::Chain, UnknownStatusPolicy::Allow, time);
         let known = signatures.known(algorithms, &lists);
         let known: Vec<_> = known.iter().map(|known| known as &dyn SignatureVerificationAlgorithm).collect();

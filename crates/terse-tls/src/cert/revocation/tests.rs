@@ -242,6 +242,21 @@ fn of_several_lists_the_newest_counts_and_what_any_revokes_is_refused() {
     }
 }
 
+/// A list for one distribution point says nothing about a leaf that names none: another list may revoke it.
+#[test]
+fn a_list_with_a_scope_covers_only_a_leaf_that_names_its_distribution_point() {
+    let scoped =
+        |list: &&List| (list.issuer, list.revokes, list.has_scope, list.is_impostors) == (2, false, true, false);
+    let scoped = WORLD.lists.iter().find(scoped).unwrap().der.clone();
+    let trust = WORLD.trust();
+    replace(&trust, core::slice::from_ref(&scoped));
+    let [without_point, with_point, _] = &WORLD.chains[..] else { panic!("there are three chains") };
+    assert_eq!(verify(&trust, without_point), Err(CertificateError::UnknownRevocationStatus));
+    assert!(verify(&trust, with_point).is_ok());
+    replace(&trust, &[scoped, WORLD.find(2, false)]);
+    assert!(verify(&trust, without_point).is_ok());
+}
+
 #[test]
 fn an_issuer_that_was_not_learned_proves_nothing() {
     let links = links(&WORLD.trust(), &WORLD.chains[0]);

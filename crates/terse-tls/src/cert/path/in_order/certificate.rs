@@ -126,7 +126,10 @@ impl<'a> Certificate<'a> {
             EXT_KEY_USAGE => self.fields.extended_key_usage = whole_sequence(value)?,
             NAME_CONSTRAINTS => self.has_name_constraints = true,
             _ if is_critical && matches!(critical, Critical::MustBeKnown) => return Err(CertificateError::Invalid),
-            CRL_DISTRIBUTION_POINTS => drop(whole_sequence(value)?),
+            CRL_DISTRIBUTION_POINTS => {
+                whole_sequence(value)?;
+                self.fields.has_distribution_points = true;
+            }
             _ => {}
         }
         Ok(())
