@@ -20,6 +20,8 @@ pub struct Ethernet {
     interface: Interface,
     sockets: SocketSet<'static>,
     socket: SocketHandle,
+    /// The last port of the device.
+    local: u16,
     peer: IpEndpoint,
 }
 
@@ -34,13 +36,34 @@ impl Ethernet {
             let _ = addresses.push(IpCidr::new(DEVICE.into(), 24)); // there is room for one
         });
         let queue = |packets, len| udp::PacketBuffer::new(vec![udp::PacketMetadata::EMPTY; packets], vec![0; len]);
-        let mut socket = udp::Socket::new(queue(RECEIVED, RECEIVED * MTU), queue(SENT, SENT * MTU));
-        // A port of the range for anybody (RFC 6335, 6), another one after each start.
-        let local = 49_152 | (seed >> 16) as u16;
-        let _ = socket.bind(local); // it is not 0, and the socket is new
+        let socket = udp::Socket::new(queue(RECEIVED, RECEIVED * MTU), queue(SENT, SENT * MTU));
         let mut sockets = SocketSet::new(Vec::with_capacity(1));
         let socket = sockets.add(socket);
-        Self { device, interface, sockets, socket, peer: IpEndpoint::new(COMPUTER.into(), port) }
+        let peer = IpEndpoint::new(COMPUTER.into(), port);
+        let mut ethernet = Self { device, interface, sockets, socket, local: (seed >> 16) as u16, peer };
+        ethernet.reopen(port);
+        ethernet
+    }
+
+    /// Closes the socket, and opens it anew to this port of the computer.
+    pub fn reopen(&mut self, port: u16) {
+        self.close();
+        self.peer.port = port;
+        // Another port of the range for anybody (RFC 6335, 6) than before.
+        self.local = 49_152 | self.local.wrapping_add(1);
+        let local = self.local;
+        let _ = self.socket().bind(local); // it is not 0, and the socket is closed
+    }
+
+    /// Closes the socket. What it has received is gone.
+    pub fn close(&mut self) {
+        self.socket().close();
+    }
+
+    /// Whether a datagram waits to be received.
+    pub fn has_received(&mut self, milliseconds: u64) -> bool {
+        self.poll(milliseconds);
+        self.socket().can_recv()
     }
 
     fn poll(&mut self, milliseconds: u64) {
