@@ -7,7 +7,7 @@
 //! | [`stack`] | how many bytes of stack a computation takes |
 //! | [`instructions`] | how many instructions a computation takes |
 //! | [`meter`], [`report`] | what a connection costs |
-//! | [`ethernet`] | the network for datagrams |
+//! | [`ethernet`] | a network for datagrams, or for a stream |
 //! | [`files`] | files of the computer that runs QEMU, as the device's flash |
 //! | [`end`] | the end of an image: how the run ended, and the report of a panic |
 //!

@@ -5,7 +5,7 @@ use alloc::string::String;
 use alloc::sync::Arc;
 
 use cortex_m::Peripherals;
-use terse_board::ethernet::Ethernet;
+use terse_board::ethernet::{Datagrams, Ethernet};
 use terse_board::files::{self, Flash};
 use terse_board::heap::Heap;
 use terse_board::meter::Meter;
@@ -50,7 +50,8 @@ fn run<const HEAP: usize>(provider: &CryptoProvider, heap: &'static Heap<HEAP>) 
     let (mut uart, mut ethernet);
     let wire: &mut dyn Wire = if device.text("link") == "ethernet" {
         let [a, b, c, d, e, f, g, h, ..] = seed;
-        ethernet = Ethernet::open(address.port, u64::from_be_bytes([a, b, c, d, e, f, g, h]));
+        ethernet = Ethernet::<Datagrams>::start(u64::from_be_bytes([a, b, c, d, e, f, g, h]));
+        ethernet.open(address.port, &mut clock);
         &mut ethernet
     } else {
         uart = Uart::open();

@@ -13,9 +13,15 @@ use crate::plant::Plant;
 /// The services of both, which live as long as this.
 pub(crate) struct Domain {
     plant: Plant,
-    /// The port for devices of constrained BRSKI.
-    pub(crate) coaps: u16,
-    /// The port of a server of the domain, over DTLS, which takes nobody without an LDevID.
+    /// The ports of the registrar and of the server over DTLS and over TLS.
+    pub(crate) ports: [Ports; 2],
+}
+
+/// The ports of the services for devices that speak in one way.
+pub(crate) struct Ports {
+    /// The registrar.
+    pub(crate) registrar: u16,
+    /// A server of the domain, which takes nobody without an LDevID.
     pub(crate) server: u16,
 }
 
@@ -32,20 +38,22 @@ impl Domain {
         let config = plant.path(REGISTRAR);
         let text = fs::read_to_string(&config)?.replace("devices = \"ask\"", "devices = \"all\"");
         fs::write(&config, format!("{text}masa_url = \"localhost:{masa}\"\n"))?;
-        let [_, coaps, _] = plant.start(&["registrar", "--config", REGISTRAR])?;
+        let [https, coaps, _] = plant.start(&["registrar", "--config", REGISTRAR])?;
         plant.terse(&["pki", "issue", SERVER, "--server", "--ca", "plant/ca"])?;
         let (certificate, key) = (format!("{SERVER}.pem"), format!("{SERVER}.key"));
-        let serve = ["server", "--dtls", "--listen", ANYWHERE, "--echo", "--cert", &certificate, "--key", &key];
-        let [server] =
-            plant.start(&[&serve[..], &["--client-ca", "plant/ca/ca.pem", "--require-client-cert"]].concat())?;
-        Ok(Self { plant, coaps, server })
+        let serve = ["server", "--listen", ANYWHERE, "--echo", "--cert", &certificate, "--key", &key];
+        let serve = [&serve[..], &["--client-ca", "plant/ca/ca.pem", "--require-client-cert"]].concat();
+        let [dtls] = plant.start(&[&serve[..], &["--dtls"]].concat())?;
+        let [tls] = plant.start(&serve)?;
+        let ports = [Ports { registrar: coaps, server: dtls }, Ports { registrar: https, server: tls }];
+        Ok(Self { plant, ports })
     }
 
     /// Makes a device as the factory does, which finds the registrar and the server at these ports. Returns its file.
-    pub(crate) fn device(&self, serial_number: &str, registrar: u16, server: u16) -> Result<Vec<u8>, Failed> {
+    pub(crate) fn device(&self, serial_number: &str, ports: &Ports) -> Result<Vec<u8>, Failed> {
         self.plant.terse(&["masa", "make-idevid", serial_number, "--config", MASA, "--out", "devices"])?;
         let read = |ending: &str| self.plant.read(&format!("devices/{serial_number}{ending}"));
-        let settings = format!("registrar={registrar}\nport={server}\nname={SERVER}\n");
+        let settings = format!("registrar={}\nport={}\nname={SERVER}\n", ports.registrar, ports.server);
         let key = PrivatePkcs8KeyDer::from_pem_slice(&read(".key")?)?;
         let (anchors, chain) = (certificates(&read("-anchors.pem")?)?, certificates(&read(".pem")?)?);
         let (end, none) = (item(&[])?, [item(&[])?, item(&[])?, item(&[])?].concat());

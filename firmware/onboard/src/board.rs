@@ -3,7 +3,7 @@
 //! What must always hold: nothing of this counts as work of the pledge, which [`QemuBoard::work`] counts.
 
 use pki_types::CertificateDer;
-use terse_board::ethernet::Ethernet;
+use terse_board::ethernet::{Ethernet, Transport};
 use terse_board::files::Flash;
 use terse_board::instructions::Stopwatch;
 use terse_board::{end, println};
@@ -19,26 +19,26 @@ use terse_tls::{Instant, Now};
 use crate::ldevid;
 
 /// The device.
-pub struct QemuBoard<'a> {
+pub struct QemuBoard<S> {
     /// The network.
-    pub ethernet: &'a mut Ethernet,
+    pub ethernet: Ethernet<S>,
     /// The port of the registrar on the computer that runs QEMU.
     pub registrar: u16,
     /// The time since the start.
-    pub clock: &'a mut Clock,
+    pub clock: Clock,
     /// The time of the start, in seconds since 1970.
     pub started: u64,
     /// Randomness.
-    pub rng: &'a mut SeededRng,
+    pub rng: SeededRng,
     /// Where the LDevID is kept.
-    pub storage: &'a mut Storage<Flash>,
+    pub storage: Storage<Flash>,
     /// Counts the instructions of the pledge: those outside of this board.
     pub work: Stopwatch,
     /// Whether the registrar knows that the device is enrolled.
     pub is_reported: bool,
 }
 
-impl QemuBoard<'_> {
+impl<S> QemuBoard<S> {
     /// Runs what is no work of the pledge.
     fn apart<T>(&mut self, run: impl FnOnce(&mut Self) -> T) -> T {
         self.work.pause();
@@ -48,32 +48,33 @@ impl QemuBoard<'_> {
     }
 }
 
-impl Rng for QemuBoard<'_> {
+impl<S> Rng for QemuBoard<S> {
     fn fill(&mut self, out: &mut [u8]) -> Result<(), CryptoError> {
         self.apart(|board| board.rng.fill(out))
     }
 }
 
-impl Board for QemuBoard<'_> {
+impl<S: Transport> Board for QemuBoard<S> {
     fn now(&mut self) -> Now {
         self.apart(|board| board.clock.now(Some(board.started)))
     }
 
     fn open(&mut self, to: &Target) {
         self.apart(|board| match to {
-            Target::Proxy(_) => board.ethernet.reopen(board.registrar),
-            _ => board.ethernet.close(), // this device knows no names of hosts
+            Target::Proxy(_) => board.ethernet.open(board.registrar, &mut board.clock),
+            _ => board.ethernet.close(&mut board.clock), // this device knows no names of hosts
         });
     }
 
     fn close(&mut self) {
-        self.apart(|board| board.ethernet.close());
+        self.apart(|board| board.ethernet.close(&mut board.clock));
     }
 
     fn receive(&mut self, buffer: &mut [u8]) -> Received {
-        self.apart(|board| match board.ethernet.receive(board.clock.milliseconds(), buffer) {
-            0 => Received::Nothing,
-            len => Received::Bytes(len),
+        self.apart(|board| match board.ethernet.take(board.clock.milliseconds(), buffer) {
+            None => Received::End,
+            Some(0) => Received::Nothing,
+            Some(len) => Received::Bytes(len),
         })
     }
 

@@ -4,6 +4,7 @@
 
 use core::panic::PanicInfo;
 
+use terse_board::ethernet::Datagrams;
 use terse_board::heap::Heap;
 use terse_cortex_m4::{group, hash, sign, suites, verify};
 use terse_pledge::coaps::CoapsExchange;
@@ -24,7 +25,7 @@ static PROVIDER: CryptoProvider = CryptoProvider::new("cortex-m4", SIGNATURES, h
 
 #[cortex_m_rt::entry]
 fn main() -> ! {
-    terse_onboard_image::start::<CoapsExchange, _>(&PROVIDER, |secret| sign::p256_key(secret).ok(), &HEAP)
+    terse_onboard_image::start::<CoapsExchange, Datagrams, _>(&PROVIDER, |secret| sign::p256_key(secret).ok(), &HEAP)
 }
 
 #[panic_handler]

@@ -4,6 +4,7 @@
 
 use core::panic::PanicInfo;
 
+use terse_board::ethernet::Datagrams;
 use terse_board::heap::Heap;
 use terse_pledge::coaps::CoapsExchange;
 use terse_pledge::keys;
@@ -25,7 +26,7 @@ static PROVIDER: CryptoProvider = CryptoProvider::new("rustcrypto", SIGNATURES, 
 
 #[cortex_m_rt::entry]
 fn main() -> ! {
-    terse_onboard_image::start::<CoapsExchange, _>(&PROVIDER, keys::p256, &HEAP)
+    terse_onboard_image::start::<CoapsExchange, Datagrams, _>(&PROVIDER, keys::p256, &HEAP)
 }
 
 #[panic_handler]
