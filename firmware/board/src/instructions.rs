@@ -12,6 +12,40 @@ pub fn measure<T>(run: impl FnOnce() -> T) -> (T, u32) {
     (result, instructions.saturating_sub(none))
 }
 
+/// Counts the instructions of a computation that other work interrupts, which does not count.
+///
+/// Nothing else may measure meanwhile, and the computation must be interrupted once in two minutes.
+pub struct Stopwatch {
+    last: u32,
+    ticks: u64,
+}
+
+impl Stopwatch {
+    /// Starts the count.
+    pub fn start() -> Self {
+        write(CTRL, 0);
+        write(RELOAD, u32::MAX);
+        write(VALUE, u32::MAX);
+        write(CTRL, 1);
+        Self { last: u32::MAX, ticks: 0 }
+    }
+
+    /// Stops counting.
+    pub fn pause(&mut self) {
+        self.ticks += u64::from(self.last.wrapping_sub(read(VALUE))); // the timer counts down
+    }
+
+    /// Counts again.
+    pub fn resume(&mut self) {
+        self.last = read(VALUE);
+    }
+
+    /// Returns the instructions until the last pause.
+    pub fn instructions(&self) -> u64 {
+        self.ticks * NANOSECONDS_PER_TICK / NANOSECONDS_PER_INSTRUCTION
+    }
+}
+
 fn count<T>(run: impl FnOnce() -> T) -> (T, u32) {
     write(CTRL, 0);
     write(RELOAD, u32::MAX);

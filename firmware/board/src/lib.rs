@@ -6,6 +6,9 @@
 //! | [`heap`] | a heap with its memory, which counts the bytes in use |
 //! | [`stack`] | how many bytes of stack a computation takes |
 //! | [`instructions`] | how many instructions a computation takes |
+//! | [`meter`], [`report`] | what a connection costs |
+//! | [`ethernet`] | a network for datagrams, or for a stream |
+//! | [`files`] | files of the computer that runs QEMU, as the device's flash |
 //! | [`end`] | the end of an image: how the run ended, and the report of a panic |
 //!
 //! Text goes to the computer that runs QEMU, by [`println!`]. `run` in this folder starts QEMU as all of this needs it. On
@@ -14,11 +17,22 @@
 #![deny(unsafe_code)]
 
 #[cfg(target_os = "none")]
+extern crate alloc;
+
+#[cfg(target_os = "none")]
 pub mod end;
+#[cfg(target_os = "none")]
+pub mod ethernet;
+#[cfg(target_os = "none")]
+pub mod files;
 #[cfg(target_os = "none")]
 pub mod heap;
 #[cfg(target_os = "none")]
 pub mod instructions;
+#[cfg(target_os = "none")]
+pub mod meter;
+#[cfg(target_os = "none")]
+pub mod report;
 #[cfg(target_os = "none")]
 pub mod stack;
 

@@ -3,12 +3,8 @@
 //!
 //! | module | content |
 //! |---|---|
-//! | [`storage`] | what is kept for the next start, in two slots, so that a reset in the middle of a write loses nothing |
-//! | [`files`] | files of the computer that runs QEMU, as the device's flash |
-//! | [`ethernet`] | the network for datagrams |
 //! | [`memory`] | what is remembered of servers |
 //! | [`setup`] | the configuration of connections |
-//! | [`meter`], [`report`] | what a connection costs |
 //!
 //! On a computer there is only what needs no hardware, for tests.
 #![cfg_attr(not(test), no_std)]
@@ -16,19 +12,10 @@
 
 extern crate alloc;
 
-#[cfg(target_os = "none")]
-pub mod ethernet;
-#[cfg(target_os = "none")]
-pub mod files;
 pub mod memory;
-#[cfg(target_os = "none")]
-pub mod meter;
-#[cfg(target_os = "none")]
-pub mod report;
 pub mod setup;
 #[cfg(target_os = "none")]
 mod start;
-pub mod storage;
 
 #[cfg(target_os = "none")]
 pub use start::start;

@@ -5,21 +5,21 @@ use alloc::string::String;
 use alloc::sync::Arc;
 
 use cortex_m::Peripherals;
+use terse_board::ethernet::{Datagrams, Ethernet};
+use terse_board::files::{self, Flash};
 use terse_board::heap::Heap;
+use terse_board::meter::Meter;
+use terse_board::report::Report;
 use terse_board::{end, println};
 use terse_tls::crypto::CryptoProvider;
 
-use crate::ethernet::Ethernet;
-use crate::files::{self, Flash};
 use crate::memory::Memory;
-use crate::meter::Meter;
-use crate::report::Report;
 use crate::setup;
-use crate::storage::Storage;
 use terse_device::clock::Clock;
 use terse_device::connect::{Surroundings, address, connect};
 use terse_device::known::Device;
-use terse_device::random::{SEED_LEN, SeededRng};
+use terse_device::random::SeededRng;
+use terse_device::storage::Storage;
 use terse_device::uart::Uart;
 use terse_device::wire::Wire;
 
@@ -40,10 +40,7 @@ pub fn start<const HEAP: usize>(provider: &CryptoProvider, heap: &'static Heap<H
 
 fn run<const HEAP: usize>(provider: &CryptoProvider, heap: &'static Heap<HEAP>) -> Result<String, String> {
     let device = files::read("device.bin").and_then(|file| Device::parse(&file)).ok_or("device.bin cannot be read")?;
-    let boot = files::read("boot.bin").and_then(|boot| <[u8; SEED_LEN + 8]>::try_from(boot).ok());
-    let boot = boot.ok_or("boot.bin does not have a seed of 32 bytes and a time of 8")?;
-    let (seed, time) = boot.split_first_chunk::<SEED_LEN>().ok_or("boot.bin has no seed")?;
-    let time = time.try_into().map_or(0, u64::from_be_bytes);
+    let (seed, time) = files::boot().ok_or("boot.bin does not have a seed of 32 bytes and a time of 8")?;
     let peripherals = Peripherals::take().ok_or("the image runs twice")?;
     let mut clock = Clock::start(peripherals.SYST);
     let mut storage = Storage::open(Flash);
@@ -52,14 +49,15 @@ fn run<const HEAP: usize>(provider: &CryptoProvider, heap: &'static Heap<HEAP>) 
     let address = address(&device).ok_or("device.bin has no name or no port")?;
     let (mut uart, mut ethernet);
     let wire: &mut dyn Wire = if device.text("link") == "ethernet" {
-        let [a, b, c, d, e, f, g, h, ..] = *seed;
-        ethernet = Ethernet::open(address.port, u64::from_be_bytes([a, b, c, d, e, f, g, h]));
+        let [a, b, c, d, e, f, g, h, ..] = seed;
+        ethernet = Ethernet::<Datagrams>::start(u64::from_be_bytes([a, b, c, d, e, f, g, h]));
+        ethernet.open(address.port, &mut clock);
         &mut ethernet
     } else {
         uart = Uart::open();
         &mut uart
     };
-    let mut rng = SeededRng::new(*seed);
+    let mut rng = SeededRng::new(seed);
     let mut around = Surroundings { wire, clock: &mut clock, started: Some(time), rng: &mut rng };
     let mut meter = Meter::default();
     let (summary, heap) = heap.measure(|| connect(Arc::new(config), address, &mut around, &mut meter));

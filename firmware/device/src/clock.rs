@@ -3,8 +3,12 @@
 
 #![allow(unsafe_code)]
 
+use core::time::Duration;
+
 use cortex_m::peripheral::SYST;
 use cortex_m::peripheral::syst::SystClkSource;
+use pki_types::UnixTime;
+use terse_tls::{Instant, Now};
 
 /// A clock. It must be read once in three minutes.
 pub struct Clock {
@@ -33,6 +37,14 @@ impl Clock {
         self.ticks += u64::from(self.last.wrapping_sub(value)); // the timer counts down
         self.last = value;
         self.ticks / u64::from(TICKS_PER_MILLISECOND)
+    }
+
+    /// Returns the time on a device that was started at `started`, in seconds since 1970, if it knows it.
+    pub fn now(&mut self, started: Option<u64>) -> Now {
+        let milliseconds = self.milliseconds();
+        let unix = started.map(|started| started.saturating_add(milliseconds / 1_000));
+        let unix = unix.map(|seconds| UnixTime::since_unix_epoch(Duration::from_secs(seconds)));
+        Now::new(Instant(milliseconds), unix)
     }
 }
 

@@ -2,9 +2,8 @@
 
 use alloc::sync::Arc;
 use core::fmt;
-use core::time::Duration;
 
-use pki_types::{ServerName, UnixTime};
+use pki_types::ServerName;
 use terse_tls::crypto::Rng;
 use terse_tls::{ClientConfig, Connection, Error, Event, Instant, Now, ServerAddress, Summary};
 
@@ -26,10 +25,7 @@ pub struct Surroundings<'a> {
 
 impl Surroundings<'_> {
     fn now(&mut self) -> Now {
-        let milliseconds = self.clock.milliseconds();
-        let unix =
-            self.started.map(|started| UnixTime::since_unix_epoch(Duration::from_secs(started + milliseconds / 1_000)));
-        Now::new(Instant(milliseconds), unix)
+        self.clock.now(self.started)
     }
 }
 

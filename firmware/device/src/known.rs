@@ -11,6 +11,8 @@ use core::str::FromStr;
 use pki_types::CertificateDer;
 use zeroize::Zeroizing;
 
+use crate::items::{certificates, item};
+
 /// A device.
 pub struct Device {
     settings: String,
@@ -53,23 +55,6 @@ impl Device {
     pub fn is(&self, name: &str) -> bool {
         self.text(name) == "yes"
     }
-}
-
-fn certificates(file: &mut &[u8]) -> Option<Vec<CertificateDer<'static>>> {
-    let mut certificates = Vec::new();
-    loop {
-        match item(file)? {
-            [] => return Some(certificates),
-            der => certificates.push(CertificateDer::from(der.to_vec())),
-        }
-    }
-}
-
-fn item<'a>(file: &mut &'a [u8]) -> Option<&'a [u8]> {
-    let (len, rest) = file.split_first_chunk()?;
-    let (item, rest) = rest.split_at_checked(usize::from(u16::from_be_bytes(*len)))?;
-    *file = rest;
-    Some(item)
 }
 
 #[cfg(test)]

@@ -26,7 +26,7 @@ pub(crate) struct Device {
 
 /// How a run of an image ended.
 pub(crate) enum End {
-    /// It has connected: its report.
+    /// It has connected, and says how: its report.
     Connected(Value),
     /// It has failed, and says why.
     Failed(String),
@@ -52,11 +52,21 @@ impl Device {
     /// randomness is.
     pub(crate) fn new(plant: &Plant, image: &str, scenario: Scenario, port: u16, seed: u64) -> Result<Self, Failed> {
         let Scenario { link, proof } = scenario;
-        let image = fs::canonicalize(image).map_err(|error| format!("{image}: {error}; build it first"))?;
-        let stem = image.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let (image, stem) = find(image)?;
         let folder = plant.path(&format!("{stem}-{}-{}-{seed}", link.name(), proof.name()));
+        Self::with_file(folder, image, link, &content(plant, scenario, port, KeyForm::Pkcs8)?, seed)
+    }
+
+    /// Makes a device with this file, which remembers nothing.
+    pub(crate) fn with_file(
+        folder: PathBuf,
+        image: PathBuf,
+        link: Link,
+        file: &[u8],
+        seed: u64,
+    ) -> Result<Self, Failed> {
         fs::create_dir(&folder)?;
-        fs::write(folder.join("device.bin"), content(plant, scenario, port, KeyForm::Pkcs8)?)?;
+        fs::write(folder.join("device.bin"), file)?;
         Ok(Self { folder, image, link, starts: 0, seed })
     }
 
@@ -114,6 +124,13 @@ impl Running {
     }
 }
 
+/// Returns the whole path of an image, and its name.
+pub(crate) fn find(image: &str) -> Result<(PathBuf, String), Failed> {
+    let path = fs::canonicalize(image).map_err(|error| format!("{image}: {error}; build it first"))?;
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    Ok((path, name))
+}
+
 /// How a device has its private key.
 pub(crate) enum KeyForm {
     /// In PKCS #8.
@@ -162,7 +179,8 @@ pub(crate) fn boot(seed: u64, start: u32) -> Result<Vec<u8>, Failed> {
     Ok(boot)
 }
 
-fn certificates(pem: &[u8]) -> Result<Vec<u8>, Failed> {
+/// Returns the certificates of a file as items.
+pub(crate) fn certificates(pem: &[u8]) -> Result<Vec<u8>, Failed> {
     let mut items = Vec::new();
     for certificate in CertificateDer::pem_slice_iter(pem) {
         items.extend(item(&certificate?)?);
@@ -171,7 +189,7 @@ fn certificates(pem: &[u8]) -> Result<Vec<u8>, Failed> {
 }
 
 /// An item of a device's file: its length in two bytes, and the content.
-fn item(content: &[u8]) -> Result<Vec<u8>, Failed> {
+pub(crate) fn item(content: &[u8]) -> Result<Vec<u8>, Failed> {
     Ok([&u16::try_from(content.len())?.to_be_bytes(), content].concat())
 }
 

@@ -8,14 +8,18 @@
 //! | [`relay`] | what is between a device and its server, and cuts a connection off |
 //! | [`measure`] | what each way costs |
 //! | [`resets`] | resets at any time, after each of which the device must connect |
+//! | [`domain`] | a manufacturer with its MASA, and a domain with its registrar and a server |
+//! | [`onboard`] | devices that get their LDevID, also when they are reset on the way |
 //! | [`lean`] | the smallest images, each of which must connect as it is made for |
 
 use std::error::Error;
 use std::process::ExitCode;
 
 mod device;
+mod domain;
 mod lean;
 mod measure;
+mod onboard;
 mod plant;
 mod relay;
 mod resets;
@@ -28,6 +32,7 @@ Runs the images for Cortex-M in QEMU.
 
 Usage: terse-lab measure IMAGE...
        terse-lab resets IMAGE [--count N] [--seed N]
+       terse-lab onboard IMAGE... [--count N] [--seed N]
        terse-lab lean DIRECTORY
 
 IMAGE is an ELF file, such as target/thumbv7em-none-eabihf/release/client, and DIRECTORY has those of terse-lean.
@@ -42,8 +47,13 @@ fn main() -> ExitCode {
     let result = match &arguments[..] {
         ["measure", images @ ..] if !images.is_empty() => measure::run(images),
         ["lean", directory] => lean::run(directory),
+        ["onboard", rest @ ..] if !rest.is_empty() => {
+            let end = rest.iter().position(|argument| argument.starts_with("--")).unwrap_or(rest.len());
+            let (images, options) = rest.split_at(end);
+            resets::Options::parse(options, 10).and_then(|options| onboard::run(images, options))
+        }
         ["resets", image, options @ ..] => {
-            resets::Options::parse(options).and_then(|options| resets::run(image, options))
+            resets::Options::parse(options, 200).and_then(|options| resets::run(image, options))
         }
         _ => Err(USAGE.into()),
     };

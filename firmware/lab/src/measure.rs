@@ -46,7 +46,7 @@ fn print(image: &str, report: &Value) {
     let text = |name: &str| report[name].as_str().unwrap_or("?").to_owned();
     let number = |name: &str| report[name].as_u64().unwrap_or_default();
     let instructions = number("instructions") as f64;
-    let milliseconds = instructions * CYCLES_PER_INSTRUCTION / 64e3;
+    let milliseconds = milliseconds(instructions);
     let name = image.rsplit('/').next().unwrap_or_default();
     println!(
         "| `{name}` | {} | {} | {:.1} | {milliseconds:.0} | {} | {} | {} | {} |",
@@ -58,6 +58,11 @@ fn print(image: &str, report: &Value) {
         number("sent"),
         number("received"),
     );
+}
+
+/// Returns the milliseconds that so many instructions take at 64 MHz.
+pub(crate) fn milliseconds(instructions: f64) -> f64 {
+    instructions * CYCLES_PER_INSTRUCTION / 64e3
 }
 
 /// The cycles that an instruction takes on a Cortex-M4 without wait states, in the cryptography that most of the time goes into.

@@ -27,9 +27,7 @@ pub(crate) const PSK_IDENTITY: &str = "sensor-17";
 impl Plant {
     /// Makes credentials in a new folder.
     pub(crate) fn new() -> Result<Self, Failed> {
-        let folder = env::temp_dir().join(format!("terse-lab.{}", std::process::id()));
-        fs::create_dir(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
-        let plant = Self { folder, servers: Vec::new() };
+        let plant = Self::empty()?;
         plant.terse(&["pki", "init"])?;
         plant.terse(&["pki", "issue", SERVER, "--server"])?;
         plant.terse(&["pki", "issue", DEVICE, "--client"])?;
@@ -40,6 +38,13 @@ impl Plant {
         fs::write(plant.path("sensor-17.psk"), digits)?;
         fs::write(plant.path(DEVICE_PUBLIC), plant.public_key(DEVICE_KEY)?)?;
         Ok(plant)
+    }
+
+    /// Makes the folder alone.
+    pub(crate) fn empty() -> Result<Self, Failed> {
+        let folder = env::temp_dir().join(format!("terse-lab.{}", std::process::id()));
+        fs::create_dir(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+        Ok(Self { folder, servers: Vec::new() })
     }
 
     /// Returns the path of a file or a folder.
@@ -79,21 +84,31 @@ impl Plant {
             Proof::Identity => &["--identity-key", "server.id"],
             Proof::RawKey => &["--key", "broker.example.key", "--peer-key", DEVICE_PUBLIC, "--require-client-cert"],
         });
-        let mut server = self.command(&arguments)?.stdout(Stdio::piped()).spawn()?;
+        self.start(&arguments).map(|[port]| port)
+    }
+
+    /// Starts a server, which lives as long as the plant. Returns the ports that its first lines end with.
+    pub(crate) fn start<const PORTS: usize>(&mut self, arguments: &[&str]) -> Result<[u16; PORTS], Failed> {
+        let mut server = self.command(arguments)?.stdout(Stdio::piped()).spawn()?;
         let output = server.stdout.take();
         self.servers.push(server);
         let mut lines = BufReader::new(output.ok_or("a server has no output")?).lines();
-        let first = lines.next().ok_or("a server did not start")??;
+        let mut ports = [0; PORTS];
+        for port in &mut ports {
+            let line = lines.next().ok_or_else(|| format!("terse {} did not start", arguments.join(" ")))??;
+            let stated = line.rsplit(':').next().and_then(|port| port.trim().parse().ok());
+            *port = stated.ok_or_else(|| format!("a server says no port, but: {line}"))?;
+        }
         // The rest is one report for each connection, which must be taken away.
         std::thread::spawn(move || lines.for_each(drop));
-        let port = first.rsplit(':').next().and_then(|port| port.trim().parse().ok());
-        port.ok_or_else(|| format!("a server says no port, but: {first}").into())
+        Ok(ports)
     }
 
-    fn terse(&self, arguments: &[&str]) -> Result<(), Failed> {
+    /// Runs a command to its end, which must be a success. Returns its output.
+    pub(crate) fn terse(&self, arguments: &[&str]) -> Result<String, Failed> {
         let output = self.command(arguments)?.output()?;
         match output.status.success() {
-            true => Ok(()),
+            true => Ok(String::from_utf8(output.stdout)?),
             false => Err(format!("terse {}: {}", arguments.join(" "), String::from_utf8_lossy(&output.stderr)).into()),
         }
     }

@@ -11,13 +11,14 @@ use crate::scenario::Scenario;
 
 /// How many resets, and which.
 pub(crate) struct Options {
-    count: u64,
-    seed: u64,
+    pub(crate) count: u64,
+    pub(crate) seed: u64,
 }
 
 impl Options {
-    pub(crate) fn parse(options: &[&str]) -> Result<Self, Failed> {
-        let mut parsed = Self { count: 200, seed: 1 };
+    /// Reads the options, which may leave out how many resets there are.
+    pub(crate) fn parse(options: &[&str], count: u64) -> Result<Self, Failed> {
+        let mut parsed = Self { count, seed: 1 };
         for pair in options.chunks(2) {
             match pair {
                 ["--count", count] => parsed.count = count.parse().map_err(|_| format!("{count} is no number"))?,
@@ -107,11 +108,11 @@ impl Bench {
 }
 
 /// A generator of numbers to repeat a run with (Steele, Lea, Flood: "Fast Splittable Pseudorandom Number Generators", 2014).
-struct SplitMix64(u64);
+pub(crate) struct SplitMix64(pub(crate) u64);
 
 impl SplitMix64 {
     /// Returns a number below `end`, or 0.
-    fn below(&mut self, end: u64) -> u64 {
+    pub(crate) fn below(&mut self, end: u64) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

@@ -32,4 +32,6 @@ mod start;
 mod tests;
 
 #[cfg(target_os = "none")]
+pub use runtime::stop;
+#[cfg(target_os = "none")]
 pub use start::start;

@@ -1,5 +1,6 @@
 //! What an image does after a reset.
 
+use embedded_alloc::LlffHeap;
 use pki_types::PrivatePkcs8KeyDer;
 use terse_brski::pledge::Proxy;
 use terse_tls::Credential;
@@ -13,8 +14,8 @@ use crate::mailbox::Mailbox;
 use crate::runtime;
 
 /// Onboards the device, and stops. A device whose identity cannot be used stops as well.
-pub fn start<E: Exchange>(provider: &CryptoProvider, kind: Kind) -> ! {
-    runtime::begin();
+pub fn start<E: Exchange>(heap: &LlffHeap, provider: &CryptoProvider, kind: Kind) -> ! {
+    runtime::begin(heap);
     onboard::<E>(provider, kind);
     loop {
         cortex_m::asm::wfi();

@@ -3,11 +3,17 @@
 #![no_std]
 #![no_main]
 
+use core::panic::PanicInfo;
+
+use embedded_alloc::LlffHeap;
 use terse_pledge::coaps::CoapsExchange;
 use terse_pledge::keys;
 use terse_rustcrypto::{group, hash, sign, suites, verify};
 use terse_tls::SignatureScheme;
 use terse_tls::crypto::{CryptoProvider, SignatureAlgorithms};
+
+#[global_allocator]
+static HEAP: LlffHeap = LlffHeap::empty();
 
 static SIGNATURES: SignatureAlgorithms = SignatureAlgorithms::new(
     &[verify::ECDSA_P256_SHA256],
@@ -20,5 +26,10 @@ static PROVIDER: CryptoProvider = CryptoProvider::new("min", SIGNATURES, hash::S
 
 #[cortex_m_rt::entry]
 fn main() -> ! {
-    terse_pledge::start::<CoapsExchange>(&PROVIDER, keys::p256)
+    terse_pledge::start::<CoapsExchange>(&HEAP, &PROVIDER, keys::p256)
+}
+
+#[panic_handler]
+fn panic(_: &PanicInfo<'_>) -> ! {
+    terse_pledge::stop()
 }

@@ -3,7 +3,9 @@
 #![no_main]
 
 use alloc::sync::Arc;
+use core::panic::PanicInfo;
 
+use embedded_alloc::LlffHeap;
 use pki_types::PrivateKeyDer;
 use terse_pledge::coaps::CoapsExchange;
 use terse_pledge::keys;
@@ -12,6 +14,9 @@ use terse_tls::SignatureScheme;
 use terse_tls::crypto::{CryptoProvider, KeyError, SignatureAlgorithms, SigningKey};
 
 extern crate alloc;
+
+#[global_allocator]
+static HEAP: LlffHeap = LlffHeap::empty();
 
 static SIGNATURES: SignatureAlgorithms = SignatureAlgorithms::new(
     &[verify::ED25519, verify::ECDSA_P256_SHA256],
@@ -35,5 +40,10 @@ fn load_key(key: &PrivateKeyDer<'_>) -> Result<Arc<dyn SigningKey>, KeyError> {
 
 #[cortex_m_rt::entry]
 fn main() -> ! {
-    terse_pledge::start::<CoapsExchange>(&PROVIDER, keys::ed25519)
+    terse_pledge::start::<CoapsExchange>(&HEAP, &PROVIDER, keys::ed25519)
+}
+
+#[panic_handler]
+fn panic(_: &PanicInfo<'_>) -> ! {
+    terse_pledge::stop()
 }

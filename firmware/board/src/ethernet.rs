@@ -1,31 +1,38 @@
-//! Datagrams over the Ethernet of the boards: smoltcp on a LAN9118.
+//! The Ethernet of the boards: smoltcp on a LAN9118, with one socket to the computer that runs QEMU.
 
 use smoltcp::iface::{Config, Interface, SocketHandle, SocketSet};
 use smoltcp::phy::{Device, DeviceCapabilities, Medium, RxToken, TxToken};
-use smoltcp::socket::udp;
 use smoltcp::time::Instant;
 use smoltcp::wire::{EthernetAddress, IpCidr, IpEndpoint, Ipv4Address};
 
 use alloc::vec;
 use alloc::vec::Vec;
+use core::marker::PhantomData;
 
 use controller::Controller;
+use terse_device::clock::Clock;
 use terse_device::wire::Wire;
+pub use transport::{Datagrams, Stream, Transport};
 
 mod controller;
+mod transport;
 
-/// A UDP socket to one peer.
-pub struct Ethernet {
+/// A socket to one peer at a time, [`Datagrams`] or a [`Stream`].
+pub struct Ethernet<S> {
     device: Frames,
     interface: Interface,
     sockets: SocketSet<'static>,
     socket: SocketHandle,
-    peer: IpEndpoint,
+    /// The last port of the device.
+    local: u16,
+    /// The peer, while the socket is open.
+    peer: Option<IpEndpoint>,
+    kind: PhantomData<S>,
 }
 
-impl Ethernet {
-    /// Opens a socket to this port of the computer that runs QEMU. `seed` is not predictable.
-    pub fn open(port: u16, seed: u64) -> Self {
+impl<S: Transport> Ethernet<S> {
+    /// Starts the controller. `seed` is not predictable.
+    pub fn start(seed: u64) -> Self {
         let mut device = Frames(Controller::start(ADDRESS));
         let mut config = Config::new(EthernetAddress(ADDRESS).into());
         config.random_seed = seed;
@@ -33,14 +40,55 @@ impl Ethernet {
         interface.update_ip_addrs(|addresses| {
             let _ = addresses.push(IpCidr::new(DEVICE.into(), 24)); // there is room for one
         });
-        let queue = |packets, len| udp::PacketBuffer::new(vec![udp::PacketMetadata::EMPTY; packets], vec![0; len]);
-        let mut socket = udp::Socket::new(queue(RECEIVED, RECEIVED * MTU), queue(SENT, SENT * MTU));
-        // A port of the range for anybody (RFC 6335, 6), another one after each start.
-        let local = 49_152 | (seed >> 16) as u16;
-        let _ = socket.bind(local); // it is not 0, and the socket is new
         let mut sockets = SocketSet::new(Vec::with_capacity(1));
-        let socket = sockets.add(socket);
-        Self { device, interface, sockets, socket, peer: IpEndpoint::new(COMPUTER.into(), port) }
+        let socket = sockets.add(S::new());
+        Self { device, interface, sockets, socket, local: (seed >> 16) as u16, peer: None, kind: PhantomData }
+    }
+
+    /// Opens the socket to this port of the computer, and waits until a stream is there. What is open is closed.
+    pub fn open(&mut self, port: u16, clock: &mut Clock) {
+        self.close(clock);
+        let peer = IpEndpoint::new(COMPUTER.into(), port);
+        // Another port of the range for anybody (RFC 6335, 6) than before.
+        self.local = 49_152 | self.local.wrapping_add(1);
+        self.sockets.get_mut::<S>(self.socket).open(self.interface.context(), self.local, peer);
+        self.peer = Some(peer);
+        self.wait(clock, S::is_decided);
+    }
+
+    /// Closes the socket. What it has received is gone.
+    pub fn close(&mut self, clock: &mut Clock) {
+        if self.peer.take().is_some() {
+            self.socket().end();
+            self.wait(clock, S::has_ended);
+            self.socket().abort();
+        }
+    }
+
+    /// Whether there is something to receive, or the peer has ended the stream.
+    pub fn has_received(&mut self, milliseconds: u64) -> bool {
+        self.poll(milliseconds);
+        self.peer.is_some() && self.socket().has_received()
+    }
+
+    /// Takes what has come, as [`Wire::receive`] does; `None` if the peer has ended the stream.
+    pub fn take(&mut self, milliseconds: u64, buffer: &mut [u8]) -> Option<usize> {
+        self.poll(milliseconds);
+        let peer = self.peer?;
+        self.socket().receive(peer, buffer)
+    }
+
+    /// Waits until something is so, but not for ever.
+    fn wait(&mut self, clock: &mut Clock, is_so: impl Fn(&S) -> bool) {
+        let end = clock.milliseconds() + PATIENCE_MS;
+        loop {
+            let now = clock.milliseconds();
+            self.poll(now);
+            if is_so(self.socket()) || now > end {
+                return;
+            }
+            cortex_m::asm::wfi();
+        }
     }
 
     fn poll(&mut self, milliseconds: u64) {
@@ -48,25 +96,21 @@ impl Ethernet {
         self.interface.poll(now, &mut self.device, &mut self.sockets);
     }
 
-    fn socket(&mut self) -> &mut udp::Socket<'static> {
+    fn socket(&mut self) -> &mut S {
         self.sockets.get_mut(self.socket)
     }
 }
 
-impl Wire for Ethernet {
+impl<S: Transport> Wire for Ethernet<S> {
     fn receive(&mut self, milliseconds: u64, buffer: &mut [u8]) -> usize {
-        self.poll(milliseconds);
-        let peer = self.peer;
-        match self.socket().recv_slice(buffer) {
-            Ok((len, from)) if from.endpoint == peer => len,
-            _ => 0, // nothing, or from somebody else, or too long
-        }
+        self.take(milliseconds, buffer).unwrap_or_default()
     }
 
     fn transmit(&mut self, milliseconds: u64, bytes: &[u8]) {
-        let peer = self.peer;
-        let _ = self.socket().send_slice(bytes, peer); // without room it is lost, as a datagram may be
-        self.poll(milliseconds);
+        if let Some(peer) = self.peer {
+            self.socket().transmit(peer, bytes);
+            self.poll(milliseconds);
+        }
     }
 
     fn pause(&mut self) {
@@ -81,9 +125,8 @@ const COMPUTER: Ipv4Address = Ipv4Address::new(10, 0, 2, 2);
 /// An address that is administered locally.
 const ADDRESS: [u8; 6] = [0x02, 0, 0, 0, 0, 0x27];
 
-/// How many datagrams wait, in each direction.
-const RECEIVED: usize = 4;
-const SENT: usize = 4;
+/// How long a stream may take to open and to close, in milliseconds.
+const PATIENCE_MS: u64 = 3_000;
 
 /// The longest datagram with its headers, and the longest frame of Ethernet without its checksum.
 const MTU: usize = 1_500;

@@ -8,7 +8,8 @@ use alloc::vec::Vec;
 
 use cortex_m_semihosting::syscall;
 
-use crate::storage::Slots;
+use terse_device::random::SEED_LEN;
+use terse_device::storage::Slots;
 
 /// Returns the content of a file; `None` if it cannot be read.
 pub fn read(name: &str) -> Option<Vec<u8>> {
@@ -28,6 +29,13 @@ pub fn write(name: &str, content: &[u8]) -> bool {
     // SAFETY: the buffer has so many bytes. The call returns how many of them it has not written.
     let missing = unsafe { syscall!(WRITE, file.0, content.as_ptr(), content.len()) };
     missing == 0
+}
+
+/// Returns what a device gets at a start, from `boot.bin`: a seed of 32 bytes, and the time in seconds since 1970.
+pub fn boot() -> Option<([u8; SEED_LEN], u64)> {
+    let boot = read("boot.bin")?;
+    let (seed, time) = boot.split_first_chunk()?;
+    Some((*seed, u64::from_be_bytes(time.try_into().ok()?)))
 }
 
 /// An open file.

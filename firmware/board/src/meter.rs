@@ -1,7 +1,8 @@
 //! What calls of the engine take.
 
-use terse_board::{instructions, stack};
 use terse_device::connect::Observer;
+
+use crate::{instructions, stack};
 
 /// Counts what calls of the engine take.
 #[derive(Default)]
