@@ -36,7 +36,6 @@ impl ExpectFinished {
         if let Some(certificates) = certificates {
             (certificates.server_finished)(&state, &server, &proof, output);
         }
-        server.report(&proof, output);
         if let Some(declined) = output.agreed.declined_identity.take() {
             declined.used_certificates(&proof, output.now);
         }
@@ -105,7 +104,8 @@ impl Negotiated {
         Ok(keys)
     }
 
-    /// Leaves what was learned to the cache. Returns where sessions are kept.
+    /// Reports who the server is, and leaves what was learned to the stores, when the handshake needs no memory any more. Returns
+    /// where sessions are kept.
     #[inline(never)]
     fn learn(
         self: Box<Self>,
@@ -116,6 +116,7 @@ impl Negotiated {
         output: &mut Output<'_>,
     ) -> Result<Option<SessionSaver>, Error> {
         let Self { hello: SentClientHello { config, saver, .. }, request, selection, .. } = unboxed(self);
+        server.report(&proof, output);
         match (output.cache.as_deref_mut(), server.certificate()) {
             (Some(session), Some(ProvenPeer { peer, fingerprint: Some(fingerprint) })) => {
                 let version = ProtocolVersion::TLS_1_3;

@@ -4,7 +4,6 @@
 //! What must always hold: one epoch is in force; the peer's connection ID is in every protected record, and in no other.
 
 use alloc::boxed::Box;
-use alloc::vec;
 use alloc::vec::Vec;
 
 use crate::crypto::CryptoError;
@@ -22,6 +21,9 @@ pub(super) struct Epochs {
     limits: RecordLimits,
 }
 
+/// The epochs of a connection without early data: unprotected, of the handshake, of application data.
+const USUAL: usize = 3;
+
 /// Where an epoch is, until epochs are added or forgotten.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct EpochPosition(usize);
@@ -29,12 +31,9 @@ pub(super) struct EpochPosition(usize);
 impl Epochs {
     /// Begins with epoch 0, whose first record has this number.
     pub(super) fn new(number: u64) -> Self {
-        Self {
-            all: vec![WriteEpoch::unprotected(number)],
-            next: None,
-            peer_cid: Box::default(),
-            limits: RecordLimits::DEFAULT,
-        }
+        let mut all = Vec::with_capacity(USUAL);
+        all.push(WriteEpoch::unprotected(number));
+        Self { all, next: None, peer_cid: Box::default(), limits: RecordLimits::DEFAULT }
     }
 
     /// Returns the position of the epoch in force.
@@ -78,6 +77,7 @@ impl Epochs {
 
     /// Adds the epoch that is in force from here on.
     pub(super) fn push(&mut self, epoch: WriteEpoch) {
+        self.all.reserve_exact(1); // twice the room would be taken when a handshake needs most memory
         self.all.push(epoch);
     }
 

@@ -9,7 +9,7 @@ use super::{CertificateState, Negotiated};
 use crate::cert::Credential;
 use crate::crypto::Signing;
 use crate::error::Error;
-use crate::handshake::{Handshake, Output, SignatureRequest, stapling};
+use crate::handshake::{Handshake, Output, SignatureRequest, stapling, unboxed};
 use crate::summary::CachedObject;
 use crate::wire::{
     Certificate, CertificateEntry, CertificateVerify, HandshakeType, List, ProtocolVersion, SignatureScheme,
@@ -30,32 +30,36 @@ impl LastFlight {
         let content = Signer::Client.content(&self.state.hello.transcript.current());
         let request = Box::new(SignatureRequest::new(credential, scheme, content));
         match request.sign(output.rng)? {
-            Signing::Done(signature) => self.certificate_verify(request, &signature, output),
+            Signing::Done(signature) => {
+                let credential = self.certificate_verify(request, &signature, output)?;
+                drop(signature); // memory use is highest in what follows
+                self.finish(Some(&credential), output)
+            }
             Signing::Pending => {
                 Ok(Box::new(CertificateState::Signature(Box::new(ExpectSignature { flight: self, request }))))
             }
         }
     }
 
+    /// Sends CertificateVerify. Returns the credential that it proves.
     #[inline(never)]
-    #[allow(clippy::boxed_local)] // its frame holds a pointer in place of the request
     fn certificate_verify(
-        mut self: Box<Self>,
+        &mut self,
         request: Box<SignatureRequest>,
         signature: &[u8],
         output: &mut Output<'_>,
-    ) -> Result<Handshake, Error> {
+    ) -> Result<Credential, Error> {
         let verify = CertificateVerify { algorithm: request.scheme(), signature };
         output.send(HandshakeType::CERTIFICATE_VERIFY, &verify, &mut self.state.hello.transcript)?;
-        self.finish(Some(&request.into_credential()), output)
+        Ok(unboxed(request).into_credential())
     }
 }
 
 impl ExpectSignature {
-    #[allow(clippy::boxed_local)] // it is freed here
     pub(super) fn signed(self: Box<Self>, signature: &[u8], output: &mut Output<'_>) -> Result<Handshake, Error> {
-        let Self { flight, request } = *self;
-        flight.certificate_verify(request, signature, output)
+        let Self { mut flight, request } = unboxed(self);
+        let credential = flight.certificate_verify(request, signature, output)?;
+        flight.finish(Some(&credential), output)
     }
 }
 
