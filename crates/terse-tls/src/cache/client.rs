@@ -26,8 +26,8 @@ use crate::wire::{CertificateType, EncodeError, Extensions, ExtensionsBuilder, P
 
 mod offer;
 
-pub(super) use offer::Offer;
 use offer::Offered;
+pub(super) use offer::{Offer, OfferedCertificate};
 
 /// The configuration of handshake caching for a client.
 #[derive(Clone)]
@@ -267,6 +267,7 @@ impl CacheSession for ClientSession {
     }
 
     fn server_finished(&mut self, unknown: bool) {
+        self.offer.iter_mut().for_each(|offer| offer.forget_entry());
         let Some(ticket) = self.offered_ticket() else { return };
         self.change(|session, record| {
             if session.selection.uses_ticket {

@@ -1,7 +1,6 @@
 //! The TLS 1.3 key schedule (RFC 9846, 7.1). Each stage is a type, so that no secret is derived from the wrong stage.
 //!
-//! What must always hold: what a connection keeps are its traffic secrets, the exporter secret and, on a client, the resumption
-//! secret. All others are wiped with the state of the handshake that holds them.
+//! What must always hold: the secret of a stage is wiped once the next stage exists.
 
 use crate::cache::{Fingerprint, Ticket, TicketSubject};
 use crate::crypto::{CryptoError, Digest, Hash, NONCE_LEN, Secret, Tls13Suite};
@@ -88,7 +87,7 @@ impl HandshakeSecret {
     }
 
     /// Derives the Main Secret, the next stage.
-    pub(crate) fn main_secret(&self) -> Result<MainSecret, CryptoError> {
+    pub(crate) fn main_secret(self) -> Result<MainSecret, CryptoError> {
         let Schedule { suite, .. } = self.schedule;
         let salt = self.schedule.derive_secret(&self.secret, b"derived", &suite.hash.hash(&[]))?;
         let zeros = [0; crate::crypto::MAX_HASH_LEN];

@@ -18,8 +18,31 @@ use crate::cache::{FallbackReason, Fingerprint, PeerEntry, RequestEntry, Save, S
 pub(in crate::cache) struct Offer {
     pub(in crate::cache) scheme: Option<Scheme>,
     pub(in crate::cache) slot: Option<Slot>,
-    pub(in crate::cache) server_certificate: Option<Arc<PeerEntry>>,
+    pub(in crate::cache) server_certificate: Option<OfferedCertificate>,
     pub(in crate::cache) certificate_request: Option<Arc<RequestEntry>>,
+}
+
+/// The server's Certificate that is offered.
+pub(in crate::cache) enum OfferedCertificate {
+    Entry(Arc<PeerEntry>),
+    /// The server has finished, and no more than the name of the entry is needed.
+    Named(Fingerprint),
+}
+
+impl OfferedCertificate {
+    fn entry(&self) -> Option<&PeerEntry> {
+        match self {
+            Self::Entry(entry) => Some(entry),
+            Self::Named(_) => None,
+        }
+    }
+
+    fn fingerprint(&self) -> Fingerprint {
+        match self {
+            Self::Entry(entry) => entry.fingerprint(),
+            Self::Named(fingerprint) => *fingerprint,
+        }
+    }
 }
 
 /// The objects of an offer, named by their fingerprints.
@@ -32,9 +55,14 @@ pub(super) struct Offered {
 impl Offer {
     pub(super) fn names(&self) -> Offered {
         Offered {
-            certificate: self.server_certificate.as_deref().map(PeerEntry::fingerprint),
+            certificate: self.server_certificate.as_ref().map(OfferedCertificate::fingerprint),
             request: self.certificate_request.as_deref().map(|request| request.fingerprint),
         }
+    }
+
+    /// Frees the entry of the server's Certificate. Memory use is highest in what follows.
+    pub(super) fn forget_entry(&mut self) {
+        self.server_certificate = self.names().certificate.map(OfferedCertificate::Named);
     }
 
     const fn is_empty(&self) -> bool {
@@ -146,7 +174,8 @@ impl ClientSession {
 
     /// Returns the fingerprint in `cached_info` for the server's Certificate.
     pub(crate) fn offered_certificate(&self) -> Option<Fingerprint> {
-        self.offered_entry().filter(|_| !self.is_named_by_ticket()).map(PeerEntry::fingerprint)
+        let certificate = self.offer.as_ref()?.server_certificate.as_ref()?;
+        (!self.is_named_by_ticket()).then(|| certificate.fingerprint())
     }
 
     /// Returns the fingerprint in `cached_info` for the CertificateRequest.
@@ -156,7 +185,7 @@ impl ClientSession {
 
     /// Returns the server's Certificate that was offered, by its fingerprint or by the ticket.
     pub(in crate::cache) fn offered_entry(&self) -> Option<&PeerEntry> {
-        self.offer.as_ref()?.server_certificate.as_deref()
+        self.offer.as_ref()?.server_certificate.as_ref()?.entry()
     }
 
     /// Returns the CertificateRequest that was offered, by its fingerprint or by the ticket.

@@ -5,7 +5,7 @@ use super::{
     CachingScheme, ClientOffer, ClientScheme, CodePoints, ExpectedReply, OfferedTickets, Scheme, Selected,
     ServerContext, ServerScheme,
 };
-use crate::cache::client::{ClientSession, Offer};
+use crate::cache::client::{ClientSession, Offer, OfferedCertificate};
 use crate::cache::record::Slot;
 use crate::cache::{
     Context, FallbackReason, Parts, ScopeRecord, Selection, ServerObjects, ServerSession, Ticket, TicketRows,
@@ -57,7 +57,8 @@ impl ClientScheme for Compact {
         match session.hold_ticket(record, |offered| Some(*offered) == slot) {
             None => Offer::default(),
             slot => {
-                Offer { slot, server_certificate: Some(certificate), certificate_request: request, ..Offer::default() }
+                let server_certificate = Some(OfferedCertificate::Entry(certificate));
+                Offer { slot, server_certificate, certificate_request: request, ..Offer::default() }
             }
         }
     }

@@ -6,7 +6,7 @@ use super::{
     CachingScheme, ClientOffer, ClientScheme, CodePoints, ExpectedReply, OfferedTickets, OwnObjects, Scheme, Selected,
     ServerContext, ServerScheme,
 };
-use crate::cache::client::{ClientSession, Offer};
+use crate::cache::client::{ClientSession, Offer, OfferedCertificate};
 use crate::cache::{
     Context, Defences, FallbackReason, Fingerprint, Parts, ScopeRecord, Selection, TicketRows, TicketSubject,
 };
@@ -43,7 +43,7 @@ impl ClientScheme for Rfc7924 {
             return Offer::default();
         }
         Offer {
-            server_certificate: session.usable_certificate(record, context),
+            server_certificate: session.usable_certificate(record, context).map(OfferedCertificate::Entry),
             certificate_request: record.request(context.versions).filter(|request| request.pays()).cloned(),
             ..Offer::default()
         }

@@ -53,6 +53,7 @@ impl fmt::Debug for CertificateCode {
 /// The state of a client that has verified the server's Certificate, which came in full or is cached.
 struct ExpectCertificateVerify {
     state: Box<Negotiated>,
+    secrets: Box<Secrets>,
     peer: ClaimedPeer,
     /// The fingerprint of the Certificate, if there is a cache.
     fingerprint: Option<Fingerprint>,
@@ -61,8 +62,8 @@ struct ExpectCertificateVerify {
 /// The state of a client, named after what it waits for.
 enum CertificateState {
     /// The client waits for a CertificateRequest or a Certificate.
-    CertificateRequest(Box<Negotiated>),
-    Certificate(Box<Negotiated>),
+    CertificateRequest(Box<Negotiated>, Box<Secrets>),
+    Certificate(Box<Negotiated>, Box<Secrets>),
     CertificateVerify(Box<ExpectCertificateVerify>),
     /// The client waits for the signature of its own CertificateVerify.
     Signature(Box<ExpectSignature>),
@@ -79,12 +80,12 @@ fn begin(
     let types = CertificateTypes::read(&hello.config, extensions)?;
     let selection = caching::selected(extensions, &hello.config, types, ProtocolVersion::TLS_1_3, output)?;
     hello.transcript.add(message.bytes);
-    let mut state = Box::new(Negotiated { hello, secrets, types, selection, request: None });
+    let mut state = Box::new(Negotiated { hello, types, selection, request: None });
     if selection.leaves_out() && selection.certificate_request {
         state.left_out_request(output)?;
-        return Ok(Box::new(CertificateState::Certificate(state)));
+        return Ok(Box::new(CertificateState::Certificate(state, secrets)));
     }
-    Ok(Box::new(CertificateState::CertificateRequest(state)))
+    Ok(Box::new(CertificateState::CertificateRequest(state, secrets)))
 }
 
 fn server_finished(state: &Negotiated, server: &Proof, proof: &FinishedProof, output: &mut Output<'_>) {
@@ -98,15 +99,17 @@ impl StateMachine for CertificateState {
     #[inline(never)]
     fn handle(self: Box<Self>, message: Message<'_>, output: &mut Output<'_>) -> Result<Handshake, Error> {
         Ok(Box::new(match *self {
-            Self::CertificateRequest(state) | Self::Certificate(state) if state.is_left_out(message.kind) => {
-                let state = state.left_out_certificate(output)?;
+            Self::CertificateRequest(state, secrets) | Self::Certificate(state, secrets)
+                if state.is_left_out(message.kind) =>
+            {
+                let state = state.left_out_certificate(secrets, output)?;
                 return Ok(Box::new(State::Finished(state.certificate_verify(message, output)?)));
             }
-            Self::CertificateRequest(state) if message.kind == HandshakeType::CERTIFICATE_REQUEST => {
-                Self::Certificate(state.certificate_request(message, output)?)
+            Self::CertificateRequest(state, secrets) if message.kind == HandshakeType::CERTIFICATE_REQUEST => {
+                Self::Certificate(state.certificate_request(message, output)?, secrets)
             }
-            Self::CertificateRequest(state) | Self::Certificate(state) => {
-                Self::CertificateVerify(state.certificate(message, output)?)
+            Self::CertificateRequest(state, secrets) | Self::Certificate(state, secrets) => {
+                Self::CertificateVerify(state.certificate(secrets, message, output)?)
             }
             Self::CertificateVerify(state) => {
                 return Ok(Box::new(State::Finished(state.certificate_verify(message, output)?)));
@@ -196,6 +199,7 @@ impl Negotiated {
     #[inline(never)]
     fn certificate(
         mut self: Box<Self>,
+        secrets: Box<Secrets>,
         message: Message<'_>,
         output: &mut Output<'_>,
     ) -> Result<Box<ExpectCertificateVerify>, Error> {
@@ -217,7 +221,7 @@ impl Negotiated {
         let SentClientHello { config, transcript, .. } = &mut self.hello;
         stapling::check(Some(&config.trust), &mut peer, certificate::staple(&certificate)?, &config.common, output)?;
         transcript.add(message.bytes);
-        Ok(Box::new(ExpectCertificateVerify { state: self, peer, fingerprint }))
+        Ok(Box::new(ExpectCertificateVerify { state: self, secrets, peer, fingerprint }))
     }
 
     /// Checks that there is a CertificateRequest, if the server has selected one as cached, or a client's Certificate.
@@ -267,13 +271,17 @@ impl Negotiated {
 
     /// Handles a Certificate that is left out. The transcript takes its fingerprint (docs/caching.md, 4.1).
     #[inline(never)]
-    fn left_out_certificate(mut self: Box<Self>, output: &mut Output<'_>) -> Result<ExpectCertificateVerify, Error> {
+    fn left_out_certificate(
+        mut self: Box<Self>,
+        secrets: Box<Secrets>,
+        output: &mut Output<'_>,
+    ) -> Result<ExpectCertificateVerify, Error> {
         self.check_request()?;
         let (fingerprint, mut peer) = cached_certificate(self.types.server, ProtocolVersion::TLS_1_3, output)?;
         let SentClientHello { config, transcript, .. } = &mut self.hello;
         stapling::check(Some(&config.trust), &mut peer, None, &config.common, output)?;
         config.common.bind(transcript, fingerprint);
-        Ok(ExpectCertificateVerify { state: self, peer, fingerprint: Some(fingerprint) })
+        Ok(ExpectCertificateVerify { state: self, secrets, peer, fingerprint: Some(fingerprint) })
     }
 
     #[inline(never)]
@@ -307,8 +315,14 @@ impl ExpectCertificateVerify {
         let public_key = self.peer.public_key();
         let valid = signature::verify(&config.common, ProtocolVersion::TLS_1_3, public_key, &verify, &content, output)?;
         transcript.add(message.bytes);
-        let Self { state, peer, fingerprint } = self;
+        let Self { state, secrets, peer, fingerprint } = self;
         let proof = peer.proven(fingerprint, valid, output).map_or(Proof::Presented, Proof::Certificate);
-        Ok(Box::new(ExpectFinished { state, proof, early_data: false, certificates: Some(CertificateCode::CODE) }))
+        Ok(Box::new(ExpectFinished {
+            state,
+            secrets,
+            proof,
+            early_data: false,
+            certificates: Some(CertificateCode::CODE),
+        }))
     }
 }

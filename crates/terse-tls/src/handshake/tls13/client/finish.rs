@@ -3,7 +3,7 @@
 use alloc::boxed::Box;
 
 use super::super::traffic::Traffic;
-use super::{ExpectFinished, Negotiated, Proof, SentClientHello, Tickets};
+use super::{ExpectFinished, Negotiated, Proof, Secrets, SentClientHello, Tickets};
 use crate::cache::{Learned, Parts};
 use crate::cert::Credential;
 use crate::crypto::Digest;
@@ -19,6 +19,7 @@ use crate::wire::{Finished, HandshakeType, ProtocolVersion};
 /// The client's last flight.
 pub(super) struct LastFlight {
     pub(super) state: Box<Negotiated>,
+    secrets: Box<Secrets>,
     proof: FinishedProof,
     server: Proof,
     /// The hash of the messages up to the server's Finished.
@@ -29,9 +30,9 @@ impl ExpectFinished {
     /// Handles the server's Finished (RFC 9846, 4.5.3).
     #[inline(never)]
     pub(super) fn finished(self: Box<Self>, message: Message<'_>, output: &mut Output<'_>) -> Result<Handshake, Error> {
-        let Self { mut state, proof: server, early_data, certificates } = unboxed(self);
+        let Self { mut state, secrets, proof: server, early_data, certificates } = unboxed(self);
         let Finished(verify_data) = message.expect(HandshakeType::FINISHED)?;
-        let proof = state.secrets.server.verify(verify_data, &state.hello.transcript.current())?;
+        let proof = secrets.server.verify(verify_data, &state.hello.transcript.current())?;
         state.hello.transcript.add(message.bytes);
         if let Some(certificates) = certificates {
             (certificates.server_finished)(&state, &server, &proof, output);
@@ -43,9 +44,9 @@ impl ExpectFinished {
         if early_data {
             output.agreed.early_data = 0;
             output.end_of_early_data(&mut state.hello.transcript)?;
-            output.link.new_keys(&EpochKeys::Tls13(state.secrets.client.clone()))?;
+            output.link.new_keys(&EpochKeys::Tls13(secrets.client.clone()))?;
         }
-        let flight = Box::new(LastFlight { state, proof, server, messages });
+        let flight = Box::new(LastFlight { state, secrets, proof, server, messages });
         match certificates {
             Some(certificates) => (certificates.answer)(flight, output),
             None => flight.finish(None, output),
@@ -57,15 +58,16 @@ impl LastFlight {
     /// Sends Finished, and completes the handshake. `credential` is the one that the client has proven.
     #[inline(never)]
     pub(super) fn finish(
-        mut self: Box<Self>,
+        self: Box<Self>,
         credential: Option<&Credential>,
         output: &mut Output<'_>,
     ) -> Result<Handshake, Error> {
-        self.state.send_finished(output)?;
-        let keys = self.state.application_keys(&self.messages, output)?;
+        let Self { mut state, secrets, proof, server, messages } = unboxed(self);
+        state.send_finished(&secrets.client, output)?;
+        let keys = ApplicationKeys::derive(secrets, &messages)?;
+        state.use_keys(&keys, output)?;
         let ApplicationKeys { main, send, receive, exporter } = unboxed(keys);
-        let resumption = main.resumption(&self.state.hello.transcript.current())?;
-        let Self { state, proof, server, .. } = unboxed(self);
+        let resumption = main.resumption(&state.hello.transcript.current())?;
         let saver = state.learn(proof, &server, credential, &resumption, output)?;
         let tickets = Tickets::new(saver, send.suite().id, resumption, &server, output);
         Ok(Box::new(Traffic::client(send, receive, exporter, tickets)))
@@ -80,20 +82,28 @@ struct ApplicationKeys {
     exporter: ExporterSecret,
 }
 
+impl ApplicationKeys {
+    /// Derives them from `messages`, up to the server's Finished.
+    #[inline(never)]
+    fn derive(secrets: Box<Secrets>, messages: &Digest) -> Result<Box<Self>, Error> {
+        let Secrets { handshake, .. } = unboxed(secrets);
+        let main = handshake.main_secret()?;
+        let (send, receive) = (main.client_traffic(messages)?, main.server_traffic(messages)?);
+        let exporter = main.exporter(messages)?;
+        Ok(Box::new(Self { main, send, receive, exporter }))
+    }
+}
+
 impl Negotiated {
     #[inline(never)]
-    fn send_finished(&mut self, output: &mut Output<'_>) -> Result<(), Error> {
-        let verify_data = self.secrets.client.verify_data(&self.hello.transcript.current())?;
+    fn send_finished(&mut self, client: &TrafficSecret, output: &mut Output<'_>) -> Result<(), Error> {
+        let verify_data = client.verify_data(&self.hello.transcript.current())?;
         output.send(HandshakeType::FINISHED, &Finished(verify_data.as_ref()), &mut self.hello.transcript)
     }
 
-    /// Changes to the keys of application data. They are derived from `messages`, up to the server's Finished.
+    /// Changes to the keys of application data.
     #[inline(never)]
-    fn application_keys(&self, messages: &Digest, output: &mut Output<'_>) -> Result<Box<ApplicationKeys>, Error> {
-        let main = self.secrets.handshake.main_secret()?;
-        let (send, receive) = (main.client_traffic(messages)?, main.server_traffic(messages)?);
-        let exporter = main.exporter(messages)?;
-        let keys = Box::new(ApplicationKeys { main, send, receive, exporter });
+    fn use_keys(&self, keys: &ApplicationKeys, output: &mut Output<'_>) -> Result<(), Error> {
         let SentClientHello { config, random, .. } = &self.hello;
         config.common.log_secret("CLIENT_TRAFFIC_SECRET_0", random, keys.send.expose());
         config.common.log_secret("SERVER_TRAFFIC_SECRET_0", random, keys.receive.expose());
@@ -101,7 +111,7 @@ impl Negotiated {
         output.link.new_keys(&EpochKeys::Tls13(keys.send.clone()))?;
         output.link.end_of_flight()?;
         output.receive.keys = Some(Box::new(EpochKeys::Tls13(keys.receive.clone())));
-        Ok(keys)
+        Ok(())
     }
 
     /// Reports who the server is, and leaves what was learned to the stores, when the handshake needs no memory any more. Returns

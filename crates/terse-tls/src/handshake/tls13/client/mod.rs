@@ -73,7 +73,7 @@ pub(crate) struct ExpectEncryptedExtensions {
     early_data: bool,
 }
 
-/// The secrets that are used until the server's Finished.
+/// The secrets that are used until the client's Finished.
 pub(crate) struct Secrets {
     handshake: HandshakeSecret,
     client: TrafficSecret,
@@ -83,7 +83,6 @@ pub(crate) struct Secrets {
 /// What a client goes on with after EncryptedExtensions.
 pub(crate) struct Negotiated {
     hello: SentClientHello,
-    secrets: Box<Secrets>,
     types: CertificateTypes,
     selection: Selection,
     /// The server's CertificateRequest, in full or cached.
@@ -93,6 +92,7 @@ pub(crate) struct Negotiated {
 /// The state of a client that waits for Finished: the server has signed, or has selected a pre-shared key.
 pub(crate) struct ExpectFinished {
     state: Box<Negotiated>,
+    secrets: Box<Secrets>,
     proof: Proof,
     /// Whether the server accepts early data.
     early_data: bool,

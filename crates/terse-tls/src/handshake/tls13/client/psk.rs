@@ -67,8 +67,8 @@ impl ExpectEncryptedExtensions {
         output.summary.fallback = None;
         let types = CertificateTypes::read(&hello.config, extensions)?;
         let selection = Selection::default();
-        let state = Box::new(Negotiated { hello, secrets, types, selection, request: None });
-        Ok(State::Finished(Box::new(ExpectFinished { state, proof, early_data, certificates: None })))
+        let state = Box::new(Negotiated { hello, types, selection, request: None });
+        Ok(State::Finished(Box::new(ExpectFinished { state, secrets, proof, early_data, certificates: None })))
     }
 }
 
