@@ -356,6 +356,8 @@ enum terse_error
   TERSE_ERROR_CERTIFICATE_UNKNOWN_PUBLIC_KEY = 417,
   // Anything else that path validation (RFC 5280) refuses.
   TERSE_ERROR_CERTIFICATE_INVALID = 418,
+  // A certificate has name constraints, which the validator without path building does not know.
+  TERSE_ERROR_CERTIFICATE_NAME_CONSTRAINTS = 419,
   // There is no response, and one is required.
   TERSE_ERROR_STAPLE_MISSING = 450,
   // The response does not parse, or has a critical extension.
@@ -502,6 +504,10 @@ enum terse_error
   TERSE_ERROR_API_MISUSE_NO_DATAGRAMS = 741,
   // A retransmission timeout is 0, or the order is wrong: min, initial and max must not decrease.
   TERSE_ERROR_API_MISUSE_TIMEOUTS_OUT_OF_RANGE = 742,
+  // The configuration wants a part of the engine that the client was built without.
+  TERSE_ERROR_API_MISUSE_MISSING_PART = 743,
+  // A trust anchor has name constraints, which the validator without path building does not know.
+  TERSE_ERROR_API_MISUSE_CONSTRAINED_TRUST_ANCHOR = 744,
   // The key is malformed.
   TERSE_ERROR_KEY_MALFORMED = 800,
   // The provider does not support the kind of key, or its curve.
