@@ -11,7 +11,7 @@
 // - Objects that a function writes to a `**` belong to the program, which frees each once with the function of its name. What is
 //   freed is not used any more. When a function fails it writes NULL there, which may be freed.
 // - A builder or a connection is used by one thread at a time, and so is a callback's context; configurations and stores may be used by
-//   several at once, if their callbacks may.
+//   several at once, if their callbacks may. Not so by tasks of different priorities on one core: see terse_client_config.
 // - A callback must not call a function with the object that it was called for. With a connection, that gives TERSE_ERROR_BUSY.
 // - A function returns 0 or a value of `enum terse_error`. "Errors:" lists values without TERSE_ERROR_.
 // - A program that runs out of memory is aborted; firmware gets its panic callback.
@@ -569,12 +569,17 @@ typedef int32_t terse_client_authentication;
 
 // What a client may do. It never changes, and any number of connections use it, also on several threads at once, if its
 // callbacks may be called there.
+//
+// It has locks that spin, as have its credentials, which all configurations of one builder share. On one core, tasks of different
+// priorities must not share any of these: one that pre-empts another within a lock spins for ever. Each has a builder of its own, or
+// all of them call the library within one mutex of the program.
 typedef struct terse_client_config terse_client_config;
 
 // What clients keep of servers. Several configurations may share one, and then never show the same ticket twice.
 //
-// While a callback of a store runs, other threads that need the store spin: they must not keep it from running, as a task of a
-// higher priority would on one core. Such tasks have a store each.
+// While one thread uses a store, also one in memory, others that need it spin. On one core, tasks of different priorities must not
+// share a store: one that pre-empts another within its lock spins for ever. Each has a store of its own, or all of them call the
+// library within one mutex of the program.
 typedef struct terse_client_store terse_client_store;
 
 // What a configuration is made of: settings, which are added one by one, and then a configuration. One thread at a time.
@@ -586,9 +591,17 @@ typedef struct terse_connection terse_connection;
 
 // What a server may do. It never changes, and any number of connections use it, also on several threads at once, if its
 // callbacks may be called there.
+//
+// It has locks that spin, as have its credentials, which all configurations of one builder share. On one core, tasks of different
+// priorities must not share any of these: one that pre-empts another within a lock spins for ever. Each has a builder of its own, or
+// all of them call the library within one mutex of the program.
 typedef struct terse_server_config terse_server_config;
 
 // What servers keep of clients, in memory. Several configurations may share one.
+//
+// While one thread uses a store, others that need it spin. On one core, tasks of different priorities must not share a store: one
+// that pre-empts another within its lock spins for ever. Each has a store of its own, or all of them call the library within one
+// mutex of the program.
 typedef struct terse_server_store terse_server_store;
 
 // What a function returns: 0 if it has done its work, else a value of `enum terse_error`.
