@@ -6,6 +6,7 @@
 //! | [`heap`] | a heap with its memory, which counts the bytes in use |
 //! | [`stack`] | how many bytes of stack a computation takes |
 //! | [`instructions`] | how many instructions a computation takes |
+//! | [`registers`] | what is in the registers of the FPU, where there is one |
 //! | [`end`] | the end of an image: how the run ended, and the report of a panic |
 //!
 //! Text goes to the computer that runs QEMU, by [`println!`]. `run` in this folder starts QEMU as all of this needs it. On
@@ -19,6 +20,8 @@ pub mod end;
 pub mod heap;
 #[cfg(target_os = "none")]
 pub mod instructions;
+#[cfg(all(target_os = "none", target_abi = "eabihf"))]
+pub mod registers;
 #[cfg(target_os = "none")]
 pub mod stack;
 
