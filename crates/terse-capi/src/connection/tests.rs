@@ -1,4 +1,5 @@
 //! Two connections in memory, driven by the functions of C.
+#![allow(clippy::disallowed_methods)] // tests take pointers as C does
 
 use core::ffi::c_void;
 use core::ptr::{null, null_mut};
