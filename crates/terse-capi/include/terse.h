@@ -500,7 +500,7 @@ enum terse_error
   TERSE_ERROR_API_MISUSE_SEND_BUFFER_FULL = 739,
   // max_datagram is outside of 50 to 65,507 bytes, or too small for the connection IDs.
   TERSE_ERROR_API_MISUSE_DATAGRAM_OUT_OF_RANGE = 740,
-  // The configuration of an endpoint is for a stream.
+  // The configuration is for a stream, and an endpoint or a setting needs datagrams.
   TERSE_ERROR_API_MISUSE_NO_DATAGRAMS = 741,
   // A retransmission timeout is 0, or the order is wrong: min, initial and max must not decrease.
   TERSE_ERROR_API_MISUSE_TIMEOUTS_OUT_OF_RANGE = 742,
@@ -920,7 +920,8 @@ terse_result terse_config_builder_datagrams(struct terse_config_builder *builder
                                             uint32_t initial_timeout_ms);
 
 // Offers connection IDs (RFC 9146) over datagrams, for a client whose address may change: records that come to this side have one of
-// `len` bytes, which may be 0. Errors: NULL_POINTER.
+// `len` bytes, which may be 0. Without `terse_config_builder_datagrams`, before or after this call, no configuration can be made:
+// API_MISUSE_NO_DATAGRAMS. Errors: NULL_POINTER.
 terse_result terse_config_builder_connection_id(struct terse_config_builder *builder,
                                                 uint8_t len);
 

@@ -248,9 +248,11 @@ impl TerseConfigBuilder {
             builder.versions(named.collect::<Vec<_>>());
         }
         builder.alpn_protocols(self.alpn_protocols.clone());
-        if let Some(mut datagrams) = self.datagrams {
-            datagrams.connection_id = self.connection_id;
-            builder.datagrams(datagrams);
+        if self.connection_id.is_some() && self.datagrams.is_none() {
+            return Err(ApiMisuse::NoDatagrams.into());
+        }
+        if let Some(datagrams) = self.datagrams {
+            builder.datagrams(datagrams.connection_id(self.connection_id));
         }
         if let Some(limit) = self.limits.handshake_message {
             builder.max_handshake_message(limit);

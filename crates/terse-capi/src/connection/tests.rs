@@ -400,6 +400,19 @@ fn mistakes_of_a_configuration_have_a_reason() {
     assert_eq!(message(&wrong), "", "the last call has not failed");
 }
 
+#[test]
+fn connection_ids_are_for_datagrams() {
+    let (mut builder, mut config) = (builder(), null_mut());
+    ok(trust(&mut builder, &Pki::new().ca));
+    ok(terse_config_builder_connection_id(Some(&mut builder), 4));
+    // SAFETY: the place may be written.
+    let result = unsafe { terse_config_builder_build_client(Some(&mut builder), &mut config) };
+    assert_eq!(result, TerseError::ApiMisuseNoDatagrams as i32);
+    assert!(config.is_null());
+    ok(terse_config_builder_datagrams(Some(&mut builder), 0, 0));
+    client(&mut builder);
+}
+
 /// What the callbacks of a signer get.
 struct Signer {
     key: alloc::sync::Arc<dyn terse_tls::crypto::SigningKey>,
