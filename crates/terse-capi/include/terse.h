@@ -11,7 +11,7 @@
 // - Objects that a function writes to a `**` belong to the program, which frees each once with the function of its name. What is
 //   freed is not used any more. When a function fails it writes NULL there, which may be freed.
 // - A builder or a connection is used by one thread at a time, and so is a callback's context; configurations and stores may be used by
-//   several at once, if their callbacks may.
+//   several at once, if their callbacks may. Not so by tasks of different priorities on one core: see terse_client_config.
 // - A callback must not call a function with the object that it was called for. With a connection, that gives TERSE_ERROR_BUSY.
 // - A function returns 0 or a value of `enum terse_error`. "Errors:" lists values without TERSE_ERROR_.
 // - A program that runs out of memory is aborted; firmware gets its panic callback.
@@ -356,6 +356,8 @@ enum terse_error
   TERSE_ERROR_CERTIFICATE_UNKNOWN_PUBLIC_KEY = 417,
   // Anything else that path validation (RFC 5280) refuses.
   TERSE_ERROR_CERTIFICATE_INVALID = 418,
+  // A certificate has name constraints, which the validator without path building does not know.
+  TERSE_ERROR_CERTIFICATE_NAME_CONSTRAINTS = 419,
   // There is no response, and one is required.
   TERSE_ERROR_STAPLE_MISSING = 450,
   // The response does not parse, or has a critical extension.
@@ -498,10 +500,14 @@ enum terse_error
   TERSE_ERROR_API_MISUSE_SEND_BUFFER_FULL = 739,
   // max_datagram is outside of 50 to 65,507 bytes, or too small for the connection IDs.
   TERSE_ERROR_API_MISUSE_DATAGRAM_OUT_OF_RANGE = 740,
-  // The configuration of an endpoint is for a stream.
+  // The configuration is for a stream, and an endpoint or a setting needs datagrams.
   TERSE_ERROR_API_MISUSE_NO_DATAGRAMS = 741,
   // A retransmission timeout is 0, or the order is wrong: min, initial and max must not decrease.
   TERSE_ERROR_API_MISUSE_TIMEOUTS_OUT_OF_RANGE = 742,
+  // The configuration wants a part of the engine that the client was built without.
+  TERSE_ERROR_API_MISUSE_MISSING_PART = 743,
+  // A trust anchor has name constraints, which the validator without path building does not know.
+  TERSE_ERROR_API_MISUSE_CONSTRAINED_TRUST_ANCHOR = 744,
   // The key is malformed.
   TERSE_ERROR_KEY_MALFORMED = 800,
   // The provider does not support the kind of key, or its curve.
@@ -563,12 +569,17 @@ typedef int32_t terse_client_authentication;
 
 // What a client may do. It never changes, and any number of connections use it, also on several threads at once, if its
 // callbacks may be called there.
+//
+// It has locks that spin, as have its credentials, which all configurations of one builder share. On one core, tasks of different
+// priorities must not share any of these: one that pre-empts another within a lock spins for ever. Each has a builder of its own, or
+// all of them call the library within one mutex of the program.
 typedef struct terse_client_config terse_client_config;
 
 // What clients keep of servers. Several configurations may share one, and then never show the same ticket twice.
 //
-// While a callback of a store runs, other threads that need the store spin: they must not keep it from running, as a task of a
-// higher priority would on one core. Such tasks have a store each.
+// While one thread uses a store, also one in memory, others that need it spin. On one core, tasks of different priorities must not
+// share a store: one that pre-empts another within its lock spins for ever. Each has a store of its own, or all of them call the
+// library within one mutex of the program.
 typedef struct terse_client_store terse_client_store;
 
 // What a configuration is made of: settings, which are added one by one, and then a configuration. One thread at a time.
@@ -580,9 +591,17 @@ typedef struct terse_connection terse_connection;
 
 // What a server may do. It never changes, and any number of connections use it, also on several threads at once, if its
 // callbacks may be called there.
+//
+// It has locks that spin, as have its credentials, which all configurations of one builder share. On one core, tasks of different
+// priorities must not share any of these: one that pre-empts another within a lock spins for ever. Each has a builder of its own, or
+// all of them call the library within one mutex of the program.
 typedef struct terse_server_config terse_server_config;
 
 // What servers keep of clients, in memory. Several configurations may share one.
+//
+// While one thread uses a store, others that need it spin. On one core, tasks of different priorities must not share a store: one
+// that pre-empts another within its lock spins for ever. Each has a store of its own, or all of them call the library within one
+// mutex of the program.
 typedef struct terse_server_store terse_server_store;
 
 // What a function returns: 0 if it has done its work, else a value of `enum terse_error`.
@@ -717,13 +736,14 @@ typedef struct terse_summary {
 extern "C" {
 #endif // __cplusplus
 
-// Returns a builder with no settings and all cryptography of RustCrypto, which the README lists. The program owns it:
-// `terse_config_builder_free`. Never NULL: a program without memory is aborted.
+// Returns a builder with no settings and all cryptography, which the README lists under "Cryptography". The program owns
+// it: `terse_config_builder_free`. Never NULL: a program without memory is aborted.
 struct terse_config_builder *terse_config_builder_new(void);
 
-// Returns a builder with no settings and the cryptography of small devices alone: keys and certificates on P-256, key exchange
-// with x25519 and P-256, AES-128-GCM and AES-128-CCM with SHA-256, and no version before 1.3. A firmware that calls only this one has none of the rest in its image. The program
-// owns it: `terse_config_builder_free`. Never NULL: a program without memory is aborted.
+// Returns a builder with no settings and the cryptography of small devices alone: keys and certificates on P-256, key
+// exchange with X25519 and P-256, AES-128-GCM and AES-128-CCM with SHA-256, and no version before 1.3. A firmware that
+// calls only this one has none of the rest in its image. The program owns it: `terse_config_builder_free`. Never NULL: a
+// program without memory is aborted.
 struct terse_config_builder *terse_config_builder_new_p256(void);
 
 // Frees a builder, which may be NULL. Configurations that it made stay.
@@ -900,7 +920,8 @@ terse_result terse_config_builder_datagrams(struct terse_config_builder *builder
                                             uint32_t initial_timeout_ms);
 
 // Offers connection IDs (RFC 9146) over datagrams, for a client whose address may change: records that come to this side have one of
-// `len` bytes, which may be 0. Errors: NULL_POINTER.
+// `len` bytes, which may be 0. Without `terse_config_builder_datagrams`, before or after this call, no configuration can be made:
+// API_MISUSE_NO_DATAGRAMS. Errors: NULL_POINTER.
 terse_result terse_config_builder_connection_id(struct terse_config_builder *builder,
                                                 uint8_t len);
 

@@ -68,16 +68,17 @@ struct ServerStores {
     resumption: Option<ServerResumption>,
 }
 
-/// Returns a builder with no settings and all cryptography of RustCrypto, which the README lists. The program owns it:
-/// `terse_config_builder_free`. Never NULL: a program without memory is aborted.
+/// Returns a builder with no settings and all cryptography, which the README lists under "Cryptography". The program owns
+/// it: `terse_config_builder_free`. Never NULL: a program without memory is aborted.
 #[unsafe(no_mangle)]
 pub extern "C" fn terse_config_builder_new() -> Option<Box<TerseConfigBuilder>> {
     Some(Box::new(TerseConfigBuilder::new(&terse_rustcrypto::PROVIDER)))
 }
 
-/// Returns a builder with no settings and the cryptography of small devices alone: keys and certificates on P-256, key exchange
-/// with x25519 and P-256, AES-128-GCM and AES-128-CCM with SHA-256, and no version before 1.3. A firmware that calls only this one has none of the rest in its image. The program
-/// owns it: `terse_config_builder_free`. Never NULL: a program without memory is aborted.
+/// Returns a builder with no settings and the cryptography of small devices alone: keys and certificates on P-256, key
+/// exchange with X25519 and P-256, AES-128-GCM and AES-128-CCM with SHA-256, and no version before 1.3. A firmware that
+/// calls only this one has none of the rest in its image. The program owns it: `terse_config_builder_free`. Never NULL: a
+/// program without memory is aborted.
 #[unsafe(no_mangle)]
 pub extern "C" fn terse_config_builder_new_p256() -> Option<Box<TerseConfigBuilder>> {
     Some(Box::new(TerseConfigBuilder::new(&provider::P256)))
@@ -247,9 +248,11 @@ impl TerseConfigBuilder {
             builder.versions(named.collect::<Vec<_>>());
         }
         builder.alpn_protocols(self.alpn_protocols.clone());
-        if let Some(mut datagrams) = self.datagrams {
-            datagrams.connection_id = self.connection_id;
-            builder.datagrams(datagrams);
+        if self.connection_id.is_some() && self.datagrams.is_none() {
+            return Err(ApiMisuse::NoDatagrams.into());
+        }
+        if let Some(datagrams) = self.datagrams {
+            builder.datagrams(datagrams.connection_id(self.connection_id));
         }
         if let Some(limit) = self.limits.handshake_message {
             builder.max_handshake_message(limit);

@@ -12,6 +12,10 @@ use crate::platform::Platform;
 
 /// What a client may do. It never changes, and any number of connections use it, also on several threads at once, if its
 /// callbacks may be called there.
+///
+/// It has locks that spin, as have its credentials, which all configurations of one builder share. On one core, tasks of different
+/// priorities must not share any of these: one that pre-empts another within a lock spins for ever. Each has a builder of its own, or
+/// all of them call the library within one mutex of the program.
 pub struct TerseClientConfig {
     pub(crate) config: Arc<ClientConfig>,
     pub(crate) platform: Platform,
@@ -19,6 +23,10 @@ pub struct TerseClientConfig {
 
 /// What a server may do. It never changes, and any number of connections use it, also on several threads at once, if its
 /// callbacks may be called there.
+///
+/// It has locks that spin, as have its credentials, which all configurations of one builder share. On one core, tasks of different
+/// priorities must not share any of these: one that pre-empts another within a lock spins for ever. Each has a builder of its own, or
+/// all of them call the library within one mutex of the program.
 pub struct TerseServerConfig {
     pub(crate) config: Arc<ServerConfig>,
     pub(crate) platform: Platform,

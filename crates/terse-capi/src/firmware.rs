@@ -9,6 +9,7 @@ use core::alloc::{GlobalAlloc, Layout};
 use core::cell::UnsafeCell;
 use core::ffi::{c_char, c_void};
 use core::ptr::NonNull;
+use core::sync::atomic::{AtomicBool, Ordering};
 
 use linked_list_allocator::Heap;
 
@@ -74,6 +75,8 @@ pub unsafe extern "C" fn terse_memory(used: *mut usize, free: *mut usize) -> Ter
 
 /// Memory of the program, and its lock.
 struct Arena {
+    /// Whether the memory was given.
+    is_taken: AtomicBool,
     heap: UnsafeCell<Heap>,
     hooks: UnsafeCell<Option<TerseFirmware>>,
 }
@@ -87,14 +90,14 @@ static ARENA: Arena = Arena::new();
 
 impl Arena {
     const fn new() -> Self {
-        Self { heap: UnsafeCell::new(Heap::empty()), hooks: UnsafeCell::new(None) }
+        Self { is_taken: AtomicBool::new(false), heap: UnsafeCell::new(Heap::empty()), hooks: UnsafeCell::new(None) }
     }
 
-    /// Takes the memory.
+    /// Takes the memory, unless there is some already: then the arena may be in use, and nothing of it is touched.
     ///
     /// # Safety
     ///
-    /// `memory` is NULL, or has `len` bytes that nobody else uses from then on. Nobody uses the arena meanwhile.
+    /// `memory` is NULL, or has `len` bytes that nobody else uses from then on. Nobody uses the arena while the first memory is taken.
     unsafe fn init(&self, memory: *mut u8, len: usize, hooks: Option<&TerseFirmware>) -> Result<(), TerseError> {
         if memory.is_null() {
             return Err(TerseError::NullPointer);
@@ -103,11 +106,11 @@ impl Arena {
         if !(LEAST_MEMORY..=isize::MAX as usize).contains(&len) || is_half_lock {
             return Err(TerseError::InvalidArgument);
         }
-        // SAFETY: nobody else uses the arena meanwhile, as the caller promises.
-        let (heap, place) = unsafe { (&mut *self.heap.get(), &mut *self.hooks.get()) };
-        if heap.size() > 0 {
+        if self.is_taken.swap(true, Ordering::AcqRel) {
             return Err(TerseError::AlreadyInitialized);
         }
+        // SAFETY: this is the first memory, so that nobody else uses the arena meanwhile, as the caller promises.
+        let (heap, place) = unsafe { (&mut *self.heap.get(), &mut *self.hooks.get()) };
         *place = hooks.copied();
         // SAFETY: the memory is the heap's from now on, and the heap was empty.
         unsafe { heap.init(memory, len) };

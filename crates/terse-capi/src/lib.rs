@@ -16,7 +16,8 @@
 //! # Where unsafe code is
 //!
 //! Here, since functions with C's names cannot be declared otherwise: each file with `unsafe` says why at its head. What C
-//! promises of a pointer is turned into a reference or a slice in `pointers.rs` alone.
+//! promises of a pointer is turned into a reference or a slice in `pointers.rs` alone, but for references and boxes that stand in the
+//! signature of a function (`Option<&T>`, `Option<Box<T>>`): those C gives as they are.
 #![cfg_attr(all(not(feature = "std"), target_os = "none"), no_std)]
 #![warn(clippy::std_instead_of_core, clippy::std_instead_of_alloc)]
 

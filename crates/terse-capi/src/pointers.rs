@@ -1,10 +1,13 @@
-//! What C promises of a pointer becomes a reference or a slice here, and nowhere else.
+//! What C promises of a pointer becomes a reference or a slice here, and nowhere else: clippy.toml lists the functions that may be
+//! called in this file alone. The exception are the references in the signatures of functions with C's names (`Option<&T>`,
+//! `Option<&mut T>`, `Option<Box<T>>`), which are pointers to C.
 //!
 //! Unsafe, because a pointer of C has no length and no lifetime: the header says what a caller promises of each.
-#![allow(unsafe_code)]
+#![allow(unsafe_code, clippy::disallowed_methods)]
 
 use alloc::boxed::Box;
 use core::ffi::{CStr, c_char};
+use core::ops::RangeInclusive;
 
 use crate::TerseError;
 
@@ -19,6 +22,26 @@ pub(crate) unsafe fn bytes<'a>(data: *const u8, len: usize) -> Result<&'a [u8], 
         return Ok(&[]);
     }
     // SAFETY: the pointer is not NULL, the length is at most isize::MAX, and the caller promises the rest.
+    Ok(unsafe { core::slice::from_raw_parts(data, len) })
+}
+
+/// Returns the numbers at `data`, whose count must be in `range`.
+///
+/// # Safety
+///
+/// `data` is NULL, or has `len` numbers that nobody changes while the slice is used.
+pub(crate) unsafe fn numbers<'a>(
+    data: *const u16,
+    len: usize,
+    range: RangeInclusive<usize>,
+) -> Result<&'a [u16], TerseError> {
+    if data.is_null() {
+        return Err(TerseError::NullPointer);
+    }
+    if !range.contains(&len) || !data.is_aligned() {
+        return Err(TerseError::InvalidArgument);
+    }
+    // SAFETY: the pointer is aligned and not NULL, and the caller promises that there are as many numbers.
     Ok(unsafe { core::slice::from_raw_parts(data, len) })
 }
 

@@ -11,8 +11,8 @@ use pki_types::SubjectPublicKeyInfoDer;
 use terse_tls::SignatureScheme;
 use terse_tls::crypto::{CryptoError, Rng, Signing, SigningKey};
 
-use crate::TerseError;
 use crate::callbacks::{Context, TerseCallback};
+use crate::{TerseError, pointers};
 
 /// A private key that the program signs with. The library copies it when it is given; the schemes are copied as well.
 #[repr(C)]
@@ -67,14 +67,8 @@ impl TerseSigner {
         public_key: SubjectPublicKeyInfoDer<'static>,
     ) -> Result<Arc<dyn SigningKey>, TerseError> {
         let sign = self.sign.ok_or(TerseError::NullPointer)?;
-        if self.schemes.is_null() {
-            return Err(TerseError::NullPointer);
-        }
-        if !(1..=16).contains(&self.schemes_len) || !self.schemes.is_aligned() {
-            return Err(TerseError::InvalidArgument);
-        }
-        // SAFETY: the pointer is aligned and not NULL, and the caller promises that there are as many numbers.
-        let schemes = unsafe { core::slice::from_raw_parts(self.schemes, self.schemes_len) };
+        // SAFETY: the caller promises that there are as many numbers.
+        let schemes = unsafe { pointers::numbers(self.schemes, self.schemes_len, 1..=16) }?;
         let schemes = schemes.iter().copied().map(SignatureScheme).collect();
         Ok(Arc::new(ExternalKey { signer: sign, context: Context(self.context), schemes, public_key }))
     }

@@ -24,14 +24,19 @@ use sessions::Sessions;
 
 /// What clients keep of servers. Several configurations may share one, and then never show the same ticket twice.
 ///
-/// While a callback of a store runs, other threads that need the store spin: they must not keep it from running, as a task of a
-/// higher priority would on one core. Such tasks have a store each.
+/// While one thread uses a store, also one in memory, others that need it spin. On one core, tasks of different priorities must not
+/// share a store: one that pre-empts another within its lock spins for ever. Each has a store of its own, or all of them call the
+/// library within one mutex of the program.
 pub struct TerseClientStore {
     pub(crate) records: Arc<dyn ClientStore>,
     pub(crate) sessions: Arc<dyn ClientSessionStore>,
 }
 
 /// What servers keep of clients, in memory. Several configurations may share one.
+///
+/// While one thread uses a store, others that need it spin. On one core, tasks of different priorities must not share a store: one
+/// that pre-empts another within its lock spins for ever. Each has a store of its own, or all of them call the library within one
+/// mutex of the program.
 pub struct TerseServerStore {
     pub(crate) records: Arc<MemoryServerStore>,
     pub(crate) sessions: Arc<MemorySessionStore>,

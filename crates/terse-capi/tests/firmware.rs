@@ -1,8 +1,14 @@
 //! The C programs for firmware: the image without an operating system in QEMU, and the examples for Zephyr and FreeRTOS as far as they
 //! can be compiled here. What is missing is said, and its tests are skipped; with `TERSE_REQUIRE_ALL=1` that is a failure.
 
+use core::time::Duration;
+use std::io::{Read, Seek};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
+
+mod shared;
+
+use shared::{SAFETY_LIMIT, skipped};
 
 const TARGET: &str = "thumbv7em-none-eabihf";
 const CPU: &str = "-mcpu=cortex-m4 -mthumb -mfloat-abi=hard -mfpu=fpv4-sp-d16";
@@ -15,13 +21,6 @@ fn is_here(what: &str, package: &str) -> bool {
     is_here || skipped(what, &format!("apt-get install {package}"))
 }
 
-fn skipped(what: &str, remedy: &str) -> bool {
-    let required = std::env::var("TERSE_REQUIRE_ALL").as_deref() == Ok("1");
-    assert!(!required, "{what} is required: {remedy}");
-    eprintln!("skipped: {what} is not here ({remedy})");
-    false
-}
-
 fn examples() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("examples-c")
 }
@@ -29,10 +28,33 @@ fn examples() -> PathBuf {
 /// Runs a command in the folder of the examples, and returns what it printed.
 #[track_caller]
 fn run(program: &str, arguments: &str) -> String {
-    let output = Command::new(program).args(arguments.split_whitespace()).current_dir(examples()).output().unwrap();
-    let text = [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned()).concat();
-    assert!(output.status.success(), "{program} {arguments}: {text}");
-    text
+    let mut command = Command::new(program);
+    command.args(arguments.split_whitespace()).current_dir(examples());
+    run_within(SAFETY_LIMIT, &mut command).unwrap_or_else(|why| panic!("{program} {arguments}: {why}"))
+}
+
+/// Runs a command, kills it if it takes longer than `limit`, and returns what it printed, also if it does not succeed.
+fn run_within(limit: Duration, command: &mut Command) -> Result<String, String> {
+    let mut printed = tempfile::tempfile().unwrap();
+    command.stdin(Stdio::null()).stdout(printed.try_clone().unwrap()).stderr(printed.try_clone().unwrap());
+    let status = shared::wait(&mut command.spawn().unwrap(), limit);
+    let mut text = Vec::new();
+    printed.rewind().unwrap();
+    printed.read_to_end(&mut text).unwrap();
+    let text = String::from_utf8_lossy(&text).into_owned();
+    match status {
+        Some(status) if status.success() => Ok(text),
+        Some(status) => Err(format!("{status}: {text}")),
+        None => Err(format!("still running after {limit:?}: {text}")),
+    }
+}
+
+#[test]
+fn a_program_that_hangs_is_killed_and_what_it_printed_is_told() {
+    let mut command = Command::new("sh");
+    command.args(["-c", "echo begun; exec sleep 1000"]);
+    let why = run_within(Duration::from_secs(2), &mut command).unwrap_err();
+    assert_eq!(why, "still running after 2s: begun\n");
 }
 
 /// Builds the library as a firmware has it, but for link-time optimisation, which takes longer than all else. Returns its path.

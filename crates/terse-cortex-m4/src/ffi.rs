@@ -1,10 +1,11 @@
-//! The routines in assembly, and all `unsafe` of this crate: a routine of another language can be called in no other way.
+//! The routines in assembly, and all `unsafe` of this crate: a routine of another language can be called in no other way, and a
+//! register cleared in no other.
 //!
 //! What holds for every call: a [`Number`] is eight words at an address aligned to words, which is what the routines take
 //! for each number; outputs are exclusive borrows, so that they overlap no input; hashes are given with their length. The
 //! routines keep no pointer and have no state. As their authors document (`p256-cortex-m4.h`), code that processes secrets
 //! runs in constant time, and each that takes a point checks that it is on the curve. Not each checks the range of its
-//! scalar: what is secret is a [`Scalar`] here. What the routines leave on the stack is for their caller to wipe.
+//! scalar: what is secret is a [`Scalar`] here. What the routines leave on the stack and in registers is for their caller to wipe.
 
 #![allow(unsafe_code)]
 
@@ -97,5 +98,28 @@ impl Point {
                 s.0.as_ptr(),
             )
         }
+    }
+}
+
+/// Clears the registers of the FPU in which the routines have intermediate values, s0 to s15: a function need not restore them, and
+/// none may come to overwrite them. Without hardware floats the routines do not use them.
+pub(crate) fn clear_float_registers() {
+    // SAFETY: the instructions change these registers alone, which are declared as changed.
+    #[cfg(target_abi = "eabihf")]
+    unsafe {
+        core::arch::asm!(
+            "vmov d0, {zero}, {zero}",
+            "vmov d1, {zero}, {zero}",
+            "vmov d2, {zero}, {zero}",
+            "vmov d3, {zero}, {zero}",
+            "vmov d4, {zero}, {zero}",
+            "vmov d5, {zero}, {zero}",
+            "vmov d6, {zero}, {zero}",
+            "vmov d7, {zero}, {zero}",
+            zero = in(reg) 0,
+            out("s0") _, out("s1") _, out("s2") _, out("s3") _, out("s4") _, out("s5") _, out("s6") _, out("s7") _,
+            out("s8") _, out("s9") _, out("s10") _, out("s11") _, out("s12") _, out("s13") _, out("s14") _, out("s15") _,
+            options(nostack, preserves_flags),
+        );
     }
 }

@@ -1,4 +1,4 @@
-//! A [`CryptoProvider`] for Cortex-M4, M7 and M33: P-256 in assembly, everything else from `terse-rustcrypto`.
+//! A [`CryptoProvider`] for Cortex-M4, M7, and M33 with DSP: P-256 in assembly, everything else from `terse-rustcrypto`.
 //!
 //! [`PROVIDER`] names everything. The modules have the names of those of `terse-rustcrypto`, so that a firmware changes
 //! from one crate to the other by its `use` lines alone:
@@ -24,10 +24,11 @@
 //! # Targets
 //!
 //! The assembly is [P256-Cortex-M4](https://github.com/Emill/P256-Cortex-M4) by Emil Lenngren. It needs the
-//! multiplications of Armv7E-M: `thumbv7em-none-eabi`, `thumbv7em-none-eabihf` and the two of `thumbv8m.main`. Its authors
-//! document that it runs in constant time on processors without a data cache, which a Cortex-M4 and M33 are; a Cortex-M7
-//! may have one, and then its cache must not be shared with an attacker's code. A build runs `arm-none-eabi-gcc` with the
-//! headers of newlib (Debian's packages `gcc-arm-none-eabi` and `libnewlib-arm-none-eabi`).
+//! multiplications of Armv7E-M (UMAAL): `thumbv7em-none-eabi`, `thumbv7em-none-eabihf` and the two of `thumbv8m.main`. A
+//! Cortex-M33 has them with the DSP extension only, which its target does not say: without it, the first operation on P-256 ends in
+//! a fault. The authors document that the assembly runs in constant time on processors without a data cache, which a Cortex-M4 and
+//! M33 are; a Cortex-M7 may have one, and then its cache must not be shared with an attacker's code. A build runs
+//! `arm-none-eabi-gcc` with the headers of newlib (Debian's packages `gcc-arm-none-eabi` and `libnewlib-arm-none-eabi`).
 //!
 //! For any other target without an operating system the build fails: use `terse-rustcrypto` there. On a computer the crate
 //! is empty, so that a workspace with a firmware in it can be built and checked.
@@ -40,8 +41,8 @@
 
 #[cfg(all(target_os = "none", not(cortex_m4)))]
 compile_error!(
-    "terse-cortex-m4 needs the instructions of Armv7E-M: build for thumbv7em or thumbv8m.main, or use terse-rustcrypto, \
-     which has the same modules, on this target"
+    "terse-cortex-m4 needs the instructions of Armv7E-M: build for thumbv7em or thumbv8m.main with DSP, or use \
+     terse-rustcrypto, which has the same modules, on this target"
 );
 
 #[cfg(cortex_m4)]

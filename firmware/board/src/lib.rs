@@ -9,6 +9,7 @@
 //! | [`meter`], [`report`] | what a connection costs |
 //! | [`ethernet`] | a network for datagrams, or for a stream |
 //! | [`files`] | files of the computer that runs QEMU, as the device's flash |
+//! | [`registers`] | what is in the registers of the FPU, where there is one |
 //! | [`end`] | the end of an image: how the run ended, and the report of a panic |
 //!
 //! Text goes to the computer that runs QEMU, by [`println!`]. `run` in this folder starts QEMU as all of this needs it. On
@@ -29,6 +30,8 @@ pub mod files;
 pub mod heap;
 #[cfg(target_os = "none")]
 pub mod instructions;
+#[cfg(all(target_os = "none", target_abi = "eabihf"))]
+pub mod registers;
 #[cfg(target_os = "none")]
 pub mod meter;
 #[cfg(target_os = "none")]

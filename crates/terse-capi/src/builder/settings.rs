@@ -132,7 +132,8 @@ pub extern "C" fn terse_config_builder_datagrams(
 }
 
 /// Offers connection IDs (RFC 9146) over datagrams, for a client whose address may change: records that come to this side have one of
-/// `len` bytes, which may be 0. Errors: NULL_POINTER.
+/// `len` bytes, which may be 0. Without `terse_config_builder_datagrams`, before or after this call, no configuration can be made:
+/// API_MISUSE_NO_DATAGRAMS. Errors: NULL_POINTER.
 #[unsafe(no_mangle)]
 pub extern "C" fn terse_config_builder_connection_id(builder: Option<&mut TerseConfigBuilder>, len: u8) -> TerseResult {
     change(builder, |builder| {

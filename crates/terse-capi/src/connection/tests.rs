@@ -1,4 +1,5 @@
 //! Two connections in memory, driven by the functions of C.
+#![allow(clippy::disallowed_methods)] // tests take pointers as C does
 
 use core::ffi::c_void;
 use core::ptr::{null, null_mut};
@@ -6,6 +7,8 @@ use std::collections::HashMap;
 
 use super::*;
 use crate::*;
+
+mod holds;
 
 const VALIDITY: terse_pki::Validity = terse_pki::Validity { not_before: 1_763_700_000, not_after: 1_863_700_000 };
 const NOW: TerseTime = TerseTime { monotonic_ms: 5, unix_seconds: 1_763_800_000 };
@@ -79,10 +82,14 @@ struct Pair([*mut TerseConnection; 2]);
 
 impl Pair {
     fn new(client: &TerseClientConfig, server: &TerseServerConfig) -> Self {
+        Self::at_port(8883, client, server)
+    }
+
+    fn at_port(port: u16, client: &TerseClientConfig, server: &TerseServerConfig) -> Self {
         let mut pair = [null_mut(); 2];
         // SAFETY: the places may be written.
         unsafe {
-            ok(terse_connection_new_client(Some(client), NAME.as_ptr(), 8883, Some(&NOW), &mut pair[0]));
+            ok(terse_connection_new_client(Some(client), NAME.as_ptr(), port, Some(&NOW), &mut pair[0]));
             ok(terse_connection_new_server(Some(server), Some(&NOW), &mut pair[1]));
         }
         Self(pair)
@@ -393,6 +400,19 @@ fn mistakes_of_a_configuration_have_a_reason() {
     assert_eq!(message(&wrong), "", "the last call has not failed");
 }
 
+#[test]
+fn connection_ids_are_for_datagrams() {
+    let (mut builder, mut config) = (builder(), null_mut());
+    ok(trust(&mut builder, &Pki::new().ca));
+    ok(terse_config_builder_connection_id(Some(&mut builder), 4));
+    // SAFETY: the place may be written.
+    let result = unsafe { terse_config_builder_build_client(Some(&mut builder), &mut config) };
+    assert_eq!(result, TerseError::ApiMisuseNoDatagrams as i32);
+    assert!(config.is_null());
+    ok(terse_config_builder_datagrams(Some(&mut builder), 0, 0));
+    client(&mut builder);
+}
+
 /// What the callbacks of a signer get.
 struct Signer {
     key: alloc::sync::Arc<dyn terse_tls::crypto::SigningKey>,
@@ -598,15 +618,27 @@ unsafe extern "C" fn remove(context: *mut c_void, key: *const u8, key_len: usize
     }
 }
 
+fn callbacks(store: &mut Store, max_value: usize) -> TerseStoreCallbacks {
+    let context = core::ptr::from_mut(store).cast();
+    TerseStoreCallbacks { context, load: Some(load), save: Some(save), remove: Some(remove), max_value }
+}
+
 /// Returns the configuration of a device that was just switched on, and has kept what is in `store`.
 fn device(pki: &Pki, store: &mut Store, uses: u32, max_value: usize) -> Box<TerseClientConfig> {
-    let context = core::ptr::from_mut(store).cast();
-    let callbacks =
-        TerseStoreCallbacks { context, load: Some(load), save: Some(save), remove: Some(remove), max_value };
+    device_for(4, pki, Some(&callbacks(store, max_value)), uses)
+}
+
+/// Returns the configuration of a device that keeps at most `capacity` servers in memory.
+fn device_for(
+    capacity: usize,
+    pki: &Pki,
+    callbacks: Option<&TerseStoreCallbacks>,
+    uses: u32,
+) -> Box<TerseClientConfig> {
     let (mut builder, mut made) = (builder(), null_mut());
     // SAFETY: the place may be written, and what was made comes from a box.
     let store = unsafe {
-        ok(terse_client_store_new(4, Some(&callbacks), &mut made));
+        ok(terse_client_store_new(capacity, callbacks, &mut made));
         Box::from_raw(made)
     };
     ok(trust(&mut builder, &pki.ca));

@@ -348,7 +348,7 @@ pub enum TerseError {
     ApiMisuseSendBufferFull = 739,
     /// max_datagram is outside of 50 to 65,507 bytes, or too small for the connection IDs.
     ApiMisuseDatagramOutOfRange = 740,
-    /// The configuration of an endpoint is for a stream.
+    /// The configuration is for a stream, and an endpoint or a setting needs datagrams.
     ApiMisuseNoDatagrams = 741,
     /// A retransmission timeout is 0, or the order is wrong: min, initial and max must not decrease.
     ApiMisuseTimeoutsOutOfRange = 742,

@@ -82,3 +82,16 @@ fn memory_is_given_once_and_whole() {
         assert_eq!(arena.init(memory, 2_048, None), Err(TerseError::AlreadyInitialized));
     }
 }
+
+/// Another task may use the heap meanwhile. Under Miri this also says whether its reference stays good.
+#[test]
+fn a_second_memory_touches_nothing() {
+    let arena = arena(4_096, None);
+    let other = Vec::leak(vec![0_u8; 2_048]).as_mut_ptr();
+    arena.with(|heap| {
+        let before = (heap.free(), heap.size());
+        // SAFETY: the memory is leaked.
+        assert_eq!(unsafe { arena.init(other, 2_048, None) }, Err(TerseError::AlreadyInitialized));
+        assert_eq!((heap.free(), heap.size()), before);
+    });
+}

@@ -1,10 +1,12 @@
 //! What a client caches of servers: in memory, and in the program's store what must outlive it.
 //!
-//! What must always hold: a ticket that a running connection holds is offered by no other one, so the memory knows of holds,
-//! which are never saved.
+//! What must always hold: a ticket that a running connection holds is offered by no other one. Holds are never saved, and the memory
+//! may forget a record while a connection runs, so they are kept beside it.
 
 use alloc::sync::Arc;
+use alloc::vec::Vec;
 
+use spin::Mutex;
 use terse_tls::cache::{ClientStore, MemoryClientStore, NotSaved, Save, Scope, ScopeRecord};
 use terse_tls::crypto::Rng;
 
@@ -12,25 +14,29 @@ use super::key_value::{KeyValue, Kind};
 
 pub(super) struct Records {
     memory: MemoryClientStore,
+    holds: Mutex<Holds>,
     key_value: Option<Arc<KeyValue>>,
 }
 
 impl Records {
     pub(super) fn new(capacity: usize, key_value: Option<Arc<KeyValue>>) -> Self {
-        Self { memory: MemoryClientStore::new(capacity), key_value }
+        Self { memory: MemoryClientStore::new(capacity), holds: Mutex::default(), key_value }
     }
 }
 
 impl ClientStore for Records {
     fn update(&self, scope: &Scope, change: &mut dyn FnMut(&mut ScopeRecord) -> Save) -> Result<(), NotSaved> {
-        let Some(key_value) = &self.key_value else { return self.memory.update(scope, change) };
+        let mut holds = self.holds.lock();
         let mut saved = Ok(());
         self.memory.update(scope, &mut |record| {
-            if record.is_empty() {
+            if let Some(key_value) = self.key_value.as_ref().filter(|_| record.is_empty()) {
                 *record = load(key_value, scope).unwrap_or_default();
             }
+            record.set_holders(holds.of(scope));
             let save = change(record);
-            if save == Save::Now {
+            holds.set(scope, record.holders());
+            record.set_holders(0);
+            if let Some(key_value) = self.key_value.as_ref().filter(|_| save == Save::Now) {
                 saved = store(key_value, scope, record);
             }
             save
@@ -40,6 +46,29 @@ impl ClientStore for Records {
 
     fn seed(&self, rng: &mut dyn Rng) {
         self.memory.seed(rng);
+    }
+}
+
+/// How many running connections hold a ticket, of the scopes of which there is one: in order, to be found fast.
+#[derive(Default)]
+struct Holds(Vec<(Scope, u32)>);
+
+impl Holds {
+    fn of(&self, scope: &Scope) -> u32 {
+        self.find(scope).map_or(0, |place| self.0[place].1)
+    }
+
+    fn set(&mut self, scope: &Scope, holders: u32) {
+        match self.find(scope) {
+            Ok(place) if holders == 0 => drop(self.0.remove(place)),
+            Ok(place) => self.0[place].1 = holders,
+            Err(_) if holders == 0 => {}
+            Err(place) => self.0.insert(place, (scope.clone(), holders)),
+        }
+    }
+
+    fn find(&self, scope: &Scope) -> Result<usize, usize> {
+        self.0.binary_search_by(|(held, _)| held.cmp(scope))
     }
 }
 

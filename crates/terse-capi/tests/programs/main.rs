@@ -2,6 +2,8 @@
 //! here is said, and its tests are skipped; with `TERSE_REQUIRE_ALL=1` that is a failure.
 #![allow(unreachable_pub)]
 
+#[path = "../shared/mod.rs"]
+mod shared;
 mod world;
 
 use world::{Pki, Running, SERVER, Watch, openssl, run, terse};

@@ -1,8 +1,5 @@
 //! The C programs as they are built, their peers, and the files of a small PKI.
-//!
-//! A safety limit ends a test that hangs; no test asserts how long anything takes.
 
-use core::time::Duration;
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
@@ -10,12 +7,11 @@ use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
 use std::sync::mpsc::{self, Receiver};
 use std::thread::{self, JoinHandle};
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use terse_pki::{Authority, AuthorityOptions, LeafOptions, Validity};
 
-/// The time after which a program is taken to hang.
-const SAFETY_LIMIT: Duration = Duration::from_secs(300);
+use crate::shared::{self, SAFETY_LIMIT, skipped};
 
 pub const SERVER: &str = "broker.plant.example";
 
@@ -84,14 +80,6 @@ impl Watch {
             }
         }
     }
-}
-
-/// Says that a test is skipped, or fails if nothing may be missing. Returns false.
-fn skipped(what: &str, remedy: &str) -> bool {
-    let required = std::env::var("TERSE_REQUIRE_ALL").as_deref() == Ok("1");
-    assert!(!required, "{what} is required: {remedy}");
-    eprintln!("skipped: {what} is not here ({remedy})");
-    false
 }
 
 /// Returns the folder where Cargo puts what it has built.
@@ -267,20 +255,12 @@ impl Running {
     /// Waits for the end.
     #[track_caller]
     pub fn finish(&mut self) -> Outcome {
-        let start = Instant::now();
-        let code = loop {
-            if let Some(status) = self.child.try_wait().unwrap() {
-                break status.code();
-            }
-            if start.elapsed() > SAFETY_LIMIT {
-                let _ = self.child.kill();
-                panic!("still running after {SAFETY_LIMIT:?}");
-            }
-            thread::sleep(Duration::from_millis(5));
-        };
+        let status = shared::wait(&mut self.child, SAFETY_LIMIT);
         self.printed.extend(self.lines.iter().map(|line| line + "\n"));
         let stderr = self.stderr.take().map(|stderr| stderr.join().unwrap()).unwrap_or_default();
-        Outcome { code, stdout: core::mem::take(&mut self.printed), stderr }
+        let (code, stdout) = (status.and_then(|status| status.code()), core::mem::take(&mut self.printed));
+        assert!(status.is_some(), "still running after {SAFETY_LIMIT:?}: {stdout}{stderr}");
+        Outcome { code, stdout, stderr }
     }
 }
 

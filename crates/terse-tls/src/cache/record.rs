@@ -114,6 +114,17 @@ impl ScopeRecord {
         self.history.reason
     }
 
+    /// Returns how many running connections hold a ticket, which no other connection offers meanwhile. The bytes of a record do not
+    /// say so ([`Self::to_bytes`]).
+    pub const fn holders(&self) -> u32 {
+        self.holders
+    }
+
+    /// Sets [`Self::holders`]. A store that forgets a record and reads it again sets what it has kept of that.
+    pub const fn set_holders(&mut self, holders: u32) {
+        self.holders = holders;
+    }
+
     /// Returns the part of the record that outlives the process, which has no holds of running connections.
     pub(super) fn without_holds(&self) -> Self {
         Self { holders: 0, ..self.clone() }

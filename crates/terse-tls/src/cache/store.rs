@@ -27,6 +27,10 @@ pub trait ClientStore: Send + Sync {
     /// it leaves there; a record left empty is removed. With [`Save::Now`] a persistent store saves before it returns;
     /// with [`Save::Later`] the change may go to memory only, and is saved with the next one.
     ///
+    /// How many connections hold a ticket ([`ScopeRecord::holders`]) belongs to the record until the last of them has ended: a store
+    /// that may forget a record from memory and read it from where it is saved keeps that number apart
+    /// ([`ScopeRecord::set_holders`]), or it offers a ticket twice.
+    ///
     /// `change` does not call the store. An error says that the record is kept in memory but was not saved; a
     /// connection goes on without.
     fn update(&self, scope: &Scope, change: &mut dyn FnMut(&mut ScopeRecord) -> Save) -> Result<(), NotSaved>;

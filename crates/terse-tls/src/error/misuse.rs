@@ -100,7 +100,7 @@ pub enum ApiMisuse {
     SendBufferFull,
     /// `max_datagram` is outside of 50 to 65,507 bytes, or too small for the connection IDs.
     DatagramOutOfRange,
-    /// The configuration of an endpoint is for a stream.
+    /// The configuration is for a stream, and an endpoint or a setting needs datagrams.
     NoDatagrams,
     /// A retransmission timeout is 0, or the order is wrong: `min`, `initial` and `max` must not decrease.
     TimeoutsOutOfRange,
@@ -168,7 +168,7 @@ impl fmt::Display for ApiMisuse {
             Self::DatagramOutOfRange => {
                 f.write_str("max_datagram must be between 50 and 65507 bytes, and leave room for the connection IDs")
             }
-            Self::NoDatagrams => f.write_str("an endpoint is for datagrams: set datagrams"),
+            Self::NoDatagrams => f.write_str("an endpoint and connection IDs are for datagrams: set datagrams"),
             Self::TimeoutsOutOfRange => {
                 f.write_str("the timeouts of retransmission must be 1 ms or more, the smallest first and the largest last")
             }

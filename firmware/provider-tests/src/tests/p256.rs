@@ -1,9 +1,10 @@
 //! What the provider with assembly promises beyond the suite for providers: it computes what RustCrypto computes, byte for
-//! byte, and leaves no secret on the stack.
+//! byte, and leaves no secret on the stack or in the registers of the FPU.
 
 use alloc::vec::Vec;
 
 use terse_board::println;
+use terse_board::registers::float_registers;
 use terse_board::stack::inspect;
 use terse_cortex_m4::{group, sign, verify};
 use terse_provider_suite::keys::{P256_SCALAR, sec1};
@@ -16,7 +17,7 @@ use terse_tls::crypto::{CryptoError, Group, KeyError, Signing, SigningKey};
 const SCHEME: SignatureScheme = SignatureScheme::ECDSA_SECP256R1_SHA256;
 
 pub(crate) fn run() {
-    let tests: [(&str, fn()); 7] = [
+    let tests: [(&str, fn()); 8] = [
         ("signatures_are_those_of_rfc_6979", signatures_are_those_of_rfc_6979),
         ("signatures_are_those_of_rustcrypto", signatures_are_those_of_rustcrypto),
         ("secrets_are_those_of_rustcrypto", secrets_are_those_of_rustcrypto),
@@ -24,6 +25,7 @@ pub(crate) fn run() {
         ("private_keys_are_in_range", private_keys_are_in_range),
         ("no_secret_stays_on_the_stack", no_secret_stays_on_the_stack),
         ("the_stack_is_overwritten_to_its_end", the_stack_is_overwritten_to_its_end),
+        ("the_registers_of_the_fpu_are_cleared", the_registers_of_the_fpu_are_cleared),
     ];
     for (name, test) in tests {
         println!("  {}", name);
@@ -168,6 +170,36 @@ fn the_stack_is_overwritten_to_its_end() {
     assert!(is_zero(&mut || drop(group::SECP256R1.start(&mut SeededRng(11)))), "start");
     assert!(is_zero(&mut || drop(group::SECP256R1.respond(&mut SeededRng(12), &share))), "respond");
     assert!(is_zero(&mut || drop(exchange.take().expect("one").complete(&share))), "complete");
+}
+
+/// The assembly has intermediate values in the registers of the FPU. After a computation with a secret there are none.
+fn the_registers_of_the_fpu_are_cleared() {
+    let is_clear = |run: &mut dyn FnMut()| {
+        run();
+        float_registers() == [0; 16]
+    };
+    let encoded = sec1(&hex(P256_SCALAR), &[]);
+    let key = sign::load_p256_key(&encoded).expect("a valid scalar");
+    let public = key.public_key();
+    let public = subject_public_key(&public);
+    let signature = ecdsa_signature(P256_SHA256);
+    let share = group::SECP256R1.start(&mut SeededRng(9)).expect("good randomness").key_share().to_vec();
+    let mut exchange = group::SECP256R1.start(&mut SeededRng(10)).ok();
+    // A verification has no secret, and shows that the assembly uses them.
+    let mut verify = || {
+        let verified = verify::ECDSA_P256_SHA256.verify_signature(public, b"sample", &signature);
+        assert!(verified.is_ok());
+    };
+    for (name, run) in [
+        ("load", &mut (|| drop(sign::load_p256_key(&encoded))) as &mut dyn FnMut()),
+        ("sign", &mut || drop(key.sign(SCHEME, b"sample", &mut FixedRng(Vec::new())))),
+        ("start", &mut || drop(group::SECP256R1.start(&mut SeededRng(11)))),
+        ("respond", &mut || drop(group::SECP256R1.respond(&mut SeededRng(12), &share))),
+        ("complete", &mut || drop(exchange.take().expect("one").complete(&share))),
+    ] {
+        assert!(!is_clear(&mut verify), "before {name}");
+        assert!(is_clear(run), "{name}");
+    }
 }
 
 /// Whether four words in a row of `secret` are on the stack below this after `run`.
