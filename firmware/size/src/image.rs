@@ -106,6 +106,16 @@ pub(crate) fn rows_of(what: &str, rows: &[(String, Image)]) -> String {
     table
 }
 
+/// Returns a table with the flash of these rows alone.
+pub(crate) fn flash_of(what: &str, rows: &[(String, Image)]) -> String {
+    let mut table = format!("| {what} | flash | code and constants | data |\n|---|---:|---:|---:|\n");
+    for (name, image) in rows {
+        let [flash, code, data] = [image.flash(), image.code, image.data].map(thousands);
+        let _ = writeln!(table, "| {name} | {flash} | {code} | {data} |"); // a string takes it
+    }
+    table
+}
+
 /// Returns the table of the largest crates, in the order of the first image.
 pub(crate) fn crates(entries: &[Entry], images: &[Image], count: usize) -> String {
     let sums: Vec<_> = images.iter().map(Image::by_crate).collect();

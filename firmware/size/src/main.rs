@@ -90,6 +90,14 @@ const ABSENT: [&str; 5] = [
     "terse_tls::endpoint::",
 ];
 
+const USAGE: &str = "\
+usage: terse-size [--crates N | --symbols N]
+       terse-size --peers
+
+--peers builds the images of the peers alone, and prints their directory.
+
+Example: make size SIZE=\"--symbols 40\"";
+
 /// How many crates are listed, unless an argument says otherwise.
 const CRATES: usize = 12;
 
@@ -109,18 +117,18 @@ fn run() -> Result<(), Box<dyn Error>> {
         [] => (CRATES, 0),
         [option, count] if option == "--crates" => (count.parse()?, 0),
         [option, count] if option == "--symbols" => (CRATES, count.parse()?),
-        _ => {
-            return Err(
-                "usage: terse-size [--crates N | --symbols N]\n\nExample: make size SIZE=\"--symbols 40\"".into()
-            );
+        [option] if option == "--peers" => {
+            peers::build(Path::new(&cargo()), &peers_directory()?)?;
+            println!("{}", peers_directory()?.display());
+            return Ok(());
         }
+        _ => return Err(USAGE.into()),
     };
     let directory = build()?;
     for entries in [&PLEDGES[..], &CLIENTS] {
         report(&directory, entries, crates, symbols)?;
     }
-    let (cargo, target) = (cargo(), target()?);
-    println!("{}", peers::table(Path::new(&cargo), &target)?);
+    println!("{}", peers::table(&peers::build(Path::new(&cargo()), &peers_directory()?)?)?);
     Ok(())
 }
 
@@ -178,6 +186,11 @@ fn cargo() -> OsString {
 fn target() -> Result<PathBuf, Box<dyn Error>> {
     let target = env::var_os("CARGO_TARGET_DIR").map_or_else(|| Path::new(WORKSPACE).join("target"), PathBuf::from);
     Ok(std::path::absolute(target)?)
+}
+
+/// Returns the directory of the peers' images.
+fn peers_directory() -> Result<PathBuf, Box<dyn Error>> {
+    Ok(target()?.join("peers"))
 }
 
 const WORKSPACE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
