@@ -3,8 +3,9 @@
 use std::fs;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStderr, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
 use pki_types::pem::PemObject as _;
 use pki_types::{CertificateDer, PrivatePkcs8KeyDer};
@@ -38,14 +39,45 @@ pub(crate) enum End {
 #[derive(Clone)]
 pub(crate) struct Power(Arc<Mutex<Option<Child>>>);
 
+/// What QEMU prints, as far as it goes to pipes.
+type Outputs = (Option<ChildStdout>, Option<ChildStderr>);
+
 impl Power {
+    /// Starts QEMU, and kills it if it runs for longer than [`LIMIT`].
+    pub(crate) fn on(command: &mut Command) -> Result<(Self, Outputs), Failed> {
+        let qemu = command.spawn();
+        let mut qemu =
+            qemu.map_err(|error| format!("qemu-system-arm: {error}; install the package qemu-system-arm"))?;
+        let outputs = (qemu.stdout.take(), qemu.stderr.take());
+        let power = Self(Arc::new(Mutex::new(Some(qemu))));
+        let (watched, start) = (power.clone(), Instant::now());
+        std::thread::spawn(move || {
+            while watched.0.lock().expect("nobody panics with it").is_some() {
+                if start.elapsed() > LIMIT {
+                    return watched.cut();
+                }
+                std::thread::sleep(Duration::from_secs(1));
+            }
+        });
+        Ok((power, outputs))
+    }
+
     /// Kills QEMU as a failure of the power would.
     pub(crate) fn cut(&self) {
         if let Some(qemu) = self.0.lock().expect("nobody panics with it").as_mut() {
             let _ = qemu.kill(); // it may have ended
         }
     }
+
+    /// Waits for the end of QEMU. Nothing can kill it any more.
+    pub(crate) fn wait(&self) -> Result<ExitStatus, Failed> {
+        let qemu = self.0.lock().expect("nobody panics with it").take();
+        Ok(qemu.ok_or("it ends once")?.wait()?)
+    }
 }
+
+/// How long an image may run: far longer than any needs.
+pub(crate) const LIMIT: Duration = Duration::from_secs(600);
 
 impl Device {
     /// Makes a device that connects in this way to a server or relay at `port`, and remembers nothing. `seed` decides what its
@@ -77,19 +109,17 @@ impl Device {
             }
         };
         command.current_dir(&self.folder).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let qemu = command.spawn();
-        let mut qemu =
-            qemu.map_err(|error| format!("qemu-system-arm: {error}; install the package qemu-system-arm"))?;
-        let outputs = (qemu.stdout.take(), qemu.stderr.take());
-        let power = Power(Arc::new(Mutex::new(Some(qemu))));
-        Ok((power.clone(), Running { power, outputs }))
+        let start = Instant::now();
+        let (power, outputs) = Power::on(&mut command)?;
+        Ok((power.clone(), Running { power, outputs, start }))
     }
 }
 
 /// A running image.
 pub(crate) struct Running {
     power: Power,
-    outputs: (Option<std::process::ChildStdout>, Option<std::process::ChildStderr>),
+    outputs: Outputs,
+    start: Instant,
 }
 
 impl Running {
@@ -102,8 +132,10 @@ impl Running {
         if let Some(mut output) = self.outputs.1 {
             output.read_to_string(&mut errors)?;
         }
-        let mut qemu = self.power.0.lock().expect("nobody panics with it");
-        let status = qemu.take().ok_or("it ends once")?.wait()?;
+        let status = self.power.wait()?;
+        if self.start.elapsed() > LIMIT {
+            return Ok(End::Failed(format!("it ran for more than {LIMIT:?}, and printed: {text}{errors}")));
+        }
         if status.code().is_none() {
             return Ok(End::Killed);
         }
@@ -115,6 +147,7 @@ impl Running {
 }
 
 /// How a device has its private key.
+#[derive(Clone, Copy)]
 pub(crate) enum KeyForm {
     /// In PKCS #8.
     Pkcs8,

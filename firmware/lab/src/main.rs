@@ -41,7 +41,7 @@ fn main() -> ExitCode {
     let arguments: Vec<&str> = arguments.iter().map(|argument| &**argument).collect();
     let result = match &arguments[..] {
         ["measure", images @ ..] if !images.is_empty() => measure::run(images),
-        ["lean", directory] => lean::run(directory),
+        ["lean", directory] => lean::run(directory, &lean::LEAN),
         ["resets", image, options @ ..] => {
             resets::Options::parse(options).and_then(|options| resets::run(image, options))
         }
