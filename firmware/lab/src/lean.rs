@@ -1,4 +1,4 @@
-//! The smallest images: each must connect as it is made for.
+//! The smallest images, and those of the peers that they are compared with: each must connect as it is made for.
 
 use std::fs;
 use std::io::{Read as _, Write as _};
@@ -27,6 +27,14 @@ pub(crate) const LEAN: [Image; 5] = [
     Image::new("tls13-raw-key", Link::Uart, Proof::RawKey),
     Image::new("tls13-psk", Link::Uart, Proof::Psk),
     Image::new("tls13-identity", Link::Uart, Proof::Identity),
+];
+
+/// The images of the peers.
+pub(crate) const PEERS: [Image; 4] = [
+    Image { key: KeyForm::Pkcs8, ..Image::new("mbedtls-x509", Link::Uart, Proof::Cached) },
+    Image::new("mbedtls-psk", Link::Uart, Proof::Psk),
+    Image { key: KeyForm::Pkcs8, ..Image::new("wolfssl-x509", Link::Uart, Proof::Cached) },
+    Image::new("wolfssl-psk", Link::Uart, Proof::Psk),
 ];
 
 impl Image {

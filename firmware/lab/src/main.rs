@@ -8,7 +8,7 @@
 //! | [`relay`] | what is between a device and its server, and cuts a connection off |
 //! | [`measure`] | what each way costs |
 //! | [`resets`] | resets at any time, after each of which the device must connect |
-//! | [`lean`] | the smallest images, each of which must connect as it is made for |
+//! | [`lean`] | the smallest images and those of the peers, each of which must connect as it is made for |
 
 use std::error::Error;
 use std::process::ExitCode;
@@ -29,8 +29,10 @@ Runs the images for Cortex-M in QEMU.
 Usage: terse-lab measure IMAGE...
        terse-lab resets IMAGE [--count N] [--seed N]
        terse-lab lean DIRECTORY
+       terse-lab peers DIRECTORY
 
-IMAGE is an ELF file, such as target/thumbv7em-none-eabihf/release/client, and DIRECTORY has those of terse-lean.
+IMAGE is an ELF file, such as target/thumbv7em-none-eabihf/release/client. DIRECTORY has those of terse-lean, or of the peers, which
+`terse-size --peers` builds.
 The environment variable TERSE names the terse command.
 
 Example: make firmware
@@ -42,6 +44,7 @@ fn main() -> ExitCode {
     let result = match &arguments[..] {
         ["measure", images @ ..] if !images.is_empty() => measure::run(images),
         ["lean", directory] => lean::run(directory, &lean::LEAN),
+        ["peers", directory] => lean::run(directory, &lean::PEERS),
         ["resets", image, options @ ..] => {
             resets::Options::parse(options).and_then(|options| resets::run(image, options))
         }
