@@ -7,7 +7,7 @@ use object::read::elf::ElfFile32;
 use object::{Endianness, Object as _, ObjectSection as _, ObjectSymbol as _, SectionFlags, SectionKind, SymbolKind};
 
 use crate::Entry;
-use crate::owner::owner;
+use crate::owner::{owner, path};
 
 /// An image.
 pub(crate) struct Image {
@@ -56,10 +56,10 @@ impl Image {
         self.code + self.data
     }
 
-    /// Returns a symbol whose name begins with one of these.
+    /// Returns a symbol that counts for a path with one of these beginnings.
     pub(crate) fn find(&self, beginnings: &[&str]) -> Option<&str> {
         let mut names = self.symbols.iter().map(|(_, name)| &**name);
-        names.find(|name| beginnings.iter().any(|beginning| name.starts_with(beginning)))
+        names.find(|name| beginnings.iter().any(|beginning| path(name).starts_with(beginning)))
     }
 
     /// Returns bytes by crate, the most first. What has no name is in none: strings and tables.
