@@ -8,6 +8,7 @@
 //! | [`ethernet`] | the network for datagrams |
 //! | [`memory`] | what is remembered of servers |
 //! | [`setup`] | the configuration of connections |
+//! | [`power`] | what makes the power fail while a slot is written |
 //! | [`meter`], [`report`] | what a connection costs |
 //!
 //! On a computer there is only what needs no hardware, for tests.
@@ -23,6 +24,8 @@ pub mod files;
 pub mod memory;
 #[cfg(target_os = "none")]
 pub mod meter;
+#[cfg(target_os = "none")]
+pub mod power;
 #[cfg(target_os = "none")]
 pub mod report;
 pub mod setup;

@@ -13,6 +13,7 @@ use crate::ethernet::Ethernet;
 use crate::files::{self, Flash};
 use crate::memory::Memory;
 use crate::meter::Meter;
+use crate::power::Powered;
 use crate::report::Report;
 use crate::setup;
 use crate::storage::Storage;
@@ -46,7 +47,7 @@ fn run<const HEAP: usize>(provider: &CryptoProvider, heap: &'static Heap<HEAP>) 
     let time = time.try_into().map_or(0, u64::from_be_bytes);
     let peripherals = Peripherals::take().ok_or("the image runs twice")?;
     let mut clock = Clock::start(peripherals.SYST);
-    let mut storage = Storage::open(Flash);
+    let mut storage = Storage::open(Powered::new(Flash));
     let memory = Memory::from_bytes(storage.content());
     let config = setup::config(&device, &memory, provider).map_err(|error| format!("{error:?}"))?;
     let address = address(&device).ok_or("device.bin has no name or no port")?;

@@ -31,7 +31,7 @@ pub(crate) enum End {
     Connected(Value),
     /// It has failed, and says why.
     Failed(String),
-    /// It was killed.
+    /// It was killed, or its power has failed while it wrote a slot.
     Killed,
 }
 
@@ -136,7 +136,7 @@ impl Running {
         if self.start.elapsed() > LIMIT {
             return Ok(End::Failed(format!("it ran for more than {LIMIT:?}, and printed: {text}{errors}")));
         }
-        if status.code().is_none() {
+        if status.code().is_none() || text.trim_end() == POWER_FAILED {
             return Ok(End::Killed);
         }
         match text.lines().find(|line| line.starts_with('{')) {
@@ -145,6 +145,9 @@ impl Running {
         }
     }
 }
+
+/// What an image prints when its power has failed while it wrote a slot.
+const POWER_FAILED: &str = "the power has failed";
 
 /// How a device has its private key.
 #[derive(Clone, Copy)]
@@ -208,9 +211,27 @@ fn item(content: &[u8]) -> Result<Vec<u8>, Failed> {
     Ok([&u16::try_from(content.len())?.to_be_bytes(), content].concat())
 }
 
+/// Makes the power of a device fail whenever it has written so many bytes of a slot, or never.
+pub(crate) fn limit_writes(device: &Device, limit: Option<u32>) -> Result<(), Failed> {
+    let file = device.folder.join("power.bin");
+    match limit {
+        Some(limit) => fs::write(file, limit.to_be_bytes())?,
+        None => fs::remove_file(file)?,
+    }
+    Ok(())
+}
+
 /// Removes what a device remembers.
 pub(crate) fn forget(device: &Device) {
-    for slot in ["slot0.bin", "slot1.bin"] {
+    for slot in SLOTS {
         let _ = fs::remove_file(Path::new(&device.folder).join(slot)); // there may be none
     }
 }
+
+/// Returns how many bytes the longer slot of a device has.
+pub(crate) fn slot_len(device: &Device) -> u64 {
+    let lengths = SLOTS.map(|slot| fs::metadata(device.folder.join(slot)).map_or(0, |metadata| metadata.len()));
+    lengths[0].max(lengths[1])
+}
+
+const SLOTS: [&str; 2] = ["slot0.bin", "slot1.bin"];
