@@ -1,36 +1,36 @@
-/* The device of the peers' images: what is known to it is in a page of flash, the network is a UART. Nothing of that is known when
-   an image is built, so that a compiler can leave nothing out. */
+/* The device of the peers' images, which is that of `lean`: what is known to it is in a page of flash, the network is UART 1, and UART 0
+   shows how a connection went. Nothing of that is known when an image is built, so that a compiler can leave nothing out. */
 #include <stddef.h>
 #include <stdint.h>
 
-#define UART1 ((volatile uint32_t *) 0x40005000)
+/* What the page has (firmware/device/src/known.rs), each with its length. */
+struct bytes {
+    const unsigned char *start;
+    size_t len;
+};
+struct known {
+    const unsigned char *seed; /* SEED_LEN bytes */
+    uint64_t started;          /* the time of the start, in seconds since 1970 */
+    struct bytes ca, chain[2], key, psk_identity, psk; /* the chain is the device's certificate and the one above it */
+};
+#define SEED_LEN 32
 
-static inline int uart_receive(unsigned char *to, size_t len) {
-    size_t received = 0;
-    while (received < len && (UART1[1] & 2))
-        to[received++] = (unsigned char) UART1[0];
-    return (int) received;
-}
+/* The name of the server, and what it sends back. */
+#define SERVER "broker.example"
+#define REQUEST "22.5 C"
+#define REQUEST_LEN (sizeof REQUEST - 1)
 
-static inline int uart_send(const unsigned char *from, size_t len) {
-    for (size_t sent = 0; sent < len; sent++) {
-        while (UART1[1] & 1) {
-        }
-        UART1[0] = from[sent];
-    }
-    return (int) len;
-}
+struct known device_known(void);
 
-/* The items of the page: each behind its length in two bytes. */
-static inline const unsigned char *item(const unsigned char **place, size_t *len) {
-    const unsigned char *start = *place + 2;
-    *len = (size_t) (*place)[0] << 8 | (*place)[1];
-    *place = start + *len;
-    return start;
-}
+/* Returns the milliseconds since the start, in the first three minutes. */
+uint32_t device_milliseconds(void);
 
-#define PAGE ((const unsigned char *) 0x000ff000)
+/* Returns the time in seconds since 1970. */
+uint64_t device_time(void);
 
-static inline uint32_t seconds(void) {
-    return ((volatile uint32_t *) 0x40001000)[1];
-}
+/* Takes what has come: 0 if nothing has. */
+int device_receive(unsigned char *to, size_t len);
+int device_send(const unsigned char *from, size_t len);
+
+/* Connects once. Returns 0 if the server has sent the request back. Each peer has its own. */
+int run(void);

@@ -5,6 +5,7 @@
 //! |---|---|
 //! | [`memory`] | what is remembered of servers |
 //! | [`setup`] | the configuration of connections |
+//! | [`power`] | what makes the power fail while a slot is written |
 //!
 //! On a computer there is only what needs no hardware, for tests.
 #![cfg_attr(not(test), no_std)]
@@ -13,6 +14,8 @@
 extern crate alloc;
 
 pub mod memory;
+#[cfg(target_os = "none")]
+pub mod power;
 pub mod setup;
 #[cfg(target_os = "none")]
 mod start;

@@ -68,17 +68,111 @@ const CACHE_LEN: usize = 2_048;
 
 #[cfg(test)]
 mod tests {
+    use core::time::Duration;
+
+    use pki_types::{DnsName, ServerName, UnixTime};
+    use terse_device::random::{SEED_LEN, SeededRng};
+    use terse_pki::{AuthorityOptions, LeafOptions, Validity};
+    use terse_rustcrypto::PROVIDER;
+    use terse_tls::cache::{ClientCache, Schemes, ServerCache};
+    use terse_tls::identity::{Authority, Identity};
+    use terse_tls::resume::{ClientResumption, MemorySessionStore, ServerResumption};
+    use terse_tls::{ClientConfig, Connection, Credential, Instant, Now, ServerAddress, ServerConfig, Trust};
+
     use super::*;
 
-    #[test]
-    fn damaged_memories_are_empty() {
-        let empty = Memory::from_bytes(&[]).to_bytes();
-        assert_eq!(Memory::from_bytes(&empty).to_bytes(), empty);
-        for byte in 0..empty.len() {
-            let mut damaged = empty.clone();
-            damaged[byte] ^= 0x40;
-            assert!(Memory::from_bytes(&damaged).cache.is_empty(), "{byte}");
+    const TODAY: u64 = 1_767_225_600;
+
+    /// Returns a memory of a server that caches and resumes, and of a peer with an identity.
+    fn filled() -> Memory {
+        let memory = Memory::from_bytes(&[]);
+        let validity = Validity::without_end(TODAY);
+        let ca = terse_pki::Authority::new(&AuthorityOptions::new("p256x2".parse().unwrap(), validity)).unwrap();
+        let issued = ca.issue(&LeafOptions::new("a.example", validity)).unwrap();
+        let key = PROVIDER.load_key(issued.key()).unwrap();
+        let mut server = ServerConfig::builder(&PROVIDER);
+        server.credential(Credential::new(issued.chain().to_vec(), key).unwrap());
+        server.cache(ServerCache::new(Arc::new(MemoryServerStore::new(4)), Schemes::COMPACT));
+        let store = Arc::new(MemorySessionStore::new(4));
+        server.resumption(ServerResumption::Stateful { store, lifetime_seconds: 3_600 });
+        let mut client = ClientConfig::builder(&PROVIDER);
+        client.trust(Trust::without_path_building(&[ca.root().clone()]).unwrap());
+        client.cache(ClientCache::new(memory.cache.clone(), Schemes::COMPACT));
+        client.resumption(ClientResumption::new(memory.sessions.clone()));
+
+        let now = Now::new(Instant(0), Some(UnixTime::since_unix_epoch(Duration::from_secs(TODAY))));
+        let address = ServerAddress::new(ServerName::try_from("a.example").unwrap(), 4_433);
+        let mut rng = SeededRng::new([7; SEED_LEN]);
+        let mut client = Connection::client(Arc::new(client.build().unwrap()), address, now, &mut rng).unwrap();
+        let mut server = Connection::server(Arc::new(server.build().unwrap()), now).unwrap();
+        for _ in 0..3 {
+            carry(&mut client, &mut server, now, &mut rng);
+            carry(&mut server, &mut client, now, &mut rng);
         }
-        assert!(Memory::from_bytes(&empty[..empty.len() - 1]).peers.is_empty());
+        let peer = Identity::dns_name(&DnsName::try_from("b.example").unwrap()).unwrap();
+        memory.peers.provide(Authority([1; 8]), &peer, &[2; 32]);
+        memory
+    }
+
+    fn carry(from: &mut Connection, to: &mut Connection, now: Now, rng: &mut SeededRng) {
+        let mut buffer = [0; 4_096];
+        while let Some(len) = from.poll_transmit(now, &mut buffer) {
+            let mut input = &mut buffer[..len];
+            while !input.is_empty() {
+                let taken = to.handle_input(now, rng, input).unwrap();
+                input = &mut input[taken..];
+            }
+        }
+    }
+
+    /// Returns how much there is in each part.
+    fn counts(memory: &Memory) -> [usize; 3] {
+        [memory.cache.len(), memory.sessions.len(), memory.peers.len()]
+    }
+
+    /// Returns where the content of each part begins and ends.
+    fn parts(bytes: &[u8]) -> [[usize; 2]; 3] {
+        let mut end = 0;
+        [(); 3].map(|()| {
+            let begin = end + 4;
+            end = begin + u32::from_be_bytes(*bytes[end..].first_chunk().unwrap()) as usize;
+            [begin, end]
+        })
+    }
+
+    #[test]
+    fn what_is_remembered_comes_back() {
+        let bytes = filled().to_bytes();
+        let again = Memory::from_bytes(&bytes);
+        assert_eq!(counts(&again), [1, 1, 1]);
+        assert_eq!(again.to_bytes(), bytes);
+    }
+
+    #[test]
+    fn what_is_cut_short_is_empty() {
+        let bytes = filled().to_bytes();
+        let parts = parts(&bytes);
+        for len in 0..bytes.len() {
+            let expected = parts.map(|[_, end]| usize::from(end <= len));
+            assert_eq!(counts(&Memory::from_bytes(&bytes[..len])), expected, "{len}");
+        }
+    }
+
+    /// Nothing here detects damage, which the storage does by its hash. But no damage may do more than change what it hits.
+    #[test]
+    fn damage_leaves_the_other_parts() {
+        let bytes = filled().to_bytes();
+        for (part, [begin, end]) in parts(&bytes).into_iter().enumerate() {
+            for byte in begin..end {
+                let mut damaged = bytes.clone();
+                damaged[byte] ^= 0x40;
+                let memory = Memory::from_bytes(&damaged);
+                let counts = counts(&memory);
+                assert!(counts[part] <= 1, "{byte}: {counts:?}");
+                assert!((0..3).all(|other| other == part || counts[other] == 1), "{byte}: {counts:?}");
+                let again = Memory::from_bytes(&memory.to_bytes());
+                assert_eq!(again.to_bytes(), memory.to_bytes(), "{byte}");
+            }
+        }
     }
 }

@@ -14,6 +14,7 @@ use terse_board::{end, println};
 use terse_tls::crypto::CryptoProvider;
 
 use crate::memory::Memory;
+use crate::power::Powered;
 use crate::setup;
 use terse_device::clock::Clock;
 use terse_device::connect::{Surroundings, address, connect};
@@ -43,7 +44,7 @@ fn run<const HEAP: usize>(provider: &CryptoProvider, heap: &'static Heap<HEAP>) 
     let (seed, time) = files::boot().ok_or("boot.bin does not have a seed of 32 bytes and a time of 8")?;
     let peripherals = Peripherals::take().ok_or("the image runs twice")?;
     let mut clock = Clock::start(peripherals.SYST);
-    let mut storage = Storage::open(Flash);
+    let mut storage = Storage::open(Powered::new(Flash));
     let memory = Memory::from_bytes(storage.content());
     let config = setup::config(&device, &memory, provider).map_err(|error| format!("{error:?}"))?;
     let address = address(&device).ok_or("device.bin has no name or no port")?;

@@ -10,7 +10,7 @@ use cortex_m::peripheral::syst::SystClkSource;
 use pki_types::UnixTime;
 use terse_tls::{Instant, Now};
 
-/// A clock. It must be read once in three minutes.
+/// A clock. It must be read at least every 171 seconds, in which the timer counts once through its 32 bits.
 pub struct Clock {
     last: u32,
     ticks: u64,

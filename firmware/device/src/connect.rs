@@ -1,4 +1,4 @@
-//! One connection of a device, and its report.
+//! One connection of a device.
 
 use alloc::sync::Arc;
 use core::fmt;

@@ -1,8 +1,9 @@
 //! What is known to a device: its server, its credentials, and the settings of its connections, in one file.
 //!
 //! The file has items, each behind its length in two bytes: the settings, a text of lines `name=value`; the trust anchors, up to an
-//! empty item; the device's chain, up to an empty item; its private key in PKCS #8; the identity and the key of a pre-shared key;
-//! an identity key in PEM. What the settings do not need may be empty.
+//! empty item; the device's chain, up to an empty item; its private key; the identity and the key of a pre-shared key; an identity
+//! key in PEM. What the settings do not need may be empty. Two things are what the image takes: the private key, which is in PKCS #8
+//! or a scalar of P-256, and the anchors, in whose place stands the SubjectPublicKeyInfo of a server with a raw public key.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -16,11 +17,11 @@ use crate::items::{certificates, item};
 /// A device.
 pub struct Device {
     settings: String,
-    /// The trust anchors.
+    /// The trust anchors, or the SubjectPublicKeyInfo of the server.
     pub anchors: Vec<CertificateDer<'static>>,
     /// The device's certificate, and those above it.
     pub chain: Vec<CertificateDer<'static>>,
-    /// The private key of the certificate, in PKCS #8.
+    /// The private key of the certificate, in PKCS #8 or as a scalar of P-256.
     pub key: Zeroizing<Vec<u8>>,
     /// The identity and the key of a pre-shared key.
     pub psk: (Vec<u8>, Zeroizing<Vec<u8>>),

@@ -3,8 +3,9 @@
 use std::fs;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStderr, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
 use pki_types::pem::PemObject as _;
 use pki_types::{CertificateDer, PrivatePkcs8KeyDer};
@@ -30,7 +31,7 @@ pub(crate) enum End {
     Connected(Value),
     /// It has failed, and says why.
     Failed(String),
-    /// It was killed.
+    /// It was killed, or its power has failed while it wrote a slot.
     Killed,
 }
 
@@ -38,14 +39,45 @@ pub(crate) enum End {
 #[derive(Clone)]
 pub(crate) struct Power(Arc<Mutex<Option<Child>>>);
 
+/// What QEMU prints, as far as it goes to pipes.
+type Outputs = (Option<ChildStdout>, Option<ChildStderr>);
+
 impl Power {
+    /// Starts QEMU, and kills it if it runs for longer than [`LIMIT`].
+    pub(crate) fn on(command: &mut Command) -> Result<(Self, Outputs), Failed> {
+        let qemu = command.spawn();
+        let mut qemu =
+            qemu.map_err(|error| format!("qemu-system-arm: {error}; install the package qemu-system-arm"))?;
+        let outputs = (qemu.stdout.take(), qemu.stderr.take());
+        let power = Self(Arc::new(Mutex::new(Some(qemu))));
+        let (watched, start) = (power.clone(), Instant::now());
+        std::thread::spawn(move || {
+            while watched.0.lock().expect("nobody panics with it").is_some() {
+                if start.elapsed() > LIMIT {
+                    return watched.cut();
+                }
+                std::thread::sleep(Duration::from_secs(1));
+            }
+        });
+        Ok((power, outputs))
+    }
+
     /// Kills QEMU as a failure of the power would.
     pub(crate) fn cut(&self) {
         if let Some(qemu) = self.0.lock().expect("nobody panics with it").as_mut() {
             let _ = qemu.kill(); // it may have ended
         }
     }
+
+    /// Waits for the end of QEMU. Nothing can kill it any more.
+    pub(crate) fn wait(&self) -> Result<ExitStatus, Failed> {
+        let qemu = self.0.lock().expect("nobody panics with it").take();
+        Ok(qemu.ok_or("it ends once")?.wait()?)
+    }
 }
+
+/// How long an image may run: far longer than any needs.
+pub(crate) const LIMIT: Duration = Duration::from_secs(600);
 
 impl Device {
     /// Makes a device that connects in this way to a server or relay at `port`, and remembers nothing. `seed` decides what its
@@ -87,19 +119,17 @@ impl Device {
             }
         };
         command.current_dir(&self.folder).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let qemu = command.spawn();
-        let mut qemu =
-            qemu.map_err(|error| format!("qemu-system-arm: {error}; install the package qemu-system-arm"))?;
-        let outputs = (qemu.stdout.take(), qemu.stderr.take());
-        let power = Power(Arc::new(Mutex::new(Some(qemu))));
-        Ok((power.clone(), Running { power, outputs }))
+        let start = Instant::now();
+        let (power, outputs) = Power::on(&mut command)?;
+        Ok((power.clone(), Running { power, outputs, start }))
     }
 }
 
 /// A running image.
 pub(crate) struct Running {
     power: Power,
-    outputs: (Option<std::process::ChildStdout>, Option<std::process::ChildStderr>),
+    outputs: Outputs,
+    start: Instant,
 }
 
 impl Running {
@@ -112,9 +142,11 @@ impl Running {
         if let Some(mut output) = self.outputs.1 {
             output.read_to_string(&mut errors)?;
         }
-        let mut qemu = self.power.0.lock().expect("nobody panics with it");
-        let status = qemu.take().ok_or("it ends once")?.wait()?;
-        if status.code().is_none() {
+        let status = self.power.wait()?;
+        if self.start.elapsed() > LIMIT {
+            return Ok(End::Failed(format!("it ran for more than {LIMIT:?}, and printed: {text}{errors}")));
+        }
+        if status.code().is_none() || text.trim_end() == POWER_FAILED {
             return Ok(End::Killed);
         }
         match text.lines().find(|line| line.starts_with('{')) {
@@ -131,7 +163,11 @@ pub(crate) fn find(image: &str) -> Result<(PathBuf, String), Failed> {
     Ok((path, name))
 }
 
+/// What an image prints when its power has failed while it wrote a slot.
+const POWER_FAILED: &str = "the power has failed";
+
 /// How a device has its private key.
+#[derive(Clone, Copy)]
 pub(crate) enum KeyForm {
     /// In PKCS #8.
     Pkcs8,
@@ -193,9 +229,27 @@ pub(crate) fn item(content: &[u8]) -> Result<Vec<u8>, Failed> {
     Ok([&u16::try_from(content.len())?.to_be_bytes(), content].concat())
 }
 
+/// Makes the power of a device fail whenever it has written so many bytes of a slot, or never.
+pub(crate) fn limit_writes(device: &Device, limit: Option<u32>) -> Result<(), Failed> {
+    let file = device.folder.join("power.bin");
+    match limit {
+        Some(limit) => fs::write(file, limit.to_be_bytes())?,
+        None => fs::remove_file(file)?,
+    }
+    Ok(())
+}
+
 /// Removes what a device remembers.
 pub(crate) fn forget(device: &Device) {
-    for slot in ["slot0.bin", "slot1.bin"] {
+    for slot in SLOTS {
         let _ = fs::remove_file(Path::new(&device.folder).join(slot)); // there may be none
     }
 }
+
+/// Returns how many bytes the longer slot of a device has.
+pub(crate) fn slot_len(device: &Device) -> u64 {
+    let lengths = SLOTS.map(|slot| fs::metadata(device.folder.join(slot)).map_or(0, |metadata| metadata.len()));
+    lengths[0].max(lengths[1])
+}
+
+const SLOTS: [&str; 2] = ["slot0.bin", "slot1.bin"];

@@ -1,4 +1,4 @@
-//! The smallest images: each must connect as it is made for.
+//! The smallest images, and those of the peers that they are compared with: each must connect as it is made for.
 
 use std::fs;
 use std::io::{Read as _, Write as _};
@@ -7,49 +7,82 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use crate::Failed;
-use crate::device::{KeyForm, boot, content};
+use crate::device::{KeyForm, LIMIT, Power, boot, content};
 use crate::plant::Plant;
 use crate::scenario::{Link, Proof, Scenario};
 
-/// The images, and how they connect.
-const IMAGES: [(&str, Scenario); 5] = [
-    ("tls13-x509", Scenario { link: Link::Uart, proof: Proof::Cached }),
-    ("dtls13-compact", Scenario { link: Link::Framed, proof: Proof::Cached }),
-    ("tls13-raw-key", Scenario { link: Link::Uart, proof: Proof::RawKey }),
-    ("tls13-psk", Scenario { link: Link::Uart, proof: Proof::Psk }),
-    ("tls13-identity", Scenario { link: Link::Uart, proof: Proof::Identity }),
+/// An image, and how it connects.
+pub(crate) struct Image {
+    name: &'static str,
+    scenario: Scenario,
+    /// How often it connects.
+    connections: usize,
+    key: KeyForm,
+}
+
+/// The images of `terse-lean`.
+pub(crate) const LEAN: [Image; 5] = [
+    Image::new("tls13-x509", Link::Uart, Proof::Cached),
+    Image { connections: 2, ..Image::new("dtls13-compact", Link::Framed, Proof::Cached) },
+    Image::new("tls13-raw-key", Link::Uart, Proof::RawKey),
+    Image::new("tls13-psk", Link::Uart, Proof::Psk),
+    Image::new("tls13-identity", Link::Uart, Proof::Identity),
 ];
 
-/// Runs each image of a directory once.
-pub(crate) fn run(directory: &str) -> Result<(), Failed> {
+/// The images of the peers.
+pub(crate) const PEERS: [Image; 4] = [
+    Image { key: KeyForm::Pkcs8, ..Image::new("mbedtls-x509", Link::Uart, Proof::Cached) },
+    Image::new("mbedtls-psk", Link::Uart, Proof::Psk),
+    Image { key: KeyForm::Pkcs8, ..Image::new("wolfssl-x509", Link::Uart, Proof::Cached) },
+    Image::new("wolfssl-psk", Link::Uart, Proof::Psk),
+];
+
+impl Image {
+    const fn new(name: &'static str, link: Link, proof: Proof) -> Self {
+        Self { name, scenario: Scenario { link, proof }, connections: 1, key: KeyForm::Scalar }
+    }
+}
+
+/// Runs each of these images, which are in a directory, once. Its server must report the modes that the image is made for.
+pub(crate) fn run(directory: &str, images: &[Image]) -> Result<(), Failed> {
     let mut plant = Plant::new()?;
-    for (image, scenario) in IMAGES {
-        let server = plant.serve(scenario)?;
+    for Image { name, scenario, connections, key } in images {
+        let server = plant.serve(*scenario)?;
         let port = if scenario.link == Link::Framed { carry_datagrams(server)? } else { server };
-        let page = plant.path(&format!("{image}.page"));
-        fs::write(&page, [boot(1, 1)?, content(&plant, scenario, server, KeyForm::Scalar)?].concat())?;
-        if !connects(&Path::new(directory).join(image), &page, port)? {
-            return Err(format!("{image} does not connect").into());
+        let page = plant.path(&format!("{name}.page"));
+        fs::write(&page, [boot(1, 1)?, content(&plant, *scenario, server, *key)?].concat())?;
+        let connected = connects(&Path::new(directory).join(name), &page, port);
+        connected.map_err(|error| format!("{name}: {error}; its server: {}", plant.errors()))?;
+        let modes = &scenario.modes()[..*connections];
+        for mode in modes {
+            let report = plant.report()?;
+            if report["mode"] != *mode {
+                return Err(format!("{name}: a connection should be {mode}; its server reports {report}").into());
+            }
         }
-        println!("{image} connects");
+        println!("{name} connects: {}", modes.join(", "));
     }
     Ok(())
 }
 
-/// Starts an image with its page of flash. Returns what its lamp shows.
-fn connects(image: &Path, page: &Path, port: u16) -> Result<bool, Failed> {
+/// Starts an image with its page of flash. Its lamp must show that it has connected.
+fn connects(image: &Path, page: &Path, port: u16) -> Result<(), Failed> {
     let mut command = Command::new("qemu-system-arm");
     command.args(["-machine", "mps2-an386", "-display", "none", "-monitor", "none", "-serial", "stdio"]);
     command.args(["-serial", &format!("tcp:127.0.0.1:{port}"), "-icount", "shift=6,align=off,sleep=on", "-kernel"]);
     command.arg(image).arg("-device").arg(format!("loader,file={},addr=0xff000,force-raw=on", page.display()));
-    let qemu = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn();
-    let mut qemu = qemu.map_err(|error| format!("qemu-system-arm: {error}; install the package qemu-system-arm"))?;
+    let (power, (output, _)) = Power::on(command.stdin(Stdio::null()).stdout(Stdio::piped()))?;
     let mut lamp = [0];
-    let shown = qemu.stdout.take().ok_or("QEMU has no output")?.read_exact(&mut lamp);
-    let _ = qemu.kill(); // it may have ended
-    qemu.wait()?;
-    shown.map_err(|error| format!("{}: {error}", image.display()))?;
-    Ok(lamp == *b"+")
+    let shown = output.ok_or("QEMU has no output")?.read_exact(&mut lamp);
+    power.cut();
+    power.wait()?;
+    match (shown, lamp) {
+        (Ok(()), [b'+']) => Ok(()),
+        (Ok(()), _) => Err("it has failed".into()),
+        (Err(_), _) => {
+            Err(format!("QEMU has ended, or was killed after {LIMIT:?}, and the image has shown nothing").into())
+        }
+    }
 }
 
 /// Carries what comes over a stream, each datagram behind its length, to a server over UDP, and back. Returns the port of the stream.

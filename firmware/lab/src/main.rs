@@ -10,7 +10,7 @@
 //! | [`resets`] | resets at any time, after each of which the device must connect |
 //! | [`domain`] | a manufacturer with its MASA, and a domain with its registrar and a server |
 //! | [`onboard`] | devices that get their LDevID, also when they are reset on the way |
-//! | [`lean`] | the smallest images, each of which must connect as it is made for |
+//! | [`lean`] | the smallest images and those of the peers, each of which must connect as it is made for |
 
 use std::error::Error;
 use std::process::ExitCode;
@@ -34,8 +34,10 @@ Usage: terse-lab measure IMAGE...
        terse-lab resets IMAGE [--count N] [--seed N]
        terse-lab onboard IMAGE... [--count N] [--seed N]
        terse-lab lean DIRECTORY
+       terse-lab peers DIRECTORY
 
-IMAGE is an ELF file, such as target/thumbv7em-none-eabihf/release/client, and DIRECTORY has those of terse-lean.
+IMAGE is an ELF file, such as target/thumbv7em-none-eabihf/release/client. DIRECTORY has those of terse-lean, or of the peers, which
+`terse-size --peers` builds.
 The environment variable TERSE names the terse command.
 
 Example: make firmware
@@ -46,7 +48,8 @@ fn main() -> ExitCode {
     let arguments: Vec<&str> = arguments.iter().map(|argument| &**argument).collect();
     let result = match &arguments[..] {
         ["measure", images @ ..] if !images.is_empty() => measure::run(images),
-        ["lean", directory] => lean::run(directory),
+        ["lean", directory] => lean::run(directory, &lean::LEAN),
+        ["peers", directory] => lean::run(directory, &lean::PEERS),
         ["onboard", rest @ ..] if !rest.is_empty() => {
             let end = rest.iter().position(|argument| argument.starts_with("--")).unwrap_or(rest.len());
             let (images, options) = rest.split_at(end);

@@ -5,9 +5,12 @@ use std::fs;
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
 
 use pki_types::PrivatePkcs8KeyDer;
 use pki_types::pem::PemObject as _;
+use serde_json::Value;
 
 use crate::Failed;
 use crate::scenario::{Link, Proof, Scenario};
@@ -15,7 +18,16 @@ use crate::scenario::{Link, Proof, Scenario};
 /// A folder with credentials, and the servers that are started there.
 pub(crate) struct Plant {
     folder: PathBuf,
-    servers: Vec<Child>,
+    servers: Vec<Server>,
+}
+
+/// A server.
+struct Server {
+    process: Child,
+    /// One line of JSON for each connection that has ended.
+    reports: Receiver<String>,
+    /// The file with what it has said on its standard error.
+    errors: PathBuf,
 }
 
 /// The server's name, and the device's names.
@@ -76,7 +88,7 @@ impl Plant {
 
     /// Starts a server for one way to connect, which lives as long as the plant. Returns its port.
     pub(crate) fn serve(&mut self, scenario: Scenario) -> Result<u16, Failed> {
-        let mut arguments = vec!["server", "--listen", "127.0.0.1:0", "--echo"];
+        let mut arguments = vec!["server", "--listen", "127.0.0.1:0", "--echo", "--json"];
         arguments.extend((scenario.link != Link::Uart).then_some("--dtls"));
         arguments.extend_from_slice(match scenario.proof {
             Proof::Cached | Proof::Resumed => &CERTIFIED,
@@ -89,19 +101,35 @@ impl Plant {
 
     /// Starts a server, which lives as long as the plant. Returns the ports that its first lines end with.
     pub(crate) fn start<const PORTS: usize>(&mut self, arguments: &[&str]) -> Result<[u16; PORTS], Failed> {
-        let mut server = self.command(arguments)?.stdout(Stdio::piped()).spawn()?;
-        let output = server.stdout.take();
-        self.servers.push(server);
+        let errors = self.path(&format!("server{}.errors", self.servers.len()));
+        let mut command = self.command(arguments)?;
+        let mut process = command.stdout(Stdio::piped()).stderr(fs::File::create(&errors)?).spawn()?;
+        let output = process.stdout.take();
+        let (sender, reports) = channel();
+        self.servers.push(Server { process, reports, errors });
         let mut lines = BufReader::new(output.ok_or("a server has no output")?).lines();
         let mut ports = [0; PORTS];
         for port in &mut ports {
-            let line = lines.next().ok_or_else(|| format!("terse {} did not start", arguments.join(" ")))??;
+            let line = lines.next().transpose()?.unwrap_or_default();
             let stated = line.rsplit(':').next().and_then(|port| port.trim().parse().ok());
-            *port = stated.ok_or_else(|| format!("a server says no port, but: {line}"))?;
+            let none = || format!("terse {} says no port: {line}{}", arguments.join(" "), self.errors());
+            *port = stated.ok_or_else(none)?;
         }
-        // The rest is one report for each connection, which must be taken away.
-        std::thread::spawn(move || lines.for_each(drop));
+        // The rest are reports.
+        std::thread::spawn(move || lines.map_while(Result::ok).try_for_each(|line| sender.send(line)));
         Ok(ports)
+    }
+
+    /// Waits for the next report of the server that was started last.
+    pub(crate) fn report(&self) -> Result<Value, Failed> {
+        let server = self.servers.last().ok_or("there is no server")?;
+        let report = server.reports.recv_timeout(REPORT_LIMIT);
+        Ok(serde_json::from_str(&report.map_err(|_| format!("a server does not report: {}", self.errors()))?)?)
+    }
+
+    /// Returns what the server that was started last has said on its standard error.
+    pub(crate) fn errors(&self) -> String {
+        self.servers.last().and_then(|server| fs::read_to_string(&server.errors).ok()).unwrap_or_default()
     }
 
     /// Runs a command to its end, which must be a success. Returns its output.
@@ -117,10 +145,13 @@ impl Plant {
         let terse =
             env::var_os("TERSE").ok_or("set TERSE to the path of the terse command; `make firmware` does it")?;
         let mut command = Command::new(std::path::absolute(Path::new(&terse))?);
-        command.args(arguments).current_dir(&self.folder).stdin(Stdio::null()).stderr(Stdio::null());
+        command.args(arguments).current_dir(&self.folder).stdin(Stdio::null());
         Ok(command)
     }
 }
+
+/// How long a server may take to notice the end of a connection.
+const REPORT_LIMIT: Duration = Duration::from_secs(60);
 
 /// What stands before the point in a SubjectPublicKeyInfo on P-256 (RFC 5480, 2).
 const SPKI_OF_P256: [u8; 26] =
@@ -144,8 +175,8 @@ pub(crate) const CA: &str = "ca/ca.pem";
 impl Drop for Plant {
     fn drop(&mut self) {
         for server in &mut self.servers {
-            let _ = server.kill(); // it may have ended
-            let _ = server.wait();
+            let _ = server.process.kill(); // it may have ended
+            let _ = server.process.wait();
         }
         let _ = fs::remove_dir_all(&self.folder);
     }

@@ -1,9 +1,10 @@
-//! Resets at any time: the power of a device is cut after some byte of a connection, and the next time it must connect.
+//! Resets at any time: the power of a device is cut after some byte of a connection, or of a slot that it writes, and the next time it
+//! must connect.
 
 use std::collections::BTreeMap;
 
 use crate::Failed;
-use crate::device::{Device, End, forget};
+use crate::device::{Device, End, forget, limit_writes, slot_len};
 use crate::measure::connect;
 use crate::plant::Plant;
 use crate::relay::Relay;
@@ -37,7 +38,24 @@ struct Bench {
     relay: Relay,
     /// The bytes of a connection of each mode.
     lengths: BTreeMap<String, u64>,
+    /// The bytes of the longest slot.
+    slot_len: u64,
 }
+
+/// When the power is cut.
+#[derive(Clone, Copy, Debug)]
+enum Cut {
+    /// After so many bytes of the connection.
+    Connection(u64),
+    /// After so many bytes of a slot, if one is written.
+    Write(u32),
+}
+
+/// One cut of so many is for the write of a slot.
+const WRITES: u64 = 5;
+
+/// Of so many resets some must be in the write of a slot.
+const MANY: u64 = 100;
 
 /// Resets devices in each way to connect in turn, and prints what they did next.
 pub(crate) fn run(image: &str, options: Options) -> Result<(), Failed> {
@@ -48,12 +66,12 @@ pub(crate) fn run(image: &str, options: Options) -> Result<(), Failed> {
     for scenario in Scenario::ALL {
         let relay = Relay::start(scenario.link, plant.serve(scenario)?)?;
         let device = Device::new(&plant, image, scenario, relay.port, seed)?;
-        let mut bench = Bench { scenario, device, relay, lengths: BTreeMap::new() };
+        let mut bench = Bench { scenario, device, relay, lengths: BTreeMap::new(), slot_len: 0 };
         bench.connects()?;
         bench.connects()?;
         benches.push(bench);
     }
-    let mut resets = 0;
+    let (mut resets, mut in_writes) = (0, 0);
     while resets < count {
         for bench in &mut benches {
             // Half of the devices know nothing, so that their handshakes are full.
@@ -61,17 +79,24 @@ pub(crate) fn run(image: &str, options: Options) -> Result<(), Failed> {
                 forget(&bench.device);
             }
             let longest = bench.lengths.values().max().copied().unwrap_or_default();
-            let cut = rng.below(longest);
+            let cut = match rng.below(WRITES) {
+                0 => Cut::Write(rng.below(bench.slot_len + 1) as u32),
+                _ => Cut::Connection(rng.below(longest)),
+            };
             let was_reset = bench.is_reset_after(cut);
             let after = was_reset.and_then(|was_reset| bench.connects().map(|_| was_reset));
-            let was_reset = after.map_err(|error| {
-                format!("seed {seed}, reset {resets}, {:?}, after {cut} bytes: {error}", bench.scenario)
-            })?;
+            let was_reset = after
+                .map_err(|error| format!("seed {seed}, reset {resets}, {:?}, {cut:?}: {error}", bench.scenario))?;
             resets += u64::from(was_reset);
+            in_writes += u64::from(was_reset && matches!(cut, Cut::Write(_)));
         }
         eprintln!("{resets} of {count} resets");
     }
-    println!("{resets} resets, seed {seed}: each device connected again, at the first try");
+    if resets >= MANY && in_writes == 0 {
+        return Err("no reset was in a write of a slot".into());
+    }
+    println!("{resets} resets, {in_writes} of them in the write of a slot, seed {seed}");
+    println!("each device connected again, at the first try");
     println!("| way | modes, and bytes of both directions |");
     println!("|---|---|");
     for Bench { scenario, lengths, .. } in &benches {
@@ -91,15 +116,25 @@ impl Bench {
             return Err(format!("the mode is {mode}").into());
         }
         self.lengths.insert(mode, self.relay.passed());
+        self.slot_len = self.slot_len.max(slot_len(&self.device));
         Ok(())
     }
 
-    /// Starts the device, whose power is cut after so many bytes of its connection. Returns whether it came to that.
-    fn is_reset_after(&mut self, cut: u64) -> Result<bool, Failed> {
+    /// Starts the device, whose power is cut. Returns whether it came to that.
+    fn is_reset_after(&mut self, cut: Cut) -> Result<bool, Failed> {
         self.relay.arm(None);
+        if let Cut::Write(bytes) = cut {
+            limit_writes(&self.device, Some(bytes))?;
+        }
         let (power, running) = self.device.start(self.relay.port)?;
-        self.relay.arm(Some((cut, power)));
-        match running.wait()? {
+        if let Cut::Connection(bytes) = cut {
+            self.relay.arm(Some((bytes, power)));
+        }
+        let end = running.wait()?;
+        if let Cut::Write(_) = cut {
+            limit_writes(&self.device, None)?;
+        }
+        match end {
             End::Killed => Ok(true),
             End::Connected(_) => Ok(false),
             End::Failed(text) => Err(text.into()),

@@ -82,6 +82,7 @@ const PROVISIONED_LEN: usize = 4_096;
 
 #[panic_handler]
 fn panic(_: &PanicInfo<'_>) -> ! {
+    Lamp::open().show(false);
     loop {
         cortex_m::asm::nop(); // until the watchdog resets
     }

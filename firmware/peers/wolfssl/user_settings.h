@@ -34,13 +34,13 @@
 #define NO_DH
 #define NO_RSA
 #define NO_PWDBASED
+#define WOLFSSL_NO_PEM
 #define NO_PKCS8_PASSWORD
 #define NO_PKCS12
 #define WOLFSSL_AEAD_ONLY
 
-#define CUSTOM_RAND_GENERATE_SEED device_seed
-int device_seed(unsigned char *out, unsigned int len);
-#define HAVE_HASHDRBG
+#define CUSTOM_RAND_GENERATE_BLOCK device_random
+int device_random(unsigned char *out, unsigned int len);
 
 #ifdef PSK
 #define NO_CERTS

@@ -7,7 +7,7 @@ use object::read::elf::ElfFile32;
 use object::{Endianness, Object as _, ObjectSection as _, ObjectSymbol as _, SectionFlags, SectionKind, SymbolKind};
 
 use crate::Entry;
-use crate::owner::owner;
+use crate::owner::{owner, path};
 
 /// An image.
 pub(crate) struct Image {
@@ -56,10 +56,10 @@ impl Image {
         self.code + self.data
     }
 
-    /// Returns a symbol whose name begins with one of these.
+    /// Returns a symbol that counts for a path with one of these beginnings.
     pub(crate) fn find(&self, beginnings: &[&str]) -> Option<&str> {
         let mut names = self.symbols.iter().map(|(_, name)| &**name);
-        names.find(|name| beginnings.iter().any(|beginning| name.starts_with(beginning)))
+        names.find(|name| beginnings.iter().any(|beginning| path(name).starts_with(beginning)))
     }
 
     /// Returns bytes by crate, the most first. What has no name is in none: strings and tables.
@@ -102,6 +102,16 @@ pub(crate) fn rows_of(what: &str, rows: &[(String, Image)]) -> String {
     for (name, image) in rows {
         let [flash, code, data, bss] = [image.flash(), image.code, image.data, image.bss].map(thousands);
         let _ = writeln!(table, "| {name} | {flash} | {code} | {data} | {bss} |"); // a string takes it
+    }
+    table
+}
+
+/// Returns a table with the flash of these rows alone.
+pub(crate) fn flash_of(what: &str, rows: &[(String, Image)]) -> String {
+    let mut table = format!("| {what} | flash | code and constants | data |\n|---|---:|---:|---:|\n");
+    for (name, image) in rows {
+        let [flash, code, data] = [image.flash(), image.code, image.data].map(thousands);
+        let _ = writeln!(table, "| {name} | {flash} | {code} | {data} |"); // a string takes it
     }
     table
 }

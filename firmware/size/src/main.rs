@@ -45,35 +45,34 @@ const CLIENTS: [Entry; 5] = [
         name: "tls13-x509",
         what: "TLS 1.3, certificates on P-256",
         most: 180_000,
-        absent: &[TLS12, DATAGRAMS, CACHE, IDENTITY, WEBPKI],
+        absent: &[DATAGRAMS, CACHE, IDENTITY, WEBPKI],
     },
     Entry {
         name: "dtls13-compact",
         what: "DTLS 1.3, certificates on P-256, `compact`",
         most: 243_000,
-        absent: &[TLS12, STREAMS, IDENTITY, WEBPKI],
+        absent: &[STREAMS, IDENTITY, WEBPKI],
     },
     Entry {
         name: "tls13-raw-key",
         what: "TLS 1.3, raw public keys on P-256",
         most: 172_000,
-        absent: &[TLS12, DATAGRAMS, CACHE, IDENTITY, WEBPKI],
+        absent: &[DATAGRAMS, CACHE, IDENTITY, WEBPKI],
     },
     Entry {
         name: "tls13-psk",
         what: "TLS 1.3, pre-shared key, X25519",
         most: 122_000,
-        absent: &[TLS12, DATAGRAMS, CACHE, IDENTITY, WEBPKI, CERTIFICATES],
+        absent: &[DATAGRAMS, CACHE, IDENTITY, WEBPKI, CERTIFICATES],
     },
     Entry {
         name: "tls13-identity",
         what: "TLS 1.3, identity key on ristretto255",
         most: 196_000,
-        absent: &[TLS12, DATAGRAMS, CACHE, WEBPKI, CERTIFICATES],
+        absent: &[DATAGRAMS, CACHE, WEBPKI, CERTIFICATES],
     },
 ];
 
-const TLS12: &str = "terse_tls::handshake::tls12::client::";
 const DATAGRAMS: &str = "terse_tls::link::datagram::";
 const STREAMS: &str = "terse_tls::link::stream::";
 const CACHE: &str = "terse_tls::cache::client::";
@@ -81,14 +80,23 @@ const IDENTITY: &str = "terse_tls::handshake::identity::client::";
 const WEBPKI: &str = "webpki::";
 const CERTIFICATES: &str = "terse_tls::handshake::tls13::client::certificates::";
 
-/// What no image may have, because it names no server, no revocation lists and no staples.
-const ABSENT: [&str; 5] = [
+/// What no image may have, because it names neither TLS 1.2, nor a server, nor revocation lists, nor staples.
+const ABSENT: [&str; 6] = [
+    "terse_tls::handshake::tls12::client::",
     "terse_tls::handshake::tls12::server::",
     "terse_tls::handshake::tls13::server::client_hello",
     "terse_tls::cert::crls::Crls::of",
     "terse_tls::cert::ocsp::Judge",
     "terse_tls::endpoint::",
 ];
+
+const USAGE: &str = "\
+usage: terse-size [--crates N | --symbols N]
+       terse-size --peers
+
+--peers builds the images of the peers alone, and prints their directory.
+
+Example: make size SIZE=\"--symbols 40\"";
 
 /// How many crates are listed, unless an argument says otherwise.
 const CRATES: usize = 12;
@@ -109,23 +117,30 @@ fn run() -> Result<(), Box<dyn Error>> {
         [] => (CRATES, 0),
         [option, count] if option == "--crates" => (count.parse()?, 0),
         [option, count] if option == "--symbols" => (CRATES, count.parse()?),
-        _ => {
-            return Err(
-                "usage: terse-size [--crates N | --symbols N]\n\nExample: make size SIZE=\"--symbols 40\"".into()
-            );
+        [option] if option == "--peers" => {
+            peers::build(Path::new(&cargo()), &peers_directory()?)?;
+            println!("{}", peers_directory()?.display());
+            return Ok(());
         }
+        _ => return Err(USAGE.into()),
     };
     let directory = build()?;
+    let mut images = Vec::new();
     for entries in [&PLEDGES[..], &CLIENTS] {
-        report(&directory, entries, crates, symbols)?;
+        images.extend(report(&directory, entries, crates, symbols)?);
     }
-    let (cargo, target) = (cargo(), target()?);
-    println!("{}", peers::table(Path::new(&cargo), &target)?);
+    check_names(&images)?;
+    println!("{}", peers::table(&peers::build(Path::new(&cargo()), &peers_directory()?)?)?);
     Ok(())
 }
 
-/// Prints the tables of some images, and checks each.
-fn report(directory: &Path, entries: &[Entry], crates: usize, symbols: usize) -> Result<(), Box<dyn Error>> {
+/// Prints the tables of some images, and checks each. Returns the images.
+fn report<'a>(
+    directory: &Path,
+    entries: &'a [Entry],
+    crates: usize,
+    symbols: usize,
+) -> Result<Vec<(&'a Entry, Image)>, Box<dyn Error>> {
     let mut images = Vec::new();
     for Entry { name, .. } in entries {
         let bytes = std::fs::read(directory.join(name)).map_err(|error| format!("{name}: {error}"))?;
@@ -139,7 +154,8 @@ fn report(directory: &Path, entries: &[Entry], crates: usize, symbols: usize) ->
             println!("{name}\n{}", image.symbols(symbols));
         }
     }
-    entries.iter().zip(&images).try_for_each(|(entry, image)| check(entry, image))
+    entries.iter().zip(&images).try_for_each(|(entry, image)| check(entry, image))?;
+    Ok(entries.iter().zip(images).collect())
 }
 
 /// Checks that an image is no larger than it may be, and has nothing that it does not name.
@@ -153,6 +169,17 @@ fn check(Entry { name, most, absent, .. }: &Entry, image: &Image) -> Result<(), 
         Some(symbol) => Err(format!("{name} has code that it does not name: {symbol}").into()),
         None => Ok(()),
     }
+}
+
+/// Checks that what some images may not have is in another one: else it has another name by now, and nothing would be found.
+fn check_names(images: &[(&Entry, Image)]) -> Result<(), Box<dyn Error>> {
+    for name in images.iter().flat_map(|(entry, _)| entry.absent) {
+        let mut others = images.iter().filter(|(entry, _)| !entry.absent.contains(name));
+        if !others.any(|(_, image)| image.find(&[name]).is_some()) {
+            return Err(format!("no image has {name}: it has another name, or nothing to look for").into());
+        }
+    }
+    Ok(())
 }
 
 /// Builds the images, and returns their directory.
@@ -180,4 +207,34 @@ fn target() -> Result<PathBuf, Box<dyn Error>> {
     Ok(std::path::absolute(target)?)
 }
 
+/// Returns the directory of the peers' images.
+fn peers_directory() -> Result<PathBuf, Box<dyn Error>> {
+    Ok(target()?.join("peers"))
+}
+
 const WORKSPACE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// No image has it, so that nobody would notice a new name in the source otherwise.
+    #[test]
+    fn what_no_image_may_have_is_in_the_engine() {
+        for name in ABSENT {
+            let mut module = Path::new(WORKSPACE).join("../crates/terse-tls/src");
+            let mut names = name.split("::").skip(1).filter(|name| !name.is_empty()).peekable();
+            while let Some(name) =
+                names.next_if(|name| module.join(name).is_dir() || module.join(name).with_extension("rs").is_file())
+            {
+                module.push(name);
+            }
+            let files = [module.with_extension("rs"), module.join("mod.rs")];
+            let text: String = files.iter().filter_map(|file| std::fs::read_to_string(file).ok()).collect();
+            for item in names {
+                let is_defined = ["fn ", "struct "].iter().any(|kind| text.contains(&format!("{kind}{item}")));
+                assert!(is_defined, "{name}: {} has no {item}", module.display());
+            }
+        }
+    }
+}

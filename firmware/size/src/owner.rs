@@ -1,18 +1,8 @@
 //! Which crate a symbol comes from.
 
-/// Returns the crate that a demangled name counts for: that of the type which a trait is implemented for, of what is dropped, and
-/// else the first of the path.
+/// Returns the crate that a demangled name counts for: the first of its [`path`].
 pub(crate) fn owner(name: &str) -> String {
-    let mut rest = name;
-    loop {
-        let before = rest;
-        for prefix in PREFIXES {
-            rest = rest.strip_prefix(prefix).unwrap_or(rest);
-        }
-        if rest == before {
-            break;
-        }
-    }
+    let rest = path(name);
     let end = rest.find(|character: char| !character.is_alphanumeric() && character != '_').unwrap_or(rest.len());
     let (first, after) = rest.split_at(end);
     match after.starts_with("::") {
@@ -22,8 +12,24 @@ pub(crate) fn owner(name: &str) -> String {
     }
 }
 
+/// Returns a demangled name from the path on that it counts for: that of the type which a trait is implemented for, of what is
+/// dropped, and else its own. The drop glue of a `Box` counts for `alloc`.
+pub(crate) fn path(name: &str) -> &str {
+    let mut rest = name;
+    loop {
+        let before = rest;
+        for prefix in PREFIXES {
+            rest = rest.strip_prefix(prefix).unwrap_or(rest);
+        }
+        if rest == before {
+            return rest;
+        }
+    }
+}
+
 /// What may stand before the path that counts.
-const PREFIXES: [&str; 11] = [
+const PREFIXES: [&str; 12] = [
+    "::",
     "<",
     "&",
     "*const ",
@@ -32,8 +38,8 @@ const PREFIXES: [&str; 11] = [
     "[",
     "(",
     "dyn ",
-    "core::ptr::drop_glue::",
-    "core::ptr::drop_in_place::",
+    "core::ptr::drop_glue",
+    "core::ptr::drop_in_place",
     "impl ",
 ];
 
@@ -48,6 +54,8 @@ mod tests {
             ("<terse_tls::wire::Alert as core::fmt::Debug>::fmt", "terse_tls"),
             ("<&mut minicbor::Encoder<W> as core::fmt::Write>::write_str", "minicbor"),
             ("core::ptr::drop_in_place::<terse_brski::pledge::State<F>>", "terse_brski"),
+            ("core::ptr::drop_in_place<terse_brski::pledge::State<F>>", "terse_brski"),
+            ("core::ptr::drop_in_place<alloc::boxed::Box<terse_tls::cache::client::Learned>>", "alloc"),
             ("<[core::mem::MaybeUninit<T>]>::fill", "core"),
             ("<alloc::vec::Vec<der::Tag>>::push", "alloc"),
             ("<u8 as core::fmt::Debug>::fmt", "core"),
