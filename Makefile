@@ -63,7 +63,7 @@ devices: ## Build the device crates for Cortex-M, as a firmware has them: withou
 
 RESETS ?= 200
 
-firmware: ## On a Cortex-M4F in QEMU: the providers for devices, and clients of TLS and DTLS: what they cost, and RESETS at any time
+firmware: ## On a Cortex-M4F and a Cortex-M3 in QEMU: the providers for devices, and clients of TLS and DTLS: what they cost, and RESETS at any time
 	@if tools/prepare.sh has-firmware; then \
 		$(CARGO) build --quiet $(WORKSPACE) --bin terse && \
 		CARGO="$(CARGO)" TERSE="$$(realpath $${CARGO_TARGET_DIR:-target})/debug/terse" firmware/run-all $(RESETS); \

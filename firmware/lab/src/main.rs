@@ -5,6 +5,7 @@
 //! | [`scenario`] | the ways to connect |
 //! | [`plant`] | the CA, the generator, the keys, and a server for each way |
 //! | [`device`] | a device: its folder, and a start of it in QEMU |
+//! | [`processor`] | what an image is for: the processor, and the board with it |
 //! | [`relay`] | what is between a device and its server, and cuts a connection off |
 //! | [`measure`] | what each way costs |
 //! | [`resets`] | resets at any time, after each of which the device must connect |
@@ -17,6 +18,7 @@ mod device;
 mod lean;
 mod measure;
 mod plant;
+mod processor;
 mod relay;
 mod resets;
 mod scenario;

@@ -1,17 +1,20 @@
 //! What each way to connect costs.
 
+use std::path::Path;
+
 use serde_json::Value;
 
 use crate::Failed;
 use crate::device::{Device, End};
 use crate::plant::Plant;
+use crate::processor::Processor;
 use crate::scenario::Scenario;
 
 /// Runs each image in each way, twice with the same memory, and prints a table.
 pub(crate) fn run(images: &[&str]) -> Result<(), Failed> {
     let mut plant = Plant::new()?;
-    println!("| image | version | mode | million instructions | ms at 64 MHz | heap | stack | sent | received |");
-    println!("|---|---|---|---:|---:|---:|---:|---:|---:|");
+    println!("| image | processor | version | mode | million instructions | ms | heap | stack | sent | received |");
+    println!("|---|---|---|---|---:|---:|---:|---:|---:|---:|");
     for scenario in Scenario::ALL {
         let port = plant.serve(scenario)?;
         for image in images {
@@ -46,10 +49,11 @@ fn print(image: &str, report: &Value) {
     let text = |name: &str| report[name].as_str().unwrap_or("?").to_owned();
     let number = |name: &str| report[name].as_u64().unwrap_or_default();
     let instructions = number("instructions") as f64;
-    let milliseconds = instructions * CYCLES_PER_INSTRUCTION / 64e3;
+    let Processor { name: processor, megahertz, cycles_per_instruction, .. } = Processor::of(Path::new(image));
+    let milliseconds = instructions * cycles_per_instruction / (1e3 * f64::from(megahertz));
     let name = image.rsplit('/').next().unwrap_or_default();
     println!(
-        "| `{name}` | {} | {} | {:.1} | {milliseconds:.0} | {} | {} | {} | {} |",
+        "| `{name}` | {processor}, {megahertz} MHz | {} | {} | {:.1} | {milliseconds:.0} | {} | {} | {} | {} |",
         text("version"),
         text("mode"),
         instructions / 1e6,
@@ -59,6 +63,3 @@ fn print(image: &str, report: &Value) {
         number("received"),
     );
 }
-
-/// The cycles that an instruction takes on a Cortex-M4 without wait states, in the cryptography that most of the time goes into.
-const CYCLES_PER_INSTRUCTION: f64 = 1.4;
