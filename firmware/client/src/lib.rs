@@ -8,6 +8,7 @@
 //! | [`ethernet`] | the network for datagrams |
 //! | [`memory`] | what is remembered of servers |
 //! | [`setup`] | the configuration of connections |
+//! | [`arenas`] | the memory of the device, and that of its connection |
 //! | [`meter`], [`report`] | what a connection costs |
 //!
 //! On a computer there is only what needs no hardware, for tests.
@@ -16,6 +17,8 @@
 
 extern crate alloc;
 
+#[cfg(target_os = "none")]
+pub mod arenas;
 #[cfg(target_os = "none")]
 pub mod ethernet;
 #[cfg(target_os = "none")]

@@ -3,6 +3,8 @@
 use terse_board::{instructions, stack};
 use terse_device::connect::Observer;
 
+use crate::arenas::CONNECTION;
+
 /// Counts what calls of the engine take.
 #[derive(Default)]
 pub struct Meter {
@@ -15,10 +17,10 @@ pub struct Meter {
 }
 
 impl Observer for Meter {
-    /// Runs a call of the engine. Ticks wait meanwhile.
+    /// Runs a call of the engine, in the arena of the connection. Ticks wait meanwhile.
     fn run<T>(&mut self, call: impl FnOnce() -> T) -> T {
         cortex_m::interrupt::free(|_| {
-            let ((result, instructions), stack) = stack::measure(|| instructions::measure(call));
+            let ((result, instructions), stack) = CONNECTION.run(|| stack::measure(|| instructions::measure(call)));
             self.instructions += u64::from(instructions);
             self.stack = self.stack.max(stack);
             result

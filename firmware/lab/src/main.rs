@@ -10,6 +10,7 @@
 //! | [`measure`] | what each way costs |
 //! | [`resets`] | resets at any time, after each of which the device must connect |
 //! | [`lean`] | the smallest images, each of which must connect as it is made for |
+//! | [`outside`] | an image that allocates outside of its arenas, which must end it |
 
 use std::error::Error;
 use std::process::ExitCode;
@@ -17,6 +18,7 @@ use std::process::ExitCode;
 mod device;
 mod lean;
 mod measure;
+mod outside;
 mod plant;
 mod processor;
 mod relay;
@@ -31,6 +33,7 @@ Runs the images for Cortex-M in QEMU.
 Usage: terse-lab measure IMAGE...
        terse-lab resets IMAGE [--count N] [--seed N]
        terse-lab lean DIRECTORY
+       terse-lab outside IMAGE
 
 IMAGE is an ELF file, such as target/thumbv7em-none-eabihf/release/client, and DIRECTORY has those of terse-lean.
 The environment variable TERSE names the terse command.
@@ -44,6 +47,7 @@ fn main() -> ExitCode {
     let result = match &arguments[..] {
         ["measure", images @ ..] if !images.is_empty() => measure::run(images),
         ["lean", directory] => lean::run(directory),
+        ["outside", image] => outside::run(image),
         ["resets", image, options @ ..] => {
             resets::Options::parse(options).and_then(|options| resets::run(image, options))
         }
