@@ -7,7 +7,7 @@
 #   tools/prepare.sh packages           install Debian packages alone
 #   tools/prepare.sh has-target NAME    succeed if Rust can build for NAME
 #   tools/prepare.sh has-go             succeed if there is a Go, of whatever version
-#   tools/prepare.sh has-firmware       succeed if images for Cortex-M4F can be built, and run in QEMU
+#   tools/prepare.sh has-firmware       succeed if images for Cortex-M can be built, and run in QEMU
 set -eu
 
 missing() {
@@ -112,6 +112,7 @@ if [ "${1:-}" = has-firmware ]; then
         missing 'skipping the images of firmware/: there is no C compiler for Cortex-M (apt-get install gcc-arm-none-eabi libnewlib-arm-none-eabi)'
         exit 1
     }
+    "$0" has-target thumbv7m-none-eabi || exit 1
     exec "$0" has-target thumbv7em-none-eabihf
 fi
 

@@ -127,7 +127,8 @@ impl Memory {
         }
     }
 
-    /// Returns the most heap that one connection takes at once.
+    /// Returns the most heap that one connection takes at once. An allocator needs more, for rounding and for gaps between blocks: the
+    /// crate `terse-arena` says how much.
     pub const fn heap(&self) -> usize {
         let message = self.max_handshake_message + Transport::Stream.message_header_len();
         let record = self.max_record + OVERHEAD;

@@ -30,10 +30,10 @@ pub mod files;
 pub mod heap;
 #[cfg(target_os = "none")]
 pub mod instructions;
-#[cfg(all(target_os = "none", target_abi = "eabihf"))]
-pub mod registers;
 #[cfg(target_os = "none")]
 pub mod meter;
+#[cfg(all(target_os = "none", target_abi = "eabihf"))]
+pub mod registers;
 #[cfg(target_os = "none")]
 pub mod report;
 #[cfg(target_os = "none")]

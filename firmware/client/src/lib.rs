@@ -5,6 +5,8 @@
 //! |---|---|
 //! | [`memory`] | what is remembered of servers |
 //! | [`setup`] | the configuration of connections |
+//! | [`arenas`] | the memory of the device, and that of its connection |
+//! | [`meter`] | what a connection costs, in its arena |
 //! | [`power`] | what makes the power fail while a slot is written |
 //!
 //! On a computer there is only what needs no hardware, for tests.
@@ -13,7 +15,11 @@
 
 extern crate alloc;
 
+#[cfg(target_os = "none")]
+pub mod arenas;
 pub mod memory;
+#[cfg(target_os = "none")]
+pub mod meter;
 #[cfg(target_os = "none")]
 pub mod power;
 pub mod setup;

@@ -31,8 +31,8 @@ impl From<ApiMisuse> for SetupFailed {
 pub fn config(device: &Device, memory: &Memory, provider: &CryptoProvider) -> Result<ClientConfig, SetupFailed> {
     let mut config = ClientConfig::builder(provider);
     config.versions([ProtocolVersion::TLS_1_3]);
-    config.record_size_limit(MAX_RECORD).max_record(usize::from(MAX_RECORD));
-    config.max_handshake_message(MAX_MESSAGE).max_send_buffer(usize::from(MAX_RECORD));
+    config.record_size_limit(LIMITS.max_record as u16).max_record(LIMITS.max_record);
+    config.max_handshake_message(LIMITS.max_handshake_message).max_send_buffer(LIMITS.max_send_buffer);
     if !device.anchors.is_empty() {
         config.trust(Trust::without_path_building(&device.anchors)?);
     }
@@ -59,6 +59,5 @@ pub fn config(device: &Device, memory: &Memory, provider: &CryptoProvider) -> Re
     Ok(config.build()?)
 }
 
-/// The largest record, with its content type, and the longest handshake message.
-const MAX_RECORD: u16 = 1_024;
-const MAX_MESSAGE: usize = 2_048;
+/// What bounds the memory of a connection, over either link.
+pub const LIMITS: terse_tls::Memory = terse_tls::Memory::DEVICE.datagrams(true);

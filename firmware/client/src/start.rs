@@ -7,13 +7,13 @@ use alloc::sync::Arc;
 use cortex_m::Peripherals;
 use terse_board::ethernet::{Datagrams, Ethernet};
 use terse_board::files::{self, Flash};
-use terse_board::heap::Heap;
-use terse_board::meter::Meter;
 use terse_board::report::Report;
 use terse_board::{end, println};
 use terse_tls::crypto::CryptoProvider;
 
+use crate::arenas::{self, CONNECTION, DEVICE};
 use crate::memory::Memory;
+use crate::meter::InArena;
 use crate::power::Powered;
 use crate::setup;
 use terse_device::clock::Clock;
@@ -25,9 +25,11 @@ use terse_device::uart::Uart;
 use terse_device::wire::Wire;
 
 /// Connects once with what is in `device.bin`, and a seed and a time in `boot.bin`, keeps what is to be remembered, prints a report, and ends QEMU.
-pub fn start<const HEAP: usize>(provider: &CryptoProvider, heap: &'static Heap<HEAP>) -> ! {
-    heap.begin();
-    match run(provider, heap) {
+pub fn start(provider: &CryptoProvider) -> ! {
+    if !arenas::begin() {
+        end::fail()
+    }
+    match DEVICE.run(|| run(provider)) {
         Ok(report) => {
             println!("{}", report);
             end::succeed()
@@ -39,7 +41,7 @@ pub fn start<const HEAP: usize>(provider: &CryptoProvider, heap: &'static Heap<H
     }
 }
 
-fn run<const HEAP: usize>(provider: &CryptoProvider, heap: &'static Heap<HEAP>) -> Result<String, String> {
+fn run(provider: &CryptoProvider) -> Result<String, String> {
     let device = files::read("device.bin").and_then(|file| Device::parse(&file)).ok_or("device.bin cannot be read")?;
     let (seed, time) = files::boot().ok_or("boot.bin does not have a seed of 32 bytes and a time of 8")?;
     let peripherals = Peripherals::take().ok_or("the image runs twice")?;
@@ -60,12 +62,15 @@ fn run<const HEAP: usize>(provider: &CryptoProvider, heap: &'static Heap<HEAP>) 
     };
     let mut rng = SeededRng::new(seed);
     let mut around = Surroundings { wire, clock: &mut clock, started: Some(time), rng: &mut rng };
-    let mut meter = Meter::default();
-    let (summary, heap) = heap.measure(|| connect(Arc::new(config), address, &mut around, &mut meter));
+    let mut meter = InArena::default();
+    let summary = connect(Arc::new(config), address, &mut around, &mut meter);
     // Also after a failure: a client notes which server may have lost its cache.
     if !storage.keep(memory.to_bytes().to_vec()) {
         return Err("the storage cannot be written".into());
     }
     let summary = summary.map_err(|error| format!("{error}"))?;
-    Ok(format!("{}", Report { summary: &summary, meter: &meter, heap }))
+    Ok(format!(
+        "{}",
+        Report { summary: &summary, meter: &meter.0, heap: CONNECTION.peak(), device: Some(DEVICE.peak()) }
+    ))
 }

@@ -111,17 +111,17 @@ pub fn connect(
         if connection.is_connected() && !is_sent {
             observer.connected();
             is_sent = true;
-            connection.send(REQUEST).map_err(ConnectionFailed::Engine)?;
+            observer.run(|| connection.send(REQUEST)).map_err(ConnectionFailed::Engine)?;
             continue;
         }
-        answered += connection.recv(&mut buffer);
+        answered += observer.run(|| connection.recv(&mut buffer));
         if len == 0 {
             around.wire.pause();
         }
     }
-    connection.close();
+    observer.run(|| connection.close());
     let now = around.now();
-    while let Some(len) = connection.poll_transmit(now, &mut buffer) {
+    while let Some(len) = observer.run(|| connection.poll_transmit(now, &mut buffer)) {
         around.wire.transmit(now.monotonic.0, &buffer[..len]);
     }
     Ok(connection.summary().clone())

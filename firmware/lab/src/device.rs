@@ -13,6 +13,7 @@ use serde_json::Value;
 
 use crate::Failed;
 use crate::plant::{CA, DEVICE_CHAIN, DEVICE_ID, DEVICE_KEY, PSK, PSK_IDENTITY, Plant, SERVER, SERVER_KEY};
+use crate::processor::Processor;
 use crate::scenario::{Link, Proof, Scenario};
 
 /// A device.
@@ -107,7 +108,9 @@ impl Device {
         self.starts += 1;
         fs::write(self.folder.join("boot.bin"), boot(self.seed, self.starts)?)?;
         let mut command = Command::new("qemu-system-arm");
-        command.args(["-machine", "mps2-an386", "-nographic", "-monitor", "none", "-kernel"]).arg(&self.image);
+        command
+            .args(["-machine", Processor::of(&self.image).machine, "-nographic", "-monitor", "none", "-kernel"])
+            .arg(&self.image);
         command.args(["-semihosting-config", "enable=on,target=native", "-serial", "null"]);
         match self.link {
             Link::Uart => {

@@ -9,6 +9,7 @@ use std::process::{Command, Stdio};
 use crate::Failed;
 use crate::device::{KeyForm, LIMIT, Power, boot, content};
 use crate::plant::Plant;
+use crate::processor::Processor;
 use crate::scenario::{Link, Proof, Scenario};
 
 /// An image, and how it connects.
@@ -68,7 +69,16 @@ pub(crate) fn run(directory: &str, images: &[Image]) -> Result<(), Failed> {
 /// Starts an image with its page of flash. Its lamp must show that it has connected.
 fn connects(image: &Path, page: &Path, port: u16) -> Result<(), Failed> {
     let mut command = Command::new("qemu-system-arm");
-    command.args(["-machine", "mps2-an386", "-display", "none", "-monitor", "none", "-serial", "stdio"]);
+    command.args([
+        "-machine",
+        Processor::of(image).machine,
+        "-display",
+        "none",
+        "-monitor",
+        "none",
+        "-serial",
+        "stdio",
+    ]);
     command.args(["-serial", &format!("tcp:127.0.0.1:{port}"), "-icount", "shift=6,align=off,sleep=on", "-kernel"]);
     command.arg(image).arg("-device").arg(format!("loader,file={},addr=0xff000,force-raw=on", page.display()));
     let (power, (output, _)) = Power::on(command.stdin(Stdio::null()).stdout(Stdio::piped()))?;

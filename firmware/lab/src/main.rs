@@ -5,12 +5,14 @@
 //! | [`scenario`] | the ways to connect |
 //! | [`plant`] | the CA, the generator, the keys, and a server for each way |
 //! | [`device`] | a device: its folder, and a start of it in QEMU |
+//! | [`processor`] | what an image is for: the processor, and the board with it |
 //! | [`relay`] | what is between a device and its server, and cuts a connection off |
 //! | [`measure`] | what each way costs |
 //! | [`resets`] | resets at any time, after each of which the device must connect |
 //! | [`domain`] | a manufacturer with its MASA, and a domain with its registrar and a server |
 //! | [`onboard`] | devices that get their LDevID, also when they are reset on the way |
 //! | [`lean`] | the smallest images and those of the peers, each of which must connect as it is made for |
+//! | [`outside`] | an image that allocates outside of its arenas, which must end it |
 
 use std::error::Error;
 use std::process::ExitCode;
@@ -20,7 +22,9 @@ mod domain;
 mod lean;
 mod measure;
 mod onboard;
+mod outside;
 mod plant;
+mod processor;
 mod relay;
 mod resets;
 mod scenario;
@@ -35,6 +39,7 @@ Usage: terse-lab measure IMAGE...
        terse-lab onboard IMAGE... [--count N] [--seed N]
        terse-lab lean DIRECTORY
        terse-lab peers DIRECTORY
+       terse-lab outside IMAGE
 
 IMAGE is an ELF file, such as target/thumbv7em-none-eabihf/release/client. DIRECTORY has those of terse-lean, or of the peers, which
 `terse-size --peers` builds.
@@ -55,6 +60,7 @@ fn main() -> ExitCode {
             let (images, options) = rest.split_at(end);
             resets::Options::parse(options, 10).and_then(|options| onboard::run(images, options))
         }
+        ["outside", image] => outside::run(image),
         ["resets", image, options @ ..] => {
             resets::Options::parse(options, 200).and_then(|options| resets::run(image, options))
         }

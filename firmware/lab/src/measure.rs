@@ -1,17 +1,20 @@
 //! What each way to connect costs.
 
+use std::path::Path;
+
 use serde_json::Value;
 
 use crate::Failed;
 use crate::device::{Device, End};
 use crate::plant::Plant;
+use crate::processor::Processor;
 use crate::scenario::Scenario;
 
 /// Runs each image in each way, twice with the same memory, and prints a table.
 pub(crate) fn run(images: &[&str]) -> Result<(), Failed> {
     let mut plant = Plant::new()?;
-    println!("| image | version | mode | million instructions | ms at 64 MHz | heap | stack | sent | received |");
-    println!("|---|---|---|---:|---:|---:|---:|---:|---:|");
+    println!("| image | processor | version | mode | million instructions | ms | heap | stack | sent | received |");
+    println!("|---|---|---|---|---:|---:|---:|---:|---:|---:|");
     for scenario in Scenario::ALL {
         let port = plant.serve(scenario)?;
         for image in images {
@@ -46,10 +49,12 @@ fn print(image: &str, report: &Value) {
     let text = |name: &str| report[name].as_str().unwrap_or("?").to_owned();
     let number = |name: &str| report[name].as_u64().unwrap_or_default();
     let instructions = number("instructions") as f64;
-    let milliseconds = milliseconds(instructions);
+    let processor = Processor::of(Path::new(image));
+    let milliseconds = processor.milliseconds(instructions);
+    let Processor { name: processor, megahertz, .. } = processor;
     let name = image.rsplit('/').next().unwrap_or_default();
     println!(
-        "| `{name}` | {} | {} | {:.1} | {milliseconds:.0} | {} | {} | {} | {} |",
+        "| `{name}` | {processor}, {megahertz} MHz | {} | {} | {:.1} | {milliseconds:.0} | {} | {} | {} | {} |",
         text("version"),
         text("mode"),
         instructions / 1e6,
@@ -59,11 +64,3 @@ fn print(image: &str, report: &Value) {
         number("received"),
     );
 }
-
-/// Returns the milliseconds that so many instructions take at 64 MHz.
-pub(crate) fn milliseconds(instructions: f64) -> f64 {
-    instructions * CYCLES_PER_INSTRUCTION / 64e3
-}
-
-/// The cycles that an instruction takes on a Cortex-M4 without wait states, in the cryptography that most of the time goes into.
-const CYCLES_PER_INSTRUCTION: f64 = 1.4;

@@ -1,11 +1,14 @@
 //! Onboarding: a device that is born with an IDevID gets its LDevID, and connects with it, also when it is reset on the way.
 
+use std::path::Path;
+
 use serde_json::Value;
 
 use crate::Failed;
 use crate::device::{Device, End, find};
 use crate::domain::{Domain, Ports};
-use crate::measure::{connect, milliseconds};
+use crate::measure::connect;
+use crate::processor::Processor;
 use crate::relay::Relay;
 use crate::resets::{Options, SplitMix64};
 use crate::scenario::Link;
@@ -148,7 +151,7 @@ impl Bench {
 fn print(image: &str, onboarding: &Value, bytes: u64) {
     let number = |name: &str| onboarding[name].as_u64().unwrap_or_default();
     let instructions = number("instructions") as f64;
-    let (millions, milliseconds) = (instructions / 1e6, milliseconds(instructions));
+    let (millions, milliseconds) = (instructions / 1e6, Processor::of(Path::new(image)).milliseconds(instructions));
     let name = name(image);
     println!("| `{name}` | {millions:.1} | {milliseconds:.0} | {} | {} | {bytes} |", number("heap"), number("stack"));
 }

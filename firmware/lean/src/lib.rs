@@ -26,6 +26,12 @@ use terse_device::random::{SEED_LEN, SeededRng};
 use terse_device::uart::{Framed, Lamp, Uart};
 use terse_device::wire::Wire;
 
+/// The cryptography: P-256 in assembly where the processor has its instructions, a Cortex-M4F, and not a Cortex-M3.
+#[cfg(target_abi = "eabihf")]
+pub use terse_cortex_m4 as crypto;
+#[cfg(not(target_abi = "eabihf"))]
+pub use terse_rustcrypto as crypto;
+
 #[global_allocator]
 static HEAP: LlffHeap = LlffHeap::empty();
 

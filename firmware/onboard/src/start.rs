@@ -126,7 +126,7 @@ fn connect_with<S: Transport, const HEAP: usize>(
     let mut meter = Meter::default();
     let (summary, heap) = heap.measure(|| connect(Arc::new(config), server, &mut around, &mut meter));
     let summary = summary.map_err(|error| format!("{error}"))?;
-    Ok(format!("{}", Report { summary: &summary, meter: &meter, heap }))
+    Ok(format!("{}", Report { summary: &summary, meter: &meter, heap, device: None }))
 }
 
 /// Returns the configuration of connections in the domain.

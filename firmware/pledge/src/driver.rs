@@ -145,14 +145,12 @@ impl<'a, B: Board, E: Exchange> Driver<'a, B, E> {
     fn execute(&mut self, now: Now, command: Command) {
         match command {
             Command::Connect { connection, to, identity } => {
-                if self.connect(now, connection, &to, identity).is_err() {
-                    self.answers.push_back(Input::Lost(connection));
-                }
+                let connected = self.connect(now, connection, &to, identity).is_ok();
+                self.answers.extend((!connected).then_some(Input::Lost(connection)));
             }
             Command::Send(connection, request) => {
-                if self.send(now, connection, &request).is_err() {
-                    self.answers.push_back(Input::Lost(connection));
-                }
+                let sent = self.send(now, connection, &request).is_ok();
+                self.answers.extend((!sent).then_some(Input::Lost(connection)));
             }
             Command::Close(connection) => self.close(now, connection),
             // Keys of this device answer at once.

@@ -62,7 +62,7 @@ fn as_many_and_as_long_certificates_as_a_message_can_have() {
             continue; // the message comes in one record, which is refused
         }
         for (side, is_unverified) in Side::BOTH.into_iter().flat_map(|side| [(side, false), (side, true)]) {
-            let heap = memory.unverified(is_unverified).heap() as i64;
+            let heap = memory.unverified(is_unverified).heap();
             // The last but one makes nearly a hundred of them, if the message may be long.
             for len in [1, 20, 100, memory.max_handshake_message / 99, usize::MAX] {
                 let (setup, count) = with_long_chain(&setup, &memory, side, len, is_unverified);
@@ -71,10 +71,10 @@ fn as_many_and_as_long_certificates_as_a_message_can_have() {
                     true => Ok(()),
                     false => Err(CertificateError::Malformed.into()),
                 };
-                let mut victim = Victim::new(&setup, side);
+                let mut victim = Victim::new(&setup, side, heap);
                 let case = format!("{name}, TLS 1.2 {}, {side:?}, {len}, {is_unverified}", memory.tls12);
                 assert_eq!(victim.try_handshake(usize::MAX), expected, "{case}");
-                assert!(victim.peak <= heap, "{case}: {} of {heap}", victim.peak);
+                assert!(victim.peak() <= heap as i64, "{case}: {} of {heap}", victim.peak());
             }
         }
     }
@@ -86,9 +86,9 @@ fn an_unverified_chain_is_kept_once() {
     for (name, setup, memory) in configurations().into_iter().filter(|(name, ..)| *name == "ed25519x3") {
         for side in Side::BOTH {
             let kept = |setup: &Setup| {
-                let mut victim = Victim::new(setup, side);
+                let mut victim = Victim::new(setup, side, memory.unverified(true).heap());
                 victim.handshake(usize::MAX);
-                victim.kept
+                victim.kept()
             };
             let (longest, _) = with_long_chain(&setup, &memory, side, usize::MAX, true);
             let (without, with) = (kept(&setup), kept(&longest));

@@ -2,6 +2,7 @@
 
 use alloc::sync::Arc;
 
+use terse_arena::Arena;
 use terse_testkit::allocator::measure;
 use terse_testkit::datagrams::{DELAY, Datagram, DatagramPair};
 use terse_testkit::forge::{DatagramForge, KeyLogLines};
@@ -9,6 +10,8 @@ use terse_testkit::pair::Side;
 use terse_testkit::pki::Pki;
 use terse_testkit::setup::Setup;
 use terse_tls::{Connection, ContentType, Datagrams, Memory, ProtocolVersion};
+
+use crate::arenas::{self, arena, peak, worst};
 
 const VERSIONS: [ProtocolVersion; 2] = [ProtocolVersion::TLS_1_2, ProtocolVersion::TLS_1_3];
 
@@ -48,39 +51,57 @@ fn configurations_of(version: ProtocolVersion) -> Vec<(String, Setup, Memory)> {
     all
 }
 
-/// One side of a pair, with the heap that it has now and had at its peak.
-struct Victim {
-    pair: DatagramPair,
+/// One side of a pair, with an arena from which it has all of its memory.
+pub(crate) struct Victim {
+    pub(crate) pair: DatagramPair,
     side: Side,
-    kept: i64,
-    peak: i64,
+    arena: &'static Arena,
     out: Vec<u8>,
 }
 
 impl Victim {
-    fn new(setup: &Setup, side: Side) -> Self {
-        let mut pair = setup.datagram_pair(1);
+    /// Makes a victim whose arena is for `heap` bytes in use.
+    fn new(setup: &Setup, side: Side, heap: usize) -> Self {
+        Self::in_arena(setup, side, arena(heap), 1)
+    }
+
+    pub(crate) fn in_arena(setup: &Setup, side: Side, arena: &'static Arena, seed: u64) -> Self {
+        let mut pair = arenas::without_stores(setup, side).datagram_pair(seed);
         let (client, server) = (Arc::new(setup.client.build().unwrap()), Arc::new(setup.server.build().unwrap()));
         let now = pair.now;
         let address = terse_testkit::pki::server_address();
-        let (connection, heap) = {
+        let connection = {
             let (_, rng) = pair.side(side);
-            measure(|| match side {
+            arena.run(|| match side {
                 Side::Client => Connection::client(client, address, now, rng).unwrap(),
                 Side::Server => Connection::server(server, now).unwrap(),
             })
         };
         *pair.side(side).0 = connection;
-        Self { pair, side, kept: heap.kept, peak: heap.peak, out: vec![0; 0x1_0000] }
+        Self { pair, side, arena, out: vec![0; 0x1_0000] }
     }
 
-    /// Measures a call on the victim.
+    /// Calls the victim, in its arena.
     fn call<T>(&mut self, call: impl FnOnce(&mut Connection, &mut terse_testkit::rng::SeededRng) -> T) -> T {
         let (connection, rng) = self.pair.side(self.side);
-        let (result, heap) = measure(|| call(connection, rng));
-        self.peak = self.peak.max(self.kept + heap.peak);
-        self.kept += heap.kept;
-        result
+        self.arena.run(|| call(connection, rng))
+    }
+
+    /// Returns the most bytes that were in use, none of them outside of the arena.
+    fn peak(&self) -> i64 {
+        peak(self.arena)
+    }
+
+    /// Takes data of the peer, which shows a client that the server has its Finished.
+    pub(crate) fn hears_data(&mut self) {
+        let other = self.side.other();
+        self.pair.send(other, b"confirmed").unwrap();
+        let mut sent = Vec::new();
+        self.pair.transmit(other, &mut |datagram: &Datagram| {
+            sent.push(datagram.bytes.clone());
+            Vec::new()
+        });
+        sent.into_iter().for_each(|datagram| self.take(datagram));
     }
 
     fn take(&mut self, mut datagram: Vec<u8>) {
@@ -104,7 +125,7 @@ impl Victim {
     }
 
     /// A handshake in which the victim gets every datagram twice, and has to send each of its flights again, twice.
-    fn handshake(&mut self) {
+    pub(crate) fn handshake(&mut self) {
         let other = self.side.other();
         for _ in 0..60 {
             let mut sent = self.transmit();
@@ -172,10 +193,13 @@ fn handshakes() {
         for (side, max_datagram) in Side::BOTH.into_iter().flat_map(|side| [1_232, 79].map(|size| (side, size))) {
             let settings = setup.client.config().common().datagrams().expect("it is for datagrams");
             let setup = setup.clone().in_datagrams(settings.max_datagram(max_datagram));
-            let mut victim = Victim::new(&setup, side);
-            victim.handshake();
-            println!("{name}, {side:?}, {max_datagram}: {} of {}", victim.peak, memory.heap());
-            assert!(victim.peak <= memory.heap() as i64, "{name}, {side:?}: {} of {}", victim.peak, memory.heap());
+            let peak = worst(memory.heap(), |heap| {
+                let mut victim = Victim::new(&setup, side, heap);
+                victim.handshake();
+                victim.peak()
+            });
+            println!("{name}, {side:?}, {max_datagram}: {peak} of {}", memory.heap());
+            assert!(peak <= memory.heap() as i64, "{name}, {side:?}: {peak} of {}", memory.heap());
         }
     }
 }
@@ -190,7 +214,7 @@ fn floods() {
         let mut worst = 0;
         for side in Side::BOTH {
             for (piece, is_ahead) in [(1, true), (7, true), (100, true), (1_000, false), (1_000, true)] {
-                let mut victim = Victim::new(&setup, side);
+                let mut victim = Victim::new(&setup, side, memory.heap());
                 victim.transmit();
                 for number in 0..2_000 {
                     victim.take(early(version, number as u8));
@@ -207,7 +231,7 @@ fn floods() {
                     }
                 }
                 victim.take(record(20, 0, 0, &[1]));
-                worst = worst.max(victim.peak);
+                worst = worst.max(victim.peak());
             }
         }
         println!("{name}: {worst} of {heap}");
@@ -225,24 +249,27 @@ fn flights_that_nobody_answers() {
         let settings = setup.client.config().common().datagrams().expect("it is for datagrams");
         let setup = setup.clone().in_datagrams(settings.max_datagram(79));
         for side in Side::BOTH {
-            let mut victim = Victim::new(&setup, side);
-            let mut hello = Vec::new();
-            if side == Side::Server {
-                victim.pair.transmit(Side::Client, &mut |datagram: &Datagram| {
-                    hello.push(datagram.bytes.clone());
-                    Vec::new()
-                });
-            }
-            hello.into_iter().for_each(|datagram| victim.take(datagram));
-            victim.transmit();
-            while let Some(deadline) = victim.pair.side(side).0.poll_timeout() {
-                victim.pair.now.monotonic = deadline;
-                let now = victim.pair.now;
-                let _ = victim.call(|connection, _| connection.handle_timeout(now));
+            let peak = worst(memory.heap(), |heap| {
+                let mut victim = Victim::new(&setup, side, heap);
+                let mut hello = Vec::new();
+                if side == Side::Server {
+                    victim.pair.transmit(Side::Client, &mut |datagram: &Datagram| {
+                        hello.push(datagram.bytes.clone());
+                        Vec::new()
+                    });
+                }
+                hello.into_iter().for_each(|datagram| victim.take(datagram));
                 victim.transmit();
-            }
-            println!("{name}, {side:?}: {} of {}", victim.peak, memory.heap());
-            assert!(victim.peak <= memory.heap() as i64, "{name}, {side:?}: {} of {}", victim.peak, memory.heap());
+                while let Some(deadline) = victim.pair.side(side).0.poll_timeout() {
+                    victim.pair.now.monotonic = deadline;
+                    let now = victim.pair.now;
+                    let _ = victim.call(|connection, _| connection.handle_timeout(now));
+                    victim.transmit();
+                }
+                victim.peak()
+            });
+            println!("{name}, {side:?}: {peak} of {}", memory.heap());
+            assert!(peak <= memory.heap() as i64, "{name}, {side:?}: {peak} of {}", memory.heap());
         }
     }
 }
@@ -260,7 +287,7 @@ fn a_hostile_client() {
             let log = Arc::<KeyLogLines>::default();
             setup.server.key_log(log.clone());
             setup = setup.in_datagrams(settings.max_datagram(79));
-            let mut victim = Victim::new(&setup, Side::Server);
+            let mut victim = Victim::new(&setup, Side::Server, memory.heap());
             let mut hello = Vec::new();
             victim.pair.transmit(Side::Client, &mut |datagram: &Datagram| {
                 hello.push(datagram.bytes.clone());
@@ -291,7 +318,7 @@ fn a_hostile_client() {
             let numbers = ack(limit / 16 - 1).split_off(13);
             victim.take(client.record(ContentType::ACK, &numbers));
             victim.transmit();
-            worst = worst.max(victim.peak);
+            worst = worst.max(victim.peak());
         }
         println!("{name}: {worst} of {heap}");
         assert!(worst <= heap, "{name}: {worst} of {heap}");
@@ -304,10 +331,13 @@ fn full_buffers() {
     for (name, setup, memory) in configurations() {
         for side in Side::BOTH {
             for size in [1, 100, 900] {
-                let mut victim = Victim::new(&setup, side);
-                victim.handshake();
-                while victim.call(|connection, _| connection.send(&[7; 900][..size])).unwrap() > 0 {}
-                assert!(victim.peak <= memory.heap() as i64, "{name}: {} of {}", victim.peak, memory.heap());
+                let peak = worst(memory.heap(), |heap| {
+                    let mut victim = Victim::new(&setup, side, heap);
+                    victim.handshake();
+                    while victim.call(|connection, _| connection.send(&[7; 900][..size])).unwrap() > 0 {}
+                    victim.peak()
+                });
+                assert!(peak <= memory.heap() as i64, "{name}: {peak} of {}", memory.heap());
             }
         }
     }
@@ -321,7 +351,7 @@ fn large_datagrams() {
         setup.common(side).set_datagrams(Some(Datagrams::default().max_datagram(17_000)));
     }
     for side in Side::BOTH {
-        let mut victim = Victim::new(&setup, side);
+        let mut victim = Victim::new(&setup, side, memory.heap());
         victim.handshake();
         let other = side.other();
         for _ in 0..4 {
@@ -333,7 +363,7 @@ fn large_datagrams() {
             });
             sent.into_iter().for_each(|datagram| victim.take(datagram));
         }
-        assert!((16_000..=memory.heap() as i64).contains(&victim.peak));
+        assert!((16_000..=memory.heap() as i64).contains(&victim.peak()));
     }
 }
 

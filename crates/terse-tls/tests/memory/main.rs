@@ -1,7 +1,9 @@
-//! These tests hold [`Memory`] to its promises, byte by byte, against what hostile and honest peers make a connection take.
+//! These tests hold [`Memory`] to its promises, byte by byte, against what hostile and honest peers make a connection take; and
+//! [`Arena::size_for`], since the connections run in arenas.
 
 extern crate alloc;
 
+mod arenas;
 mod cache;
 mod caching;
 mod chains;
@@ -12,7 +14,7 @@ mod strangers;
 
 use alloc::sync::Arc;
 
-use terse_testkit::allocator::{CountingAllocator, measure};
+use terse_arena::{Allocator, Arena};
 use terse_testkit::fault::message;
 use terse_testkit::forge::{Forge, KeyLogLines, header, plaintext};
 use terse_testkit::pair::{Pair, Side, at};
@@ -24,23 +26,29 @@ use terse_tls::{
     ProtocolVersion,
 };
 
-#[global_allocator]
-static ALLOCATOR: CountingAllocator = CountingAllocator;
+use arenas::{Beyond, arena, peak, worst};
 
-/// One side of a pair, with the heap that it has now and had at its peak.
+#[global_allocator]
+static ALLOCATOR: Allocator<Beyond> = Allocator::new(Beyond);
+
+/// One side of a pair, with an arena from which it has all of its memory.
 struct Victim {
     pair: Pair,
     side: Side,
-    kept: i64,
-    peak: i64,
+    arena: &'static Arena,
 }
 
 impl Victim {
-    fn new(setup: &Setup, side: Side) -> Self {
-        let mut pair = setup.pair(1);
+    /// Makes a victim whose arena is for `heap` bytes in use.
+    fn new(setup: &Setup, side: Side, heap: usize) -> Self {
+        Self::in_arena(setup, side, arena(heap), 1)
+    }
+
+    fn in_arena(setup: &Setup, side: Side, arena: &'static Arena, seed: u64) -> Self {
+        let mut pair = arenas::without_stores(setup, side).pair(seed);
         let config = (Arc::new(setup.client.build().unwrap()), Arc::new(setup.server.build().unwrap()));
-        let mut rng = SeededRng::new(1);
-        let (connection, heap) = measure(|| match side {
+        let mut rng = SeededRng::new(seed);
+        let connection = arena.run(|| match side {
             Side::Client => Connection::client(config.0, server_address(), at(0), &mut rng).unwrap(),
             Side::Server => Connection::server(config.1, at(0)).unwrap(),
         });
@@ -48,16 +56,31 @@ impl Victim {
             Side::Client => pair.client = connection,
             Side::Server => pair.server = connection,
         }
-        Self { pair, side, kept: heap.kept, peak: heap.peak }
+        Self { pair, side, arena }
     }
 
-    /// Measures a call on the victim.
+    /// Calls the victim, in its arena.
     fn call<T>(&mut self, call: impl FnOnce(&mut Connection, &mut SeededRng) -> T) -> T {
         let (connection, rng) = self.pair.side(self.side);
-        let (result, heap) = measure(|| call(connection, rng));
-        self.peak = self.peak.max(self.kept + heap.peak);
-        self.kept += heap.kept;
-        result
+        self.arena.run(|| call(connection, rng))
+    }
+
+    /// Returns the most bytes that were in use, none of them outside of the arena.
+    fn peak(&self) -> i64 {
+        peak(self.arena)
+    }
+
+    /// Returns the bytes that are in use.
+    fn kept(&self) -> i64 {
+        self.arena.in_use() as i64
+    }
+
+    /// Takes data of the peer, which shows a client that the server has its Finished.
+    fn hears_data(&mut self) {
+        let other = self.side.other();
+        self.pair.side(other).0.send(b"confirmed").unwrap();
+        let mut data = self.pair.transmit(other);
+        self.take(&mut data, usize::MAX).unwrap();
     }
 
     fn transmit(&mut self) -> Vec<u8> {
@@ -136,12 +159,13 @@ fn configurations() -> Vec<(&'static str, Setup, Memory)> {
     all
 }
 
-/// Runs `attack` on both sides under each configuration. What it takes stays below the bound, and the bound is not just
-/// a large number: the worst of all attacks comes within a factor of `slack`.
-fn bounded(attack: impl Fn(&Setup, &Memory, Side) -> i64, slack: i64) {
+/// Runs `attack` on both sides under each configuration, in arenas for the heap that it is told. What it takes stays below the bound,
+/// and the bound is not just a large number: the worst of all attacks comes within a factor of `slack`.
+fn bounded(attack: impl Fn(&Setup, &Memory, Side, usize) -> i64, slack: i64) {
     for (name, setup, memory) in configurations() {
         let heap = memory.heap() as i64;
-        let worst = Side::BOTH.map(|side| attack(&setup, &memory, side)).into_iter().max().unwrap_or(0);
+        let worst = Side::BOTH.map(|side| worst(memory.heap(), |heap| attack(&setup, &memory, side, heap)));
+        let worst = worst.into_iter().max().unwrap_or(0);
         assert!(worst <= heap, "{name}, TLS 1.2 {}: {worst} of {heap}", memory.tls12);
         assert!(worst * slack >= heap, "{name}, TLS 1.2 {}: only {worst} of {heap}", memory.tls12);
     }
@@ -151,9 +175,12 @@ fn bounded(attack: impl Fn(&Setup, &Memory, Side) -> i64, slack: i64) {
 fn handshakes() {
     for (name, setup, memory) in configurations() {
         for (side, stretch) in [(Side::Client, 1), (Side::Client, usize::MAX), (Side::Server, 1)] {
-            let mut victim = Victim::new(&setup, side);
-            victim.handshake(stretch);
-            assert!(victim.peak <= memory.heap() as i64, "{name}: {} of {}", victim.peak, memory.heap());
+            let peak = worst(memory.heap(), |heap| {
+                let mut victim = Victim::new(&setup, side, heap);
+                victim.handshake(stretch);
+                victim.peak()
+            });
+            assert!(peak <= memory.heap() as i64, "{name}: {peak} of {}", memory.heap());
         }
     }
 }
@@ -170,9 +197,9 @@ fn handshakes_with_crls() {
             setup.server.client_authentication(ClientAuthentication::Required(trust));
         }
         for side in Side::BOTH {
-            let mut victim = Victim::new(&setup, side);
+            let mut victim = Victim::new(&setup, side, memory.heap());
             victim.handshake(1);
-            assert!(victim.peak <= memory.heap() as i64, "{name}: {} of {}", victim.peak, memory.heap());
+            assert!(victim.peak() <= memory.heap() as i64, "{name}: {} of {}", victim.peak(), memory.heap());
         }
     }
 }
@@ -181,11 +208,11 @@ fn handshakes_with_crls() {
 #[test]
 fn unfinished_messages_and_records() {
     bounded(
-        |setup, memory, side| {
+        |setup, memory, side, heap| {
             let (message_len, record_len) = (memory.max_handshake_message, memory.max_record);
             let mut worst = 0;
             for (size, stretch) in [(1, 1), (100, 7), (record_len - 1, usize::MAX), (record_len, 1)] {
-                let mut victim = Victim::new(setup, side);
+                let mut victim = Victim::new(setup, side, heap);
                 let mut hello = [&[2 - side as u8, 0, 0, 0], &vec![0; message_len - 1][..]].concat();
                 hello[1..4].copy_from_slice(&(message_len as u32).to_be_bytes()[1..]);
                 for fragment in hello.chunks(size) {
@@ -195,7 +222,7 @@ fn unfinished_messages_and_records() {
                 let mut record = header(ContentType::HANDSHAKE, record_len).to_vec();
                 record.resize(5 + record_len - 1, 0);
                 victim.take(&mut record, 1).unwrap();
-                worst = worst.max(victim.peak);
+                worst = worst.max(victim.peak());
             }
             worst
         },
@@ -207,11 +234,11 @@ fn unfinished_messages_and_records() {
 #[test]
 fn full_buffers() {
     bounded(
-        |setup, memory, side| {
+        |setup, memory, side, heap| {
             let mut setup = setup.clone();
             let log = Arc::<KeyLogLines>::default();
             setup.server.key_log(log.clone());
-            let mut victim = Victim::new(&setup, side);
+            let mut victim = Victim::new(&setup, side, heap);
             victim.handshake(usize::MAX);
             let data = vec![b'x'; 0x4_0000];
             for size in [1, 100, data.len()] {
@@ -230,7 +257,7 @@ fn full_buffers() {
                     }
                 }
             }
-            victim.peak
+            victim.peak()
         },
         16,
     );
@@ -241,7 +268,7 @@ fn full_buffers() {
 fn larger_records() {
     let (_, setup, memory) = configurations().swap_remove(0);
     for side in Side::BOTH {
-        let mut victim = Victim::new(&setup, side);
+        let mut victim = Victim::new(&setup, side, memory.heap());
         let mut first = header(ContentType::HANDSHAKE, memory.max_record + 1).to_vec();
         assert_eq!(victim.take(&mut first, 1), Err(InvalidMessage::RecordTooLarge.into()));
     }

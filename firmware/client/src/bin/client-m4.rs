@@ -4,14 +4,10 @@
 
 use core::panic::PanicInfo;
 
-use terse_board::heap::Heap;
 use terse_cortex_m4::{group, hash, sign, suites, verify};
 use terse_rustcrypto::group::X25519;
 use terse_tls::SignatureScheme;
 use terse_tls::crypto::{CryptoProvider, SignatureAlgorithms};
-
-#[global_allocator]
-static HEAP: Heap<40_960> = Heap::new();
 
 static SIGNATURES: SignatureAlgorithms = SignatureAlgorithms::new(
     &[verify::ECDSA_P256_SHA256],
@@ -24,7 +20,7 @@ static PROVIDER: CryptoProvider = CryptoProvider::new("cortex-m4", SIGNATURES, h
 
 #[cortex_m_rt::entry]
 fn main() -> ! {
-    terse_client::start(&PROVIDER, &HEAP)
+    terse_client::start(&PROVIDER)
 }
 
 #[panic_handler]

@@ -4,13 +4,9 @@
 
 use core::panic::PanicInfo;
 
-use terse_board::heap::Heap;
 use terse_rustcrypto::{group, hash, sign, suites, verify};
 use terse_tls::SignatureScheme;
 use terse_tls::crypto::{CryptoProvider, SignatureAlgorithms};
-
-#[global_allocator]
-static HEAP: Heap<40_960> = Heap::new();
 
 static SIGNATURES: SignatureAlgorithms = SignatureAlgorithms::new(
     &[verify::ECDSA_P256_SHA256],
@@ -23,7 +19,7 @@ static PROVIDER: CryptoProvider = CryptoProvider::new("rustcrypto", SIGNATURES, 
 
 #[cortex_m_rt::entry]
 fn main() -> ! {
-    terse_client::start(&PROVIDER, &HEAP)
+    terse_client::start(&PROVIDER)
 }
 
 #[panic_handler]

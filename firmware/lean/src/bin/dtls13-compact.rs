@@ -6,8 +6,8 @@ extern crate alloc;
 
 use alloc::sync::Arc;
 
-use terse_cortex_m4::{group, hash, sign, suites, verify};
 use terse_device::known::Device;
+use terse_lean::crypto::{group, hash, sign, suites, verify};
 use terse_tls::cache::{ClientCache, MemoryClientStore, Schemes};
 use terse_tls::crypto::{CryptoProvider, SignatureAlgorithms};
 use terse_tls::{ClientConfig, ClientParts, Credential, Datagrams, SignatureScheme, Trust};

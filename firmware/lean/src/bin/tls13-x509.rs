@@ -2,8 +2,8 @@
 #![no_std]
 #![no_main]
 
-use terse_cortex_m4::{group, hash, sign, suites, verify};
 use terse_device::known::Device;
+use terse_lean::crypto::{group, hash, sign, suites, verify};
 use terse_tls::crypto::{CryptoProvider, SignatureAlgorithms};
 use terse_tls::{ClientConfig, ClientParts, Credential, SignatureScheme, Trust};
 

@@ -1,0 +1,32 @@
+//! An image that allocates outside of its arenas must end, and say so.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use crate::Failed;
+use crate::processor::Processor;
+
+/// Runs an image that does it on purpose.
+pub(crate) fn run(image: &str) -> Result<(), Failed> {
+    let mut command = Command::new("qemu-system-arm");
+    command.args([
+        "-machine",
+        Processor::of(Path::new(image)).machine,
+        "-display",
+        "none",
+        "-monitor",
+        "none",
+        "-serial",
+        "none",
+    ]);
+    command.args(["-semihosting-config", "enable=on,target=native", "-kernel", image]).stdin(Stdio::null());
+    let output = command.output();
+    let output = output.map_err(|error| format!("qemu-system-arm: {error}; install the package qemu-system-arm"))?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    let refused = text.lines().any(|line| line.starts_with("terse-client: allocation outside of an arena"));
+    if output.status.success() || !refused {
+        return Err(format!("{image} should end with an allocation outside of an arena: {text}").into());
+    }
+    println!("{}", text.trim_end());
+    Ok(())
+}
