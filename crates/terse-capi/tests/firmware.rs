@@ -61,7 +61,8 @@ fn a_program_that_hangs_is_killed_and_what_it_printed_is_told() {
 fn library() -> PathBuf {
     let own = std::env::current_exe().unwrap();
     let target = own.ancestors().nth(3).unwrap();
-    let built = Command::new(env!("CARGO"))
+    // Not `env!("CARGO")`: without rustup around it that takes another compiler in the folder of a crate that names one.
+    let built = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
         .args(["rustc", "--release", "--quiet", "--locked", "-p", "terse-capi", "--lib", "--crate-type", "staticlib"])
         .arg("--no-default-features")
         .args(["--features", "firmware", "--target", TARGET, "--target-dir"])
