@@ -151,8 +151,9 @@ fn c_server_with_terse(watch: Watch) {
     for (own, theirs) in [("", ""), ("-d", "--dtls")] {
         let (mut server, port) = c_server(watch, &pki, &format!("{own} -a @ca.pem -C -n 2"));
         let Some(command) = terse() else { return };
-        let always =
-            format!("client --connect 127.0.0.1:{port} --server-name {SERVER} --ca @ca.pem --cert @client.pem");
+        let always = format!(
+            "client --connect 127.0.0.1:{port} --server-name {SERVER} --ca @ca.pem --cert @client.pem --timeout 250"
+        );
         let options =
             format!("{theirs} --key @client.key --send hello --expect 5 --repeat 2 --cache-file @client.cache");
         run(pki.with(command, &format!("{always} {options}"))).printed(&[]);

@@ -116,7 +116,7 @@ fn mistakes_name_the_line_the_key_and_what_would_be_right() {
         ),
         (
             "engine.client_device = \"cortex-m7\"\n",
-            "1: engine.client_device: \"cortex-m7\" is no device: one of cortex-m3, cortex-m4, server, server-rustcrypto, none",
+            "1: engine.client_device: \"cortex-m7\" is no device: one of cortex-m3, cortex-m4, cortex-m4-assembly, server, server-rustcrypto, none",
         ),
         (
             "tcp.client.rto_initial_ms = 70_000\n",

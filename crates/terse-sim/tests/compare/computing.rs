@@ -351,7 +351,7 @@ fn a_cortex_m4_takes_the_times_of_the_page() {
 #[test]
 fn a_cortex_m_has_no_time_for_what_nobody_measured() {
     let devices = Devices::built_in();
-    for name in ["cortex-m3", "cortex-m4"] {
+    for name in ["cortex-m3", "cortex-m4", "cortex-m4-assembly"] {
         let device = devices.find(name).unwrap();
         let has = |operation: &Operation| device.time_of(*operation).is_some();
         let missing = Operation::ALL.iter().filter(|operation| !has(operation)).map(Operation::to_string);

@@ -82,7 +82,7 @@ fn the_devices_that_come_along_are_read() {
     Devices::parse(include_str!("../../../devices.toml")).unwrap();
     let devices = Devices::built_in();
     let names: Vec<&str> = devices.iter().map(|device| &*device.name).collect();
-    for name in ["cortex-m3", "cortex-m4"] {
+    for name in ["cortex-m3", "cortex-m4", "cortex-m4-assembly"] {
         let device = devices.find(name).unwrap_or_else(|| panic!("{name} in {names:?}"));
         assert!(device.time_of(Operation::Pairing) > Some(Duration::from_secs(1)), "{name}");
         assert_eq!(device.time_of(Operation::Aes128Gcm), None, "{name}");
