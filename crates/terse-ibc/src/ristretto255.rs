@@ -4,6 +4,7 @@
 use alloc::vec::Vec;
 use core::fmt;
 
+use curve25519_dalek::constants::RISTRETTO_BASEPOINT_POINT;
 use curve25519_dalek::ristretto::{CompressedRistretto, RistrettoPoint};
 use curve25519_dalek::scalar::Scalar;
 use curve25519_dalek::traits::IsIdentity;
@@ -130,7 +131,7 @@ impl RistrettoKey {
         let authority = point(parameters.authority_key()).filter(|_| is_ours)?;
         let public = public_key(&parameters, &authority, &identity, public_part)?;
         let public_part = public_part.try_into().ok()?;
-        let fits = RistrettoPoint::mul_base(&private) == public;
+        let fits = multiple(&private) == public;
         fits.then_some(Self { parameters, authority, identity, private, public_part })
     }
 
@@ -163,7 +164,7 @@ impl IdentityKey for RistrettoKey {
     fn ephemeral(&self, rng: &mut dyn Rng) -> Result<EphemeralKey, CryptoError> {
         let wide = ephemeral::wide(self.private(), rng)?;
         let private = Zeroizing::new(Scalar::from_bytes_mod_order_wide(&wide));
-        let public = RistrettoPoint::mul_base(&private);
+        let public = multiple(&private);
         if public.is_identity() {
             return Err(CryptoError::RandomFailed);
         }
@@ -173,7 +174,7 @@ impl IdentityKey for RistrettoKey {
 
     fn ephemeral_from(&self, secret: &[u8]) -> Result<EphemeralKey, CryptoError> {
         let private = scalar(secret).ok_or(CryptoError::InvalidLength)?;
-        let public = RistrettoPoint::mul_base(&private).compress().to_bytes().into();
+        let public = multiple(&private).compress().to_bytes().into();
         Ok(EphemeralKey::new(SharedSecret::new(private.as_bytes().to_vec()), public))
     }
 
@@ -254,7 +255,7 @@ impl Request {
 
     /// Returns the value for the PKG, over a connection that authenticates the device: `U = u·B`.
     pub fn blinded(&self) -> Blinded {
-        Blinded(RistrettoPoint::mul_base(&self.secret).compress().to_bytes())
+        Blinded(multiple(&self.secret).compress().to_bytes())
     }
 
     /// Returns the identity that is asked for.
@@ -307,7 +308,7 @@ impl Secrets {
 
     /// `Y`
     pub(crate) fn public(&self) -> [u8; LEN] {
-        RistrettoPoint::mul_base(&self.secret).compress().to_bytes()
+        multiple(&self.secret).compress().to_bytes()
     }
 
     /// Answers a request. The same request gets the same answer: two answers for one `k` would give away the secret.
@@ -341,8 +342,8 @@ impl Secrets {
         blind: RistrettoPoint,
     ) -> Result<Response, IssueError> {
         let k = self.prf(parameters, identity, &blinded);
-        let public_part = (blind + RistrettoPoint::mul_base(&k)).compress().to_bytes();
-        let authority = RistrettoPoint::mul_base(&self.secret);
+        let public_part = (blind + multiple(&k)).compress().to_bytes();
+        let authority = multiple(&self.secret);
         public_key(parameters, &authority, identity, &public_part).ok_or(IssueError::BadRequest)?;
         let partial = Zeroizing::new(*k + hash(parameters, identity, &public_part) * *self.secret);
         Ok(Response { public_part, partial: partial.to_bytes() })
@@ -369,7 +370,12 @@ impl Secrets {
 #[cfg(all(test, feature = "bls12381"))]
 pub(crate) fn public_of(private: &[u8; LEN]) -> Vec<u8> {
     let private = scalar(private).expect("below the order");
-    RistrettoPoint::mul_base(&private).compress().to_bytes().into()
+    multiple(&private).compress().to_bytes().into()
+}
+
+/// Returns a multiple of the generator. On firmware it is computed like one of any other point, so that no table of 30 kB is needed.
+fn multiple(scalar: &Scalar) -> RistrettoPoint {
+    if cfg!(target_os = "none") { RISTRETTO_BASEPOINT_POINT * scalar } else { RistrettoPoint::mul_base(scalar) }
 }
 
 /// Returns the encoded public key of a key.

@@ -29,14 +29,14 @@ struct Entry {
 
 /// The pledges.
 const PLEDGES: [Entry; 3] = [
-    Entry { name: "cbrski-min", what: "cBRSKI, one of each algorithm", most: 433_000, absent: &[] },
+    Entry { name: "cbrski-min", what: "cBRSKI, one of each algorithm", most: 335_000, absent: &[] },
     Entry {
         name: "cbrski-typ",
         what: "cBRSKI, three suites, X25519 and Ed25519 beside P-256",
-        most: 466_000,
+        most: 368_000,
         absent: &[],
     },
-    Entry { name: "brski-https", what: "BRSKI over HTTPS, two suites, P-256", most: 464_000, absent: &[] },
+    Entry { name: "brski-https", what: "BRSKI over HTTPS, two suites, P-256", most: 333_000, absent: &[] },
 ];
 
 /// The clients.
@@ -44,31 +44,31 @@ const CLIENTS: [Entry; 5] = [
     Entry {
         name: "tls13-x509",
         what: "TLS 1.3, certificates on P-256",
-        most: 180_000,
+        most: 170_000,
         absent: &[DATAGRAMS, CACHE, IDENTITY, WEBPKI],
     },
     Entry {
         name: "dtls13-compact",
         what: "DTLS 1.3, certificates on P-256, `compact`",
-        most: 243_000,
+        most: 242_000,
         absent: &[STREAMS, IDENTITY, WEBPKI],
     },
     Entry {
         name: "tls13-raw-key",
         what: "TLS 1.3, raw public keys on P-256",
-        most: 172_000,
+        most: 161_000,
         absent: &[DATAGRAMS, CACHE, IDENTITY, WEBPKI],
     },
     Entry {
         name: "tls13-psk",
         what: "TLS 1.3, pre-shared key, X25519",
-        most: 122_000,
+        most: 107_000,
         absent: &[DATAGRAMS, CACHE, IDENTITY, WEBPKI, CERTIFICATES],
     },
     Entry {
         name: "tls13-identity",
         what: "TLS 1.3, identity key on ristretto255",
-        most: 196_000,
+        most: 152_000,
         absent: &[DATAGRAMS, CACHE, WEBPKI, CERTIFICATES],
     },
 ];
