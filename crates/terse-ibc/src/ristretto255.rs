@@ -1,6 +1,7 @@
 //! `id3dh-ristretto255` (docs/identity-format.md, 2 to 5): identity keys as Schnorr signatures of the PKG, in the group
 //! ristretto255 (RFC 9496).
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::fmt;
 
@@ -63,10 +64,28 @@ impl fmt::Debug for Response {
     }
 }
 
-/// Decodes a point: canonical, and not the identity element. Every point of ristretto255 has prime order.
-fn point(bytes: &[u8]) -> Option<RistrettoPoint> {
+/// Decodes a point: canonical, and not the identity element. Every point of ristretto255 has prime order. Points are in boxes, and what
+/// computes them is never inlined, so that a device's stack has room for one computation, and not for the sum of all.
+#[inline(never)]
+fn point(bytes: &[u8]) -> Option<Box<RistrettoPoint>> {
     let point = CompressedRistretto::from_slice(bytes).ok()?.decompress()?;
-    (!point.is_identity()).then_some(point)
+    (!point.is_identity()).then(|| Box::new(point))
+}
+
+/// Multiplies a point.
+#[inline(never)]
+fn multiply(scalar: &Scalar, point: &RistrettoPoint) -> Box<Zeroizing<RistrettoPoint>> {
+    Box::new(Zeroizing::new(scalar * point))
+}
+
+#[inline(never)]
+fn add(to: &mut RistrettoPoint, point: &RistrettoPoint) {
+    *to += point;
+}
+
+#[inline(never)]
+fn encode(point: &RistrettoPoint) -> [u8; LEN] {
+    point.compress().to_bytes()
 }
 
 /// Decodes a scalar below the order, and not zero.
@@ -78,6 +97,7 @@ pub(crate) fn scalar(bytes: &[u8]) -> Option<Zeroizing<Scalar>> {
 }
 
 /// `H(ID, r)`
+#[inline(never)]
 fn hash(parameters: &IdentityParameters, identity: &Identity, public_part: &[u8]) -> Scalar {
     let mut hash = Sha512::new();
     hash.update([TAG_H.len() as u8]);
@@ -94,8 +114,10 @@ fn public_key(
     authority: &RistrettoPoint,
     identity: &Identity,
     public_part: &[u8],
-) -> Option<RistrettoPoint> {
-    let public = point(public_part)? + hash(parameters, identity, public_part) * authority;
+) -> Option<Box<Zeroizing<RistrettoPoint>>> {
+    let public_part_point = point(public_part)?;
+    let mut public = multiply(&hash(parameters, identity, public_part), authority);
+    add(&mut public, &public_part_point);
     (!public.is_identity()).then_some(public)
 }
 
@@ -110,13 +132,14 @@ pub(crate) fn is_public_part(parameters: &IdentityParameters, identity: &Identit
     authority.and_then(|authority| public_key(parameters, &authority, identity, public_part)).is_some()
 }
 
-/// Encodes a term, which must not be the identity element.
-fn term(point: RistrettoPoint) -> Result<SharedSecret, CryptoError> {
-    let point = Zeroizing::new(point);
-    if point.is_identity() {
+/// Computes and encodes a term, which must not be the identity element.
+#[inline(never)]
+fn term(scalar: &Scalar, point: &RistrettoPoint) -> Result<SharedSecret, CryptoError> {
+    let product = multiply(scalar, point);
+    if product.is_identity() {
         return Err(CryptoError::InvalidKeyShare);
     }
-    let mut bytes = point.compress().to_bytes();
+    let mut bytes = encode(&product);
     let secret = SharedSecret::new(Vec::from(bytes));
     bytes.zeroize();
     Ok(secret)
@@ -131,8 +154,8 @@ impl RistrettoKey {
         let authority = point(parameters.authority_key()).filter(|_| is_ours)?;
         let public = public_key(&parameters, &authority, &identity, public_part)?;
         let public_part = public_part.try_into().ok()?;
-        let fits = multiple(&private) == public;
-        fits.then_some(Self { parameters, authority, identity, private, public_part })
+        let fits = multiple(&private) == **public;
+        fits.then_some(Self { parameters, authority: *authority, identity, private, public_part })
     }
 
     /// Returns the private key, for its file.
@@ -184,7 +207,8 @@ impl IdentityKey for RistrettoKey {
         ephemeral: Option<&EphemeralKey>,
         peer: IdentityPeer<'_>,
     ) -> Result<StaticTerms, CryptoError> {
-        self.static_terms_with(role, ephemeral, peer, &self.key_of(peer)?)
+        let public = self.key_of(peer)?;
+        self.static_terms_with(role, ephemeral, peer, &public)
     }
 
     fn terms(
@@ -197,24 +221,25 @@ impl IdentityKey for RistrettoKey {
         let own = private_ephemeral(Some(ephemeral))?;
         let theirs = point(peer.ephemeral).ok_or(CryptoError::InvalidKeyShare)?;
         let (known, k2) = match (role, known) {
-            (IdentityRole::Client, Some(known)) => (known, term(*self.private * theirs)?),
+            (IdentityRole::Client, Some(known)) => (known, term(&self.private, &theirs)?),
             (IdentityRole::Client, None) => {
-                let known = self.static_terms_with(role, Some(ephemeral), peer, &self.key_of(peer)?)?;
-                (known, term(*self.private * theirs)?)
+                let public = self.key_of(peer)?;
+                let known = self.static_terms_with(role, Some(ephemeral), peer, &public)?;
+                (known, term(&self.private, &theirs)?)
             }
             (IdentityRole::Server, known) => {
                 let public = self.key_of(peer)?;
                 let known = known.map_or_else(|| self.static_terms_with(role, None, peer, &public), Ok)?;
-                (known, term(*own * public)?)
+                (known, term(&own, &public)?)
             }
         };
-        Ok(IdentityTerms::new([known.k0, known.k1, k2, term(*own * theirs)?]))
+        Ok(IdentityTerms::new([known.k0, known.k1, k2, term(&own, &theirs)?]))
     }
 }
 
 impl RistrettoKey {
     /// Returns the public key of a peer, which must not be the owner of this key.
-    fn key_of(&self, peer: IdentityPeer<'_>) -> Result<RistrettoPoint, CryptoError> {
+    fn key_of(&self, peer: IdentityPeer<'_>) -> Result<Box<Zeroizing<RistrettoPoint>>, CryptoError> {
         let is_other = *peer.identity != self.identity;
         let public = public_key(&self.parameters, &self.authority, peer.identity, peer.public_part);
         public.filter(|_| is_other).ok_or(CryptoError::InvalidKeyShare)
@@ -229,10 +254,10 @@ impl RistrettoKey {
         public: &RistrettoPoint,
     ) -> Result<StaticTerms, CryptoError> {
         let k1 = match role {
-            IdentityRole::Client => *private_ephemeral(ephemeral)? * public,
-            IdentityRole::Server => *self.private * point(peer.ephemeral).ok_or(CryptoError::InvalidKeyShare)?,
+            IdentityRole::Client => term(&*private_ephemeral(ephemeral)?, public)?,
+            IdentityRole::Server => term(&self.private, &*point(peer.ephemeral).ok_or(CryptoError::InvalidKeyShare)?)?,
         };
-        Ok(StaticTerms::new(term(*self.private * public)?, term(k1)?))
+        Ok(StaticTerms::new(term(&self.private, public)?, k1))
     }
 }
 
@@ -319,7 +344,7 @@ impl Secrets {
         blinded: Blinded,
     ) -> Result<Response, IssueError> {
         let blind = point(&blinded.0).ok_or(IssueError::BadRequest)?;
-        self.respond_to(parameters, identity, blinded, blind)
+        self.respond_to(parameters, identity, blinded, *blind)
     }
 
     /// Makes a whole key, which the PKG then knows: `U` is the identity element.
@@ -374,6 +399,7 @@ pub(crate) fn public_of(private: &[u8; LEN]) -> Vec<u8> {
 }
 
 /// Returns a multiple of the generator. On firmware it is computed like one of any other point, so that no table of 30 kB is needed.
+#[inline(never)]
 fn multiple(scalar: &Scalar) -> RistrettoPoint {
     if cfg!(target_os = "none") { RISTRETTO_BASEPOINT_POINT * scalar } else { RistrettoPoint::mul_base(scalar) }
 }
