@@ -1,9 +1,11 @@
 //! An image that allocates outside of its arenas must end, and say so.
 
+use std::io::Read as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 use crate::Failed;
+use crate::device::Power;
 use crate::processor::Processor;
 
 /// Runs an image that does it on purpose.
@@ -20,11 +22,12 @@ pub(crate) fn run(image: &str) -> Result<(), Failed> {
         "none",
     ]);
     command.args(["-semihosting-config", "enable=on,target=native", "-kernel", image]).stdin(Stdio::null());
-    let output = command.output();
-    let output = output.map_err(|error| format!("qemu-system-arm: {error}; install the package qemu-system-arm"))?;
-    let text = String::from_utf8_lossy(&output.stdout);
+    let (power, (output, _)) = Power::on(command.stdout(Stdio::piped()))?;
+    let mut text = String::new();
+    output.ok_or("QEMU has no output")?.read_to_string(&mut text)?;
+    let status = power.wait()?;
     let refused = text.lines().any(|line| line.starts_with("terse-client: allocation outside of an arena"));
-    if output.status.success() || !refused {
+    if status.success() || !refused {
         return Err(format!("{image} should end with an allocation outside of an arena: {text}").into());
     }
     println!("{}", text.trim_end());

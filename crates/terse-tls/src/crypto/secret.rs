@@ -8,6 +8,9 @@ use core::fmt;
 use subtle::ConstantTimeEq;
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
+#[cfg(test)]
+mod tests;
+
 /// The output length in bytes of the longest hash (SHA-384).
 pub const MAX_HASH_LEN: usize = 48;
 
@@ -48,7 +51,7 @@ impl fmt::Debug for Digest {
 }
 
 /// A secret of a key schedule, which is as long as the output of the hash. It is wiped on drop, and never printed. Its bytes
-/// stay where they are when it moves, so that they are left behind nowhere.
+/// stay where they are when it moves, so that a move leaves no copy behind.
 #[derive(Clone)]
 pub struct Secret(Zeroizing<Box<[u8]>>);
 
