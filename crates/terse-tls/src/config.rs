@@ -11,7 +11,7 @@ use pki_types::ServerName;
 use crate::cache::{ClientCache, Scope, ServerCache};
 use crate::cert::{Credential, Expect, KeyPurposeId, SuitableCredentials, Trust};
 use crate::crypto::CryptoProvider;
-use crate::error::{ApiMisuse, IdentityRefused};
+use crate::error::{ApiMisuse, IdentityRefused, Setting};
 use crate::identity_early_data::SecretTickets;
 use crate::resume::{ClientResumption, ExternalPsk, PskStore, ServerEarlyData, ServerResumption};
 use crate::wire::{CipherSuite, MaxFragmentLength, ProtocolVersion};
@@ -166,11 +166,11 @@ impl ClientConfig {
         check_unverified(
             self.trust.is_unverified(),
             &[
-                ("cache", self.cache.is_some()),
-                ("resumption", self.resumption.is_some()),
-                ("pre-shared keys", !self.psks.is_empty()),
-                ("identity", self.identity.is_some()),
-                ("expected usage", self.server_usage.is_some()),
+                (Setting::Cache, self.cache.is_some()),
+                (Setting::Resumption, self.resumption.is_some()),
+                (Setting::PreSharedKeys, !self.psks.is_empty()),
+                (Setting::Identity, self.identity.is_some()),
+                (Setting::ServerUsage, self.server_usage.is_some()),
             ],
         )
     }
@@ -196,7 +196,7 @@ impl Configuration for ClientConfig {
 
     fn check(&self) -> Result<(), ApiMisuse> {
         if self.psks.is_empty() && self.trust.certificate_types().is_empty() && self.identity.is_none() {
-            return Err(ApiMisuse::EmptyConfiguration("trust anchor, trusted public key, pre-shared key or identity"));
+            return Err(ApiMisuse::EmptyConfiguration(Setting::ProofOfServer));
         }
         let first_contact = self.identity.as_ref().is_some_and(|identity| identity.first_contact > 0);
         if first_contact && self.trusts_certificates() && self.common.enables(ProtocolVersion::TLS_1_2) {
@@ -308,11 +308,11 @@ impl ServerConfig {
         check_unverified(
             self.client_authentication.trust().is_some_and(Trust::is_unverified),
             &[
-                ("cache", self.cache.is_some()),
-                ("resumption", self.resumption.is_some()),
-                ("early data", self.early_data.is_some()),
-                ("pre-shared keys", self.psks.is_some()),
-                ("identity", self.identity.is_some()),
+                (Setting::Cache, self.cache.is_some()),
+                (Setting::Resumption, self.resumption.is_some()),
+                (Setting::EarlyData, self.early_data.is_some()),
+                (Setting::PreSharedKeys, self.psks.is_some()),
+                (Setting::Identity, self.identity.is_some()),
             ],
         )
     }
@@ -332,7 +332,7 @@ impl Configuration for ServerConfig {
         self.resumption.as_ref().map_or(Ok(()), ServerResumption::check)?;
         let has_identity = self.identity.as_ref().is_some_and(|identity| !identity.keys.is_empty());
         if self.credentials.is_empty() && self.psks.is_none() && !has_identity {
-            return Err(ApiMisuse::EmptyConfiguration("credential, pre-shared key or identity key"));
+            return Err(ApiMisuse::EmptyConfiguration(Setting::OwnProof));
         }
         if self.identity.is_some() && !self.common.enables(ProtocolVersion::TLS_1_3) {
             return Err(ApiMisuse::IdentityConfiguration);
@@ -363,9 +363,9 @@ fn check_credentials(credentials: &[Credential]) -> Result<(), ApiMisuse> {
 }
 
 /// Refuses peers that are taken unverified beside any of `others` that is configured.
-fn check_unverified(is_unverified: bool, others: &[(&'static str, bool)]) -> Result<(), ApiMisuse> {
+fn check_unverified(is_unverified: bool, others: &[(Setting, bool)]) -> Result<(), ApiMisuse> {
     match others.iter().find(|(_, is_configured)| is_unverified && *is_configured) {
-        Some((name, _)) => Err(ApiMisuse::UnverifiedWith(name)),
+        Some((what, _)) => Err(ApiMisuse::UnverifiedWith(*what)),
         None => Ok(()),
     }
 }

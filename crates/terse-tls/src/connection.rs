@@ -9,7 +9,7 @@ use crate::cache::{self, AddressId, CacheSession, StoreAnswer, StoreRequest};
 use crate::cert::PresentedPeer;
 use crate::config::{ClientConfig, Common, ServerAddress, ServerConfig};
 use crate::crypto::{CryptoError, Rng};
-use crate::error::{ApiMisuse, Error};
+use crate::error::{ApiMisuse, Error, Setting};
 use crate::handshake::{Agreed, Handshake, SignatureRequest};
 use crate::handshake::{caching, client::ExpectServerHello, server::ExpectClientHello, sessions};
 use crate::link::{Halves, make};
@@ -461,7 +461,7 @@ fn client_link(
     match (&config.common.datagrams, config.parts.stream, config.parts.datagrams) {
         (None, Some(stream), _) => Ok((stream(config), None)),
         (Some(settings), _, Some((link, code))) => Ok((link(&config.common, settings, rng)?, Some(code))),
-        _ => Err(ApiMisuse::MissingPart("the link").into()), // the builder has checked it
+        _ => Err(ApiMisuse::MissingPart(Setting::Streams).into()), // the builder has checked it
     }
 }
 

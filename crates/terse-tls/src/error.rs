@@ -10,13 +10,17 @@ mod code;
 mod identity;
 mod misuse;
 mod peer;
+mod setting;
 mod staple;
+#[cfg(test)]
+mod tests;
 
 pub use crate::wire::InvalidMessage;
-pub use certificate::CertificateError;
+pub use certificate::{CertificateError, Date};
 pub use identity::IdentityRefused;
 pub use misuse::ApiMisuse;
 pub use peer::{PeerIncompatible, PeerMisbehaved};
+pub use setting::Setting;
 pub use staple::StapleError;
 
 /// Why a connection has failed, or a call was refused.

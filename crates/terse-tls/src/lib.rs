@@ -167,7 +167,8 @@ pub use connection::{Connection, Event};
 pub use endpoint::Undefended;
 pub use endpoint::{AddressChange, ConnectionHandle, Endpoint, EndpointCounters, EndpointEvent, EndpointLimits, Path};
 pub use error::{
-    ApiMisuse, CertificateError, Error, IdentityRefused, InvalidMessage, PeerIncompatible, PeerMisbehaved, StapleError,
+    ApiMisuse, CertificateError, Date, Error, IdentityRefused, InvalidMessage, PeerIncompatible, PeerMisbehaved,
+    Setting, StapleError,
 };
 pub use fallback_reason::FallbackReason;
 pub use handshake::SignatureRequest;

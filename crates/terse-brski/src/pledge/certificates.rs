@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 
 use pki_types::{CertificateDer, UnixTime};
 use terse_tls::crypto::{CryptoProvider, SigningKey};
-use terse_tls::{CertificateError, Credential, Expect, Trust};
+use terse_tls::{CertificateError, Credential, Date, Expect, Trust};
 
 use super::failure::EnrollmentFailed;
 use crate::certificate::{issuer, public_key, subject, validity};
@@ -106,10 +106,10 @@ pub(super) fn is_valid_at(certificate: &CertificateDer<'_>, time: Option<UnixTim
     let Some(time) = time else { return Ok(()) };
     let (not_before, not_after) = validity(certificate).map_err(|_| CertificateError::Malformed)?;
     if time < not_before {
-        return Err(CertificateError::NotYetValid { depth: 0, not_before });
+        return Err(CertificateError::NotYetValid { depth: 0, not_before: Date::of(not_before) });
     }
     if time > not_after {
-        return Err(CertificateError::Expired { depth: 0, not_after });
+        return Err(CertificateError::Expired { depth: 0, not_after: Date::of(not_after) });
     }
     Ok(())
 }

@@ -14,7 +14,7 @@ use webpki::{EndEntityCert, KeyUsage};
 use super::fields::{Fields, sequence, split_public_key};
 use super::issuers::Issuer;
 use crate::crypto::CryptoProvider;
-use crate::error::{ApiMisuse, CertificateError, StapleError};
+use crate::error::{ApiMisuse, CertificateError, Date, StapleError};
 
 mod response;
 
@@ -149,10 +149,10 @@ impl SingleResponse<'_> {
     /// Checks that the response is valid at `time` (RFC 6960, 4.2.2.1).
     fn current_at(&self, time: UnixTime) -> Result<(), StapleError> {
         if time.as_secs() < self.this_update {
-            return Err(StapleError::NotYetValid(seconds(self.this_update)));
+            return Err(StapleError::NotYetValid(Date::of_seconds(self.this_update)));
         }
         if time.as_secs() > self.end() {
-            return Err(StapleError::OutOfDate(seconds(self.end())));
+            return Err(StapleError::OutOfDate(Date::of_seconds(self.end())));
         }
         Ok(())
     }

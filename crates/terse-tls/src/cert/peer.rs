@@ -13,7 +13,7 @@ use pki_types::UnixTime;
 
 use super::issuers::{Issued, Issuer, Link, Links};
 use super::packed_key;
-use crate::error::{CertificateError, InvalidMessage};
+use crate::error::{CertificateError, Date, InvalidMessage};
 use crate::wire::{CertificateType, Encode, Parse, Reader, Writer};
 
 /// The part of a verified chain or raw public key that is kept.
@@ -169,14 +169,14 @@ impl Validity {
     pub fn check(&self, time: UnixTime) -> Result<(), CertificateError> {
         if time.as_secs() > self.not_after {
             return Err(CertificateError::Expired {
-                depth: self.not_after_depth.into(),
-                not_after: UnixTime::since_unix_epoch(core::time::Duration::from_secs(self.not_after)),
+                depth: self.not_after_depth,
+                not_after: Date::of_seconds(self.not_after),
             });
         }
         if time.as_secs() < self.not_before {
             return Err(CertificateError::NotYetValid {
-                depth: self.not_before_depth.into(),
-                not_before: UnixTime::since_unix_epoch(core::time::Duration::from_secs(self.not_before)),
+                depth: self.not_before_depth,
+                not_before: Date::of_seconds(self.not_before),
             });
         }
         Ok(())

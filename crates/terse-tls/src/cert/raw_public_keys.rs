@@ -15,7 +15,8 @@ use crate::error::{ApiMisuse, CertificateError};
 
 /// Returns the error for a key that was not configured.
 pub(super) fn unknown(key: &[u8]) -> CertificateError {
-    CertificateError::UnknownPublicKey { sha256: sha256_of(key) }
+    let [a, b, c, d, e, f, g, h, ..] = sha256_of(key);
+    CertificateError::UnknownPublicKey { sha256: [a, b, c, d, e, f, g, h] }
 }
 
 /// The trusted keys, and their hash.

@@ -16,10 +16,10 @@ use webpki::EndEntityCert;
 
 use super::fields::{CrlFields, Fields};
 use super::*;
-use crate::CertificateError;
 use crate::crypto::{CryptoProvider, KeyError, SignatureAlgorithms};
 use crate::test_crypto::SHA256;
 use crate::wire::{Certificate, Encode, Parse};
+use crate::{CertificateError, Date};
 
 fn pki() -> Arc<Pki> {
     Pki::shared("p256x3")
@@ -217,8 +217,8 @@ fn time(seconds: u64) -> UnixTime {
 #[test]
 fn a_validity_includes_its_ends() {
     let validity = Validity { not_before: 100, not_before_depth: 1, not_after: 200, not_after_depth: 2 };
-    let expired = Err(CertificateError::Expired { depth: 2, not_after: time(200) });
-    let not_yet_valid = Err(CertificateError::NotYetValid { depth: 1, not_before: time(100) });
+    let expired = Err(CertificateError::Expired { depth: 2, not_after: Date::of(time(200)) });
+    let not_yet_valid = Err(CertificateError::NotYetValid { depth: 1, not_before: Date::of(time(100)) });
     let expected = [(0, not_yet_valid), (99, not_yet_valid), (100, Ok(())), (200, Ok(())), (201, expired)];
     for (now, expected) in expected {
         assert_eq!(validity.check(time(now)), expected, "at {now}");
@@ -292,7 +292,7 @@ fn errors_name_the_peer_and_the_day() {
     let of = |error: CertificateError| error.of(name).to_string();
     // These are the first and the last second of 2026-03-01.
     for not_after in [time(1_772_323_200), time(1_772_323_200 + DAY - 1)] {
-        let expired = CertificateError::Expired { depth: 0, not_after };
+        let expired = CertificateError::Expired { depth: 0, not_after: Date::of(not_after) };
         assert_eq!(of(expired), "the certificate of broker.plant.example expired on 2026-03-01");
         assert_eq!(expired.to_string(), "the certificate of the peer expired on 2026-03-01");
     }
@@ -300,19 +300,19 @@ fn errors_name_the_peer_and_the_day() {
         (CertificateError::Required, "broker.plant.example sent no certificate, and one is required"),
         (CertificateError::Malformed, "a certificate of broker.plant.example does not parse"),
         (
-            CertificateError::Expired { depth: 2, not_after: time(253_402_300_799) },
+            CertificateError::Expired { depth: 2, not_after: Date::of(time(253_402_300_799)) },
             "a CA certificate (number 2 above the leaf) of broker.plant.example expired on 9999-12-31",
         ),
         (
-            CertificateError::Expired { depth: 0, not_after: time(253_402_300_800) },
+            CertificateError::Expired { depth: 0, not_after: Date::of(time(253_402_300_800)) },
             "the certificate of broker.plant.example expired on a date after the year 9999",
         ),
         (
-            CertificateError::NotYetValid { depth: 0, not_before: time(0) },
+            CertificateError::NotYetValid { depth: 0, not_before: Date::of(time(0)) },
             "the certificate of broker.plant.example is valid from 1970-01-01 on; is the clock right?",
         ),
         (
-            CertificateError::NotYetValid { depth: 1, not_before: time(951_782_400) },
+            CertificateError::NotYetValid { depth: 1, not_before: Date::of(time(951_782_400)) },
             "a CA certificate (number 1 above the leaf) of broker.plant.example is valid from 2000-02-29 on; \
              is the clock right?",
         ),
@@ -354,8 +354,8 @@ fn errors_name_the_peer_and_the_day() {
              2048 are the least",
         ),
         (
-            CertificateError::UnknownPublicKey { sha256: [0x0f; 32] },
-            "the raw public key sha256:0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f of broker.plant.example \
+            CertificateError::UnknownPublicKey { sha256: [0x0f; 8] },
+            "the raw public key sha256:0f0f0f0f0f0f0f0f... of broker.plant.example \
              is none that is trusted here",
         ),
         (CertificateError::Invalid, "the certificate chain of broker.plant.example is not valid"),

@@ -17,7 +17,7 @@ use super::path::{InOrder, PathBuilding, PathValidation};
 use super::raw_public_keys::RawPublicKeys;
 use super::{Expect, Revocation, RevocationCheck, TrustId, VerifiedPeer};
 use crate::crypto::{CryptoProvider, Hash};
-use crate::error::{ApiMisuse, CertificateError};
+use crate::error::{ApiMisuse, CertificateError, Setting};
 use crate::wire::{CertificateType, SignatureScheme};
 
 /// The peers that a side trusts: trust anchors with their revocation lists, raw public keys, and how to verify without
@@ -151,7 +151,7 @@ impl Trust {
             (true, true) => CERTIFICATE_TYPES,
             (true, false) => &CERTIFICATE_TYPES[..1],
             (false, true) => &CERTIFICATE_TYPES[1..],
-            (false, false) => return Err(ApiMisuse::EmptyConfiguration("certificate type")),
+            (false, false) => return Err(ApiMisuse::EmptyConfiguration(Setting::CertificateType)),
         };
         Ok(Self { unverified: Some(accepted), ..Self::nobody() })
     }
@@ -296,7 +296,7 @@ impl Trust {
     pub(crate) fn check_configuration(&self, provider: &CryptoProvider) -> Result<(), ApiMisuse> {
         let verifies = self.raw_public_keys.is_some() || self.revocation.is_some() || self.stapling != Stapling::Off;
         if self.is_unverified() && verifies {
-            return Err(ApiMisuse::UnverifiedWith("trusted public keys, CRLs or stapling"));
+            return Err(ApiMisuse::UnverifiedWith(Setting::Verification));
         }
         self.raw_public_keys.as_ref().map_or(Ok(()), |keys| keys.check(provider))
     }

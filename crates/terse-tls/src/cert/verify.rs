@@ -169,12 +169,17 @@ pub(super) fn check_key_size(spki: &[u8], depth: usize) -> Result<(), Certificat
 /// Checks the length of a key, if it is an RSA key.
 pub(super) const fn check_rsa_bits(bits: Option<usize>, depth: usize) -> Result<(), CertificateError> {
     match bits {
-        Some(bits @ ..MIN_RSA_BITS) => Err(CertificateError::ShortRsaKey { depth, bits }),
+        Some(bits @ ..MIN_RSA_BITS) => Err(CertificateError::ShortRsaKey { depth: depth_of(depth), bits: bits as u16 }),
         _ => Ok(()),
     }
 }
 
 const MIN_RSA_BITS: usize = 2_048;
+
+/// Returns the depth in an error: chains that are verified are shorter than 255.
+pub(super) const fn depth_of(place: usize) -> u8 {
+    if place < u8::MAX as usize { place as u8 } else { u8::MAX }
+}
 
 /// Returns the latest notBefore of a chain, at which all its certificates can be valid, for a device without a clock.
 fn latest_not_before(chain: &[CertificateDer<'_>]) -> Result<UnixTime, CertificateError> {

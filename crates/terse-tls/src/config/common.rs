@@ -11,7 +11,7 @@ use super::watch::{KeyLog, Trace};
 use crate::cache::CacheDefence;
 use crate::cache::{CodePoints, Defences, Fingerprint};
 use crate::crypto::{CryptoProvider, Tls13Suite};
-use crate::error::ApiMisuse;
+use crate::error::{ApiMisuse, Setting};
 use crate::schedule::Transcript;
 use crate::summary::Transport;
 use crate::wire::{CipherSuite, ExtensionType, MaxFragmentLength, NamedGroup, ProtocolVersion, SignatureScheme};
@@ -181,33 +181,33 @@ impl Common {
             datagrams.check()?;
         }
         if self.suites.iter().any(|id| self.version_of(*id).is_none()) {
-            return Err(ApiMisuse::Unsupported("cipher suite"));
+            return Err(ApiMisuse::Unsupported(Setting::CipherSuite));
         }
         if self.versions.iter().any(|version| !VERSIONS.contains(version)) {
-            return Err(ApiMisuse::Unsupported("protocol version"));
+            return Err(ApiMisuse::Unsupported(Setting::ProtocolVersion));
         }
         if self.versions.is_empty() {
-            return Err(ApiMisuse::EmptyConfiguration("protocol version"));
+            return Err(ApiMisuse::EmptyConfiguration(Setting::ProtocolVersion));
         }
         if self.groups.iter().any(|name| self.provider.group(*name).is_none()) {
-            return Err(ApiMisuse::Unsupported("group"));
+            return Err(ApiMisuse::Unsupported(Setting::Group));
         }
         let of_chains = self.signature_schemes_of_chains.as_deref();
         let mut schemes = self.signature_schemes.iter().chain(of_chains.unwrap_or_default());
         if schemes.any(|scheme| !self.verifies(*scheme)) {
-            return Err(ApiMisuse::Unsupported("signature scheme"));
+            return Err(ApiMisuse::Unsupported(Setting::SignatureScheme));
         }
         if of_chains.is_some_and(<[_]>::is_empty) {
-            return Err(ApiMisuse::EmptyConfiguration("signature scheme for chains"));
+            return Err(ApiMisuse::EmptyConfiguration(Setting::SignatureSchemeOfChains));
         }
         if self.enabled_suites().next().is_none() {
-            return Err(ApiMisuse::EmptyConfiguration("cipher suite"));
+            return Err(ApiMisuse::EmptyConfiguration(Setting::CipherSuite));
         }
         if self.record_size_limit.is_some_and(|limit| !(64..=16385).contains(&limit)) {
             return Err(ApiMisuse::LimitOutOfRange);
         }
-        ApiMisuse::check_limit("max_handshake_message", self.max_handshake_message)?;
-        ApiMisuse::check_limit("max_send_buffer", self.max_send_buffer)?;
+        ApiMisuse::check_limit(Setting::MaxHandshakeMessage, self.max_handshake_message)?;
+        ApiMisuse::check_limit(Setting::MaxSendBuffer, self.max_send_buffer)?;
         if self.alpn_protocols.iter().any(|protocol| protocol.is_empty() || protocol.len() > 255) {
             return Err(ApiMisuse::NameTooLong);
         }
@@ -219,7 +219,7 @@ impl Common {
         let takes_all = self.enables(ProtocolVersion::TLS_1_3); // TLS 1.2 knows curves only
         match self.groups.iter().any(|group| takes_all || group.is_elliptic_curve()) {
             true => Ok(()),
-            false => Err(ApiMisuse::EmptyConfiguration("group")),
+            false => Err(ApiMisuse::EmptyConfiguration(Setting::Group)),
         }
     }
 
@@ -238,7 +238,7 @@ impl Common {
     pub(super) fn check_signature_schemes(&self) -> Result<(), ApiMisuse> {
         let signs = |version| self.signature_schemes.iter().any(|scheme| scheme.signs_handshakes_of(version));
         if !self.versions.iter().any(|version| self.enables(*version) && signs(*version)) {
-            return Err(ApiMisuse::EmptyConfiguration("signature scheme for the versions that are enabled"));
+            return Err(ApiMisuse::EmptyConfiguration(Setting::SignatureSchemeOfVersions));
         }
         Ok(())
     }

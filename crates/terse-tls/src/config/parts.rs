@@ -4,7 +4,7 @@ use core::fmt;
 
 use super::ClientConfig;
 use super::code::{self, ClientDatagrams, ClientStream, DatagramCode, Tls12Code, Tls13Code};
-use crate::error::ApiMisuse;
+use crate::error::{ApiMisuse, Setting};
 use crate::wire::ProtocolVersion;
 
 /// The versions that a client can speak, and what can carry them. A firmware has the code of the parts that it names, and its
@@ -70,16 +70,16 @@ impl ClientParts {
         let common = config.common();
         for version in common.versions() {
             let (name, is_there) = match *version {
-                ProtocolVersion::TLS_1_3 => ("TLS 1.3", self.tls13.is_some()),
-                _ => ("TLS 1.2", self.tls12.is_some()),
+                ProtocolVersion::TLS_1_3 => (Setting::Tls13, self.tls13.is_some()),
+                _ => (Setting::Tls12, self.tls12.is_some()),
             };
             if !is_there {
                 return Err(ApiMisuse::MissingPart(name));
             }
         }
         match &common.datagrams {
-            None if self.stream.is_none() => Err(ApiMisuse::MissingPart("streams")),
-            Some(_) if self.datagrams.is_none() => Err(ApiMisuse::MissingPart("datagrams")),
+            None if self.stream.is_none() => Err(ApiMisuse::MissingPart(Setting::Streams)),
+            Some(_) if self.datagrams.is_none() => Err(ApiMisuse::MissingPart(Setting::Datagrams)),
             _ => Ok(()),
         }
     }

@@ -2,7 +2,7 @@
 
 #[cfg(terse_testing)]
 use super::defences::Undefended;
-use crate::error::ApiMisuse;
+use crate::error::{ApiMisuse, Setting};
 
 /// The limits of an [`super::Endpoint`].
 ///
@@ -138,8 +138,8 @@ impl EndpointLimits {
     }
 
     pub(super) fn check(&self) -> Result<(), ApiMisuse> {
-        ApiMisuse::check_limit("max_connections", self.max_connections)?;
-        ApiMisuse::check_limit("max_half_open", self.max_half_open)?;
-        ApiMisuse::check_limit("max_received", self.max_received)
+        ApiMisuse::check_limit(Setting::MaxConnections, self.max_connections)?;
+        ApiMisuse::check_limit(Setting::MaxHalfOpen, self.max_half_open)?;
+        ApiMisuse::check_limit(Setting::MaxReceived, self.max_received)
     }
 }

@@ -1,11 +1,11 @@
 //! The errors of certificates.
 
 use core::fmt;
+use core::time::Duration;
 
 use pki_types::UnixTime;
 
 use super::StapleError;
-use crate::peer_name::PeerName;
 use crate::wire::AlertDescription;
 
 /// Why a certificate was not accepted. `depth` counts from the leaf, which is 0.
@@ -23,16 +23,16 @@ pub enum CertificateError {
     /// The validity ended at `not_after`.
     Expired {
         /// The index of the certificate in the chain.
-        depth: usize,
+        depth: u8,
         /// The end of its validity.
-        not_after: UnixTime,
+        not_after: Date,
     },
     /// The validity begins at `not_before`.
     NotYetValid {
         /// The index of the certificate in the chain.
-        depth: usize,
+        depth: u8,
         /// The beginning of its validity.
-        not_before: UnixTime,
+        not_before: Date,
     },
     /// The device has no wall-clock time, and the configuration does not accept certificates without it.
     NoTime,
@@ -57,7 +57,7 @@ pub enum CertificateError {
     /// [`Trust::without_path_building`](crate::Trust::without_path_building) does not process.
     NameConstraints {
         /// The index of the certificate in the chain.
-        depth: usize,
+        depth: u8,
     },
     /// A signature in the chain is wrong.
     BadSignature,
@@ -66,14 +66,14 @@ pub enum CertificateError {
     /// An RSA key has fewer than 2,048 bits.
     ShortRsaKey {
         /// The index of the certificate in the chain; for the key of a trust anchor, the length of the chain.
-        depth: usize,
+        depth: u8,
         /// The length of the modulus.
-        bits: usize,
+        bits: u16,
     },
     /// The raw public key is not among those configured (RFC 7250, 4.3 and 4.4).
     UnknownPublicKey {
-        /// The SHA-256 of its DER SubjectPublicKeyInfo, which identifies it.
-        sha256: [u8; 32],
+        /// The first bytes of the SHA-256 of its DER SubjectPublicKeyInfo.
+        sha256: [u8; 8],
     },
     /// Anything else that path validation (RFC 5280) refuses.
     Invalid,
@@ -115,18 +115,18 @@ impl CertificateError {
             Self::UnacceptedType => write!(f, "the certificate of {name} is of a type that is not accepted here"),
             Self::Malformed => write!(f, "a certificate of {name} does not parse"),
             Self::Expired { depth: 0, not_after } => {
-                write!(f, "the certificate of {name} expired on {}", Date(*not_after))
+                write!(f, "the certificate of {name} expired on {}", not_after)
             }
             Self::Expired { depth, not_after } => {
-                write!(f, "a CA certificate (number {depth} above the leaf) of {name} expired on {}", Date(*not_after))
+                write!(f, "a CA certificate (number {depth} above the leaf) of {name} expired on {}", not_after)
             }
             Self::NotYetValid { depth: 0, not_before } => {
-                write!(f, "the certificate of {name} is valid from {} on; is the clock right?", Date(*not_before))
+                write!(f, "the certificate of {name} is valid from {} on; is the clock right?", not_before)
             }
             Self::NotYetValid { depth, not_before } => write!(
                 f,
                 "a CA certificate (number {depth} above the leaf) of {name} is valid from {} on; is the clock right?",
-                Date(*not_before)
+                not_before
             ),
             Self::NoTime => write!(f, "the certificate of {name} cannot be checked without wall-clock time"),
             Self::UnknownIssuer => write!(f, "the certificate of {name} was issued by no CA that is trusted here"),
@@ -158,7 +158,9 @@ impl CertificateError {
                  2048 are the least"
             ),
             Self::UnknownPublicKey { sha256 } => {
-                write!(f, "the {} of {name} is none that is trusted here", PeerName::RawPublicKey(*sha256))
+                f.write_str("the raw public key sha256:")?;
+                sha256.iter().try_for_each(|byte| write!(f, "{byte:02x}"))?;
+                write!(f, "... of {name} is none that is trusted here")
             }
             Self::Invalid => write!(f, "the certificate chain of {name} is not valid"),
         })
@@ -171,12 +173,35 @@ impl fmt::Display for CertificateError {
     }
 }
 
-/// A date that is printed as `2026-03-01`.
-pub(super) struct Date(pub(super) UnixTime);
+/// The day of a time (UTC), which is printed as `2026-03-01`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Date {
+    days: u32,
+}
+
+const SECONDS_PER_DAY: u64 = 86_400;
+
+impl Date {
+    /// Returns the day of `time`.
+    pub const fn of(time: UnixTime) -> Self {
+        Self::of_seconds(time.as_secs())
+    }
+
+    pub(crate) const fn of_seconds(seconds: u64) -> Self {
+        let days = seconds / SECONDS_PER_DAY;
+        Self { days: if days < u32::MAX as u64 { days as u32 } else { u32::MAX } }
+    }
+
+    /// Returns the days since 1970-01-01.
+    pub const fn days(self) -> u32 {
+        self.days
+    }
+}
 
 impl fmt::Display for Date {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match x509_cert::der::DateTime::from_unix_duration(core::time::Duration::from_secs(self.0.as_secs())) {
+        let begin = Duration::from_secs(u64::from(self.days()) * SECONDS_PER_DAY);
+        match x509_cert::der::DateTime::from_unix_duration(begin) {
             Ok(date) => write!(f, "{:04}-{:02}-{:02}", date.year(), date.month(), date.day()),
             Err(_) => f.write_str("a date after the year 9999"),
         }

@@ -2,6 +2,8 @@
 
 use core::fmt;
 
+use super::Setting;
+
 /// A mistake of the caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -11,11 +13,11 @@ pub enum ApiMisuse {
     /// The connection is closed or has failed.
     Closed,
     /// The configuration offers nothing of this kind, so that no handshake could succeed.
-    EmptyConfiguration(&'static str),
+    EmptyConfiguration(Setting),
     /// The configuration names something of this kind that the crypto provider does not have.
-    Unsupported(&'static str),
+    Unsupported(Setting),
     /// The configuration wants a part of the engine that the client was built without ([`crate::ClientParts`]).
-    MissingPart(&'static str),
+    MissingPart(Setting),
     /// A credential has no certificates.
     EmptyChain,
     /// A server that accepts early data, but resumes no session that it could come in.
@@ -47,7 +49,7 @@ pub enum ApiMisuse {
     /// A limit is outside the range of its type: `record_size_limit` 64 to 16,385.
     LimitOutOfRange,
     /// The limit with this name is 0, which allows nothing at all.
-    ZeroLimit(&'static str),
+    ZeroLimit(Setting),
     /// `max_record` is outside of 64 to 16,384, or `record_size_limit` or `max_fragment_length` allows larger records.
     MaxRecordOutOfRange,
     /// A name is longer than the protocol allows.
@@ -68,7 +70,7 @@ pub enum ApiMisuse {
     FirstContactWithTls12,
     /// Peers that are taken unverified go with nothing of this kind, which would keep what is known of a peer, or let
     /// another one in.
-    UnverifiedWith(&'static str),
+    UnverifiedWith(Setting),
     /// A signature was provided that was not requested.
     NoSignatureDue,
     /// A store's answer was provided that was not requested.
@@ -108,8 +110,8 @@ pub enum ApiMisuse {
 
 impl ApiMisuse {
     /// Refuses a limit of 0, with which a connection would wait for ever.
-    pub(crate) const fn check_limit(name: &'static str, limit: usize) -> Result<(), Self> {
-        if limit == 0 { Err(Self::ZeroLimit(name)) } else { Ok(()) }
+    pub(crate) const fn check_limit(setting: Setting, limit: usize) -> Result<(), Self> {
+        if limit == 0 { Err(Self::ZeroLimit(setting)) } else { Ok(()) }
     }
 }
 

@@ -2,8 +2,6 @@
 
 use core::fmt;
 
-use pki_types::UnixTime;
-
 use super::certificate::Date;
 
 /// Why a stapled OCSP response does not show that a certificate is good. A response about a revoked certificate is
@@ -25,9 +23,9 @@ pub enum StapleError {
     /// The response is signed with an algorithm that is not accepted.
     UnsupportedAlgorithm,
     /// The response has expired at this time: its nextUpdate, or a day after its thisUpdate.
-    OutOfDate(UnixTime),
+    OutOfDate(Date),
     /// The response is valid from this time on.
-    NotYetValid(UnixTime),
+    NotYetValid(Date),
     /// The responder does not know the certificate.
     UnknownStatus,
 }
@@ -42,8 +40,8 @@ impl fmt::Display for StapleError {
             Self::OtherCertificate => f.write_str("is about another certificate"),
             Self::NotFromIssuer => f.write_str("is not signed by the issuer or by a responder of the issuer"),
             Self::UnsupportedAlgorithm => f.write_str("is signed with an algorithm that is refused"),
-            Self::OutOfDate(time) => write!(f, "is out of date since {}", Date(*time)),
-            Self::NotYetValid(time) => write!(f, "is valid from {} on; is the clock right?", Date(*time)),
+            Self::OutOfDate(time) => write!(f, "is out of date since {}", time),
+            Self::NotYetValid(time) => write!(f, "is valid from {} on; is the clock right?", time),
             Self::UnknownStatus => f.write_str("says that the responder does not know the certificate"),
         }
     }

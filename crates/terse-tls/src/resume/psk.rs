@@ -13,7 +13,7 @@ use zeroize::Zeroizing;
 
 use super::import::{ImportedIdentity, import};
 use crate::crypto::{CryptoError, CryptoProvider, Hash};
-use crate::error::ApiMisuse;
+use crate::error::{ApiMisuse, Setting};
 use crate::schedule::tls13::PskKind;
 use crate::wire::{Encode, Parse, Transport};
 
@@ -85,7 +85,7 @@ impl ExternalPsk {
     }
 
     pub(crate) fn check(&self, provider: &CryptoProvider) -> Result<(), ApiMisuse> {
-        self.inner.hash.find(provider).map(drop).ok_or(ApiMisuse::Unsupported("hash of a pre-shared key"))
+        self.inner.hash.find(provider).map(drop).ok_or(ApiMisuse::Unsupported(Setting::PskHash))
     }
 
     /// Returns the keys that a client offers in version 1.3 for suites with `hashes`: at most one key for each hash.

@@ -24,7 +24,7 @@ use zeroize::Zeroizing;
 use super::replay::ClientHellos;
 use super::{Binding, MAX_LIFETIME, Session};
 use crate::crypto::{Aead, AeadKey, CryptoError, NONCE_LEN, Rng};
-use crate::error::ApiMisuse;
+use crate::error::{ApiMisuse, Setting};
 use crate::wire::Parse;
 
 #[cfg(test)]
@@ -64,7 +64,7 @@ impl TicketKeys {
             return Err(ApiMisuse::TicketLifetime);
         }
         if aead.tag_len() != TAG_LEN {
-            return Err(ApiMisuse::Unsupported("algorithm for tickets with a tag of 16 bytes"));
+            return Err(ApiMisuse::Unsupported(Setting::TicketAlgorithm));
         }
         let client_hellos = Mutex::new(ClientHellos::new(recorded_hellos));
         Ok(Self { aead, lifetime: lifetime_seconds, keys: Mutex::default(), client_hellos })

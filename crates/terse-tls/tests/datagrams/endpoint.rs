@@ -10,7 +10,7 @@ use terse_tls::FallbackReason;
 use terse_tls::summary::Mode;
 use terse_tls::{
     AddressChange, ApiMisuse, ConnectionHandle, Datagrams, Endpoint, EndpointEvent, EndpointLimits, NamedGroup,
-    ProtocolVersion, Undefended,
+    ProtocolVersion, Setting, Undefended,
 };
 
 use crate::modes::PROVIDER;
@@ -511,9 +511,9 @@ fn limits_of_nothing_are_refused() {
         spoil(&mut limits);
         Endpoint::new(config.clone(), limits, &mut SeededRng::new(1)).err()
     };
-    assert_eq!(with(|limits| limits.max_connections = 0), Some(ApiMisuse::ZeroLimit("max_connections").into()));
-    assert_eq!(with(|limits| limits.max_half_open = 0), Some(ApiMisuse::ZeroLimit("max_half_open").into()));
-    assert_eq!(with(|limits| limits.max_received = 0), Some(ApiMisuse::ZeroLimit("max_received").into()));
+    assert_eq!(with(|limits| limits.max_connections = 0), Some(ApiMisuse::ZeroLimit(Setting::MaxConnections).into()));
+    assert_eq!(with(|limits| limits.max_half_open = 0), Some(ApiMisuse::ZeroLimit(Setting::MaxHalfOpen).into()));
+    assert_eq!(with(|limits| limits.max_received = 0), Some(ApiMisuse::ZeroLimit(Setting::MaxReceived).into()));
     assert_eq!(with(|limits| limits.max_first_messages = 0), None, "whole ones are enough");
 }
 

@@ -11,7 +11,7 @@ use terse_testkit::pair::{Side, at};
 use terse_testkit::pki::{CLIENT_NAME, DAY, NOW, Pki, SERVER_NAME, credential, validity};
 use terse_tls::FallbackReason;
 use terse_tls::summary::Mode;
-use terse_tls::{CertificateError, ClientAuthentication, Error, Now, Summary, Trust};
+use terse_tls::{CertificateError, ClientAuthentication, Date, Error, Now, Summary, Trust};
 
 use crate::caching::{Keeps, World, all};
 use crate::modes::{CHAIN, PROVIDER};
@@ -190,7 +190,7 @@ fn a_certificate_that_has_expired() {
         world.setup.server.credentials(vec![credential(PROVIDER, &server)]);
         assert_eq!([world.connect(), world.connect()], [Mode::Full, world.best], "{version} {keeps:?}");
         let end = UnixTime::since_unix_epoch(Duration::from_secs(NOW + 2_000));
-        let expired = error(CertificateError::Expired { depth: 0, not_after: end });
+        let expired = error(CertificateError::Expired { depth: 0, not_after: Date::of(end) });
         assert_refused(&mut world, Side::Client, at(2_001), &expired);
         // A deleted entry does not come back with the time.
         let mut pair = world.begin_at(at(1_900));

@@ -11,8 +11,8 @@ use terse_testkit::pair::{Failed, Pair, Side, at};
 use terse_testkit::pki::{CLIENT_NAME, DAY, NOW, Pki, SERVER_NAME, credential, validity};
 use terse_testkit::setup::Setup;
 use terse_tls::{
-    AlertDescription as Alert, CertificateError, ClientAuthentication, Error, Now, PeerIncompatible, ProtocolVersion,
-    ServerAddress, SignatureScheme, Trust,
+    AlertDescription as Alert, CertificateError, ClientAuthentication, Date, Error, Now, PeerIncompatible,
+    ProtocolVersion, ServerAddress, SignatureScheme, Trust,
 };
 
 use crate::{PROVIDER, PROVIDERS, VERSIONS};
@@ -95,9 +95,9 @@ fn validity_of_the_leaf() {
         let from_to = |not_before, not_after| Case::new(by, |o| o.validity = Validity { not_before, not_after });
         from_to(NOW, NOW + 1).accepted();
         from_to(NOW - 1, NOW).accepted();
-        let expired = CertificateError::Expired { depth: 0, not_after: unix(NOW - 1) };
+        let expired = CertificateError::Expired { depth: 0, not_after: Date::of(unix(NOW - 1)) };
         from_to(NOW - DAY, NOW - 1).refused(expired, Alert::CERTIFICATE_EXPIRED);
-        let early = CertificateError::NotYetValid { depth: 0, not_before: unix(NOW + 1) };
+        let early = CertificateError::NotYetValid { depth: 0, not_before: Date::of(unix(NOW + 1)) };
         from_to(NOW + 1, NOW + DAY).refused(early, Alert::CERTIFICATE_EXPIRED);
     }
 }
@@ -109,7 +109,7 @@ fn validity_of_an_intermediate() {
     for by in Side::BOTH {
         let shown = issue(&authority, by, |_| {});
         let trust = Trust::new(&[authority.root().clone()]).unwrap();
-        let expired = CertificateError::Expired { depth: 1, not_after: unix(early.not_after) };
+        let expired = CertificateError::Expired { depth: 1, not_after: Date::of(unix(early.not_after)) };
         let case = Case { by, shown, trust, now: at(0) };
         case.refused(expired, Alert::CERTIFICATE_EXPIRED);
     }
@@ -255,7 +255,7 @@ fn no_clock() {
         // With a clock it is used.
         let case = Case::new(by, |o| o.validity = Validity { not_before: NOW - 2 * DAY, not_after: NOW - DAY });
         let case = Case { trust: case.trust.clone().accept_without_clock(), ..case };
-        let expired = CertificateError::Expired { depth: 0, not_after: unix(NOW - DAY) };
+        let expired = CertificateError::Expired { depth: 0, not_after: Date::of(unix(NOW - DAY)) };
         case.refused(expired, Alert::CERTIFICATE_EXPIRED);
         // Whatever else is wrong is still wrong.
         let wrong = Case::new(by, |o| o.usage = if by == Side::Client { Usage::Client } else { Usage::Server });

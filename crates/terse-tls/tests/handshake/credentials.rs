@@ -11,7 +11,7 @@ use terse_testkit::setup::Setup;
 use terse_tls::FallbackReason;
 use terse_tls::{
     AlertDescription as Alert, ApiMisuse, CertificateError, ClientAuthentication, Credential, Error, PeerIdentity,
-    ProtocolVersion, SignatureScheme, Trust,
+    ProtocolVersion, Setting, SignatureScheme, Trust,
 };
 
 use crate::{PROVIDER, VERSIONS};
@@ -141,7 +141,9 @@ fn the_certificate_type_that_the_server_takes() {
             assert_eq!(presented(&setup), Some(Presented::Raw(1)), "{version}");
             // Believed as well, and not there.
             setup.server.client_authentication(ClientAuthentication::Required(keys(2)));
-            let error = Error::Certificate(CertificateError::UnknownPublicKey { sha256: sha256_of(&raw(1)) });
+            let error = Error::Certificate(CertificateError::UnknownPublicKey {
+                sha256: *sha256_of(&raw(1)).first_chunk().unwrap(),
+            });
             assert_eq!(setup.pair(1).run(), Err(Failed { side: Side::Server, error }), "{version}");
         }
     }
@@ -261,8 +263,8 @@ fn limits() {
     let error = ApiMisuse::TooManyCredentials;
     assert_eq!((more.client.build().map(drop), more.server.build().map(drop)), (Err(error), Err(error)));
     for (schemes, error) in [
-        (vec![], ApiMisuse::EmptyConfiguration("signature scheme for chains")),
-        (vec![SignatureScheme(0x0203)], ApiMisuse::Unsupported("signature scheme")),
+        (vec![], ApiMisuse::EmptyConfiguration(Setting::SignatureSchemeOfChains)),
+        (vec![SignatureScheme(0x0203)], ApiMisuse::Unsupported(Setting::SignatureScheme)),
     ] {
         for side in Side::BOTH {
             setup.common(side).set_signature_schemes_of_chains(schemes.clone());

@@ -11,7 +11,7 @@ use terse_tls::crypto::{CryptoError, KeyError, Rng, Signing, SigningKey};
 use terse_tls::resume::{MemorySessionStore, ServerEarlyData, ServerResumption};
 use terse_tls::{
     AlertDescription, ApiMisuse, CertificateType, CipherSuite, ClientAuthentication, ClientConfig, Common, Connection,
-    Credential, Error, NamedGroup, ProtocolVersion, ServerConfig, SignatureScheme, Trust,
+    Credential, Error, NamedGroup, ProtocolVersion, ServerConfig, Setting, SignatureScheme, Trust,
 };
 
 use crate::{PROVIDER, PROVIDERS, VERSIONS};
@@ -22,7 +22,7 @@ const CHAIN: &str = "ed25519x2";
 fn configurations() {
     let unknown = ApiMisuse::Unsupported;
     let empty = ApiMisuse::EmptyConfiguration;
-    let no_scheme = empty("signature scheme for the versions that are enabled");
+    let no_scheme = empty(Setting::SignatureSchemeOfVersions);
     let tls13_with_pkcs1 = |c: &mut Common| {
         c.set_versions([ProtocolVersion::TLS_1_3]).set_signature_schemes([SignatureScheme::RSA_PKCS1_SHA256]);
     };
@@ -31,21 +31,21 @@ fn configurations() {
     };
     type Spoil = fn(&mut Common);
     let cases: [(Spoil, ApiMisuse); 18] = [
-        (|c| c.edit_suites(|list| list.clear()), empty("cipher suite")),
-        (|c| c.edit_groups(|list| list.clear()), empty("group")),
-        (tls12_without_curves, empty("group")),
+        (|c| c.edit_suites(|list| list.clear()), empty(Setting::CipherSuite)),
+        (|c| c.edit_groups(|list| list.clear()), empty(Setting::Group)),
+        (tls12_without_curves, empty(Setting::Group)),
         (|c| c.edit_signature_schemes(|list| list.clear()), no_scheme),
         (tls13_with_pkcs1, no_scheme),
-        (|c| c.edit_versions(|list| list.clear()), empty("protocol version")),
-        (|c| c.edit_versions(|list| list.push(ProtocolVersion(0x0302))), unknown("protocol version")),
-        (|c| c.edit_suites(|list| list.push(CipherSuite(0x1306))), unknown("cipher suite")),
-        (|c| c.edit_groups(|list| list.push(NamedGroup(0x1e))), unknown("group")),
-        (|c| c.edit_signature_schemes(|list| list.push(SignatureScheme(0x0203))), unknown("signature scheme")),
+        (|c| c.edit_versions(|list| list.clear()), empty(Setting::ProtocolVersion)),
+        (|c| c.edit_versions(|list| list.push(ProtocolVersion(0x0302))), unknown(Setting::ProtocolVersion)),
+        (|c| c.edit_suites(|list| list.push(CipherSuite(0x1306))), unknown(Setting::CipherSuite)),
+        (|c| c.edit_groups(|list| list.push(NamedGroup(0x1e))), unknown(Setting::Group)),
+        (|c| c.edit_signature_schemes(|list| list.push(SignatureScheme(0x0203))), unknown(Setting::SignatureScheme)),
         (|c| _ = c.set_record_size_limit(Some(0)), ApiMisuse::LimitOutOfRange),
         (|c| _ = c.set_record_size_limit(Some(63)), ApiMisuse::LimitOutOfRange),
         (|c| _ = c.set_record_size_limit(Some(16386)), ApiMisuse::LimitOutOfRange),
-        (|c| _ = c.set_max_send_buffer(0), ApiMisuse::ZeroLimit("max_send_buffer")),
-        (|c| _ = c.set_max_handshake_message(0), ApiMisuse::ZeroLimit("max_handshake_message")),
+        (|c| _ = c.set_max_send_buffer(0), ApiMisuse::ZeroLimit(Setting::MaxSendBuffer)),
+        (|c| _ = c.set_max_handshake_message(0), ApiMisuse::ZeroLimit(Setting::MaxHandshakeMessage)),
         (|c| _ = c.set_alpn_protocols(vec![Vec::new()]), ApiMisuse::NameTooLong),
         (|c| _ = c.set_alpn_protocols(vec![vec![b'x'; 256]]), ApiMisuse::NameTooLong),
         // Each name fits, all of them together do not. This is found when the ClientHello is made.
@@ -79,10 +79,10 @@ fn configurations() {
 #[test]
 fn contradictions() {
     let nobody = ClientConfig::builder(PROVIDER).build();
-    let what = "trust anchor, trusted public key, pre-shared key or identity";
+    let what = Setting::ProofOfServer;
     assert_eq!(nobody.err(), Some(ApiMisuse::EmptyConfiguration(what)));
     let nothing = ServerConfig::builder(PROVIDER).build();
-    assert_eq!(nothing.err(), Some(ApiMisuse::EmptyConfiguration("credential, pre-shared key or identity key")));
+    assert_eq!(nothing.err(), Some(ApiMisuse::EmptyConfiguration(Setting::OwnProof)));
 
     let mut server = Setup::new(PROVIDER, PROVIDER, CHAIN).server;
     server.early_data(ServerEarlyData::new(100));

@@ -19,7 +19,7 @@ use terse_tls::summary::{AuthenticatedBy, Mode};
 use terse_tls::{
     ApiMisuse, CertificateError, CertificateType, ClientAuthentication, ClientConfig, ClientIdentity, ConfigBuilder,
     Connection, Credential, Datagrams, ExtensionType, HandshakeType, InvalidMessage, PeerMisbehaved, ProtocolVersion,
-    ServerConfig, ServerIdentity, SignatureScheme, Stapling, Trust,
+    ServerConfig, ServerIdentity, Setting, SignatureScheme, Stapling, Trust,
 };
 
 use crate::{PROVIDER, VERSIONS, providers};
@@ -383,45 +383,45 @@ fn resumption() -> ServerResumption {
     ServerResumption::Stateful { store: Arc::new(MemorySessionStore::new(4)), lifetime_seconds: 60 }
 }
 
-/// The name of what verifies peers, in [`ApiMisuse::UnverifiedWith`].
-const VERIFIED: &str = "trusted public keys, CRLs or stapling";
+/// What verifies peers, in [`ApiMisuse::UnverifiedWith`].
+const VERIFIED: Setting = Setting::Verification;
 
 /// The configurations that would keep something of an unverified peer, or let one in by another way, are refused.
 #[test]
 fn an_unverified_peer_goes_with_nothing_that_is_kept() {
     type OfClient = fn(&mut ConfigBuilder<ClientConfig>);
-    let of_client: [(OfClient, &str); 7] = [
-        (|c| _ = c.cache(ClientCache::new(Arc::new(MemoryClientStore::new(4)), Schemes::COMPACT)), "cache"),
-        (|c| _ = c.resumption(ClientResumption::new(Arc::new(MemoryClientSessions::new(4)))), "resumption"),
-        (|c| _ = c.psks([ExternalPsk::new(PSK_IDENTITY, &[7; 32]).unwrap()]), "pre-shared keys"),
-        (|c| _ = c.identity(identities().0), "identity"),
-        (|c| _ = c.server_usage(terse_tls::KeyPurposeId::CMC_RA), "expected usage"),
+    let of_client: [(OfClient, Setting); 7] = [
+        (|c| _ = c.cache(ClientCache::new(Arc::new(MemoryClientStore::new(4)), Schemes::COMPACT)), Setting::Cache),
+        (|c| _ = c.resumption(ClientResumption::new(Arc::new(MemoryClientSessions::new(4)))), Setting::Resumption),
+        (|c| _ = c.psks([ExternalPsk::new(PSK_IDENTITY, &[7; 32]).unwrap()]), Setting::PreSharedKeys),
+        (|c| _ = c.identity(identities().0), Setting::Identity),
+        (|c| _ = c.server_usage(terse_tls::KeyPurposeId::CMC_RA), Setting::ServerUsage),
         (|c| _ = c.trust(unverified().with_stapling(Stapling::Ask)), VERIFIED),
         (|c| _ = c.trust(unverified().with_crls(&[]).unwrap()), VERIFIED),
     ];
-    for (configure, name) in of_client {
+    for (configure, setting) in of_client {
         let mut setup = taking_unverified(&Side::BOTH);
         assert!(setup.client.build().is_ok());
         configure(&mut setup.client);
-        assert_eq!(setup.client.build().err(), Some(ApiMisuse::UnverifiedWith(name)));
+        assert_eq!(setup.client.build().err(), Some(ApiMisuse::UnverifiedWith(setting)));
     }
     type OfServer = fn(&mut ConfigBuilder<ServerConfig>);
-    let of_server: [(OfServer, &str); 6] = [
-        (|c| _ = c.cache(ServerCache::new(Arc::new(MemoryServerStore::new(4)), Schemes::COMPACT)), "cache"),
-        (|c| _ = c.resumption(resumption()), "resumption"),
-        (|c| _ = c.resumption(resumption()).early_data(ServerEarlyData::new(1_000)), "resumption"),
-        (|c| _ = c.psks(Arc::new(MemoryPskStore::default())), "pre-shared keys"),
-        (|c| _ = c.identity(identities().1), "identity"),
+    let of_server: [(OfServer, Setting); 6] = [
+        (|c| _ = c.cache(ServerCache::new(Arc::new(MemoryServerStore::new(4)), Schemes::COMPACT)), Setting::Cache),
+        (|c| _ = c.resumption(resumption()), Setting::Resumption),
+        (|c| _ = c.resumption(resumption()).early_data(ServerEarlyData::new(1_000)), Setting::Resumption),
+        (|c| _ = c.psks(Arc::new(MemoryPskStore::default())), Setting::PreSharedKeys),
+        (|c| _ = c.identity(identities().1), Setting::Identity),
         (
             |c| _ = c.client_authentication(ClientAuthentication::Optional(unverified().with_stapling(Stapling::Ask))),
             VERIFIED,
         ),
     ];
-    for (configure, name) in of_server {
+    for (configure, setting) in of_server {
         let mut setup = taking_unverified(&Side::BOTH);
         assert!(setup.server.build().is_ok());
         configure(&mut setup.server);
-        assert_eq!(setup.server.build().err(), Some(ApiMisuse::UnverifiedWith(name)));
+        assert_eq!(setup.server.build().err(), Some(ApiMisuse::UnverifiedWith(setting)));
     }
-    assert_eq!(Trust::unverified(&[]).err(), Some(ApiMisuse::EmptyConfiguration("certificate type")));
+    assert_eq!(Trust::unverified(&[]).err(), Some(ApiMisuse::EmptyConfiguration(Setting::CertificateType)));
 }

@@ -12,7 +12,8 @@ use terse_tls::cache::Schemes;
 use terse_tls::crypto::CryptoProvider;
 use terse_tls::summary::Mode;
 use terse_tls::{
-    CertificateError, ClientAuthentication, Credential, Datagrams, ProtocolVersion, StapleError, Stapling, Summary,
+    CertificateError, ClientAuthentication, Credential, Datagrams, Date, ProtocolVersion, StapleError, Stapling,
+    Summary,
 };
 
 pub(crate) const PROVIDER: &CryptoProvider = &terse_rustcrypto::PROVIDER;
@@ -137,10 +138,18 @@ pub(crate) fn all(
         (
             "expired",
             respond(leaf, OcspOptions::good(NOW - 9 * DAY, 7)),
-            refused(StapleError::OutOfDate(seconds(NOW - 2 * DAY))),
+            refused(StapleError::OutOfDate(Date::of(seconds(NOW - 2 * DAY)))),
         ),
-        ("old, without nextUpdate", until(NOW - DAY - 1, None), refused(StapleError::OutOfDate(seconds(NOW - 1)))),
-        ("not yet valid", until(NOW + DAY, Some(NOW + 2 * DAY)), refused(StapleError::NotYetValid(seconds(NOW + DAY)))),
+        (
+            "old, without nextUpdate",
+            until(NOW - DAY - 1, None),
+            refused(StapleError::OutOfDate(Date::of(seconds(NOW - 1)))),
+        ),
+        (
+            "not yet valid",
+            until(NOW + DAY, Some(NOW + 2 * DAY)),
+            refused(StapleError::NotYetValid(Date::of(seconds(NOW + DAY)))),
+        ),
         ("of another certificate", good(other), refused(StapleError::OtherCertificate)),
         ("forged", forged, refused(StapleError::NotFromIssuer)),
         ("by a server", by(&responder(&pki, Usage::Server)), refused(StapleError::NotFromIssuer)),

@@ -7,7 +7,7 @@ use rcgen::{
     BasicConstraints, CustomExtension, ExtendedKeyUsagePurpose, GeneralSubtree, IsCa, KeyUsagePurpose, NameConstraints,
     date_time_ymd,
 };
-use terse_tls::{AlertDescription as Alert, CertificateError as E};
+use terse_tls::{AlertDescription as Alert, CertificateError as E, Date};
 
 use crate::der::{children, resigned, sequence, signed};
 use crate::maker::{Ca, good};
@@ -105,8 +105,8 @@ fn validity() {
         let (past, future) = (date_time_ymd(2025, 8, 1), date_time_ymd(2026, 6, 1));
         let unix = |date| UnixTime::since_unix_epoch(Duration::from_secs(date));
         // 2025-08-01 and 2026-06-01.
-        let expired = |depth| E::Expired { depth, not_after: unix(1_754_006_400) };
-        let early = |depth| E::NotYetValid { depth, not_before: unix(1_780_272_000) };
+        let expired = |depth| E::Expired { depth, not_after: Date::of(unix(1_754_006_400)) };
+        let early = |depth| E::NotYetValid { depth, not_before: Date::of(unix(1_780_272_000)) };
         let ended = root.sub("Ended", |params| params.not_after = past);
         let new = root.sub("New", |params| params.not_before = future);
         let old_root = Ca::root("Old", |params| params.not_after = past);

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use der::Decode;
 use der::asn1::ObjectIdentifier;
 use pki_types::UnixTime;
-use terse_tls::{CertificateError, KeyPurposeId};
+use terse_tls::{CertificateError, Date, KeyPurposeId};
 use x509_cert::Certificate;
 use x509_cert::ext::pkix::name::{DistributionPointName, GeneralName};
 use x509_cert::ext::pkix::{
@@ -73,7 +73,8 @@ impl Fields {
     }
 
     pub(super) fn check_validity(&self, depth: usize, time: UnixTime) -> Result<(), Refusal> {
-        let at = |seconds| UnixTime::since_unix_epoch(core::time::Duration::from_secs(seconds));
+        let at = |seconds| Date::of(UnixTime::since_unix_epoch(core::time::Duration::from_secs(seconds)));
+        let depth = u8::try_from(depth).unwrap_or(u8::MAX);
         let error = match time.as_secs() {
             now if now < self.not_before => CertificateError::NotYetValid { depth, not_before: at(self.not_before) },
             now if now > self.not_after => CertificateError::Expired { depth, not_after: at(self.not_after) },

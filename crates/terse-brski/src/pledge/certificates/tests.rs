@@ -105,9 +105,9 @@ fn dates_are_checked_if_there_is_a_clock() {
     for time in [validity.not_before, validity.not_after] {
         assert_eq!(is_valid_at(leaf, Some(at(time))), Ok(()));
     }
-    let not_yet = CertificateError::NotYetValid { depth: 0, not_before: at(validity.not_before) };
+    let not_yet = CertificateError::NotYetValid { depth: 0, not_before: Date::of(at(validity.not_before)) };
     assert_eq!(is_valid_at(leaf, Some(at(validity.not_before - 1))), Err(not_yet));
-    let expired = CertificateError::Expired { depth: 0, not_after: at(validity.not_after) };
+    let expired = CertificateError::Expired { depth: 0, not_after: Date::of(at(validity.not_after)) };
     assert_eq!(is_valid_at(leaf, Some(at(validity.not_after + 1))), Err(expired));
     assert_eq!(is_valid_at(&CertificateDer::from(vec![0x30, 0]), Some(at(NOW))), Err(CertificateError::Malformed));
 }

@@ -7,9 +7,9 @@ use std::vec;
 
 use terse_pki::{LeafOptions, RegistrarOptions, VoucherSignerOptions};
 use terse_testkit::vectors;
-use terse_tls::Credential;
 use terse_tls::SignatureScheme;
 use terse_tls::crypto::{CryptoError, Rng, Signing, SigningKey};
+use terse_tls::{Credential, Date};
 
 use super::*;
 use crate::certificate::Idevid;
@@ -134,7 +134,7 @@ fn the_signer_is_the_manufacturer() {
     // Dates of the signer's certificate.
     let ended = terse_pki::Validity { not_before: NOW - 1_000, not_after: NOW - 1 };
     let ended = credential(&PKI.maker.issue_voucher_signer(&VoucherSignerOptions::new("MASA", ended)).unwrap());
-    let expired = CertificateError::Expired { depth: 0, not_after: at(NOW - 1) };
+    let expired = CertificateError::Expired { depth: 0, not_after: Date::of(at(NOW - 1)) };
     let expired = VoucherRefused::Signature(SignatureRefused::Chain(expired));
     assert_eq!(by(&ended, Some(at(NOW))), Err(expired));
     assert_eq!(by(&ended, None), Ok(Assertion::Proximity));
@@ -288,8 +288,8 @@ fn dates_of_the_registrar_count_if_there_is_a_clock() {
         let registrar = credential(&PKI.domain.issue_registrar(&options).unwrap());
         let chain = registrar.chain();
         let expected = match validity == ended {
-            true => CertificateError::Expired { depth: 0, not_after: at(ended.not_after) },
-            false => CertificateError::NotYetValid { depth: 0, not_before: at(later.not_before) },
+            true => CertificateError::Expired { depth: 0, not_after: Date::of(at(ended.not_after)) },
+            false => CertificateError::NotYetValid { depth: 0, not_before: Date::of(at(later.not_before)) },
         };
         for pin in [PKI.domain.root(), &chain[0]] {
             let mut voucher = right();

@@ -81,7 +81,10 @@ fn without_a_clock_only_the_time_is_not_checked() {
     let old = response(OcspOptions::good(NOW - 90 * DAY, 1));
     assert_eq!(judge(&provider(), &old, None), Ok(Some(NOW - 89 * DAY)));
     let since = seconds(NOW - 89 * DAY);
-    assert_eq!(judge(&provider(), &old, Some(0)), Err(CertificateError::Staple(StapleError::OutOfDate(since))));
+    assert_eq!(
+        judge(&provider(), &old, Some(0)),
+        Err(CertificateError::Staple(StapleError::OutOfDate(Date::of(since))))
+    );
     let mut forged = old;
     *forged.last_mut().unwrap() ^= 1;
     assert_eq!(judge(&provider(), &forged, None), Err(CertificateError::Staple(StapleError::NotFromIssuer)));

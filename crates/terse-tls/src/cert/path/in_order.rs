@@ -105,7 +105,7 @@ fn check_certificate(
     validity.narrow(fields, depth as u8); // less than MAX_CERTIFICATES
     validity.check(candidate.at)?;
     if certificate.has_name_constraints {
-        return Err(CertificateError::NameConstraints { depth });
+        return Err(CertificateError::NameConstraints { depth: depth as u8 });
     }
     candidate.expect.purpose().check(fields.extended_key_usage)
 }

@@ -3,22 +3,24 @@
 use pki_types::CertificateDer;
 
 use crate::cert::fields::Fields;
-use crate::error::CertificateError;
+use crate::cert::verify::depth_of;
+use crate::error::{CertificateError, Date};
 
 /// Returns the error for one of webpki, about a certificate of `chain`.
 pub(super) fn named_error(error: &webpki::Error, chain: &[CertificateDer<'_>]) -> CertificateError {
     use webpki::Error as E;
-    let depth_of = |wanted: &dyn Fn(&Fields<'_>) -> bool| {
-        chain.iter().position(|der| Fields::read(der).is_ok_and(|fields| wanted(&fields))).unwrap_or(0)
+    let find = |wanted: &dyn Fn(&Fields<'_>) -> bool| {
+        let place = chain.iter().position(|der| Fields::read(der).is_ok_and(|fields| wanted(&fields)));
+        place.map_or(0, depth_of)
     };
     match error {
         E::CertExpired { not_after, .. } => CertificateError::Expired {
-            depth: depth_of(&|fields| fields.not_after == not_after.as_secs()),
-            not_after: *not_after,
+            depth: find(&|fields| fields.not_after == not_after.as_secs()),
+            not_after: Date::of(*not_after),
         },
         E::CertNotValidYet { not_before, .. } => CertificateError::NotYetValid {
-            depth: depth_of(&|fields| fields.not_before == not_before.as_secs()),
-            not_before: *not_before,
+            depth: find(&|fields| fields.not_before == not_before.as_secs()),
+            not_before: Date::of(*not_before),
         },
         E::UnknownIssuer => CertificateError::UnknownIssuer,
         E::CertNotValidForName(_) | E::UnsupportedNameType => CertificateError::WrongName,

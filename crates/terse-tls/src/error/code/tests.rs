@@ -3,6 +3,7 @@
 use alloc::collections::BTreeSet;
 
 use super::*;
+use crate::error::Setting;
 
 #[test]
 fn no_two_variants_have_one_number() {
@@ -19,9 +20,9 @@ fn an_error_has_the_number_of_what_it_contains() {
         (Error::Truncated, "Truncated"),
         (InvalidMessage::TrailingData.into(), "TrailingData"),
         (PeerMisbehaved::UnexpectedHandshakeMessage(crate::HandshakeType(1)).into(), "UnexpectedHandshakeMessage"),
-        (CertificateError::UnknownPublicKey { sha256: [0; 32] }.into(), "UnknownPublicKey"),
+        (CertificateError::UnknownPublicKey { sha256: [0; 8] }.into(), "UnknownPublicKey"),
         (staple.into(), "Missing"),
-        (ApiMisuse::ZeroLimit("max_record").into(), "ZeroLimit"),
+        (ApiMisuse::ZeroLimit(Setting::MaxSendBuffer).into(), "ZeroLimit"),
     ] {
         assert_eq!(named(error.code()), Some(name), "{error}");
     }

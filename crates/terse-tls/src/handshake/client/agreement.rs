@@ -5,7 +5,7 @@ use alloc::boxed::Box;
 
 use crate::config::Common;
 use crate::crypto::{Group, KeyExchange, Rng, SharedSecret};
-use crate::error::{ApiMisuse, Error, PeerMisbehaved};
+use crate::error::{ApiMisuse, Error, PeerMisbehaved, Setting};
 use crate::handshake::identity::offer::{AgreedIdentity, OfferedIdentity};
 use crate::wire::{
     EncodeError, ExtensionType, Extensions, ExtensionsBuilder, IdentityShareServerHello, KeyShareClientHello,
@@ -38,7 +38,7 @@ impl OfferedAgreement {
         }
         match identity {
             Some(identity) if identity.is_hybrid() => {
-                let hybrid = common.provider.group(HYBRID).ok_or(ApiMisuse::Unsupported("group X25519MLKEM768"))?;
+                let hybrid = common.provider.group(HYBRID).ok_or(ApiMisuse::Unsupported(Setting::Group))?;
                 return Self::of(hybrid, rng).map(Some);
             }
             // A hedge is for a server with certificates.
@@ -46,7 +46,7 @@ impl OfferedAgreement {
             _ => {}
         }
         let mut groups = common.groups.iter().filter_map(|name| common.provider.group(*name));
-        let group = groups.next().ok_or(ApiMisuse::EmptyConfiguration("group"))?;
+        let group = groups.next().ok_or(ApiMisuse::EmptyConfiguration(Setting::Group))?;
         Self::of(group, rng).map(Some)
     }
 

@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 use super::negotiate::Negotiated;
 use super::{ExpectSecondClientHello, FirstClientHello, State};
 use crate::config::ServerConfig;
-use crate::error::{ApiMisuse, Error};
+use crate::error::{ApiMisuse, Error, Setting};
 use crate::schedule::Transcript;
 use crate::wire::{
     CipherSuite, Cookie, Encode, EncodeError, ExtensionsBuilder, HandshakeType, IdentityShareHelloRetryRequest,
@@ -99,7 +99,8 @@ impl Retried {
 
     /// Returns the state of a server that has sent the HelloRetryRequest with this cookie.
     pub(crate) fn expect_second(self, config: Arc<ServerConfig>, cookie: &[u8]) -> Result<State, Error> {
-        let suite = config.common.provider.tls13_suite(self.suite).ok_or(ApiMisuse::Unsupported("cipher suite"))?;
+        let suite =
+            config.common.provider.tls13_suite(self.suite).ok_or(ApiMisuse::Unsupported(Setting::CipherSuite))?;
         let mut transcript = Transcript::after_hash(suite.hash, Transport::Stream, &self.hash);
         let request = self.request(cookie)?;
         let [_, len @ ..] = u32::try_from(request.len()).map_err(|_| EncodeError)?.to_be_bytes();
