@@ -3,9 +3,8 @@
 use alloc::vec::Vec;
 
 use pki_types::{CertificateDer, TrustAnchor};
-use x509_cert::der::asn1::AnyRef;
-use x509_cert::der::{Encode as _, Tag};
 
+use super::fields::SEQUENCE;
 use super::issuers::Issuer;
 use super::path::PathValidation;
 use super::sha256::Context;
@@ -78,19 +77,25 @@ impl Anchors {
 
     /// Returns the names of the anchors, each a DER `Name`.
     pub(super) fn names(&self) -> impl Iterator<Item = Vec<u8>> {
-        self.anchors.iter().filter_map(|anchor| sequence_der(&anchor.subject).ok())
+        self.anchors.iter().filter_map(|anchor| sequence_der(&anchor.subject))
     }
 }
 
 /// Returns a trust anchor as an issuer, which may sign CRLs: it is a name and a key without restrictions on key usage.
 pub(super) fn anchor_as_issuer(anchor: &TrustAnchor<'_>) -> Option<Issuer> {
-    let (name, key) = (sequence_der(&anchor.subject).ok()?, sequence_der(&anchor.subject_public_key_info).ok()?);
+    let (name, key) = (sequence_der(&anchor.subject)?, sequence_der(&anchor.subject_public_key_info)?);
     Some(Issuer::new(&name, &key, true))
 }
 
-/// Returns the DER form of a `Name`, or of another SEQUENCE, of which a trust anchor has the contents.
-fn sequence_der(contents: &[u8]) -> x509_cert::der::Result<Vec<u8>> {
-    AnyRef::new(Tag::Sequence, contents)?.to_der()
+/// Returns the DER form of a `Name`, or of another SEQUENCE, of which a trust anchor has the contents: less than 64 kB.
+fn sequence_der(contents: &[u8]) -> Option<Vec<u8>> {
+    let [high, low] = u16::try_from(contents.len()).ok()?.to_be_bytes();
+    let header: &[u8] = match (high, low) {
+        (0, 0..0x80) => &[SEQUENCE, low],
+        (0, _) => &[SEQUENCE, 0x81, low],
+        _ => &[SEQUENCE, 0x82, high, low],
+    };
+    Some([header, contents].concat())
 }
 
 fn digest_of(anchors: &[TrustAnchor<'_>]) -> [u8; 32] {

@@ -4,35 +4,37 @@
 //! signature of a CRL. The fields are parsed in place.
 
 use pki_types::alg_id::RSA_ENCRYPTION;
-use x509_cert::der::asn1::{AnyRef, BitStringRef, ObjectIdentifier, OctetStringRef};
-use x509_cert::der::{Decode, Header, Reader, SliceReader, Tag, TagNumber};
-use x509_cert::ext::pkix::KeyUsage;
-use x509_cert::time::{Time, Validity};
+use x509_cert::der::{DateTime, Decode as _, Header, Reader as _, SliceReader};
 
 use crate::error::CertificateError;
 
-/// id-ce-subjectAltName (RFC 5280, 4.2.1.6).
-const SUBJECT_ALT_NAME: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.5.29.17");
+/// id-ce-keyUsage, 2.5.29.15 (RFC 5280, 4.2.1.3).
+pub(super) const KEY_USAGE: &[u8] = &[0x55, 0x1d, 15];
 
-/// id-ce-cRLNumber (RFC 5280, 5.2.3).
-const CRL_NUMBER: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.5.29.20");
+/// id-ce-subjectAltName, 2.5.29.17 (RFC 5280, 4.2.1.6).
+pub(super) const SUBJECT_ALT_NAME: &[u8] = &[0x55, 0x1d, 17];
 
-/// id-ce-issuingDistributionPoint (RFC 5280, 5.2.5).
-const ISSUING_DISTRIBUTION_POINT: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.5.29.28");
+/// id-ce-cRLNumber, 2.5.29.20 (RFC 5280, 5.2.3).
+const CRL_NUMBER: &[u8] = &[0x55, 0x1d, 20];
 
-/// id-ce-cRLDistributionPoints (RFC 5280, 4.2.1.13).
-const CRL_DISTRIBUTION_POINTS: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.5.29.31");
+/// id-ce-issuingDistributionPoint, 2.5.29.28 (RFC 5280, 5.2.5).
+const ISSUING_DISTRIBUTION_POINT: &[u8] = &[0x55, 0x1d, 28];
 
-/// id-ce-extKeyUsage (RFC 5280, 4.2.1.12).
-const EXT_KEY_USAGE: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.5.29.37");
+/// id-ce-cRLDistributionPoints, 2.5.29.31 (RFC 5280, 4.2.1.13).
+pub(super) const CRL_DISTRIBUTION_POINTS: &[u8] = &[0x55, 0x1d, 31];
 
-/// id-ce-keyUsage (RFC 5280, 4.2.1.3).
-const KEY_USAGE: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.5.29.15");
+/// id-ce-extKeyUsage, 2.5.29.37 (RFC 5280, 4.2.1.12).
+pub(super) const EXT_KEY_USAGE: &[u8] = &[0x55, 0x1d, 37];
 
 pub(super) const INTEGER: u8 = 0x02;
+const BIT_STRING: u8 = 0x03;
 pub(super) const OCTET_STRING: u8 = 0x04;
 pub(super) const OBJECT_IDENTIFIER: u8 = 0x06;
+const UTC_TIME: u8 = 0x17;
+const GENERALIZED_TIME: u8 = 0x18;
 pub(super) const SEQUENCE: u8 = 0x30;
+pub(super) const CONTEXT_0: u8 = 0xa0;
+pub(super) const CONTEXT_3: u8 = 0xa3;
 
 /// The fields that are read from a certificate.
 #[derive(Default)]
@@ -67,7 +69,7 @@ impl<'a> Fields<'a> {
         let tbs_certificate = sequence(tlv(&mut reader(certificate)?)?)?;
         let mut tbs = reader(tbs_certificate)?;
         let mut serial_number = tlv(&mut tbs)?;
-        if serial_number.first() == Some(&0xa0) {
+        if serial_number.first() == Some(&CONTEXT_0) {
             serial_number = tlv(&mut tbs)?; // this was the version
         }
         let signature_algorithm = sequence(tlv(&mut tbs)?)?;
@@ -75,7 +77,7 @@ impl<'a> Fields<'a> {
         let (not_before, not_after) = validity(tlv(&mut tbs)?)?;
         let subject = tlv(&mut tbs)?;
         let public_key = tlv(&mut tbs)?;
-        let serial_number = AnyRef::from_der(serial_number).map_err(malformed)?.value();
+        let serial_number = contents(serial_number, INTEGER)?;
         let mut fields = Self {
             serial_number,
             signature_algorithm,
@@ -89,7 +91,7 @@ impl<'a> Fields<'a> {
             extended_key_usage: &[],
             has_distribution_points: false,
         };
-        for_each_extension(&mut tbs, TagNumber(3), |id, value| {
+        for_each_extension(&mut tbs, CONTEXT_3, |id, value| {
             match id {
                 SUBJECT_ALT_NAME => fields.subject_alt_name = value,
                 EXT_KEY_USAGE => fields.extended_key_usage = value,
@@ -127,23 +129,22 @@ impl<'a> CrlFields<'a> {
         let mut list = reader(sequence(crl)?)?;
         let tbs_cert_list = tlv(&mut list)?;
         let signature_algorithm = sequence(tlv(&mut list)?)?;
-        let signature = BitStringRef::from_der(tlv(&mut list)?).map_err(malformed)?;
+        let signature = bit_string(tlv(&mut list)?)?;
         let mut tbs = reader(sequence(tbs_cert_list)?)?;
         tlv(&mut tbs)?; // version
         tlv(&mut tbs)?; // signature
         let issuer = tlv(&mut tbs)?;
-        let mut time = || Ok(Time::from_der(tlv(&mut tbs)?).map_err(malformed)?.to_unix_duration().as_secs());
-        let (this_update, next_update) = (time()?, time()?);
+        let this_update = time(tlv(&mut tbs)?)?;
+        let next_update = time(tlv(&mut tbs)?)?;
         let (mut crl_number, mut scope): (&[u8], &[u8]) = (&[], &[]);
-        for_each_extension(&mut tbs, TagNumber(0), |id, value| {
+        for_each_extension(&mut tbs, CONTEXT_0, |id, value| {
             match id {
-                CRL_NUMBER => crl_number = AnyRef::from_der(value).map_err(malformed)?.value(),
+                CRL_NUMBER => crl_number = contents(value, INTEGER)?,
                 ISSUING_DISTRIBUTION_POINT => scope = value,
                 _ => {}
             }
             Ok(())
         })?;
-        let signature = signature.as_bytes().ok_or(CertificateError::Malformed)?;
         Ok(Self { tbs_cert_list, issuer, this_update, crl_number, scope, next_update, signature_algorithm, signature })
     }
 }
@@ -173,33 +174,32 @@ pub(super) fn rsa_bits_of(kind: &[u8], key: &[u8]) -> Option<usize> {
     if kind != RSA_ENCRYPTION.as_ref() {
         return None;
     }
-    let modulus = AnyRef::from_der(tlv(&mut reader(sequence(key).ok()?).ok()?).ok()?).ok()?.value();
+    let modulus = contents(tlv(&mut reader(sequence(key).ok()?).ok()?).ok()?, INTEGER).ok()?;
     let significant = modulus.iter().position(|byte| *byte != 0).map_or(&[][..], |start| &modulus[start..]);
     Some(8 * significant.len() - significant.first().map_or(0, |byte| byte.leading_zeros() as usize))
 }
 
-/// Calls `read` with the extnID and the extnValue of each extension, which are in a field with this context-specific
-/// tag.
+/// Calls `read` with the contents of the extnID and of the extnValue of each extension, which are in a field with this
+/// context-specific tag.
 fn for_each_extension<'a>(
     tbs: &mut SliceReader<'a>,
-    number: TagNumber,
-    mut read: impl FnMut(ObjectIdentifier, &'a [u8]) -> Result<(), CertificateError>,
+    field: u8,
+    mut read: impl FnMut(&'a [u8], &'a [u8]) -> Result<(), CertificateError>,
 ) -> Result<(), CertificateError> {
-    let extensions = Tag::ContextSpecific { constructed: true, number };
     while !tbs.is_finished() {
-        let field = AnyRef::from_der(tlv(tbs)?).map_err(malformed)?;
-        if field.header().tag() != extensions {
+        let next = tlv(tbs)?;
+        if next.first() != Some(&field) {
             continue; // issuerUniqueID, subjectUniqueID; revokedCertificates
         }
-        let mut extensions = reader(sequence(field.value())?)?;
+        let mut extensions = reader(sequence(contents(next, field)?)?)?;
         while !extensions.is_finished() {
             let mut extension = reader(sequence(tlv(&mut extensions)?)?)?;
-            let id = ObjectIdentifier::from_der(tlv(&mut extension)?).map_err(malformed)?;
+            let id = contents(tlv(&mut extension)?, OBJECT_IDENTIFIER)?;
             let mut value = tlv(&mut extension)?;
             if !extension.is_finished() {
                 value = tlv(&mut extension)?; // this was `critical`
             }
-            read(id, <&OctetStringRef>::from_der(value).map_err(malformed)?.as_bytes())?;
+            read(id, contents(value, OCTET_STRING)?)?;
         }
     }
     Ok(())
@@ -230,8 +230,10 @@ pub(super) fn contents(bytes: &[u8], identifier: u8) -> Result<&[u8], Certificat
 
 /// Returns the bits of a BIT STRING that fills `bytes`, and has no unused ones.
 pub(super) fn bit_string(bytes: &[u8]) -> Result<&[u8], CertificateError> {
-    let bits = BitStringRef::from_der(bytes).map_err(malformed)?;
-    bits.as_bytes().ok_or(CertificateError::Malformed)
+    match contents(bytes, BIT_STRING)? {
+        [0, bits @ ..] => Ok(bits),
+        _ => Err(CertificateError::Malformed),
+    }
 }
 
 /// Calls `read` with the contents of each KeyPurposeId of an extended key usage, DER (RFC 5280, 4.2.1.12), which has at
@@ -249,16 +251,66 @@ pub(super) fn for_each_key_purpose(usages: &[u8], mut read: impl FnMut(&[u8])) -
 
 /// Returns notBefore and notAfter of a `Validity`, DER, in seconds since 1970.
 pub(super) fn validity(der: &[u8]) -> Result<(u64, u64), CertificateError> {
-    let validity = Validity::<x509_cert::certificate::Rfc5280>::from_der(der).map_err(malformed)?;
-    let seconds = |time: Time| time.to_unix_duration().as_secs();
-    Ok((seconds(validity.not_before), seconds(validity.not_after)))
+    let mut times = reader(sequence(der)?)?;
+    let validity = (time(tlv(&mut times)?)?, time(tlv(&mut times)?)?);
+    if times.is_finished() { Ok(validity) } else { Err(CertificateError::Malformed) }
 }
 
-/// Returns the value of a keyUsage extension.
+/// Returns a `Time`, DER, in seconds since 1970: a UTCTime `YYMMDDhhmmssZ` from 1970 to 2049, or a GeneralizedTime
+/// `YYYYMMDDhhmmssZ` (RFC 5280, 4.1.2.5). `der` has types for both, which find the date of the seconds again: 2 kB of code.
+fn time(der: &[u8]) -> Result<u64, CertificateError> {
+    let mut fields = [0_u8; 7]; // century, year, month, day, hour, minute, second
+    let (given, identifier) = match der.first() {
+        Some(&UTC_TIME) => (&mut fields[1..], UTC_TIME),
+        _ => (&mut fields[..], GENERALIZED_TIME),
+    };
+    let Some((b'Z', digits)) = contents(der, identifier)?.split_last() else { return Err(CertificateError::Malformed) };
+    if digits.len() != 2 * given.len() || !digits.iter().all(u8::is_ascii_digit) {
+        return Err(CertificateError::Malformed);
+    }
+    for (field, pair) in given.iter_mut().zip(digits.chunks_exact(2)) {
+        *field = pair.iter().fold(0, |number, digit| 10 * number + (digit - b'0'));
+    }
+    let [mut century, year, month, day, hour, minute, second] = fields;
+    if identifier == UTC_TIME {
+        century = if year < 50 { 20 } else { 19 };
+    }
+    let year = 100 * u16::from(century) + u16::from(year);
+    let time = DateTime::new(year, month, day, hour, minute, second).map_err(malformed)?;
+    Ok(time.unix_duration().as_secs())
+}
+
+/// A keyUsage (RFC 5280, 4.2.1.3): its first eight bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct KeyUsage(u8);
+
+impl KeyUsage {
+    pub(super) const fn digital_signature(self) -> bool {
+        self.0 & 1 << 7 != 0
+    }
+
+    pub(super) const fn key_cert_sign(self) -> bool {
+        self.0 & 1 << 2 != 0
+    }
+
+    pub(super) const fn crl_sign(self) -> bool {
+        self.0 & 1 << 1 != 0
+    }
+}
+
+/// Returns the value of a keyUsage extension: a BIT STRING of nine bits at most.
 pub(super) fn key_usage(der: &[u8]) -> Result<KeyUsage, CertificateError> {
-    KeyUsage::from_der(der).map_err(malformed)
+    match contents(der, BIT_STRING)? {
+        [0] => Ok(KeyUsage(0)),
+        [unused @ 0..8, bits] => Ok(KeyUsage(bits >> unused << unused)),
+        [7, bits, _] => Ok(KeyUsage(*bits)),
+        _ => Err(CertificateError::Malformed),
+    }
 }
 
 fn malformed<E>(_: E) -> CertificateError {
     CertificateError::Malformed
 }
+
+#[cfg(test)]
+mod tests;

@@ -10,11 +10,13 @@ use alloc::vec::Vec;
 use core::fmt;
 use core::sync::atomic::{AtomicU32, Ordering};
 
+use pki_types::{CertificateDer, TrustAnchor};
 use spin::Mutex;
 
+use super::anchors::anchor_as_issuer;
 use super::fields::Fields;
 use super::sha256::{Context, sha256};
-use crate::error::InvalidMessage;
+use crate::error::{CertificateError, InvalidMessage};
 use crate::lru::Lru;
 use crate::proof::FinishedProof;
 use crate::wire::{Encode, Parse, Reader, Writer};
@@ -161,6 +163,13 @@ pub(crate) trait KnownIssuers: fmt::Debug + Send + Sync {
     /// Returns a table with the same anchors and other learned CAs.
     fn with_learned(&self, learned: LearnedIssuers) -> Arc<dyn KnownIssuers>;
 
+    /// Returns the issuers of a verified `path`, leaf first, of certificates that ends at `anchor`; and `anchor` as an issuer.
+    fn issued(
+        &self,
+        path: &[CertificateDer<'_>],
+        anchor: &TrustAnchor<'_>,
+    ) -> Result<(Issued, Issuer), CertificateError>;
+
     /// Returns the CA with this identifier, if it is known.
     fn find(&self, id: IssuerId) -> Option<Arc<Issuer>>;
 
@@ -190,6 +199,16 @@ impl IssuerTable {
 impl KnownIssuers for IssuerTable {
     fn with_learned(&self, learned: LearnedIssuers) -> Arc<dyn KnownIssuers> {
         Arc::new(Self { anchors: self.anchors.clone(), learned: learned.check() })
+    }
+
+    fn issued(
+        &self,
+        path: &[CertificateDer<'_>],
+        anchor: &TrustAnchor<'_>,
+    ) -> Result<(Issued, Issuer), CertificateError> {
+        let anchor = anchor_as_issuer(anchor).ok_or(CertificateError::Malformed)?;
+        let fields = path.iter().map(|der| Fields::read(der)).collect::<Result<Vec<_>, _>>()?;
+        Ok((Issued::new(&fields, anchor.clone()), anchor))
     }
 
     fn find(&self, id: IssuerId) -> Option<Arc<Issuer>> {

@@ -34,6 +34,7 @@ pub struct Revocation {
 struct Code {
     of: FindingsOf,
     check_built: CheckBuilt,
+    check_issued: CheckIssued,
 }
 
 type FindingsOf = fn(&Crls, IssuerId, &Issuer, &[&dyn SignatureVerificationAlgorithm]) -> Option<Arc<Findings>>;
@@ -46,12 +47,21 @@ type CheckBuilt = for<'a> fn(
     &Crls,
 ) -> Result<(), CertificateError>;
 
+type CheckIssued = fn(
+    &Revocation,
+    &Issued,
+    &Issuer,
+    &[&dyn SignatureVerificationAlgorithm],
+    Option<UnixTime>,
+) -> Result<(), CertificateError>;
+
 impl Code {
     const CODE: &'static Self = &Self {
         of: Crls::of,
         check_built: |builder, end_entity, built, signatures, crls| {
             builder.check_revocation(end_entity, built, signatures, crls)
         },
+        check_issued: Revocation::check_links,
     };
 }
 
@@ -98,6 +108,16 @@ impl Revocation {
     /// Checks that no certificate of a path that was not built is revoked, as [`RevocationCheck`] does: a list with an
     /// IssuingDistributionPoint revokes, but covers nothing.
     pub(super) fn check_issued(
+        &self,
+        issued: &Issued,
+        anchor: &Issuer,
+        algorithms: &[&dyn SignatureVerificationAlgorithm],
+        time: Option<UnixTime>,
+    ) -> Result<(), CertificateError> {
+        (self.code.check_issued)(self, issued, anchor, algorithms, time)
+    }
+
+    fn check_links(
         &self,
         issued: &Issued,
         anchor: &Issuer,

@@ -13,16 +13,13 @@
 //! Certificates are read again where they are needed: that takes little time, and what was read would take stack while
 //! signatures are verified.
 
-use alloc::vec::Vec;
-
 use pki_types::{CertificateDer, SignatureVerificationAlgorithm, TrustAnchor};
 
 use super::{Candidate, Path, PathValidation, check_leaf};
 use crate::cert::Validity;
-use crate::cert::anchors::anchor_as_issuer;
 use crate::cert::expect::Expect;
 use crate::cert::fields::{Fields, rsa_bits_of, sequence, split_public_key_contents};
-use crate::cert::issuers::{Issued, Issuer};
+use crate::cert::issuers::Issued;
 use crate::cert::verify::check_rsa_bits;
 use crate::error::{ApiMisuse, CertificateError};
 
@@ -264,19 +261,14 @@ fn finish<'a>(
 }
 
 /// Returns the issuers of a verified path, if revocation or staples are checked, after the check for revocation.
-#[inline(never)]
 fn issued(
     candidate: &Candidate<'_>,
     path: &[CertificateDer<'_>],
     anchor_place: usize,
 ) -> Result<Option<Issued>, CertificateError> {
     let Candidate { anchors, algorithms, time, issuers, revocation, .. } = candidate;
-    if issuers.is_none() && revocation.is_none() {
-        return Ok(None);
-    }
-    let anchor: Issuer = anchors.get(anchor_place).and_then(anchor_as_issuer).ok_or(CertificateError::Malformed)?;
-    let fields = path.iter().map(|der| Ok(Certificate::read(der)?.fields));
-    let issued = Issued::new(&fields.collect::<Result<Vec<_>, CertificateError>>()?, anchor.clone());
+    let Some(issuers) = issuers else { return Ok(None) };
+    let (issued, anchor) = issuers.issued(path, anchors.get(anchor_place).ok_or(CertificateError::Malformed)?)?;
     if let Some(revocation) = revocation {
         revocation.check_issued(&issued, &anchor, algorithms, *time)?;
     }

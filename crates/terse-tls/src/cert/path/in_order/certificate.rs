@@ -2,12 +2,11 @@
 //! follows it, and every critical extension is known.
 
 use pki_types::{CertificateDer, TrustAnchor};
-use x509_cert::der::asn1::ObjectIdentifier;
-use x509_cert::der::{Decode as _, Reader as _, SliceReader};
+use x509_cert::der::{Reader as _, SliceReader};
 
 use crate::cert::fields::{
-    Fields, INTEGER, OBJECT_IDENTIFIER, OCTET_STRING, SEQUENCE, bit_string, contents, key_usage, reader, sequence, tlv,
-    validity,
+    CONTEXT_0, CONTEXT_3, CRL_DISTRIBUTION_POINTS, EXT_KEY_USAGE, Fields, INTEGER, KEY_USAGE, OBJECT_IDENTIFIER,
+    OCTET_STRING, SEQUENCE, SUBJECT_ALT_NAME, bit_string, contents, key_usage, reader, sequence, tlv, validity,
 };
 use crate::error::{ApiMisuse, CertificateError};
 
@@ -203,7 +202,9 @@ impl<'a> Extension<'a> {
         }
         let mut extension = reader(sequence(tlv(extensions)?)?)?;
         let id = contents(tlv(&mut extension)?, OBJECT_IDENTIFIER)?;
-        ObjectIdentifier::from_bytes(id).map_err(|_| CertificateError::Malformed)?;
+        if id.last().is_none_or(|last| *last >= 0x80) {
+            return Err(CertificateError::Malformed); // its last number has no end
+        }
         let mut value = tlv(&mut extension)?;
         let mut is_critical = false;
         if value.first() == Some(&BOOLEAN) {
@@ -225,7 +226,13 @@ fn basic_constraints(value: &[u8]) -> Result<(bool, Option<u8>), CertificateErro
         element = optional(&mut constraints)?;
     }
     finished(&constraints)?;
-    let path_len_constraint = element.map(u8::from_der).transpose().map_err(|_| CertificateError::Malformed)?;
+    let path_len_constraint = match element {
+        None => None,
+        Some(element) => match contents(element, INTEGER)? {
+            [most @ ..0x80] | [0, most @ (0x80..)] => Some(*most),
+            _ => return Err(CertificateError::Malformed),
+        },
+    };
     Ok((is_ca, path_len_constraint))
 }
 
@@ -252,27 +259,13 @@ fn finished(reader: &SliceReader<'_>) -> Result<(), CertificateError> {
 }
 
 const BOOLEAN: u8 = 0x01;
-const CONTEXT_0: u8 = 0xa0;
-const CONTEXT_3: u8 = 0xa3;
 const EMPTY_SEQUENCE: &[u8] = &[SEQUENCE, 0];
 
 /// `version` of X.509 version 3, with its header.
 const VERSION_3: &[u8] = &[CONTEXT_0, 3, INTEGER, 1, 2];
-
-/// id-ce-keyUsage, 2.5.29.15 (RFC 5280, 4.2.1.3).
-const KEY_USAGE: &[u8] = &[0x55, 0x1d, 15];
-
-/// id-ce-subjectAltName, 2.5.29.17 (RFC 5280, 4.2.1.6).
-const SUBJECT_ALT_NAME: &[u8] = &[0x55, 0x1d, 17];
 
 /// id-ce-basicConstraints, 2.5.29.19 (RFC 5280, 4.2.1.9).
 const BASIC_CONSTRAINTS: &[u8] = &[0x55, 0x1d, 19];
 
 /// id-ce-nameConstraints, 2.5.29.30 (RFC 5280, 4.2.1.10).
 const NAME_CONSTRAINTS: &[u8] = &[0x55, 0x1d, 30];
-
-/// id-ce-cRLDistributionPoints, 2.5.29.31 (RFC 5280, 4.2.1.13).
-const CRL_DISTRIBUTION_POINTS: &[u8] = &[0x55, 0x1d, 31];
-
-/// id-ce-extKeyUsage, 2.5.29.37 (RFC 5280, 4.2.1.12).
-const EXT_KEY_USAGE: &[u8] = &[0x55, 0x1d, 37];
