@@ -45,7 +45,7 @@ compile_error!(
      terse-rustcrypto, which has the same modules, on this target"
 );
 
-#[cfg(cortex_m4)]
+#[cfg(any(cortex_m4, test))]
 extern crate alloc;
 
 #[cfg(cortex_m4)]
@@ -56,6 +56,8 @@ pub mod group;
 mod number;
 #[cfg(cortex_m4)]
 pub mod sign;
+#[cfg(any(cortex_m4, test))]
+mod signature;
 #[cfg(cortex_m4)]
 mod stack;
 #[cfg(cortex_m4)]

@@ -6,7 +6,6 @@
 use alloc::sync::Arc;
 
 use p256::NistP256;
-use p256::ecdsa::Signature;
 use p256::elliptic_curve::Curve;
 use pki_types::{PrivateKeyDer, SubjectPublicKeyInfoDer};
 use rfc6979::KGenerator;
@@ -20,6 +19,7 @@ use zeroize::Zeroizing;
 
 use crate::ffi::Scalar;
 use crate::number::{Point, UNCOMPRESSED_LEN};
+use crate::signature;
 use crate::stack::wiped;
 
 /// Loads a key of any supported kind.
@@ -71,7 +71,7 @@ struct Key {
 
 impl Key {
     /// Signs deterministically (RFC 6979, 3.2), so that a bad source of randomness cannot reveal the key.
-    fn sign_hash(&self, hash: &[u8; 32]) -> Option<Signature> {
+    fn sign_hash(&self, hash: &[u8; 32]) -> Option<[[u8; 32]; 2]> {
         let order = NistP256::ORDER;
         let mut nonces = KGenerator::<Sha256, _>::new(&*self.secret, hash, &[], &*order);
         let mut nonce = Zeroizing::new([0; 32]);
@@ -82,8 +82,7 @@ impl Key {
             let [mut r, mut s] = [[0; 32]; 2];
             numbers[0].write_be_bytes(&mut r);
             numbers[1].write_be_bytes(&mut s);
-            // Neither is zero: this checks it again.
-            return Signature::from_scalars(r, s).ok();
+            return Some([r, s]);
         }
         None
     }
@@ -107,6 +106,6 @@ impl SigningKey for Key {
         }
         let hash = Sha256::digest(message).into();
         let signature = wiped(|| self.sign_hash(&hash)).ok_or(CryptoError::SigningFailed)?;
-        Ok(Signing::Done(signature.to_der().as_bytes().to_vec()))
+        Ok(Signing::Done(signature::to_der(&signature)))
     }
 }

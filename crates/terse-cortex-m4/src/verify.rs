@@ -3,7 +3,6 @@
 
 use core::fmt;
 
-use p256::ecdsa::Signature;
 use pki_types::{AlgorithmIdentifier, InvalidSignature, SignatureVerificationAlgorithm, alg_id};
 use sha2::{Digest, Sha256, Sha384};
 pub use terse_rustcrypto::verify::{
@@ -12,6 +11,7 @@ pub use terse_rustcrypto::verify::{
 };
 
 use crate::number::{Number, Point};
+use crate::signature;
 
 /// ECDSA on P-256 with SHA-256.
 pub static ECDSA_P256_SHA256: &dyn SignatureVerificationAlgorithm =
@@ -43,8 +43,8 @@ fn verify<D: Digest>(key: &Point, message: &[u8], signature: &[Number; 2]) -> bo
 impl SignatureVerificationAlgorithm for Ecdsa {
     fn verify_signature(&self, public_key: &[u8], message: &[u8], signature: &[u8]) -> Result<(), InvalidSignature> {
         let key = Point::from_bytes(public_key).ok_or(InvalidSignature)?;
-        let (r, s) = Signature::from_der(signature).map_err(|_| InvalidSignature)?.split_bytes();
-        let numbers = [Number::from_be_bytes(&r.into()), Number::from_be_bytes(&s.into())];
+        let numbers = signature::from_der(signature).ok_or(InvalidSignature)?;
+        let numbers = numbers.map(|number| Number::from_be_bytes(&number));
         if (self.verify)(&key, message, &numbers) { Ok(()) } else { Err(InvalidSignature) }
     }
 
