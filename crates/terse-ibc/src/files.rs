@@ -124,6 +124,11 @@ impl KeyFile<AnyKey> {
     /// Writes the file. It contains the private key. Fails if a peer has an invalid public part, or if there are too many
     /// peers for one file.
     pub fn to_pem(&self) -> Result<Zeroizing<String>, FileError> {
+        Ok(Zeroizing::new(encode(KEY, &self.to_bytes()?)))
+    }
+
+    /// Returns the content of the file without PEM, for a device. It contains the private key, and fails as [`Self::to_pem`].
+    pub fn to_bytes(&self) -> Result<Zeroizing<Vec<u8>>, FileError> {
         let key = self.key.as_key();
         let mut peers = Vec::new();
         for (identity, public_part) in &self.known_peers {
@@ -141,13 +146,19 @@ impl KeyFile<AnyKey> {
         push(&mut content, &self.key.private());
         content.extend_from_slice(&len.to_be_bytes());
         content.extend_from_slice(&peers);
-        Ok(Zeroizing::new(encode(KEY, &content)))
+        Ok(content)
     }
 
     /// Reads a file, and checks that the private key belongs to the identity and the parameters.
     pub fn from_pem(pem: &str) -> Result<Self, FileError> {
-        let content = decode(KEY, pem)?;
-        let mut rest = &content[1..];
+        Self::from_bytes(&decode(KEY, pem)?)
+    }
+
+    /// Reads the content of a file, as [`Self::to_bytes`] returns it, and checks the same. A device that is given it needs no
+    /// code for PEM.
+    pub fn from_bytes(content: &[u8]) -> Result<Self, FileError> {
+        let [VERSION, rest @ ..] = content else { return Err(FileError::Version) };
+        let mut rest = rest;
         let parameters = IdentityParameters::decode(field(&mut rest)?).ok_or(FileError::Malformed)?;
         let identity = Identity::decode(field(&mut rest)?).map_err(|_| FileError::Malformed)?;
         let (public_part, private) = (field(&mut rest)?, field(&mut rest)?);

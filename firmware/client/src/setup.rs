@@ -44,7 +44,7 @@ pub fn config(device: &Device, memory: &Memory, provider: &CryptoProvider) -> Re
         config.psks(vec![ExternalPsk::new(&device.psk.0, &device.psk.1)?]);
     }
     if !device.identity.is_empty() {
-        let key = KeyFile::<AnyKey>::from_pem(&device.identity).map_err(|_| SetupFailed::Key)?;
+        let key = KeyFile::<AnyKey>::from_bytes(&device.identity).map_err(|_| SetupFailed::Key)?;
         config.identity(ClientIdentity::new(key.key.into_key()).known_peers(memory.peers.clone()));
     }
     if device.text("link") == "ethernet" {

@@ -13,7 +13,9 @@ use terse_tls::{Instant, Now};
 /// A clock. It must be read at least every 171 seconds, in which the timer counts once through its 32 bits.
 pub struct Clock {
     last: u32,
-    ticks: u64,
+    seconds: u64,
+    /// Of the second that is not over.
+    ticks: u32,
 }
 
 impl Clock {
@@ -28,21 +30,27 @@ impl Clock {
         systick.clear_current();
         systick.enable_counter();
         systick.enable_interrupt();
-        Self { last: u32::MAX, ticks: 0 }
+        Self { last: u32::MAX, seconds: 0, ticks: 0 }
     }
 
     /// Returns the milliseconds since the start.
     pub fn milliseconds(&mut self) -> u64 {
         let value = read(VALUE);
-        self.ticks += u64::from(self.last.wrapping_sub(value)); // the timer counts down
+        let passed = self.last.wrapping_sub(value); // the timer counts down
         self.last = value;
-        self.ticks / u64::from(TICKS_PER_MILLISECOND)
+        self.seconds += u64::from(passed / TICKS_PER_SECOND);
+        self.ticks += passed % TICKS_PER_SECOND;
+        if self.ticks >= TICKS_PER_SECOND {
+            self.ticks -= TICKS_PER_SECOND;
+            self.seconds += 1;
+        }
+        self.seconds * 1_000 + u64::from(self.ticks / TICKS_PER_MILLISECOND)
     }
 
     /// Returns the time on a device that was started at `started`, in seconds since 1970, if it knows it.
     pub fn now(&mut self, started: Option<u64>) -> Now {
         let milliseconds = self.milliseconds();
-        let unix = started.map(|started| started.saturating_add(milliseconds / 1_000));
+        let unix = started.map(|started| started.saturating_add(self.seconds));
         let unix = unix.map(|seconds| UnixTime::since_unix_epoch(Duration::from_secs(seconds)));
         Now::new(Instant(milliseconds), unix)
     }
@@ -52,7 +60,8 @@ impl Clock {
 #[cortex_m_rt::exception]
 fn SysTick() {}
 
-const TICKS_PER_MILLISECOND: u32 = 25_000;
+const TICKS_PER_SECOND: u32 = 25_000_000;
+const TICKS_PER_MILLISECOND: u32 = TICKS_PER_SECOND / 1_000;
 
 const CTRL: usize = 0x4000_1000;
 const VALUE: usize = 0x4000_1004;

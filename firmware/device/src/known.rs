@@ -1,9 +1,10 @@
 //! What is known to a device: its server, its credentials, and the settings of its connections, in one file.
 //!
 //! The file has items, each behind its length in two bytes: the settings, a text of lines `name=value`; the trust anchors, up to an
-//! empty item; the device's chain, up to an empty item; its private key; the identity and the key of a pre-shared key; an identity
-//! key in PEM. What the settings do not need may be empty. Two things are what the image takes: the private key, which is in PKCS #8
-//! or a scalar of P-256, and the anchors, in whose place stands the SubjectPublicKeyInfo of a server with a raw public key.
+//! empty item; the device's chain, up to an empty item; its private key; the identity and the key of a pre-shared key; the
+//! content of the file of an identity key. What the settings do not need may be empty. Two things are what the image takes: the private
+//! key, which is in PKCS #8 or a scalar of P-256, and the anchors, in whose place stands the SubjectPublicKeyInfo of a server with a
+//! raw public key.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -25,8 +26,8 @@ pub struct Device {
     pub key: Zeroizing<Vec<u8>>,
     /// The identity and the key of a pre-shared key.
     pub psk: (Vec<u8>, Zeroizing<Vec<u8>>),
-    /// An identity key in PEM.
-    pub identity: Zeroizing<String>,
+    /// An identity key: the content of its file without PEM.
+    pub identity: Zeroizing<Vec<u8>>,
 }
 
 impl Device {
@@ -37,7 +38,7 @@ impl Device {
         let chain = certificates(&mut file)?;
         let key = Zeroizing::new(item(&mut file)?.into());
         let psk = (item(&mut file)?.into(), Zeroizing::new(item(&mut file)?.into()));
-        let identity = Zeroizing::new(String::from_utf8(item(&mut file)?.into()).ok()?);
+        let identity = Zeroizing::new(item(&mut file)?.into());
         Some(Self { settings, anchors, chain, key, psk, identity })
     }
 
@@ -73,7 +74,7 @@ mod tests {
             b"key",
             b"id",
             b"psk",
-            b"PEM",
+            b"identity",
         ];
         items.iter().flat_map(|item| [&(item.len() as u16).to_be_bytes(), *item].concat()).collect()
     }
@@ -88,7 +89,7 @@ mod tests {
         assert_eq!(device.chain.len(), 2);
         assert_eq!(*device.key, b"key");
         assert_eq!((&*device.psk.0, &**device.psk.1), (&b"id"[..], &b"psk"[..]));
-        assert_eq!(*device.identity, "PEM");
+        assert_eq!(*device.identity, b"identity");
     }
 
     #[test]

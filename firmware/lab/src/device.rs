@@ -201,7 +201,7 @@ pub(crate) fn content(
         };
     }
     let (psk_identity, psk): (&str, &[u8]) = if proof == Proof::Psk { (PSK_IDENTITY, &PSK) } else { ("", &[]) };
-    let identity = if proof == Proof::Identity { plant.read(DEVICE_ID)? } else { Vec::new() };
+    let identity = if proof == Proof::Identity { plant.identity_key(DEVICE_ID)? } else { Vec::new() };
     let end = item(&[])?;
     let file = [item(settings.as_bytes())?, anchors, end.clone(), chain, end, item(&key)?];
     Ok([file.concat(), item(psk_identity.as_bytes())?, item(psk)?, item(&identity)?].concat())

@@ -11,6 +11,7 @@ use std::time::Duration;
 use pki_types::PrivatePkcs8KeyDer;
 use pki_types::pem::PemObject as _;
 use serde_json::Value;
+use terse_ibc::files::{AnyKey, KeyFile};
 
 use crate::Failed;
 use crate::scenario::{Link, Proof, Scenario};
@@ -84,6 +85,12 @@ impl Plant {
         let start = key.windows(5).position(|bytes| bytes == [0x02, 0x01, 0x01, 0x04, 0x20]);
         let scalar = start.and_then(|start| key.get(start + 5..start + 37));
         Ok(scalar.ok_or("a private key is not on P-256")?.to_vec())
+    }
+
+    /// Returns the content of the file of an identity key.
+    pub(crate) fn identity_key(&self, name: &str) -> Result<Vec<u8>, Failed> {
+        let key = KeyFile::<AnyKey>::from_pem(&String::from_utf8(self.read(name)?)?)?;
+        Ok(key.to_bytes()?.to_vec())
     }
 
     /// Starts a server for one way to connect, which lives as long as the plant. Returns its port.

@@ -22,6 +22,9 @@ fn keys_are_read_back() {
         let pem = file.to_pem().expect("a file");
         let read = KeyFile::from_pem(&pem).expect("its own file");
         assert_eq!((read.to_pem(), &read.known_peers), (Ok(pem), &file.known_peers));
+        let bytes = file.to_bytes().expect("the content of a file");
+        assert_eq!(KeyFile::from_bytes(&bytes).expect("its own content").to_bytes(), Ok(bytes));
+        assert_eq!(KeyFile::from_bytes(&[]).err(), Some(FileError::Version));
         assert_eq!(*read.into_dyn().key.identity(), client());
     }
 }
