@@ -25,8 +25,9 @@ mod parts;
 mod scope;
 mod watch;
 
+use crate::behind::Behind;
 pub use builder::{ConfigBuilder, Configuration};
-use code::{BeginKept, CertificateCode};
+use code::{BeginKept, CertificateCode, OfferPsks};
 pub use common::Common;
 pub use datagrams::Datagrams;
 #[cfg(terse_testing)]
@@ -47,6 +48,8 @@ pub struct ClientConfig {
     pub(crate) parts: ClientParts,
     /// What begins with the cache and sessions, if [`ConfigBuilder::cache`] or [`ConfigBuilder::resumption`] was called.
     pub(crate) begin_kept: Option<BeginKept>,
+    /// The code that offers pre-shared keys in TLS 1.3, if there are any, or sessions.
+    pub(crate) offer_psks: Option<OfferPsks>,
     /// The code of handshakes with certificates in TLS 1.3, if [`ConfigBuilder::trust`] was called.
     pub(crate) certificates: Option<&'static CertificateCode>,
     pub(crate) trust: Trust,
@@ -58,7 +61,7 @@ pub struct ClientConfig {
     pub(crate) cache: Option<ClientCache>,
     pub(crate) resumption: Option<ClientResumption>,
     pub(crate) psks: Vec<ExternalPsk>,
-    pub(crate) identity: Option<ClientIdentity>,
+    pub(crate) identity: Option<Behind<ClientIdentity>>,
 }
 
 impl ClientConfig {
@@ -74,6 +77,7 @@ impl ClientConfig {
             common: Common::new(provider, parts.versions()),
             parts,
             begin_kept: None,
+            offer_psks: None,
             certificates: None,
             trust: Trust::nobody(),
             server_usage: None,
@@ -129,8 +133,8 @@ impl ClientConfig {
     }
 
     /// Returns the configuration of identity-based handshakes, or `None` if the client has no identity key.
-    pub const fn identity(&self) -> Option<&ClientIdentity> {
-        self.identity.as_ref()
+    pub fn identity(&self) -> Option<&ClientIdentity> {
+        self.identity.as_deref()
     }
 
     /// Returns whether servers can prove their identity with certificates. Otherwise it is pre-shared keys alone, or an

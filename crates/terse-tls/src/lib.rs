@@ -120,6 +120,7 @@ extern crate std;
 #[used]
 static MARK_OF_TEST_CODE: [u8; 34] = *b"terse-tls with --cfg terse_testing";
 
+mod behind;
 pub mod cache;
 mod cert;
 mod config;

@@ -16,6 +16,7 @@ use super::crls::{Crls, Findings};
 use super::issuers::{Issued, Issuer, IssuerId, KnownIssuers, Link};
 use super::path::{Built, PathBuilder};
 use super::signatures::Signatures;
+use crate::behind::Behind;
 use crate::error::{ApiMisuse, CertificateError};
 
 #[cfg(test)]
@@ -153,7 +154,7 @@ impl fmt::Debug for Revocation {
 /// Checks whether a chain that was verified before is revoked now.
 #[derive(Clone, Debug)]
 pub(crate) struct RevocationCheck {
-    pub(super) revocation: Option<Revocation>,
+    pub(super) revocation: Option<Behind<Revocation>>,
     /// The known issuers, if staples are requested.
     pub(super) staples: Option<Arc<dyn KnownIssuers>>,
     /// The algorithms for the signatures of CRLs.

@@ -16,6 +16,7 @@ use super::ocsp::Stapling;
 use super::path::{InOrder, PathBuilding, PathValidation};
 use super::raw_public_keys::RawPublicKeys;
 use super::{Expect, Revocation, RevocationCheck, TrustId, VerifiedPeer};
+use crate::behind::Behind;
 use crate::crypto::{CryptoProvider, Hash};
 use crate::error::{ApiMisuse, CertificateError, Setting};
 use crate::wire::{CertificateType, SignatureScheme};
@@ -33,7 +34,7 @@ pub struct Trust {
     pub(super) issuers: Option<Arc<dyn KnownIssuers>>,
     /// The issuers that the application keeps.
     learned: Option<Arc<dyn LearnedSource>>,
-    pub(super) revocation: Option<Revocation>,
+    pub(super) revocation: Option<Behind<Revocation>>,
     pub(super) raw_public_keys: Option<Arc<RawPublicKeys>>,
     stapling: Stapling,
     /// What checks staples, if they are requested. A linker drops it from a program that requests none.
@@ -201,12 +202,12 @@ impl Trust {
     pub fn with_crls(self, crls: &[CertificateRevocationListDer<'_>]) -> Result<Self, ApiMisuse> {
         let issuers = self.issuers.clone().unwrap_or_else(|| self.issuer_table());
         let revocation = Revocation::new(issuers.clone(), crls)?;
-        Ok(Self { issuers: Some(issuers), revocation: Some(revocation), ..self })
+        Ok(Self { issuers: Some(issuers), revocation: Some(Behind::new(revocation)), ..self })
     }
 
     /// Returns the CRLs, which can be replaced without a new configuration, or `None` if revocation is not checked.
-    pub const fn revocation(&self) -> Option<&Revocation> {
-        self.revocation.as_ref()
+    pub fn revocation(&self) -> Option<&Revocation> {
+        self.revocation.as_deref()
     }
 
     /// Returns the check that a cached peer must pass at `time`, in addition to the comparison of [`Self::id`].
@@ -242,7 +243,7 @@ impl Trust {
     pub fn with_issuers(self, learned: &LearnedIssuers) -> Self {
         let issuers = self.issuers.map(|issuers| issuers.with_learned(learned.clone()));
         let revocation = match (&self.revocation, &issuers) {
-            (Some(revocation), Some(issuers)) => Some(revocation.with_issuers(issuers.clone())),
+            (Some(revocation), Some(issuers)) => Some(Behind::new(revocation.with_issuers(issuers.clone()))),
             _ => None, // either both are set or none
         };
         Self { issuers, revocation, learned: Some(Arc::new(learned.clone())), ..self }

@@ -104,7 +104,7 @@ impl Trust {
             at,
             time,
             issuers: self.issuers.as_deref(),
-            revocation: self.revocation.as_ref(),
+            revocation: self.revocation.as_deref(),
         };
         let Path { leaf, validity, signatures, issued, anchor_place } = validation.validate(&candidate)?;
         let anchor = anchors.index_of(anchor_place).ok_or(CertificateError::Invalid)?; // the path leads to it

@@ -5,10 +5,11 @@ use alloc::vec::Vec;
 
 #[cfg(terse_testing)]
 use super::Fault;
-use super::code::{CertificateCode, begin_kept};
+use super::code::{CertificateCode, begin_kept, offer_psks};
 use super::{
     ClientAuthentication, ClientConfig, ClientIdentity, Common, Datagrams, KeyLog, ServerConfig, ServerIdentity, Trace,
 };
+use crate::behind::Behind;
 #[cfg(terse_testing)]
 use crate::cache::CacheDefence;
 use crate::cache::{ClientCache, ServerCache};
@@ -282,6 +283,7 @@ impl ConfigBuilder<ClientConfig> {
     /// Default: `None`.
     pub fn resumption(&mut self, value: impl Into<Option<ClientResumption>>) -> &mut Self {
         self.config.begin_kept = Some(begin_kept);
+        self.config.offer_psks = Some(offer_psks);
         self.config.resumption = value.into();
         self
     }
@@ -290,6 +292,7 @@ impl ConfigBuilder<ClientConfig> {
     ///
     /// Default: none.
     pub fn psks(&mut self, value: impl Into<Vec<ExternalPsk>>) -> &mut Self {
+        self.config.offer_psks = Some(offer_psks);
         self.config.psks = value.into();
         self
     }
@@ -299,7 +302,7 @@ impl ConfigBuilder<ClientConfig> {
     ///
     /// Default: `None`.
     pub fn identity(&mut self, value: impl Into<Option<ClientIdentity>>) -> &mut Self {
-        self.config.identity = value.into();
+        self.config.identity = value.into().map(Behind::new);
         self
     }
 }
@@ -446,6 +449,7 @@ impl ConfigBuilder<ClientConfig> {
     }
 
     pub fn edit_psks<R>(&mut self, edit: impl FnOnce(&mut Vec<ExternalPsk>) -> R) -> R {
+        self.config.offer_psks = Some(offer_psks);
         edit(&mut self.config.psks)
     }
 

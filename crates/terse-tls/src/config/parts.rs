@@ -22,7 +22,7 @@ use crate::wire::ProtocolVersion;
 /// ```
 #[derive(Clone, Copy)]
 pub struct ClientParts {
-    pub(crate) tls12: Option<Tls12Code>,
+    pub(crate) tls12: Option<&'static Tls12Code>,
     pub(crate) tls13: Option<Tls13Code>,
     pub(crate) stream: Option<ClientStream>,
     pub(crate) datagrams: Option<(ClientDatagrams, &'static DatagramCode)>,
@@ -38,7 +38,7 @@ impl ClientParts {
     /// Adds TLS 1.2, over datagrams DTLS 1.2.
     #[must_use]
     pub const fn tls12(self) -> Self {
-        Self { tls12: Some(code::server_hello12), ..self }
+        Self { tls12: Some(Tls12Code::CODE), ..self }
     }
 
     /// Adds TLS 1.3, over datagrams DTLS 1.3.

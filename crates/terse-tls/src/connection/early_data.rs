@@ -1,7 +1,6 @@
 //! Early data (0-RTT; RFC 9846, 2.3) at the interface of a connection.
 
 use super::{Connection, Progress};
-use crate::config::ClientIdentity;
 use crate::error::{ApiMisuse, Error};
 use crate::wire::ContentType;
 
@@ -21,7 +20,7 @@ impl Connection {
         let wanted = match self.config.as_client() {
             Some(config) => {
                 let of_sessions = config.resumption.as_ref().is_some_and(|resumption| resumption.early_data);
-                of_sessions || config.identity.as_ref().is_some_and(ClientIdentity::may_offer_early_data)
+                of_sessions || config.identity.as_ref().is_some_and(|identity| identity.may_offer_early_data())
             }
             None => false,
         };

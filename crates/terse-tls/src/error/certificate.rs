@@ -188,8 +188,9 @@ impl Date {
     }
 
     pub(crate) const fn of_seconds(seconds: u64) -> Self {
-        let days = seconds / SECONDS_PER_DAY;
-        Self { days: if days < u32::MAX as u64 { days as u32 } else { u32::MAX } }
+        // In units of 128 seconds, so that a device needs no division of 64 bits.
+        let units = if seconds >> 7 < u32::MAX as u64 { (seconds >> 7) as u32 } else { u32::MAX };
+        Self { days: units / (SECONDS_PER_DAY >> 7) as u32 }
     }
 
     /// Returns the days since 1970-01-01.

@@ -2,8 +2,7 @@
 
 use alloc::boxed::Box;
 
-use super::ExpectServerHello;
-use crate::config::ClientConfig;
+use crate::config::{ClientConfig, Common};
 use crate::crypto::Tls13Suite;
 use crate::error::Error;
 use crate::handshake::Output;
@@ -11,7 +10,7 @@ use crate::resume::{SessionKind, StoredSession};
 use crate::schedule::tls13::EarlySecret;
 use crate::schedule::{EpochKeys, Transcript};
 use crate::summary::{EarlyDataProtection, EarlyDataStatus};
-use crate::wire::CipherSuite;
+use crate::wire::{CipherSuite, Random};
 
 /// Early data that a client offers.
 pub(crate) struct OfferedEarlyData {
@@ -50,17 +49,17 @@ impl OfferedEarlyData {
     }
 
     /// Installs the keys of early data after the first ClientHello, so that the application can send early data.
-    pub(super) fn begin(
+    pub(crate) fn begin(
         &self,
         early_secret: &EarlySecret,
-        hello: &ExpectServerHello,
+        (common, random): (&Common, &Random),
         client_hello: &[u8],
         output: &mut Output<'_>,
     ) -> Result<(), Error> {
         let transcript = Transcript::new13(self.suite.hash, output.link.transport());
         let messages = transcript.current_with(client_hello);
         let secret = early_secret.client_traffic(self.suite, &messages)?;
-        hello.config.common.log_secret("CLIENT_EARLY_TRAFFIC_SECRET", &hello.random, secret.expose());
+        common.log_secret("CLIENT_EARLY_TRAFFIC_SECRET", random, secret.expose());
         output.link.compatibility_point()?; // RFC 9846, E.4
         output.link.limits().limit_protected(self.record_limit.into());
         output.link.new_keys(&EpochKeys::Tls13(secret))?;

@@ -69,9 +69,9 @@ impl ExpectServerHello {
                     extensions.push(&EarlyData)?;
                 }
             }
-            None => self.psks.offer(&self.config, &mut extensions)?,
+            None => self.psks.as_ref().map_or(Ok(()), |psks| psks.offer(&self.config, &mut extensions))?,
         }
-        self.psks.offer_last(&mut extensions, output.now)?;
+        self.psks.as_ref().map_or(Ok(()), |psks| psks.offer_last(&mut extensions, output.now))?;
         self.offered = extensions.types().into();
         let mut suites: Vec<_> = self.config.offered_suites().collect();
         if self.offers(ProtocolVersion::TLS_1_2) {
@@ -101,7 +101,9 @@ impl ExpectServerHello {
         transcript: Option<&Transcript>,
         output: &mut Output<'_>,
     ) -> Result<Vec<u8>, Error> {
-        self.psks.bind(&mut hello, transcript, output.link.transport())?;
+        if let Some(psks) = &self.psks {
+            psks.bind(&mut hello, transcript, output.link.transport())?;
+        }
         let message = output.push(HandshakeType::CLIENT_HELLO, &Encoded(&hello))?.into();
         output.link.end_of_flight()?;
         Ok(message)

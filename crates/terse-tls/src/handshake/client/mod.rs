@@ -13,7 +13,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use super::identity::offer::{AgreedIdentity, OfferedIdentity};
-use super::{Handshake, Message, Output, StateMachine, negotiated, tls12, tls13, unboxed};
+use super::{Handshake, Message, Output, StateMachine, negotiated, tls13, unboxed};
 use crate::cache::FallbackReason;
 use crate::config::{ClientConfig, ServerAddress};
 use crate::crypto::Tls13Suite;
@@ -21,20 +21,22 @@ use crate::error::{ApiMisuse, Error, IdentityRefused, PeerIncompatible, PeerMisb
 use crate::resume::{SessionOffer, SessionSaver, StoredSession};
 use crate::schedule::{Pending, Transcript};
 use crate::wire::{
-    Cookie, EncodeError, ExtensionMessage, ExtensionType, HandshakeType, HelloVerifyRequest,
-    IdentityShareHelloRetryRequest, KeyShareHelloRetryRequest, PreSharedKeyServerHello, ProtocolVersion, Random,
-    SelectedVersion, ServerHello, Transport,
+    Cookie, EncodeError, ExtensionMessage, ExtensionType, HandshakeType, IdentityShareHelloRetryRequest,
+    KeyShareHelloRetryRequest, PreSharedKeyServerHello, ProtocolVersion, Random, SelectedVersion, ServerHello,
+    Transport,
 };
 
 mod agreement;
 mod early_data;
 mod hello;
 mod psk;
+mod tls12;
 
 use agreement::{Agreed, OfferedAgreement};
 pub(crate) use early_data::OfferedEarlyData;
-use psk::OfferedPsks;
-pub(crate) use psk::{PskSource, SelectedPsk};
+use psk::PskOffer;
+pub(crate) use psk::{OfferPsks, PskSource, SelectedPsk, offer_psks};
+pub(crate) use tls12::Tls12Code;
 
 /// The state of a client that has sent its ClientHello.
 pub(crate) struct ExpectServerHello {
@@ -52,7 +54,8 @@ pub(crate) struct ExpectServerHello {
     agreement: Option<OfferedAgreement>,
     /// The identity, which can stand in the place of key share and certificates.
     identity: Option<Box<dyn OfferedIdentity>>,
-    psks: OfferedPsks,
+    /// The pre-shared keys that are offered, if the configuration has any.
+    psks: Option<Box<dyn PskOffer>>,
     /// The session of TLS 1.2 that is offered; `legacy_session_id` is its session ID, or was chosen for its ticket.
     pub(super) tls12_session: Option<Box<StoredSession>>,
     /// Where the sessions of this connection are kept.
@@ -66,9 +69,6 @@ pub(crate) enum SelectedProof {
     Psk(SelectedPsk),
     Identity(Box<dyn AgreedIdentity>),
 }
-
-/// How many HelloVerifyRequests a client answers.
-const MAX_VERIFY_REQUESTS: u8 = 3;
 
 /// Which ClientHello the server answers.
 enum Progress {
@@ -130,7 +130,10 @@ impl ExpectServerHello {
         if let Some(session) = &tls12_session {
             legacy_session_id = session.offered_id(output.rng)?;
         }
-        let psks = OfferedPsks::new(&config, session, output.link.transport())?;
+        let psks = match config.offer_psks {
+            None => None,
+            Some(offer) => offer(&config, session, output.link.transport())?,
+        };
         Ok(Box::new(Self {
             config,
             server,
@@ -153,11 +156,12 @@ impl ExpectServerHello {
         // Only data that the caller has configured can be too long.
         let client_hello = self.client_hello(None, output).map_err(|EncodeError| ApiMisuse::NameTooLong)?;
         let client_hello = self.send_client_hello(client_hello, None, output)?;
-        self.psks.begin_early_data(self, &client_hello, output)?;
-        if let Some(secret) = self.identity.as_mut().and_then(|identity| identity.take_early_secret())
-            && let Some(early_data) = self.identity.as_ref().and_then(|identity| identity.early_data())
-        {
-            early_data.begin(&secret, self, &client_hello, output)?;
+        let client = (&self.config.common, &self.random);
+        if let Some(psks) = &self.psks {
+            psks.begin_early_data(client, &client_hello, output)?;
+        }
+        if let Some(identity) = &mut self.identity {
+            identity.begin_early_data(client, &client_hello, output)?;
         }
         self.progress = Progress::First(Pending::new(&client_hello));
         Ok(())
@@ -177,18 +181,22 @@ impl ExpectServerHello {
 
     /// Returns whether early data is offered.
     fn has_early_data(&self) -> bool {
-        self.psks.has_early_data() || self.identity.as_ref().is_some_and(|identity| identity.early_data().is_some())
+        self.psks.as_ref().is_some_and(|psks| psks.has_early_data())
+            || self.identity.as_ref().is_some_and(|identity| identity.early_data().is_some())
     }
 
     /// Handles ServerHello, HelloRetryRequest or HelloVerifyRequest.
     #[inline(never)]
     fn handle_message(self: Box<Self>, message: Message<'_>, output: &mut Output<'_>) -> Result<Handshake, Error> {
         if message.kind == HandshakeType::HELLO_VERIFY_REQUEST && message.transport == Transport::Datagram {
-            return self.hello_verify_request(message, output);
+            // RFC 9147, 5.3: DTLS 1.3 has no `legacy_cookie`
+            let tls12 = self.config.parts.tls12.ok_or(PeerIncompatible::NoCommonVersion)?;
+            return (tls12.hello_verify_request)(self, message, output);
         }
         let hello = message.server_hello()?;
         if self.select_version(&hello, message.transport)? == ProtocolVersion::TLS_1_2 {
-            return self.tls12_server_hello(&hello, message, output);
+            let tls12 = self.config.parts.tls12.ok_or(PeerIncompatible::NoCommonVersion)?; // it is there: TLS 1.2 is offered
+            return (tls12.server_hello)(self, &hello, message, output);
         }
         let suite = self.check(&hello, message.transport)?;
         if hello.is_hello_retry_request() {
@@ -227,33 +235,6 @@ impl ExpectServerHello {
         }
     }
 
-    #[inline(never)]
-    fn tls12_server_hello(
-        self: Box<Self>,
-        hello: &ServerHello<'_>,
-        message: Message<'_>,
-        output: &mut Output<'_>,
-    ) -> Result<Handshake, Error> {
-        if self.has_early_data() {
-            return Err(PeerIncompatible::NoEarlyData.into()); // RFC 9846, E.3
-        }
-        let Progress::First(client_hello) = self.progress else { return Err(message.unexpected()) };
-        output.agreed.declined_identity = self.identity.map(|identity| identity.declined());
-        let ours = tls12::client::SentClientHello {
-            config: self.config,
-            server: self.server,
-            random: self.random,
-            offered: self.offered,
-            session_id: self.legacy_session_id,
-            session: self.tls12_session.map(|session| *session),
-            saver: self.saver,
-            client_hello,
-            verify_requests: self.verify_requests,
-        };
-        let tls12 = ours.config.parts.tls12.ok_or(PeerIncompatible::NoCommonVersion)?; // it is there: TLS 1.2 is offered
-        tls12(ours, hello, message, output)
-    }
-
     /// Checks the fields of a ServerHello or HelloRetryRequest of TLS 1.3 against the offer.
     fn check(&self, hello: &ServerHello<'_>, transport: Transport) -> Result<&'static Tls13Suite, Error> {
         let session_id = transport.legacy_session_id_echo(&self.legacy_session_id);
@@ -268,31 +249,6 @@ impl ExpectServerHello {
             Progress::Retried(fixed, _) if fixed.id != suite.id => Err(PeerMisbehaved::SelectedUnofferedSuite.into()),
             _ => Ok(suite),
         }
-    }
-
-    /// Sends the same ClientHello again, with the cookie (RFC 6347, 4.2.1). The transcript begins with it. Several
-    /// requests may come, if the server changes its secret in between.
-    #[inline(never)]
-    fn hello_verify_request(
-        mut self: Box<Self>,
-        message: Message<'_>,
-        output: &mut Output<'_>,
-    ) -> Result<Handshake, Error> {
-        let HelloVerifyRequest { cookie, .. } = message.expect(HandshakeType::HELLO_VERIFY_REQUEST)?;
-        self.verify_requests += 1;
-        if self.verify_requests > MAX_VERIFY_REQUESTS || !matches!(self.progress, Progress::First(_)) {
-            return Err(message.unexpected());
-        }
-        if !self.offers(ProtocolVersion::TLS_1_2) {
-            return Err(PeerIncompatible::NoCommonVersion.into()); // RFC 9147, 5.3: DTLS 1.3 has no `legacy_cookie`
-        }
-        self.legacy_cookie = cookie.into();
-        self.progress = Progress::First(Pending::new(&[]));
-        output.note("the server wants to see that this address is the client's: HelloVerifyRequest");
-        let client_hello = self.client_hello(None, output)?;
-        let client_hello = self.send_client_hello(client_hello, None, output)?;
-        self.progress = Progress::First(Pending::new(&client_hello));
-        Ok(self)
     }
 
     /// Handles a HelloRetryRequest, and sends the second ClientHello (RFC 9846, 4.2.4).
@@ -330,7 +286,9 @@ impl ExpectServerHello {
         } else {
             "the server wants another key share or a cookie: HelloRetryRequest"
         });
-        self.psks.retry(suite, output);
+        if let Some(psks) = &mut self.psks {
+            psks.retry(suite, output);
+        }
         if self.identity.as_mut().is_some_and(|identity| identity.abandon_early_data()) {
             OfferedEarlyData::abandon(output);
         }
@@ -395,9 +353,12 @@ impl ExpectServerHello {
         let Self { config, server, random, offered, identity, saver, progress, psks, .. } = self;
         let proof = match (agreed.identity, hello.extensions.get()?) {
             (Some(identity), _) => Some(SelectedProof::Identity(identity)), // no pre-shared key was offered
-            (None, Some(PreSharedKeyServerHello(index))) => Some(SelectedProof::Psk(psks.select(index, suite)?)),
+            (None, Some(PreSharedKeyServerHello(index))) => {
+                let psks = psks.ok_or(PeerMisbehaved::IllegalPskSelection)?;
+                Some(SelectedProof::Psk(psks.select(index, suite)?))
+            }
             (None, None) => {
-                if !psks.is_empty() {
+                if psks.is_some_and(|psks| !psks.is_empty()) {
                     output.summary.fallback = Some(FallbackReason::SessionIgnored);
                 }
                 None

@@ -3,11 +3,12 @@
 //! What must always hold: `pre_shared_key` is the last extension; the session, if there is one, is the first key; early
 //! data is only sent with the first key, and only in the first flight.
 
+use alloc::boxed::Box;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use super::{ExpectServerHello, OfferedEarlyData};
-use crate::config::ClientConfig;
+use super::OfferedEarlyData;
+use crate::config::{ClientConfig, Common};
 use crate::crypto::Tls13Suite;
 use crate::error::{Error, PeerMisbehaved};
 use crate::handshake::Output;
@@ -18,11 +19,59 @@ use crate::schedule::tls13::PskKind;
 use crate::time::Now;
 use crate::wire::{
     EarlyData, EncodeError, ExtensionsBuilder, HandshakeType, List, PreSharedKeyClientHello, ProtocolVersion,
-    PskBinder, PskIdentity, PskKeyExchangeMode, PskKeyExchangeModes, Transport,
+    PskBinder, PskIdentity, PskKeyExchangeMode, PskKeyExchangeModes, Random, Transport,
 };
 
-/// The pre-shared keys that a ClientHello offers, in this order.
-pub(super) struct OfferedPsks {
+/// The pre-shared keys that a ClientHello offers. The handshake reaches them by a vtable, which only the settings for
+/// pre-shared keys and sessions name.
+pub(crate) trait PskOffer: Send + Sync {
+    /// Adds the extensions for pre-shared keys other than `pre_shared_key`.
+    fn offer(&self, config: &ClientConfig, extensions: &mut ExtensionsBuilder) -> Result<(), EncodeError>;
+
+    /// Adds `pre_shared_key`, with binders that [`Self::bind`] fills in.
+    fn offer_last(&self, extensions: &mut ExtensionsBuilder, now: Now) -> Result<(), EncodeError>;
+
+    /// Fills the binders into the body of a ClientHello, which follows `transcript` (RFC 9846, 4.3.11.2).
+    fn bind(&self, client_hello: &mut [u8], transcript: Option<&Transcript>, transport: Transport)
+    -> Result<(), Error>;
+
+    /// Installs the keys of early data after the first ClientHello, so that the application can send early data.
+    fn begin_early_data(
+        &self,
+        client: (&Common, &Random),
+        client_hello: &[u8],
+        output: &mut Output<'_>,
+    ) -> Result<(), Error>;
+
+    /// Returns whether early data is offered.
+    fn has_early_data(&self) -> bool;
+
+    /// Handles a HelloRetryRequest: ends early data, and keeps only the keys that fit the suite (RFC 9846, 4.2.2 and
+    /// 4.2.4).
+    fn retry(&mut self, suite: &Tls13Suite, output: &mut Output<'_>);
+
+    /// Takes the key that the server has selected by its index (RFC 9846, 4.3.11).
+    fn select(self: Box<Self>, index: u16, suite: &Tls13Suite) -> Result<SelectedPsk, Error>;
+
+    /// Returns whether no key is offered.
+    fn is_empty(&self) -> bool;
+}
+
+/// [`offer_psks`], to which a configuration points that has pre-shared keys or keeps sessions.
+pub(crate) type OfferPsks =
+    fn(&ClientConfig, Option<StoredSession>, Transport) -> Result<Option<Box<dyn PskOffer>>, Error>;
+
+/// Offers `session`, and all external keys for which there is a cipher suite.
+pub(crate) fn offer_psks(
+    config: &ClientConfig,
+    session: Option<StoredSession>,
+    transport: Transport,
+) -> Result<Option<Box<dyn PskOffer>>, Error> {
+    Ok(Some(Box::new(OfferedPsks::new(config, session, transport)?)))
+}
+
+/// The pre-shared keys, in the order in which they are offered.
+struct OfferedPsks {
     psks: Vec<OfferedPsk>,
     early_data: Option<OfferedEarlyData>,
 }
@@ -50,12 +99,7 @@ pub(crate) struct SelectedPsk {
 }
 
 impl OfferedPsks {
-    /// Offers `session`, and all external keys for which there is a cipher suite.
-    pub(super) fn new(
-        config: &ClientConfig,
-        session: Option<StoredSession>,
-        transport: Transport,
-    ) -> Result<Self, Error> {
+    fn new(config: &ClientConfig, session: Option<StoredSession>, transport: Transport) -> Result<Self, Error> {
         let common = &config.common;
         let mut offered = Self { psks: Vec::new(), early_data: None };
         if !common.enables(ProtocolVersion::TLS_1_3) {
@@ -87,9 +131,10 @@ impl OfferedPsks {
         }
         Ok(offered)
     }
+}
 
-    /// Adds the extensions for pre-shared keys other than `pre_shared_key`.
-    pub(super) fn offer(&self, config: &ClientConfig, extensions: &mut ExtensionsBuilder) -> Result<(), EncodeError> {
+impl PskOffer for OfferedPsks {
+    fn offer(&self, config: &ClientConfig, extensions: &mut ExtensionsBuilder) -> Result<(), EncodeError> {
         let resumes = config.resumption.is_some() && config.common.enables(ProtocolVersion::TLS_1_3);
         if resumes || !self.psks.is_empty() {
             // RFC 9846, 4.3.9: psk_ke is not offered, since it is not forward secret.
@@ -101,8 +146,7 @@ impl OfferedPsks {
         Ok(())
     }
 
-    /// Adds `pre_shared_key`, with binders that [`Self::bind`] fills in.
-    pub(super) fn offer_last(&self, extensions: &mut ExtensionsBuilder, now: Now) -> Result<(), EncodeError> {
+    fn offer_last(&self, extensions: &mut ExtensionsBuilder, now: Now) -> Result<(), EncodeError> {
         if self.psks.is_empty() {
             return Ok(());
         }
@@ -113,8 +157,7 @@ impl OfferedPsks {
             .push(&PreSharedKeyClientHello { identities: List::Items(&identities), binders: List::Items(&binders) })
     }
 
-    /// Fills the binders into the body of a ClientHello, which follows `transcript` (RFC 9846, 4.3.11.2).
-    pub(super) fn bind(
+    fn bind(
         &self,
         client_hello: &mut [u8],
         transcript: Option<&Transcript>,
@@ -142,33 +185,28 @@ impl OfferedPsks {
         Ok(bound.patch_binders(client_hello)?)
     }
 
-    /// Installs the keys of early data after the first ClientHello, so that the application can send early data.
-    pub(super) fn begin_early_data(
+    fn begin_early_data(
         &self,
-        hello: &ExpectServerHello,
+        client: (&Common, &Random),
         client_hello: &[u8],
         output: &mut Output<'_>,
     ) -> Result<(), Error> {
         let (Some(early_data), Some(psk)) = (&self.early_data, self.psks.first()) else { return Ok(()) };
-        early_data.begin(&psk.early_secret, hello, client_hello, output)
+        early_data.begin(&psk.early_secret, client, client_hello, output)
     }
 
-    /// Returns whether early data was offered.
-    pub(super) const fn has_early_data(&self) -> bool {
+    fn has_early_data(&self) -> bool {
         self.early_data.is_some()
     }
 
-    /// Handles a HelloRetryRequest: ends early data, and keeps only the keys that fit the suite (RFC 9846, 4.2.2 and
-    /// 4.2.4).
-    pub(super) fn retry(&mut self, suite: &Tls13Suite, output: &mut Output<'_>) {
+    fn retry(&mut self, suite: &Tls13Suite, output: &mut Output<'_>) {
         if self.early_data.take().is_some() {
             OfferedEarlyData::abandon(output);
         }
         self.psks.retain(|psk| PskHash::of(psk.early_secret.hash()) == PskHash::of(suite.hash));
     }
 
-    /// Takes the key that the server has selected by its index (RFC 9846, 4.3.11).
-    pub(super) fn select(mut self, index: u16, suite: &Tls13Suite) -> Result<SelectedPsk, Error> {
+    fn select(mut self: Box<Self>, index: u16, suite: &Tls13Suite) -> Result<SelectedPsk, Error> {
         let index = usize::from(index);
         if self.psks.len() <= index {
             return Err(PeerMisbehaved::IllegalPskSelection.into());
@@ -180,8 +218,7 @@ impl OfferedPsks {
         Ok(SelectedPsk { early_data: self.early_data.filter(|_| index == 0), early_secret, source })
     }
 
-    /// Returns whether no key was offered.
-    pub(super) const fn is_empty(&self) -> bool {
+    fn is_empty(&self) -> bool {
         self.psks.is_empty()
     }
 }

@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use super::early_data::EarlyTerms;
 use super::offer::{AgreedIdentity, DeclinedIdentity, OfferedIdentity, SecretTickets};
 use super::{PublicValues, report, split_key_exchange};
-use crate::config::{ClientConfig, ClientIdentity, ServerAddress, check_epoch};
+use crate::config::{ClientConfig, ClientIdentity, Common, ServerAddress, check_epoch};
 use crate::crypto::{EphemeralKey, IdentityPeer, IdentityRole, Rng, SharedSecret, StaticTerms};
 use crate::error::{Error, IdentityRefused};
 use crate::handshake::Output;
@@ -20,7 +20,7 @@ use crate::summary::EarlyDataProtection;
 use crate::time::Now;
 use crate::wire::{
     EncodeError, ExtensionsBuilder, IdentityShareClientHello, IdentityShareNewSessionTicket, IdentityShareServerHello,
-    MaxEarlyDataSize, NewSessionTicket, Transport,
+    MaxEarlyDataSize, NewSessionTicket, Random, Transport,
 };
 
 /// The identity that a client offers, and the one that it expects.
@@ -124,7 +124,7 @@ pub(crate) fn begin(
     };
     let ephemeral = identity.key.ephemeral(rng)?;
     let mut offered =
-        Offer { config: identity.clone(), server, ephemeral, held, sends_own, time_unchecked, early: None };
+        Offer { config: (**identity).clone(), server, ephemeral, held, sends_own, time_unchecked, early: None };
     if identity.may_offer_early_data() {
         offered.offer_early_data(config, now);
     }
@@ -189,8 +189,17 @@ impl OfferedIdentity for Offer {
         self.early.as_ref()?.data.as_ref()
     }
 
-    fn take_early_secret(&mut self) -> Option<EarlySecret> {
-        self.early.as_mut()?.secret.take()
+    fn begin_early_data(
+        &mut self,
+        client: (&Common, &Random),
+        client_hello: &[u8],
+        output: &mut Output<'_>,
+    ) -> Result<(), Error> {
+        let Some(early) = &mut self.early else { return Ok(()) };
+        match (early.secret.take(), &early.data) {
+            (Some(secret), Some(data)) => data.begin(&secret, client, client_hello, output),
+            _ => Ok(()),
+        }
     }
 
     fn abandon_early_data(&mut self) -> bool {

@@ -5,15 +5,14 @@
 
 use alloc::boxed::Box;
 
-use crate::config::{ClientConfig, ServerAddress};
+use crate::config::{ClientConfig, Common, ServerAddress};
 use crate::crypto::{Rng, SharedSecret};
 use crate::error::Error;
 use crate::handshake::Output;
 use crate::handshake::client::OfferedEarlyData;
 use crate::proof::FinishedProof;
-use crate::schedule::tls13::EarlySecret;
 use crate::time::Now;
-use crate::wire::{EncodeError, ExtensionsBuilder, IdentityShareServerHello, NewSessionTicket};
+use crate::wire::{EncodeError, ExtensionsBuilder, IdentityShareServerHello, NewSessionTicket, Random};
 
 /// Returns the identity to offer to a server; `None` if the client falls back to certificates at once.
 pub(crate) type Begin =
@@ -24,8 +23,13 @@ pub(crate) trait OfferedIdentity: Send + Sync {
     /// Returns the early data that is offered.
     fn early_data(&self) -> Option<&OfferedEarlyData>;
 
-    /// Returns the secret of the early data once, for its keys.
-    fn take_early_secret(&mut self) -> Option<EarlySecret>;
+    /// Installs the keys of early data, if any is offered, after the first ClientHello.
+    fn begin_early_data(
+        &mut self,
+        client: (&Common, &Random),
+        client_hello: &[u8],
+        output: &mut Output<'_>,
+    ) -> Result<(), Error>;
 
     /// Handles a HelloRetryRequest, after which there is no early data. Returns whether there was any.
     fn abandon_early_data(&mut self) -> bool;

@@ -156,10 +156,6 @@ impl StateMachine for State {
     }
 }
 
-/// What handles the ServerHello of TLS 1.2, to which a [`ClientParts`](crate::ClientParts) points.
-pub(crate) type ServerHelloHandler =
-    fn(SentClientHello, &ServerHello<'_>, Message<'_>, &mut Output<'_>) -> Result<Handshake, Error>;
-
 /// Handles the ServerHello of TLS 1.2 (RFC 5246, 7.4.1.3).
 #[inline(never)]
 pub(crate) fn server_hello(
