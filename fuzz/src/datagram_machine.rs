@@ -285,7 +285,7 @@ impl DatagramMachine {
         if let Err(error) = &result {
             let is_too_long = *error == InvalidMessage::HandshakeTooLarge.into();
             assert!(is_too_long || matches!(error, Error::TimedOut | Error::AlertReceived(_)), "{error:?}");
-            self.fail(error.clone());
+            self.fail(*error);
         }
         assert!(result.is_ok() || is_due, "ended before it was time");
         let sent = self.transmit();
@@ -399,7 +399,7 @@ impl DatagramMachine {
     }
 
     fn fail(&mut self, error: Error) {
-        let before = self.failure.get_or_insert_with(|| error.clone());
+        let before = self.failure.get_or_insert(error);
         assert_eq!(*before, error, "the connection failed twice");
         assert!(
             error.alert().is_none() || self.closed || self.alert_counter.alerts() > 0,

@@ -294,7 +294,7 @@ impl Machine {
     }
 
     fn fail(&mut self, error: Error) {
-        let before = self.failure.get_or_insert_with(|| error.clone());
+        let before = self.failure.get_or_insert(error);
         assert_eq!(*before, error, "the connection failed twice");
         assert!(!error.to_string().is_empty());
         let is_told = self.closed || self.alert_counter.alerts() > 0;

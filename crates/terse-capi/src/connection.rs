@@ -365,7 +365,7 @@ fn call(connection: Option<&TerseConnection>, act: impl FnOnce(&mut Inner) -> Re
     if let Err(Failure::Engine(error)) = &outcome
         && !matches!(error, Error::ApiMisuse(_))
     {
-        inner.failure = Some(error.clone());
+        inner.failure = Some(*error);
     }
     result(outcome)
 }

@@ -239,7 +239,7 @@ impl DatagramPair {
 
     fn note(&mut self, side: Side, result: Result<(), Error>) -> Result<(), Failed> {
         result.map_err(|error| {
-            self.failures[side as usize].get_or_insert(error.clone());
+            self.failures[side as usize].get_or_insert(error);
             Failed { side, error }
         })
     }

@@ -205,7 +205,7 @@ impl Connection {
     /// [`Connection::provide_signature`] or [`Connection::provide_store_answer`].
     pub fn handle_input(&mut self, now: Now, rng: &mut dyn Rng, input: &mut [u8]) -> Result<usize, Error> {
         if let Some(error) = &self.failure {
-            return Err(error.clone());
+            return Err(*error);
         }
         if !self.has_rest && !input.is_empty() {
             self.summary.received.datagrams += u32::from(self.is_datagram() && self.is_handshaking());

@@ -24,7 +24,7 @@ pub use setting::Setting;
 pub use staple::StapleError;
 
 /// Why a connection has failed, or a call was refused.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Error {
     /// The peer sent bytes that do not parse.

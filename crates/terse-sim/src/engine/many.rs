@@ -158,7 +158,7 @@ impl<'w, 'a> Server<'w, 'a> {
                     let Self { endpoint: Some(endpoint), processor, .. } = self else { return };
                     for answer in answers {
                         // An answer that finds no room is as good as lost: the device asks again.
-                        processor.run(sockets, &mut || drop(endpoint.send(handle, &answer)));
+                        processor.run(sockets, &mut || _ = endpoint.send(handle, &answer));
                     }
                 }
                 EndpointEvent::PeerClosed => {

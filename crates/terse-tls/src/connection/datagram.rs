@@ -79,7 +79,7 @@ impl Connection {
         let is_due = driver.retransmission_is_due(now.monotonic);
         if let Some(description) = driver.unprotected_alert().filter(|_| is_due) {
             let error = Error::AlertReceived(description);
-            self.abandon(error.clone(), cache::Failure::TimeoutOrClose, now);
+            self.abandon(error, cache::Failure::TimeoutOrClose, now);
             return Err(error);
         }
         if driver.expired(now.monotonic) {
@@ -89,7 +89,7 @@ impl Connection {
                 Error::TimedOut
             };
             self.tell_peer(&error);
-            self.abandon(error.clone(), cache::Failure::TimeoutOrClose, now);
+            self.abandon(error, cache::Failure::TimeoutOrClose, now);
             return Err(error);
         }
         if let (true, Some(trace), Some(sent)) = (is_due, &self.config.common().trace, driver.last_sent()) {

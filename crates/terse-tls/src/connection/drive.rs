@@ -373,7 +373,7 @@ impl Connection {
             Error::AlertReceived(AlertDescription::CLOSE_NOTIFY) => cache::Failure::TimeoutOrClose,
             _ => cache::Failure::AlertOrFailedCheck,
         };
-        self.abandon(error.clone(), failure, now);
+        self.abandon(error, failure, now);
         error
     }
 

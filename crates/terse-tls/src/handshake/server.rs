@@ -31,7 +31,7 @@ impl<'a> ReceivedClientHello<'a> {
     /// Checks the extensions of the ClientHello, and returns the version.
     pub(super) fn checked_version(&self) -> Result<ProtocolVersion, Error> {
         self.hello.extensions.check_request(ExtensionMessage::ClientHello)?;
-        self.version.clone()
+        self.version
     }
 }
 

@@ -57,7 +57,7 @@ fn client_id(datagram: &[u8]) -> [u8; 3] {
 /// Why connections of the server failed.
 fn failures(world: &World) -> Vec<Error> {
     let failure = |(_, event): &(_, EndpointEvent)| match event {
-        EndpointEvent::Failed(error) => Some(error.clone()),
+        EndpointEvent::Failed(error) => Some(*error),
         _ => None,
     };
     world.events.iter().filter_map(failure).collect()

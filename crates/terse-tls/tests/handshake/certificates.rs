@@ -56,7 +56,7 @@ impl Case {
         for version in VERSIONS {
             let mut pair = self.pair(version);
             let error = Error::Certificate(error);
-            assert_eq!(pair.run(), Err(Failed { side: self.by, error: error.clone() }));
+            assert_eq!(pair.run(), Err(Failed { side: self.by, error }));
             assert_eq!(error.alert(), Some(alert));
             assert_eq!(pair.failure(self.by.other()), Some(&Error::AlertReceived(alert)));
             assert!(!pair.client.is_connected() && !pair.server.is_connected());

@@ -133,7 +133,7 @@ fn downgrade_to_tls12() {
     let setup = Setup::mutual(PROVIDER, PROVIDER, CHAIN);
     let downgrade = (Side::Client, PeerMisbehaved::Downgrade.into(), Alert::ILLEGAL_PARAMETER);
     let check = |name, change: fn(&mut Vec<u8>), found| check_tampered(name, &setup, Side::Client, change, found);
-    check("no versions", |m| remove_extension(m, Ext::SUPPORTED_VERSIONS), downgrade.clone());
+    check("no versions", |m| remove_extension(m, Ext::SUPPORTED_VERSIONS), downgrade);
     check("other versions", |m| set_extension(m, Ext::SUPPORTED_VERSIONS, &[2, 3, 3]), downgrade);
     let missing = PeerMisbehaved::MissingExtension(Ext::KEY_SHARE).into();
     check("no key share", |m| remove_extension(m, Ext::KEY_SHARE), (Side::Server, missing, Alert::MISSING_EXTENSION));
@@ -205,7 +205,7 @@ fn stripping_in_tls12() {
     };
     let anonymous = without_authentication(lenient.clone());
     check_tampered("nobody requires it", &anonymous, Side::Client, no_master_secret, bad_finished);
-    check_tampered("only one side has it", &anonymous, Side::Server, no_master_secret, bad_keys.clone());
+    check_tampered("only one side has it", &anonymous, Side::Server, no_master_secret, bad_keys);
     // A client with a certificate signs what it saw.
     let bad_signature = (Side::Server, PeerMisbehaved::BadSignature.into(), Alert::DECRYPT_ERROR);
     check_tampered("mutual", &lenient, Side::Client, no_master_secret, bad_signature);
@@ -214,15 +214,15 @@ fn stripping_in_tls12() {
     let no_scsv = |m: &mut Vec<u8>| {
         edit_suites(m, |all| all.retain(|suite| *suite != CipherSuite::TLS_EMPTY_RENEGOTIATION_INFO_SCSV));
     };
-    check_tampered("RFC 5746, 3.4", &strict, Side::Client, no_scsv, unsafe_server.clone());
+    check_tampered("RFC 5746, 3.4", &strict, Side::Client, no_scsv, unsafe_server);
     let no_info = |m: &mut Vec<u8>| remove_extension(m, Ext::RENEGOTIATION_INFO);
     check_tampered("RFC 5746, 3.4", &strict, Side::Server, no_info, unsafe_server);
 
     let anonymous = without_authentication(strict);
     let one_suite = |m: &mut Vec<u8>| edit_suites(m, |all| drop(all.drain(..1)));
-    check_tampered("another suite", &anonymous, Side::Client, one_suite, bad_keys.clone());
+    check_tampered("another suite", &anonymous, Side::Client, one_suite, bad_keys);
     let one_group = |m: &mut Vec<u8>| set_extension(m, Ext::SUPPORTED_GROUPS, &[0, 2, 0, 0x18]);
-    check_tampered("another group", &anonymous, Side::Client, one_group, bad_keys.clone());
+    check_tampered("another group", &anonymous, Side::Client, one_group, bad_keys);
     let one_scheme = |m: &mut Vec<u8>| set_extension(m, Ext::SIGNATURE_ALGORITHMS, &[0, 2, 8, 7]);
     check_tampered("another scheme", &anonymous, Side::Client, one_scheme, bad_keys);
 }

@@ -120,7 +120,7 @@ fn check_failed(pair: &mut Pair, victim: Side, error: &Error) {
     assert_eq!(connection.poll_transmit(at(0), &mut [0; 64]), None);
     assert_eq!(connection.recv(&mut [0; 64]), 0, "data of a failed connection");
     let mut more = [22, 3, 3, 0, 4, 20, 0, 0, 0];
-    assert_eq!(connection.handle_input(at(1), rng, &mut more), Err(error.clone()));
+    assert_eq!(connection.handle_input(at(1), rng, &mut more), Err(*error));
     assert_eq!(connection.send(b"more"), Err(ApiMisuse::Closed.into()));
     assert!(connection.export_keying_material(b"label", None, &mut [0; 16]).is_err());
     connection.close();

@@ -23,7 +23,7 @@ fn of_tls13() {
     let bad: Error = PeerMisbehaved::BadChangeCipherSpec.into();
     let setup = &mutual(TLS13).setup;
     let verdict = run(setup, Side::Server, |pair| drop(pair.deliver(Side::Server, spec(&[1]))));
-    assert_eq!(verdict.error, Some(bad.clone()), "before the ClientHello");
+    assert_eq!(verdict.error, Some(bad), "before the ClientHello");
     let verdict = run(setup, Side::Client, |pair| drop(pair.deliver(Side::Client, spec(&[1]))));
     assert_eq!(verdict.error, None, "after the ClientHello");
 
@@ -50,7 +50,7 @@ fn of_tls13() {
             records.push(spec(&[1]));
             records
         });
-        assert_eq!(late.error, Some(bad.clone()), "after Finished");
+        assert_eq!(late.error, Some(bad), "after Finished");
     }
 }
 
@@ -213,7 +213,7 @@ fn what_may_follow() {
     type Make<'a> = &'a dyn Fn(&mut Forge) -> Vec<u8>;
     let both = |name: &str, make: Make<'_>, error: Error, alert: Option<Alert>| {
         for verdict in [by_client(make), by_server(make)] {
-            assert_eq!((verdict.error, verdict.alert), (Some(error.clone()), alert), "{name}");
+            assert_eq!((verdict.error, verdict.alert), (Some(error), alert), "{name}");
             assert!(!verdict.connected);
         }
     };
@@ -224,12 +224,7 @@ fn what_may_follow() {
     let mac = Some(Alert::BAD_RECORD_MAC);
     both("data before Finished", &|f| [spec(&[1]), f.record(data, b"evil")].concat(), unexpected(data), message_alert);
     both("no data before Finished", &|f| [spec(&[1]), f.record(data, b"")].concat(), unexpected(data), message_alert);
-    both(
-        "a Finished in the clear",
-        &|_| [spec(&[1]), plaintext(handshake, &finished())].concat(),
-        decrypt.clone(),
-        mac,
-    );
+    both("a Finished in the clear", &|_| [spec(&[1]), plaintext(handshake, &finished())].concat(), decrypt, mac);
     both("an alert in the clear", &|_| [spec(&[1]), plaintext(ContentType::ALERT, &[2, 40])].concat(), decrypt, mac);
     both(
         "a Finished that is wrong",
@@ -253,7 +248,7 @@ fn what_may_follow() {
     );
     // Alerts may come at any time: before it in the clear, after it under the keys.
     let refused = Error::AlertReceived(Alert::HANDSHAKE_FAILURE);
-    both("alert before it", &|_| plaintext(ContentType::ALERT, &[2, 40]), refused.clone(), None);
+    both("alert before it", &|_| plaintext(ContentType::ALERT, &[2, 40]), refused, None);
     both("alert after it", &|f| [spec(&[1]), f.record(ContentType::ALERT, &[2, 40])].concat(), refused, None);
 }
 

@@ -118,7 +118,7 @@ fn dropped() {
         let verdict = scenario.alter(sent.by, sent.number, Vec::clear);
         if sent.kind == HandshakeType::CERTIFICATE_REQUEST && !scenario.is_cached() {
             let asked = Error::AlertReceived(AlertDescription::UNEXPECTED_MESSAGE);
-            let expected = if scenario.version == TLS12 { (false, Some(asked)) } else { (true, verdict.error.clone()) };
+            let expected = if scenario.version == TLS12 { (false, Some(asked)) } else { (true, verdict.error) };
             assert_eq!((verdict.connected, verdict.error), expected, "{}", context(scenario, sent));
         } else {
             check_not_fooled(scenario, sent, &verdict);

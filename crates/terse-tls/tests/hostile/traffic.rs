@@ -75,14 +75,14 @@ fn check(
     let error = error.into();
     for victim in Side::BOTH {
         let verdict = after_handshake(version, victim, &make);
-        assert_eq!((verdict.error, verdict.alert), (Some(error.clone()), alert), "{version}, {name}, {victim:?}");
+        assert_eq!((verdict.error, verdict.alert), (Some(error), alert), "{version}, {name}, {victim:?}");
     }
 }
 
 /// [`check`] in both versions.
 fn check_both(name: &str, make: impl Fn(&mut Forge) -> Vec<u8>, error: impl Into<Error>, alert: Option<Alert>) {
     let error = error.into();
-    VERSIONS.into_iter().for_each(|version| check(version, name, &make, error.clone(), alert));
+    VERSIONS.into_iter().for_each(|version| check(version, name, &make, error, alert));
 }
 
 #[test]
@@ -98,7 +98,7 @@ fn handshake_messages() {
     check("long KeyUpdate", &message(KEY_UPDATE, &[0, 0]), trailing, Alert::DECODE_ERROR);
     let crosses: Error = PeerMisbehaved::MessageCrossesKeyChange.into();
     let twice = message(KEY_UPDATE, &[0]).repeat(2);
-    check("two KeyUpdates in one record", &twice, crosses.clone(), Alert::UNEXPECTED_MESSAGE);
+    check("two KeyUpdates in one record", &twice, crosses, Alert::UNEXPECTED_MESSAGE);
     check("KeyUpdate and more", &[&twice[..5], &[4][..]].concat(), crosses, Alert::UNEXPECTED_MESSAGE);
     let too_large = InvalidMessage::HandshakeTooLarge.into();
     check("too large", &[24, 1, 0, 1], too_large, Alert::DECODE_ERROR);
@@ -240,7 +240,7 @@ fn plaintext_alerts() {
     let received = Error::AlertReceived(Alert::HANDSHAKE_FAILURE);
     for (version, victim) in VERSIONS.into_iter().flat_map(|version| Side::BOTH.map(|side| (version, side))) {
         let verdict = run(&mutual(version).setup, victim, |pair| drop(pair.deliver(victim, fatal())));
-        assert_eq!(verdict.error, Some(received.clone()), "at the beginning");
+        assert_eq!(verdict.error, Some(received), "at the beginning");
     }
     let setup = &mutual(TLS13).setup;
     let verdict = run(setup, Side::Server, |pair| {
@@ -248,7 +248,7 @@ fn plaintext_alerts() {
         pair.deliver(Side::Server, hello).unwrap();
         drop(pair.deliver(Side::Server, fatal()));
     });
-    assert_eq!(verdict.error, Some(received.clone()), "after the ServerHello");
+    assert_eq!(verdict.error, Some(received), "after the ServerHello");
     // Small records, so that EncryptedExtensions come before the rest.
     let mut setup = setup.clone();
     setup.client.record_size_limit(Some(64));

@@ -33,5 +33,5 @@ fn configure(device: &Device) -> Option<ClientConfig> {
     config.credential(Credential::new(device.chain.clone(), key).ok()?);
     config.cache(ClientCache::new(Arc::new(MemoryClientStore::fixed(1, 1_024)), Schemes::COMPACT));
     config.record_size_limit(1_024).max_record(1_024).max_handshake_message(2_048).max_send_buffer(1_024);
-    config.build().ok()
+    config.into_config().ok()
 }

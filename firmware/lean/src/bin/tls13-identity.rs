@@ -21,5 +21,5 @@ fn configure(device: &Device) -> Option<ClientConfig> {
     let mut config = ClientConfig::builder_of(&PROVIDER, ClientParts::NONE.tls13().streams());
     config.identity(ClientIdentity::new(KeyFile::<AnyKey>::from_bytes(&device.identity).ok()?.key.into_key()));
     config.record_size_limit(1_024).max_record(1_024).max_handshake_message(2_048).max_send_buffer(1_024);
-    config.build().ok()
+    config.into_config().ok()
 }

@@ -26,5 +26,5 @@ fn configure(device: &Device) -> Option<ClientConfig> {
     let mut config = ClientConfig::builder_of(&PROVIDER, ClientParts::NONE.tls13().streams());
     config.psks(vec![ExternalPsk::new(&device.psk.0, &device.psk.1).ok()?]);
     config.record_size_limit(1_024).max_record(1_024).max_handshake_message(2_048).max_send_buffer(1_024);
-    config.build().ok()
+    config.into_config().ok()
 }

@@ -29,5 +29,5 @@ fn configure(device: &Device) -> Option<ClientConfig> {
     let key = sign::p256_key(device.key[..].first_chunk()?).ok()?;
     config.credential(Credential::raw_public_key(key).ok()?);
     config.record_size_limit(1_024).max_record(1_024).max_handshake_message(2_048).max_send_buffer(1_024);
-    config.build().ok()
+    config.into_config().ok()
 }
