@@ -5,6 +5,7 @@
 use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt;
+use core::ops::Range;
 
 use super::InvalidMessage;
 
@@ -28,15 +29,24 @@ pub(crate) trait Encode {
     fn encode(&self, writer: &mut Writer<'_>);
 
     /// Returns the encoding in a buffer of its exact size.
-    fn to_vec(&self) -> Result<Vec<u8>, EncodeError> {
-        let mut count = Writer::new(&mut []);
-        self.encode(&mut count);
-        let mut bytes = vec![0; count.len];
-        let mut writer = Writer::new(&mut bytes);
-        self.encode(&mut writer);
-        writer.finish()?;
-        Ok(bytes)
+    fn to_vec(&self) -> Result<Vec<u8>, EncodeError>
+    where
+        Self: Sized,
+    {
+        to_vec(self)
     }
+}
+
+/// [`Encode::to_vec`] for all types.
+#[inline(never)]
+pub(super) fn to_vec(value: &dyn Encode) -> Result<Vec<u8>, EncodeError> {
+    let mut count = Writer::new(&mut []);
+    value.encode(&mut count);
+    let mut bytes = vec![0; count.len];
+    let mut writer = Writer::new(&mut bytes);
+    value.encode(&mut writer);
+    writer.finish()?;
+    Ok(bytes)
 }
 
 /// A value that is already encoded.
@@ -197,15 +207,22 @@ impl<'b> Writer<'b> {
         self.bytes(&value.to_be_bytes());
     }
 
-    /// Writes a vector: a length field of `N` bytes, and then what `body` writes.
+    /// Writes a vector: a length field of `N` bytes, at most three, and then what `body` writes.
     pub(crate) fn vec<const N: usize>(&mut self, body: impl FnOnce(&mut Self)) {
         let start = self.len;
         self.bytes(&[0; N]);
         body(self);
-        let len = (self.len - start - N) as u64;
-        self.overlong |= len >> (8 * N) != 0;
-        if let Some(place) = self.buffer.get_mut(start..start + N) {
-            place.copy_from_slice(&len.to_be_bytes()[8 - N..]);
+        self.end_vec(start..start + N);
+    }
+
+    /// Writes the length of a vector that ends here into its field.
+    #[inline(never)] // one for all vectors
+    fn end_vec(&mut self, field: Range<usize>) {
+        let len = self.len - field.end;
+        self.overlong |= len >> (8 * field.len()) != 0;
+        let bytes = len.to_be_bytes();
+        if let Some(place) = self.buffer.get_mut(field) {
+            place.copy_from_slice(&bytes[bytes.len() - place.len()..]);
         }
     }
 

@@ -5,7 +5,7 @@ use alloc::collections::BinaryHeap;
 use alloc::vec::Vec;
 use core::fmt;
 
-use super::codec::{Encode, EncodeError, Parse, Reader, Writer};
+use super::codec::{Encode, EncodeError, Parse, Reader, Writer, to_vec};
 use super::{ExtensionType, InvalidMessage};
 
 /// A message that carries extensions.
@@ -206,7 +206,7 @@ impl ExtensionsBuilder {
 
     #[inline(never)] // one for all types
     fn push_body(&mut self, kind: ExtensionType, extension: &dyn Encode) -> Result<(), EncodeError> {
-        let body = extension.to_vec()?;
+        let body = to_vec(extension)?;
         let mut header = [0; 4];
         let mut writer = Writer::new(&mut header);
         kind.encode(&mut writer);
