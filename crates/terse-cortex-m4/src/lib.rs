@@ -5,15 +5,9 @@
 //!
 //! ```ignore
 //! use terse_cortex_m4::{group, hash, sign, suites, verify};
-//! use terse_tls::SignatureScheme;
-//! use terse_tls::crypto::{CryptoProvider, SignatureAlgorithms};
+//! use terse_tls::crypto::CryptoProvider;
 //!
-//! static SIGNATURES: SignatureAlgorithms = SignatureAlgorithms::new(
-//!     &[verify::ECDSA_P256_SHA256],
-//!     &[(SignatureScheme::ECDSA_SECP256R1_SHA256, &[verify::ECDSA_P256_SHA256])],
-//! );
-//!
-//! static SENSOR: CryptoProvider = CryptoProvider::new("sensor", SIGNATURES, hash::SHA256, sign::load_p256_key)
+//! static SENSOR: CryptoProvider = CryptoProvider::new("sensor", verify::P256, hash::SHA256, sign::load_p256_key)
 //!     .tls13_suites(&[&suites::TLS_AES_128_CCM_SHA256])
 //!     .groups(&[group::SECP256R1]);
 //! ```

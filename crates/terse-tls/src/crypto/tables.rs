@@ -227,5 +227,11 @@ macro_rules! define_signature_algorithms {
                 ($crate::SignatureScheme::RSA_PKCS1_SHA512, &[RSA_PKCS1_SHA512]),
             ],
         );
+
+        /// ECDSA on P-256 with SHA-256 alone, in certificates and in handshakes: a firmware for such a PKI has no other algorithm.
+        pub static P256: $crate::crypto::SignatureAlgorithms = $crate::crypto::SignatureAlgorithms::new(
+            &[ECDSA_P256_SHA256],
+            &[($crate::SignatureScheme::ECDSA_SECP256R1_SHA256, &[ECDSA_P256_SHA256])],
+        );
     };
 }

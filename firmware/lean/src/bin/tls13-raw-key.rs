@@ -5,15 +5,10 @@
 use pki_types::SubjectPublicKeyInfoDer;
 use terse_device::known::Device;
 use terse_lean::crypto::{group, hash, sign, suites, verify};
-use terse_tls::crypto::{CryptoProvider, SignatureAlgorithms};
-use terse_tls::{ClientConfig, ClientParts, Credential, SignatureScheme, Trust};
+use terse_tls::crypto::CryptoProvider;
+use terse_tls::{ClientConfig, ClientParts, Credential, Trust};
 
-static SIGNATURES: SignatureAlgorithms = SignatureAlgorithms::new(
-    &[verify::ECDSA_P256_SHA256],
-    &[(SignatureScheme::ECDSA_SECP256R1_SHA256, &[verify::ECDSA_P256_SHA256])],
-);
-
-static PROVIDER: CryptoProvider = CryptoProvider::new("lean", SIGNATURES, hash::SHA256, terse_lean::no_key_files)
+static PROVIDER: CryptoProvider = CryptoProvider::new("lean", verify::P256, hash::SHA256, terse_lean::no_key_files)
     .tls13_suites(&[&suites::TLS_AES_128_CCM_SHA256])
     .groups(&[group::SECP256R1]);
 

@@ -8,18 +8,12 @@ use terse_board::ethernet::Datagrams;
 use terse_board::heap::Heap;
 use terse_cortex_m4::{group, hash, sign, suites, verify};
 use terse_pledge::coaps::CoapsExchange;
-use terse_tls::SignatureScheme;
-use terse_tls::crypto::{CryptoProvider, SignatureAlgorithms};
+use terse_tls::crypto::CryptoProvider;
 
 #[global_allocator]
 static HEAP: Heap<65_536> = Heap::new();
 
-static SIGNATURES: SignatureAlgorithms = SignatureAlgorithms::new(
-    &[verify::ECDSA_P256_SHA256],
-    &[(SignatureScheme::ECDSA_SECP256R1_SHA256, &[verify::ECDSA_P256_SHA256])],
-);
-
-static PROVIDER: CryptoProvider = CryptoProvider::new("cortex-m4", SIGNATURES, hash::SHA256, sign::load_p256_key)
+static PROVIDER: CryptoProvider = CryptoProvider::new("cortex-m4", verify::P256, hash::SHA256, sign::load_p256_key)
     .tls13_suites(&[&suites::TLS_AES_128_CCM_SHA256])
     .groups(&[group::SECP256R1]);
 

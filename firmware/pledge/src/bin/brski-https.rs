@@ -8,18 +8,12 @@ use embedded_alloc::LlffHeap;
 use terse_pledge::https::HttpsExchange;
 use terse_pledge::keys;
 use terse_rustcrypto::{group, hash, sign, suites, verify};
-use terse_tls::SignatureScheme;
-use terse_tls::crypto::{CryptoProvider, SignatureAlgorithms};
+use terse_tls::crypto::CryptoProvider;
 
 #[global_allocator]
 static HEAP: LlffHeap = LlffHeap::empty();
 
-static SIGNATURES: SignatureAlgorithms = SignatureAlgorithms::new(
-    &[verify::ECDSA_P256_SHA256],
-    &[(SignatureScheme::ECDSA_SECP256R1_SHA256, &[verify::ECDSA_P256_SHA256])],
-);
-
-static PROVIDER: CryptoProvider = CryptoProvider::new("https", SIGNATURES, hash::SHA256, sign::load_p256_key)
+static PROVIDER: CryptoProvider = CryptoProvider::new("https", verify::P256, hash::SHA256, sign::load_p256_key)
     .tls13_suites(&[&suites::TLS_AES_128_GCM_SHA256, &suites::TLS_AES_128_CCM_SHA256])
     .groups(&[group::SECP256R1])
     .sha1(Some(hash::sha1));
