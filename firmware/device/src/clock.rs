@@ -14,7 +14,7 @@ use terse_tls::{Instant, Now};
 pub struct Clock {
     last: u32,
     seconds: u64,
-    /// Of the second that is not over.
+    /// The ticks of the second that is not over.
     ticks: u32,
 }
 

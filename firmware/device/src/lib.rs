@@ -8,6 +8,7 @@
 //! | [`clock`], [`random`] | time and randomness |
 //! | [`storage`] | what is kept for the next start, in two slots, so that a reset in the middle of a write loses nothing |
 //! | [`connect`] | one connection |
+//! | `memory` | small functions to copy, fill and compare memory |
 //!
 //! On a computer there is only what needs no hardware, for tests.
 #![cfg_attr(not(test), no_std)]
@@ -21,6 +22,8 @@ pub mod clock;
 pub mod connect;
 pub mod items;
 pub mod known;
+#[cfg(target_os = "none")]
+mod memory;
 pub mod random;
 pub mod storage;
 #[cfg(target_os = "none")]

@@ -32,6 +32,9 @@ mod start;
 mod tests;
 
 #[cfg(target_os = "none")]
+use terse_device as _; // for its functions that copy and fill memory
+
+#[cfg(target_os = "none")]
 pub use runtime::stop;
 #[cfg(target_os = "none")]
 pub use start::start;

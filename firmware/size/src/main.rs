@@ -29,14 +29,14 @@ struct Entry {
 
 /// The pledges.
 const PLEDGES: [Entry; 3] = [
-    Entry { name: "cbrski-min", what: "cBRSKI, one of each algorithm", most: 305_000, absent: &[] },
+    Entry { name: "cbrski-min", what: "cBRSKI, one of each algorithm", most: 298_000, absent: &[] },
     Entry {
         name: "cbrski-typ",
         what: "cBRSKI, three suites, X25519 and Ed25519 beside P-256",
-        most: 338_000,
+        most: 330_000,
         absent: &[],
     },
-    Entry { name: "brski-https", what: "BRSKI over HTTPS, two suites, P-256", most: 304_000, absent: &[] },
+    Entry { name: "brski-https", what: "BRSKI over HTTPS, two suites, P-256", most: 297_000, absent: &[] },
 ];
 
 /// The clients.
@@ -44,31 +44,31 @@ const CLIENTS: [Entry; 5] = [
     Entry {
         name: "tls13-x509",
         what: "TLS 1.3, certificates on P-256",
-        most: 128_000,
+        most: 122_000,
         absent: &[DATAGRAMS, CACHE, IDENTITY, WEBPKI],
     },
     Entry {
         name: "dtls13-compact",
         what: "DTLS 1.3, certificates on P-256, `compact`",
-        most: 192_000,
+        most: 186_000,
         absent: &[STREAMS, IDENTITY, WEBPKI],
     },
     Entry {
         name: "tls13-raw-key",
         what: "TLS 1.3, raw public keys on P-256",
-        most: 123_000,
+        most: 117_000,
         absent: &[DATAGRAMS, CACHE, IDENTITY, WEBPKI],
     },
     Entry {
         name: "tls13-psk",
         what: "TLS 1.3, pre-shared key, X25519",
-        most: 93_000,
+        most: 88_000,
         absent: &[DATAGRAMS, CACHE, IDENTITY, WEBPKI, CERTIFICATES],
     },
     Entry {
         name: "tls13-identity",
         what: "TLS 1.3, identity key on ristretto255",
-        most: 124_000,
+        most: 119_000,
         absent: &[DATAGRAMS, CACHE, WEBPKI, CERTIFICATES],
     },
 ];

@@ -1,5 +1,5 @@
-//! Tests the providers for devices on a Cortex-M4F: the suite for providers, the vectors of project Wycheproof, and what only
-//! the provider with assembly promises. Both providers go through the same tests. A check that fails panics, and ends the run
+//! Tests the providers for devices on a Cortex-M4F: the suite for providers, the vectors of project Wycheproof, what only
+//! the provider with assembly promises, and the functions for memory that all images have. Both providers go through the same tests. A check that fails panics, and ends the run
 //! with exit code 1.
 #![no_std]
 #![no_main]
@@ -12,6 +12,7 @@ use terse_board::heap::Heap;
 use terse_board::{end, println};
 use terse_tls::crypto::CryptoProvider;
 
+mod memory;
 mod p256;
 mod vectors;
 mod wycheproof;
@@ -33,6 +34,8 @@ fn main() -> ! {
     }
     println!("the vectors of project Wycheproof");
     wycheproof::run(PROVIDERS);
+    println!("memory");
+    memory::run();
     println!("P-256 in assembly");
     p256::run();
     println!("all tests passed");
