@@ -1,4 +1,5 @@
-//! Identity keys, parameters, requests and the secret of a generator in PEM (docs/identity-format.md, 6).
+//! Identity keys, parameters, requests and the secret of a generator as files: in PEM (docs/identity-format.md, 6), and keys as the
+//! bytes in it.
 
 use alloc::string::String;
 use alloc::sync::Arc;

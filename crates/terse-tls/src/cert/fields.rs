@@ -298,12 +298,12 @@ impl KeyUsage {
     }
 }
 
-/// Returns the value of a keyUsage extension: a BIT STRING of nine bits at most.
+/// Returns the value of a keyUsage extension: a BIT STRING of at most 16 bits, of which nine have a meaning.
 pub(super) fn key_usage(der: &[u8]) -> Result<KeyUsage, CertificateError> {
     match contents(der, BIT_STRING)? {
         [0] => Ok(KeyUsage(0)),
         [unused @ 0..8, bits] => Ok(KeyUsage(bits >> unused << unused)),
-        [7, bits, _] => Ok(KeyUsage(*bits)),
+        [0..8, bits, _] => Ok(KeyUsage(*bits)),
         _ => Err(CertificateError::Malformed),
     }
 }

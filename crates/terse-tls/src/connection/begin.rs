@@ -23,7 +23,9 @@ pub(super) fn client_link(
     match (&config.common.datagrams, config.parts.stream, config.parts.datagrams) {
         (None, Some(stream), _) => Ok((stream(config), None)),
         (Some(settings), _, Some((link, code))) => Ok((link(&config.common, settings, rng)?, Some(code))),
-        _ => Err(ApiMisuse::MissingPart(Setting::Streams).into()), // the builder has checked it
+        // The builder has checked that the link is there.
+        (None, None, _) => Err(ApiMisuse::MissingPart(Setting::Streams).into()),
+        (Some(_), _, None) => Err(ApiMisuse::MissingPart(Setting::Datagrams).into()),
     }
 }
 

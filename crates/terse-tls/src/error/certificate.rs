@@ -20,18 +20,18 @@ pub enum CertificateError {
     UnacceptedType,
     /// A certificate does not parse as X.509.
     Malformed,
-    /// The validity ended at `not_after`.
+    /// The validity ended on the day `not_after`.
     Expired {
         /// The index of the certificate in the chain.
         depth: u8,
-        /// The end of its validity.
+        /// The day on which its validity ended.
         not_after: Date,
     },
-    /// The validity begins at `not_before`.
+    /// The validity begins on the day `not_before`.
     NotYetValid {
         /// The index of the certificate in the chain.
         depth: u8,
-        /// The beginning of its validity.
+        /// The day on which its validity begins.
         not_before: Date,
     },
     /// The device has no wall-clock time, and the configuration does not accept certificates without it.

@@ -48,7 +48,7 @@ pub enum ApiMisuse {
     StapleOfOtherCertificate,
     /// A limit is outside the range of its type: `record_size_limit` 64 to 16,385.
     LimitOutOfRange,
-    /// The limit with this name is 0, which allows nothing at all.
+    /// This limit is 0, which allows nothing at all.
     ZeroLimit(Setting),
     /// `max_record` is outside of 64 to 16,384, or `record_size_limit` or `max_fragment_length` allows larger records.
     MaxRecordOutOfRange,

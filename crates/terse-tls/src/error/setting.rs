@@ -12,6 +12,8 @@ pub enum Setting {
     CipherSuite,
     /// The groups.
     Group,
+    /// The group X25519MLKEM768.
+    HybridGroup,
     /// The signature schemes.
     SignatureScheme,
     /// The signature schemes of chains (RFC 9846, 4.3.3).
@@ -68,6 +70,7 @@ impl fmt::Display for Setting {
             Self::ProtocolVersion => "protocol version",
             Self::CipherSuite => "cipher suite",
             Self::Group => "group",
+            Self::HybridGroup => "group X25519MLKEM768",
             Self::SignatureScheme => "signature scheme",
             Self::SignatureSchemeOfChains => "signature scheme for chains",
             Self::SignatureSchemeOfVersions => "signature scheme for the versions that are enabled",

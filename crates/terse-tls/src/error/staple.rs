@@ -22,9 +22,9 @@ pub enum StapleError {
     NotFromIssuer,
     /// The response is signed with an algorithm that is not accepted.
     UnsupportedAlgorithm,
-    /// The response has expired at this time: its nextUpdate, or a day after its thisUpdate.
+    /// The response has expired on this day: that of its nextUpdate, or the one after its thisUpdate.
     OutOfDate(Date),
-    /// The response is valid from this time on.
+    /// The response is valid from a time on this day on.
     NotYetValid(Date),
     /// The responder does not know the certificate.
     UnknownStatus,

@@ -267,7 +267,10 @@ fn issued(
     anchor_place: usize,
 ) -> Result<Option<Issued>, CertificateError> {
     let Candidate { anchors, algorithms, time, issuers, revocation, .. } = candidate;
-    let Some(issuers) = issuers else { return Ok(None) };
+    let Some(issuers) = issuers else {
+        // Who checks for revocation knows issuers.
+        return if revocation.is_none() { Ok(None) } else { Err(CertificateError::UnknownRevocationStatus) };
+    };
     let (issued, anchor) = issuers.issued(path, anchors.get(anchor_place).ok_or(CertificateError::Malformed)?)?;
     if let Some(revocation) = revocation {
         revocation.check_issued(&issued, &anchor, algorithms, *time)?;

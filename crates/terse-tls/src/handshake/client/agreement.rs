@@ -38,7 +38,7 @@ impl OfferedAgreement {
         }
         match identity {
             Some(identity) if identity.is_hybrid() => {
-                let hybrid = common.provider.group(HYBRID).ok_or(ApiMisuse::Unsupported(Setting::Group))?;
+                let hybrid = common.provider.group(HYBRID).ok_or(ApiMisuse::Unsupported(Setting::HybridGroup))?;
                 return Self::of(hybrid, rng).map(Some);
             }
             // A hedge is for a server with certificates.
