@@ -53,7 +53,10 @@ pub(crate) fn run(directory: &str, images: &[Image]) -> Result<(), Failed> {
         let page = plant.path(&format!("{name}.page"));
         fs::write(&page, [boot(1, 1)?, content(&plant, *scenario, server, *key)?].concat())?;
         let connected = connects(&Path::new(directory).join(name), &page, port);
-        connected.map_err(|error| format!("{name}: {error}; its server: {}", plant.errors()))?;
+        let power = connected.map_err(|error| format!("{name}: {error}; its server: {}", plant.errors()))?;
+        if scenario.link != Link::Framed {
+            power.cut(); // the stream ends, which its server waits for
+        }
         let modes = &scenario.modes()[..*connections];
         for mode in modes {
             let report = plant.report()?;
@@ -61,13 +64,15 @@ pub(crate) fn run(directory: &str, images: &[Image]) -> Result<(), Failed> {
                 return Err(format!("{name}: a connection should be {mode}; its server reports {report}").into());
             }
         }
+        power.cut(); // what the device has sent last has come
+        power.wait()?;
         println!("{name} connects: {}", modes.join(", "));
     }
     Ok(())
 }
 
 /// Starts an image with its page of flash. Its lamp must show that it has connected.
-fn connects(image: &Path, page: &Path, port: u16) -> Result<(), Failed> {
+fn connects(image: &Path, page: &Path, port: u16) -> Result<Power, Failed> {
     let mut command = Command::new("qemu-system-arm");
     command.args([
         "-machine",
@@ -84,14 +89,14 @@ fn connects(image: &Path, page: &Path, port: u16) -> Result<(), Failed> {
     let (power, (output, _)) = Power::on(command.stdin(Stdio::null()).stdout(Stdio::piped()))?;
     let mut lamp = [0];
     let shown = output.ok_or("QEMU has no output")?.read_exact(&mut lamp);
+    if shown.is_ok() && lamp == *b"+" {
+        return Ok(power);
+    }
     power.cut();
     power.wait()?;
-    match (shown, lamp) {
-        (Ok(()), [b'+']) => Ok(()),
-        (Ok(()), _) => Err("it has failed".into()),
-        (Err(_), _) => {
-            Err(format!("QEMU has ended, or was killed after {LIMIT:?}, and the image has shown nothing").into())
-        }
+    match shown {
+        Ok(()) => Err("it has failed".into()),
+        Err(_) => Err(format!("QEMU has ended, or was killed after {LIMIT:?}, and the image has shown nothing").into()),
     }
 }
 
