@@ -101,7 +101,7 @@ mod proxies;
 pub use command::{
     Command, ConnectionId, Enrollment, Event, Identity, Input, Method, Presented, Request, SignatureId, Target,
 };
-pub use config::{ConfigError, PledgeConfig};
+pub use config::{ConfigError, Paths, PledgeConfig};
 use context::Context;
 use enroll::Enroll;
 pub use failure::{AttemptFailed, EnrollmentFailed, VoucherRefused};

@@ -95,7 +95,7 @@ fn onboard<E: Exchange, S: Transport, const HEAP: usize>(
     let idevid = idevid.map_err(|error| format!("{error:?}"))?;
     let run = || {
         board.work.resume();
-        let driver = Driver::<_, E>::new(board, provider, kind, idevid, device.anchors);
+        let driver = Driver::<_, E>::new(board, provider, kind, idevid, device.anchors, Trust::without_path_building);
         let result = driver.map(|mut driver| driver.run(&[Proxy(1)]));
         board.work.pause();
         result
@@ -138,7 +138,7 @@ fn config<S: Transport>(
     let parts = ClientParts::NONE.tls13();
     let parts = if S::HAS_DATAGRAMS { parts.datagrams() } else { parts.streams() };
     let mut config = ClientConfig::builder_of(provider, parts);
-    config.trust(Trust::new(anchors)?).credential(ldevid);
+    config.trust(Trust::without_path_building(anchors)?).credential(ldevid);
     if S::HAS_DATAGRAMS {
         config.datagrams(Datagrams::constrained());
     }

@@ -12,8 +12,8 @@ use alloc::vec::Vec;
 use pki_types::{CertificateDer, IpAddr, Ipv6Addr, ServerName};
 use terse_brski::certificate::SerialNumberField;
 use terse_brski::pledge::{
-    Command, ConfigError, ConnectionId, Enrollment, Event, Identity, Input, Pledge, PledgeConfig, Presented, Proxy,
-    Request, Target,
+    Command, ConfigError, ConnectionId, Enrollment, Event, Identity, Input, Paths, Pledge, PledgeConfig, Presented,
+    Proxy, Request, Target,
 };
 use terse_tls::crypto::{CryptoError, CryptoProvider, Rng};
 use terse_tls::{ApiMisuse, ClientConfig, Connection, Credential, Instant, Now, PresentedPeer, ServerAddress};
@@ -75,17 +75,18 @@ impl From<ApiMisuse> for SetupFailed {
 
 impl<'a, B: Board, E: Exchange> Driver<'a, B, E> {
     /// Returns the pledge with this IDevID, whose vouchers are signed under one of the certificates `manufacturer`. The LDevID
-    /// has a key of `kind`.
+    /// has a key of `kind`, and `paths` is how chains are validated.
     pub fn new(
         board: &'a mut B,
         provider: &'a CryptoProvider,
         kind: Kind,
         idevid: Credential,
         manufacturer: Vec<CertificateDer<'static>>,
+        paths: Paths,
     ) -> Result<Self, SetupFailed> {
         let connections = E::config(provider, idevid.clone())?;
         let field = SerialNumberField::default();
-        let config = PledgeConfig::with_form(E::Form::default(), provider, idevid, manufacturer, field)?;
+        let config = PledgeConfig::with_paths(E::Form::default(), provider, idevid, manufacturer, field, paths)?;
         Ok(Self {
             board,
             provider,

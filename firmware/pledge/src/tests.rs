@@ -200,7 +200,9 @@ fn refused<E: Exchange>(registrar: impl Registrar, datagrams: Option<Datagrams>)
     let config = Arc::new(config.datagrams(datagrams).build().expect("a configuration"));
     let (sent, events) = (VecDeque::new(), Vec::new());
     let mut desk = Desk { time: 0, random: 1, config, server: None, registrar, sent, events };
-    let mut driver = Driver::<_, E>::new(&mut desk, &PROVIDER, keys::p256, idevid, anchors).expect("a pledge");
+    let mut driver =
+        Driver::<_, E>::new(&mut desk, &PROVIDER, keys::p256, idevid, anchors, Trust::without_path_building)
+            .expect("a pledge");
     driver.find(&[Proxy(1)]);
     for _ in 0..200 {
         driver.step();

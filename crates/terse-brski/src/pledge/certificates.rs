@@ -8,8 +8,9 @@ use alloc::vec::Vec;
 
 use pki_types::{CertificateDer, UnixTime};
 use terse_tls::crypto::{CryptoProvider, SigningKey};
-use terse_tls::{CertificateError, Credential, Date, Expect, Trust};
+use terse_tls::{ApiMisuse, CertificateError, Credential, Date, Expect, Trust};
 
+use super::config::Paths;
 use super::failure::EnrollmentFailed;
 use crate::certificate::{issuer, public_key, subject, validity};
 
@@ -56,9 +57,8 @@ impl CaCertificates {
         Ok(Self { anchors, others })
     }
 
-    pub(super) fn trust(&self) -> Result<Trust, EnrollmentFailed> {
-        let trust = Trust::new(&self.anchors).map_err(|_| EnrollmentFailed::Chain(CertificateError::Malformed))?;
-        Ok(trust.accept_without_clock())
+    pub(super) fn trust(&self, paths: Paths) -> Result<Trust, EnrollmentFailed> {
+        domain_trust(&self.anchors, paths).map_err(EnrollmentFailed::Chain)
     }
 
     /// Returns the credential of `key` from the certificates that came as the answer to its request.
@@ -94,6 +94,28 @@ impl CaCertificates {
 /// Whether `certificate` names the subject of `above` as its issuer. Whether that has signed it, path validation finds out.
 fn is_issued_by(certificate: &CertificateDer<'_>, above: &CertificateDer<'_>) -> bool {
     matches!((issuer(certificate), subject(above)), (Ok(issuer), Ok(subject)) if issuer == subject)
+}
+
+/// Returns the trust in a domain with these anchors.
+pub(super) fn domain_trust(anchors: &[CertificateDer<'_>], paths: Paths) -> Result<Trust, CertificateError> {
+    match paths(anchors) {
+        Ok(trust) => Ok(trust.accept_without_clock()),
+        // The anchor is above the chain, however long that is.
+        Err(ApiMisuse::ConstrainedTrustAnchor) => Err(CertificateError::NameConstraints { depth: u8::MAX }),
+        Err(_) => Err(CertificateError::Malformed),
+    }
+}
+
+/// Puts a chain in order, whose leaf comes first: each certificate before that of its issuer, as far as there is one. Those that
+/// are not of this chain come last.
+pub(super) fn in_order<'c>(chain: &'c [CertificateDer<'_>]) -> Vec<CertificateDer<'c>> {
+    let mut rest: Vec<CertificateDer<'c>> = chain.iter().map(|certificate| certificate.as_ref().into()).collect();
+    let mut ordered: Vec<_> = rest.drain(..rest.len().min(1)).collect();
+    while let Some(place) = ordered.last().and_then(|last| rest.iter().position(|next| is_issued_by(last, next))) {
+        ordered.push(rest.remove(place));
+    }
+    ordered.append(&mut rest);
+    ordered
 }
 
 /// Whether two certificates are for the same key.

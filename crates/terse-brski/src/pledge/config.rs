@@ -8,6 +8,7 @@ use pki_types::CertificateDer;
 use terse_tls::crypto::CryptoProvider;
 use terse_tls::{ApiMisuse, CertificateType, Credential, Expect, SignatureScheme, Trust};
 
+use super::certificates::in_order;
 use super::form::{Credentials, Form, Https};
 use crate::certificate::{Idevid, SerialNumberField, is_device};
 use crate::est::MAX_BODY_LEN;
@@ -22,6 +23,7 @@ use crate::{Malformed, SignatureRefused};
 /// - The serial number is the subject's attribute serialNumber; [`Self::with_serial_number_field`] takes another field.
 /// - Responses of the authenticated registrar have up to [`MAX_BODY_LEN`] bytes, 32 kB.
 /// - The form is BRSKI over HTTPS; [`Self::with_form`] takes another one.
+/// - Chains are validated with path building; [`Self::with_paths`] takes another way.
 #[derive(Clone)]
 pub struct PledgeConfig<F: Form = Https> {
     pub(super) form: F,
@@ -32,12 +34,17 @@ pub struct PledgeConfig<F: Form = Https> {
     pub(super) manufacturer: Vec<CertificateDer<'static>>,
     /// The same anchors. Dates are checked if there is a clock (RFC 8995, 2.6.1).
     pub(super) manufacturer_trust: Trust,
+    pub(super) paths: Paths,
     pub(super) serial_number: String,
     pub(super) issuer: Option<Vec<u8>>,
     pub(super) accept_nonceless: bool,
     pub(super) require_cmc_ra: bool,
     pub(super) max_response: usize,
 }
+
+/// How a pledge validates the chains of the manufacturer and of the domain: [`Trust::new`] or [`Trust::without_path_building`],
+/// under these trust anchors.
+pub type Paths = fn(&[CertificateDer<'_>]) -> Result<Trust, ApiMisuse>;
 
 impl PledgeConfig {
     /// Returns the configuration of the device with this IDevID, whose vouchers are signed under one of the certificates
@@ -75,11 +82,26 @@ impl<F: Form> PledgeConfig<F> {
         manufacturer: Vec<CertificateDer<'static>>,
         field: SerialNumberField,
     ) -> Result<Self, ConfigError> {
-        let manufacturer_trust = Trust::new(&manufacturer)?.accept_without_clock();
+        Self::with_paths(form, provider, idevid, manufacturer, field, Trust::new)
+    }
+
+    /// Returns the same as [`Self::with_form`] for a device that validates chains in this way. With
+    /// [`Trust::without_path_building`] a firmware has no `rustls-webpki`, which takes 22 kB of flash; certificates of the
+    /// manufacturer and of the domain must then be such as it accepts. Certificates that come in any order are put in order first.
+    pub fn with_paths(
+        form: F,
+        provider: &CryptoProvider,
+        idevid: Credential,
+        manufacturer: Vec<CertificateDer<'static>>,
+        field: SerialNumberField,
+        paths: Paths,
+    ) -> Result<Self, ConfigError> {
+        let manufacturer_trust = paths(&manufacturer)?.accept_without_clock();
         let scheme = scheme_of::<F>(provider, &idevid)?;
         let leaf = idevid.chain().first().ok_or(ConfigError::NoCertificate)?;
         let Idevid { serial_number, issuer, .. } = Idevid::read(provider, leaf, field)?;
-        let leads_there = || manufacturer_trust.check(provider, idevid.chain(), Expect::AnyUsage, None).is_ok();
+        let chain = || in_order(idevid.chain());
+        let leads_there = || manufacturer_trust.check(provider, &chain(), Expect::AnyUsage, None).is_ok();
         if !is_device(leaf)? && leads_there() {
             return Err(ConfigError::DevicesPassForSigners);
         }
@@ -90,6 +112,7 @@ impl<F: Form> PledgeConfig<F> {
             scheme,
             manufacturer,
             manufacturer_trust,
+            paths,
             serial_number,
             issuer,
             accept_nonceless: true,
@@ -102,7 +125,7 @@ impl<F: Form> PledgeConfig<F> {
     /// the voucher requests of that form.
     pub fn into_form<G: Form>(self, form: G) -> Result<PledgeConfig<G>, ConfigError> {
         let scheme = scheme_of::<G>(&self.provider, &self.idevid)?;
-        let Self { provider, idevid, manufacturer, manufacturer_trust, serial_number, issuer, .. } = self;
+        let Self { provider, idevid, manufacturer, manufacturer_trust, paths, serial_number, issuer, .. } = self;
         let Self { accept_nonceless, require_cmc_ra, max_response, .. } = self;
         Ok(PledgeConfig {
             form,
@@ -111,6 +134,7 @@ impl<F: Form> PledgeConfig<F> {
             scheme,
             manufacturer,
             manufacturer_trust,
+            paths,
             serial_number,
             issuer,
             accept_nonceless,

@@ -7,9 +7,9 @@ use alloc::vec::Vec;
 use core::time::Duration;
 
 use pki_types::{CertificateDer, UnixTime};
-use terse_tls::{CertificateError, Expect, KeyPurposeId, Trust};
+use terse_tls::{CertificateError, Expect, KeyPurposeId};
 
-use super::certificates::{is_valid_at, same_key};
+use super::certificates::{domain_trust, in_order, is_valid_at, same_key};
 use super::command::Presented;
 use super::config::PledgeConfig;
 use super::failure::VoucherRefused;
@@ -110,7 +110,7 @@ fn verify_signer<F: Form>(
     if config.manufacturer.iter().any(|anchor| same_key(anchor, signer)) {
         return is_valid_at(signer, time).map_err(|error| refused(SignatureRefused::Chain(error)));
     }
-    let checked = config.manufacturer_trust.check(&config.provider, chain, Expect::AnyUsage, time);
+    let checked = config.manufacturer_trust.check(&config.provider, &in_order(chain), Expect::AnyUsage, time);
     checked.map_err(|error| refused(SignatureRefused::Chain(error)))?;
     match is_device(signer) {
         Ok(false) => Ok(()),
@@ -152,12 +152,12 @@ fn authenticate<F: Form>(
     if anchors.is_empty() {
         return Err(CertificateError::UnknownIssuer);
     }
-    let trust = Trust::new(&anchors).map_err(|_| CertificateError::Malformed)?.accept_without_clock();
+    let trust = domain_trust(&anchors, config.paths)?;
     let expect = match config.require_cmc_ra {
         true => Expect::Usage(KeyPurposeId::CMC_RA),
         false => Expect::AnyUsage,
     };
-    trust.check(&config.provider, chain, expect, time).map(drop)
+    trust.check(&config.provider, &in_order(chain), expect, time).map(drop)
 }
 
 /// Whether the key of a certificate is the pinned one.

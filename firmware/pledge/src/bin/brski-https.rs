@@ -8,6 +8,7 @@ use embedded_alloc::LlffHeap;
 use terse_pledge::https::HttpsExchange;
 use terse_pledge::keys;
 use terse_rustcrypto::{group, hash, sign, suites, verify};
+use terse_tls::Trust;
 use terse_tls::crypto::CryptoProvider;
 
 #[global_allocator]
@@ -20,7 +21,7 @@ static PROVIDER: CryptoProvider = CryptoProvider::new("https", verify::P256, has
 
 #[cortex_m_rt::entry]
 fn main() -> ! {
-    terse_pledge::start::<HttpsExchange>(&HEAP, &PROVIDER, keys::p256)
+    terse_pledge::start::<HttpsExchange>(&HEAP, &PROVIDER, keys::p256, Trust::without_path_building)
 }
 
 #[panic_handler]

@@ -9,6 +9,7 @@ use embedded_alloc::LlffHeap;
 use terse_pledge::coaps::CoapsExchange;
 use terse_pledge::keys;
 use terse_rustcrypto::{group, hash, sign, suites, verify};
+use terse_tls::Trust;
 use terse_tls::crypto::CryptoProvider;
 
 #[global_allocator]
@@ -20,7 +21,7 @@ static PROVIDER: CryptoProvider = CryptoProvider::new("min", verify::P256, hash:
 
 #[cortex_m_rt::entry]
 fn main() -> ! {
-    terse_pledge::start::<CoapsExchange>(&HEAP, &PROVIDER, keys::p256)
+    terse_pledge::start::<CoapsExchange>(&HEAP, &PROVIDER, keys::p256, Trust::without_path_building)
 }
 
 #[panic_handler]

@@ -10,8 +10,8 @@ use pki_types::PrivateKeyDer;
 use terse_pledge::coaps::CoapsExchange;
 use terse_pledge::keys;
 use terse_rustcrypto::{group, hash, sign, suites, verify};
-use terse_tls::SignatureScheme;
 use terse_tls::crypto::{CryptoProvider, KeyError, SignatureAlgorithms, SigningKey};
+use terse_tls::{SignatureScheme, Trust};
 
 extern crate alloc;
 
@@ -40,7 +40,7 @@ fn load_key(key: &PrivateKeyDer<'_>) -> Result<Arc<dyn SigningKey>, KeyError> {
 
 #[cortex_m_rt::entry]
 fn main() -> ! {
-    terse_pledge::start::<CoapsExchange>(&HEAP, &PROVIDER, keys::ed25519)
+    terse_pledge::start::<CoapsExchange>(&HEAP, &PROVIDER, keys::ed25519, Trust::new)
 }
 
 #[panic_handler]

@@ -6,6 +6,7 @@ use terse_aws_lc::PROVIDER;
 use terse_pki::{LdevidPolicy, LeafOptions, NewRequest, RequestOptions, Subject, Usage};
 
 use super::*;
+
 use crate::pledge::tests::pki::{NOW, PKI, at, authority, certificates, validity};
 
 /// Returns an LDevID of the domain with its intermediate, and its key.
@@ -17,13 +18,20 @@ fn ldevid(domain: &terse_pki::Authority) -> (Vec<CertificateDer<'static>>, Arc<d
     (credential.chain().to_vec(), PROVIDER.load_key(credential.key()).unwrap())
 }
 
+/// Takes an LDevID. Whether paths are built makes no difference.
 fn take(
     ca: &CaCertificates,
     certificates: Vec<CertificateDer<'static>>,
     key: &Arc<dyn SigningKey>,
 ) -> Result<Vec<CertificateDer<'static>>, EnrollmentFailed> {
-    let credential = ca.credential(&PROVIDER, &ca.trust()?, certificates, key.clone(), Some(at(NOW)))?;
-    Ok(credential.chain().to_vec())
+    let take = |paths: Paths| {
+        let trust = ca.trust(paths)?;
+        let credential = ca.credential(&PROVIDER, &trust, certificates.clone(), key.clone(), Some(at(NOW)))?;
+        Ok(credential.chain().to_vec())
+    };
+    let taken = take(Trust::new);
+    assert_eq!(take(Trust::without_path_building), taken);
+    taken
 }
 
 #[test]

@@ -142,7 +142,7 @@ pub(super) fn credential<F: Form>(
         return Err(EnrollmentFailed::Refused(response.status));
     }
     let certificates = bounded(cx, response).and_then(F::decode_certificates).map_err(EnrollmentFailed::Certificate)?;
-    let trust = ca.trust()?;
+    let trust = ca.trust(cx.config.paths)?;
     let credential = ca.credential(&cx.config.provider, &trust, certificates, key, cx.date())?;
     Ok((credential, trust))
 }

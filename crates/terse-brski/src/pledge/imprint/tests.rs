@@ -9,11 +9,12 @@ use terse_pki::{LeafOptions, RegistrarOptions, VoucherSignerOptions};
 use terse_testkit::vectors;
 use terse_tls::SignatureScheme;
 use terse_tls::crypto::{CryptoError, Rng, Signing, SigningKey};
-use terse_tls::{Credential, Date};
+use terse_tls::{Credential, Date, Trust};
 
 use super::*;
 use crate::certificate::Idevid;
 use crate::cms::Signed;
+use crate::pledge::Paths;
 use crate::pledge::form::{Https, Steps as _};
 use crate::pledge::tests::pki::{NOW, PKI, at, authority, config, credential, validity};
 use crate::pledge::tests::registrar::{sign, voucher};
@@ -34,6 +35,7 @@ fn response(body: &[u8]) -> Response<'_> {
 }
 
 /// Takes a voucher in, with a signature of this signer, on a connection to a registrar with `chain`.
+/// Takes a voucher, and the registrar with this chain. Whether paths are built makes no difference.
 fn take(
     config: &PledgeConfig,
     time: Option<UnixTime>,
@@ -42,8 +44,20 @@ fn take(
     chain: &[CertificateDer<'_>],
 ) -> Result<Assertion, VoucherRefused> {
     let body = sign(&voucher.to_json(), signer, Some(at(NOW)));
-    let voucher = VerifiedVoucher::verify(config, time, &nonce(), &response(&body))?;
-    voucher.imprint(config, time, Presented::Chain(chain)).map(|imprint| imprint.assertion)
+    let take = |config: &PledgeConfig, chain: &[CertificateDer<'_>]| {
+        let voucher = VerifiedVoucher::verify(config, time, &nonce(), &response(&body))?;
+        voucher.imprint(config, time, Presented::Chain(chain)).map(|imprint| imprint.assertion)
+    };
+    let taken = take(config, chain);
+    let paths: Paths = Trust::without_path_building;
+    let manufacturer_trust = paths(&config.manufacturer).unwrap().accept_without_clock();
+    let in_order = PledgeConfig { paths, manufacturer_trust, ..config.clone() };
+    assert_eq!(take(&in_order, chain), taken);
+    // The certificates above the leaf may come in any order.
+    let above = chain.iter().skip(1).rev();
+    let reversed: Vec<_> = chain.iter().take(1).chain(above).cloned().collect();
+    assert_eq!((take(config, &reversed), take(&in_order, &reversed)), (taken, taken));
+    taken
 }
 
 fn take_right(config: &PledgeConfig, edit: impl Fn(&mut Voucher)) -> Result<Assertion, VoucherRefused> {
