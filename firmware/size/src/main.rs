@@ -33,7 +33,7 @@ const PLEDGES: [Entry; 3] = [
         name: "cbrski-min",
         what: "cBRSKI, one of each algorithm, chains in order",
         most: 267_000,
-        absent: &[STREAMS, CACHE, IDENTITY, WEBPKI],
+        absent: &[STREAMS, CACHE, IDENTITY, WEBPKI, PSKS],
     },
     Entry {
         name: "cbrski-typ",
@@ -45,7 +45,7 @@ const PLEDGES: [Entry; 3] = [
         name: "brski-https",
         what: "BRSKI over HTTPS, two suites, P-256, chains in order",
         most: 267_000,
-        absent: &[DATAGRAMS, CACHE, IDENTITY, WEBPKI],
+        absent: &[DATAGRAMS, CACHE, IDENTITY, WEBPKI, PSKS],
     },
 ];
 
@@ -55,19 +55,19 @@ const CLIENTS: [Entry; 5] = [
         name: "tls13-x509",
         what: "TLS 1.3, certificates on P-256",
         most: 122_000,
-        absent: &[DATAGRAMS, CACHE, IDENTITY, WEBPKI],
+        absent: &[DATAGRAMS, CACHE, IDENTITY, WEBPKI, PSKS],
     },
     Entry {
         name: "dtls13-compact",
         what: "DTLS 1.3, certificates on P-256, `compact`",
         most: 186_000,
-        absent: &[STREAMS, IDENTITY, WEBPKI],
+        absent: &[STREAMS, IDENTITY, WEBPKI, PSKS],
     },
     Entry {
         name: "tls13-raw-key",
         what: "TLS 1.3, raw public keys on P-256",
         most: 117_000,
-        absent: &[DATAGRAMS, CACHE, IDENTITY, WEBPKI],
+        absent: &[DATAGRAMS, CACHE, IDENTITY, WEBPKI, PSKS],
     },
     Entry {
         name: "tls13-psk",
@@ -79,13 +79,14 @@ const CLIENTS: [Entry; 5] = [
         name: "tls13-identity",
         what: "TLS 1.3, identity key on ristretto255",
         most: 119_000,
-        absent: &[DATAGRAMS, CACHE, WEBPKI, CERTIFICATES],
+        absent: &[DATAGRAMS, CACHE, WEBPKI, CERTIFICATES, PSKS],
     },
 ];
 
 const DATAGRAMS: &str = "terse_tls::link::datagram::";
 const STREAMS: &str = "terse_tls::link::stream::";
 const CACHE: &str = "terse_tls::cache::client::ClientSession::";
+const PSKS: &str = "terse_tls::handshake::client::psk::OfferedPsks";
 const IDENTITY: &str = "terse_tls::handshake::identity::client::";
 const WEBPKI: &str = "webpki::";
 const CERTIFICATES: &str = "terse_tls::handshake::tls13::client::certificates::";

@@ -58,7 +58,7 @@ impl CaCertificates {
     }
 
     pub(super) fn trust(&self, paths: Paths) -> Result<Trust, EnrollmentFailed> {
-        domain_trust(&self.anchors, paths).map_err(EnrollmentFailed::Chain)
+        domain_trust(&self.anchors, paths, 1 + self.others.len()).map_err(EnrollmentFailed::Chain)
     }
 
     /// Returns the credential of `key` from the certificates that came as the answer to its request.
@@ -76,7 +76,7 @@ impl CaCertificates {
         let mut chain = Vec::from([own.pop().ok_or(EnrollmentFailed::OtherKey)?]);
         above.extend(self.others.iter().cloned());
         // Peers need the certificates between LDevID and root, in order. Each is used once, so this ends.
-        while let Some(place) = chain.last().and_then(|last| above.iter().position(|next| is_issued_by(last, next))) {
+        while let Some(place) = place_of_issuer(&chain, &above) {
             let next = above.swap_remove(place);
             if !self.is_anchor(&next) {
                 chain.push(next);
@@ -96,22 +96,38 @@ fn is_issued_by(certificate: &CertificateDer<'_>, above: &CertificateDer<'_>) ->
     matches!((issuer(certificate), subject(above)), (Ok(issuer), Ok(subject)) if issuer == subject)
 }
 
-/// Returns the trust in a domain with these anchors.
-pub(super) fn domain_trust(anchors: &[CertificateDer<'_>], paths: Paths) -> Result<Trust, CertificateError> {
+/// Returns where among `others` one is that the last certificate of `chain` names as its issuer.
+fn place_of_issuer(chain: &[CertificateDer<'_>], others: &[CertificateDer<'_>]) -> Option<usize> {
+    let last = chain.last()?;
+    others.iter().position(|other| is_issued_by(last, other))
+}
+
+/// Returns the trust in a domain with these anchors, which are above a chain of `chain_len` certificates.
+pub(super) fn domain_trust(
+    anchors: &[CertificateDer<'_>],
+    paths: Paths,
+    chain_len: usize,
+) -> Result<Trust, CertificateError> {
     match paths(anchors) {
         Ok(trust) => Ok(trust.accept_without_clock()),
-        // The anchor is above the chain, however long that is.
-        Err(ApiMisuse::ConstrainedTrustAnchor) => Err(CertificateError::NameConstraints { depth: u8::MAX }),
+        Err(ApiMisuse::ConstrainedTrustAnchor) => {
+            Err(CertificateError::NameConstraints { depth: u8::try_from(chain_len).unwrap_or(u8::MAX) })
+        }
         Err(_) => Err(CertificateError::Malformed),
     }
 }
 
-/// Puts a chain in order, whose leaf comes first: each certificate before that of its issuer, as far as there is one. Those that
-/// are not of this chain come last.
+/// The most certificates of a path that is looked for: a leaf and seven above it, which is more than any validation takes.
+const MAX_PATH: usize = 8;
+
+/// Puts a chain in order, whose leaf comes first: each certificate before that of its issuer, as far as there is one, up to
+/// [`MAX_PATH`], so that a stranger's chain costs no more than its length. All others come last.
 pub(super) fn in_order<'c>(chain: &'c [CertificateDer<'_>]) -> Vec<CertificateDer<'c>> {
     let mut rest: Vec<CertificateDer<'c>> = chain.iter().map(|certificate| certificate.as_ref().into()).collect();
     let mut ordered: Vec<_> = rest.drain(..rest.len().min(1)).collect();
-    while let Some(place) = ordered.last().and_then(|last| rest.iter().position(|next| is_issued_by(last, next))) {
+    while ordered.len() < MAX_PATH
+        && let Some(place) = place_of_issuer(&ordered, &rest)
+    {
         ordered.push(rest.remove(place));
     }
     ordered.append(&mut rest);

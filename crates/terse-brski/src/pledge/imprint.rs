@@ -152,7 +152,7 @@ fn authenticate<F: Form>(
     if anchors.is_empty() {
         return Err(CertificateError::UnknownIssuer);
     }
-    let trust = domain_trust(&anchors, config.paths)?;
+    let trust = domain_trust(&anchors, config.paths, chain.len())?;
     let expect = match config.require_cmc_ra {
         true => Expect::Usage(KeyPurposeId::CMC_RA),
         false => Expect::AnyUsage,

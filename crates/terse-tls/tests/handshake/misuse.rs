@@ -79,6 +79,7 @@ fn configurations() {
 #[test]
 fn contradictions() {
     let nobody = ClientConfig::builder(PROVIDER).build();
+    assert_eq!(ClientConfig::builder(PROVIDER).into_config().err(), nobody.as_ref().err().copied());
     let what = Setting::ProofOfServer;
     assert_eq!(nobody.err(), Some(ApiMisuse::EmptyConfiguration(what)));
     let nothing = ServerConfig::builder(PROVIDER).build();

@@ -6,7 +6,6 @@ use terse_aws_lc::PROVIDER;
 use terse_pki::{LdevidPolicy, LeafOptions, NewRequest, RequestOptions, Subject, Usage};
 
 use super::*;
-
 use crate::pledge::tests::pki::{NOW, PKI, at, authority, certificates, validity};
 
 /// Returns an LDevID of the domain with its intermediate, and its key.
@@ -118,4 +117,37 @@ fn dates_are_checked_if_there_is_a_clock() {
     let expired = CertificateError::Expired { depth: 0, not_after: Date::of(at(validity.not_after)) };
     assert_eq!(is_valid_at(leaf, Some(at(validity.not_after + 1))), Err(expired));
     assert_eq!(is_valid_at(&CertificateDer::from(vec![0x30, 0]), Some(at(NOW))), Err(CertificateError::Malformed));
+}
+
+/// The search ends at a path that is longer than any that is valid, however many certificates a stranger sends.
+#[test]
+fn a_chain_is_put_in_order_up_to_the_longest_path() {
+    let domain = authority("Order", "p256x3");
+    let (chain, _) = ldevid(&domain);
+    let whole = [&chain[..], &[domain.root().clone()]].concat();
+    let [leaf, above @ ..] = &whole[..] else { panic!("a leaf") };
+    let strangers = certificates(&PKI.stranger);
+    let shuffled: Vec<_> = [leaf].into_iter().chain(&strangers).chain(above.iter().rev()).cloned().collect();
+    let ordered = in_order(&shuffled);
+    assert_eq!(ordered[..whole.len()], whole);
+    assert_eq!(ordered[whole.len()..], strangers);
+    assert!(in_order(&[]).is_empty());
+    // A root names itself as its issuer, so that its copies are a chain without an end.
+    let roots = vec![domain.root().clone(); MAX_PATH + 4];
+    let endless = [&roots[..1], &strangers[..1], &roots[1..]].concat();
+    assert_eq!(in_order(&endless), [&roots[..MAX_PATH], &strangers[..1], &roots[MAX_PATH..]].concat());
+}
+
+/// A CA with name constraints (RFC 5280, 4.2.1.10) is refused by that name if paths are not built.
+#[test]
+fn an_anchor_with_name_constraints_needs_path_building() {
+    let mut params = rcgen::CertificateParams::default();
+    params.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
+    let permitted_subtrees = vec![rcgen::GeneralSubtree::DnsName("plant.example".into())];
+    params.name_constraints = Some(rcgen::NameConstraints { permitted_subtrees, excluded_subtrees: vec![] });
+    let key = rcgen::KeyPair::generate().unwrap();
+    let anchors = [params.self_signed(&key).unwrap().der().clone()];
+    assert!(domain_trust(&anchors, Trust::new, 2).is_ok());
+    let refused = domain_trust(&anchors, Trust::without_path_building, 2).err();
+    assert_eq!(refused, Some(CertificateError::NameConstraints { depth: 2 }));
 }

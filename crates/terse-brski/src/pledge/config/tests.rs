@@ -40,6 +40,13 @@ fn the_serial_number_may_stand_in_the_common_name_alone() {
     assert_eq!(error, ConfigError::DevicesPassForSigners);
     assert!(error.to_string().contains("voucher signer itself"), "{error}");
     assert!(with_common_name(&idevid, PKI.stranger.root()).is_ok(), "a CA that has no devices");
+    // The same without path building.
+    let without = |anchor: &CertificateDer<'static>| {
+        let (anchors, field) = (vec![anchor.clone()], SerialNumberField::CommonName);
+        PledgeConfig::with_paths(Https, &PROVIDER, idevid.clone(), anchors, field, Trust::without_path_building).err()
+    };
+    assert_eq!(without(PKI.maker.root()), Some(ConfigError::DevicesPassForSigners));
+    assert_eq!(without(PKI.stranger.root()), None);
 }
 
 #[test]
