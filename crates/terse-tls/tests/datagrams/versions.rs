@@ -8,7 +8,10 @@ use terse_testkit::datagrams::DatagramPair;
 use terse_testkit::fault::{add_extension, first};
 use terse_testkit::pair::Side;
 use terse_testkit::setup::Setup;
-use terse_tls::{Datagrams, Error, ExtensionType, HandshakeType, PeerIncompatible, PeerMisbehaved, ProtocolVersion};
+use terse_tls::{
+    ClientConfig, ClientParts, Datagrams, Error, ExtensionType, HandshakeType, PeerIncompatible, PeerMisbehaved,
+    ProtocolVersion,
+};
 
 use crate::modes::PROVIDER;
 
@@ -59,6 +62,14 @@ fn hello_verify_request_is_for_dtls_1_2() {
         DatagramPair::new(&Arc::new(setup.client.build().unwrap()), &Arc::new(setup.server.build().unwrap()), 1);
     let refused = PeerIncompatible::NoCommonVersion;
     assert_eq!(alone.deliver(Side::Client, asked.clone()).unwrap_err().error, refused.into());
+
+    // The same if the client is built without TLS 1.2, and has no code for the request.
+    let parts = ClientParts::NONE.tls13().datagrams();
+    let mut without = ClientConfig::builder_of(PROVIDER, parts);
+    without.trust(setup.client.config().trust().clone()).datagrams(Datagrams::default());
+    let without = Arc::new(without.into_config().unwrap());
+    let mut without = DatagramPair::new(&without, &Arc::new(setup.server.build().unwrap()), 1);
+    assert_eq!(without.deliver(Side::Client, asked.clone()).unwrap_err().error, refused.into());
 
     setup.client.edit_versions(|list| list.push(ProtocolVersion::TLS_1_2));
     let mut both =
