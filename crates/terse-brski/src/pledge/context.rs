@@ -97,9 +97,6 @@ impl<F: Form> Context<'_, F> {
     }
 }
 
-/// How long the pledge waits for one step of a peer, in milliseconds, if there is nobody else to turn to.
-pub(super) const STEP_TIMEOUT_MS: u64 = 60_000;
-
 /// How long a pledge repeats a request that was answered with 202, in milliseconds: four days (RFC 8995, 5.6).
 pub(super) const MAX_WAIT_MS: u64 = 4 * 24 * 3_600_000;
 

@@ -42,6 +42,9 @@ pub trait Steps: Clone + fmt::Debug + Sized {
     /// Whether redirections are followed.
     const HAS_REDIRECTIONS: bool;
 
+    /// How long the pledge waits for one step of a peer, in milliseconds, if there is nobody else to turn to.
+    const STEP_TIMEOUT_MS: u64;
+
     /// Whether the CA certificates may lack the root: the highest of them is the trust anchor then.
     const MAY_LACK_ROOT: bool;
 

@@ -10,7 +10,7 @@ use terse_tls::Instant;
 use terse_tls::crypto::CryptoError;
 
 use super::command::{Command, ConnectionId, Event, Identity, Input, Method, Presented, Request, SignatureId, Target};
-use super::context::{Context, MAX_REDIRECTIONS, MAX_WAIT_MS, STEP_TIMEOUT_MS, Signature};
+use super::context::{Context, MAX_REDIRECTIONS, MAX_WAIT_MS, Signature};
 use super::enroll::{Enroll, voucher_status};
 use super::failure::AttemptFailed;
 use super::form::{Form, Https};
@@ -67,7 +67,7 @@ impl<F: Form> Join<F> {
     /// Returns when the pledge does something by itself. `next_due` is when another proxy can be tried.
     pub(super) fn timeout(&self, next_due: Option<Instant>) -> Instant {
         let since_progress = |ms| after(self.attempt.progress, ms);
-        let last = since_progress(STEP_TIMEOUT_MS);
+        let last = since_progress(F::STEP_TIMEOUT_MS);
         match self.step {
             // RFC 8995, 5.1: without progress the next proxy has its turn. If there is none, the pledge waits.
             Step::Connect { .. } | Step::RequestVoucher(_) => {

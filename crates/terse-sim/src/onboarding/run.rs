@@ -31,8 +31,10 @@ use crate::{Random, Time, tcp};
 pub struct Outcome {
     /// The steps that were taken, in their order.
     pub steps: Vec<StepCount>,
-    /// When the pledge had the answer to its last status.
+    /// When the pledge was done: when it had the answer to its last status, or no longer tried to report it.
     pub enrolled: Duration,
+    /// Whether the registrar was told that the pledge is enrolled.
+    pub is_reported: bool,
     /// How many attempts and connections failed on the way, and were repeated.
     pub failures: usize,
     /// How many frames were lost on the link.
@@ -61,15 +63,15 @@ pub fn run(setting: &Setting, parties: &Parties) -> Result<Outcome, Failed> {
         network.step();
     }
     let journal_now = journal.borrow();
-    let enrolled = match (&journal_now.broken, journal_now.enrolled) {
+    let (enrolled, is_reported) = match (&journal_now.broken, journal_now.enrolled) {
         (Some(cause), _) => return Err(Failed::Parties(cause.clone())),
-        (None, Some((at, true))) => at,
-        (None, _) => return Err(Failed::NotEnrolled(journal_now.failures.join("; "))),
+        (None, Some(enrolled)) => enrolled,
+        (None, None) => return Err(Failed::NotEnrolled(journal_now.failures.join("; "))),
     };
     drop(journal_now);
     // The last packets, and what closes the connection.
     network.run_for(SETTLING);
-    outcome(&network, link, &journal.borrow(), enrolled)
+    outcome(&network, link, &journal.borrow(), (enrolled, is_reported))
 }
 
 pub(super) fn is_over(journal: &Journal) -> bool {
@@ -80,7 +82,7 @@ fn outcome(
     network: &Network<Host<Box<dyn Application>>>,
     link: LinkId,
     journal: &Journal,
-    enrolled: Time,
+    (enrolled, is_reported): (Time, bool),
 ) -> Result<Outcome, Failed> {
     let (ledger, conservation) = (network.ledger(link), network.conservation());
     if !conservation.holds() {
@@ -93,6 +95,7 @@ fn outcome(
     let outcome = Outcome {
         steps,
         enrolled: enrolled.since(Time::ZERO),
+        is_reported,
         failures: journal.failures.len(),
         lost: conservation.frames.dropped_for(Cause::Lost) as usize,
     };

@@ -48,7 +48,8 @@ fn it_ends_enrolled_on_each_link() {
         for (link, ip) in links(0) {
             let name = link.name.clone();
             let outcome = onboard(protocol.clone(), link, ip, 1).unwrap();
-            assert_eq!((outcome.failures, outcome.lost), (0, 0), "{protocol:?} {name}");
+            let counts = (outcome.failures, outcome.lost, outcome.is_reported);
+            assert_eq!(counts, (0, 0, true), "{protocol:?} {name}");
             // There are no CSR attributes over CoAPS.
             let is_constrained = matches!(protocol, Protocol::Coaps { .. });
             let taken: Vec<Step> = outcome.steps.iter().map(|count| count.step).collect();

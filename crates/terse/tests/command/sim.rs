@@ -293,6 +293,7 @@ fn an_onboarding_over_hops_says_what_motes_take_of_batteries() {
         let steps = row["steps"].as_array().unwrap();
         let bytes: u64 = steps.iter().map(|step| step["bytes"]["all"].as_u64().unwrap()).sum();
         assert_eq!((&row["hops"], row["bytes"]["all"].as_u64().unwrap()), (&3.into(), bytes), "{row}");
+        assert!(row["is_reported"].is_boolean(), "{row}");
         assert!(row["pledge_mc"]["all"].as_f64() > row["pledge_mc"]["idle"].as_f64(), "{row}");
     }
     let output = sim(&["onboarding", "--hops", "3", "--mtu", "500"]);

@@ -10,7 +10,7 @@ use pki_types::CertificateDer;
 use terse_tls::{Expect, Instant, KeyPurposeId, Trust};
 
 use crate::pledge::command::{Command, ConnectionId, Identity, Presented, Request, Target};
-use crate::pledge::context::{Context, STEP_TIMEOUT_MS};
+use crate::pledge::context::Context;
 use crate::pledge::form::Form;
 use crate::pledge::imprint::Imprint;
 use crate::pledge::proxies::Proxy;
@@ -74,7 +74,7 @@ impl Session {
 
     /// Sends a request, or makes a connection for it with this identity if there is none.
     pub(super) fn transmit<F: Form>(&mut self, cx: &mut Context<'_, F>, mut request: Request, identity: Identity) {
-        let until = cx.in_ms(STEP_TIMEOUT_MS);
+        let until = cx.in_ms(F::STEP_TIMEOUT_MS);
         self.link = match self.link.connection() {
             Some(connection) => {
                 if let Some(path) = &self.path {

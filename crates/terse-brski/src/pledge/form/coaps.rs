@@ -102,6 +102,8 @@ impl Steps for Coaps {
     const IDENTITY_KEY: Option<(&'static str, &'static str)> = Some(("/t/idk", IDENTITY_KEY));
     // CoAP has none.
     const HAS_REDIRECTIONS: bool = false;
+    // EXCHANGE_LIFETIME (RFC 7252, 4.8.2). A handshake with the timers of RFC 7925, 11, is given up by itself after 243 s.
+    const STEP_TIMEOUT_MS: u64 = 247_000;
     // "Multipart Content-Format for CA certificates": the highest CA may or may not be a root.
     const MAY_LACK_ROOT: bool = true;
 

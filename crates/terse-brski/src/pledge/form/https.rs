@@ -41,6 +41,7 @@ impl Steps for Https {
         Some(("/.well-known/est/csrattrs", "application/csrattrs"));
     const IDENTITY_KEY: Option<(&'static str, &'static str)> = None;
     const HAS_REDIRECTIONS: bool = true;
+    const STEP_TIMEOUT_MS: u64 = 60_000;
     // RFC 7030, 4.1.3: the root is there.
     const MAY_LACK_ROOT: bool = false;
 

@@ -79,8 +79,10 @@ impl Setting {
 pub struct Outcome {
     /// The steps that were taken, in their order.
     pub steps: Vec<StepCount>,
-    /// From when the pledge began until it had the answer to its last status.
+    /// From when the pledge began until it had the answer to its last status, or no longer tried to report it.
     pub enrolled: Duration,
+    /// Whether the registrar was told that the pledge is enrolled.
+    pub is_reported: bool,
     /// How many attempts and connections failed on the way, and were repeated.
     pub failures: usize,
     /// How many frames were lost, of those on all hops.

@@ -40,10 +40,10 @@ pub fn run(setting: &Setting, parties: &Parties) -> Result<Outcome, Failed> {
         world.network.step();
     }
     let now = journal.borrow();
-    let enrolled = match (&now.broken, now.enrolled) {
+    let (enrolled, is_reported) = match (&now.broken, now.enrolled) {
         (Some(cause), _) => return Err(Failed::Parties(cause.clone())),
-        (None, Some((at, true))) => at,
-        (None, _) => return Err(Failed::NotEnrolled(now.failures.join("; "))),
+        (None, Some(enrolled)) => enrolled,
+        (None, None) => return Err(Failed::NotEnrolled(now.failures.join("; "))),
     };
     drop(now);
     let to = world.readings()?;
@@ -62,6 +62,7 @@ pub fn run(setting: &Setting, parties: &Parties) -> Result<Outcome, Failed> {
     Ok(Outcome {
         steps,
         enrolled: enrolled.since(BEGINS),
+        is_reported,
         failures: journal.failures.len(),
         lost: (conservation.frames.dropped_for(Cause::Lost) + conservation.packets.dropped_for(Cause::Lost)) as usize,
         pledge: charge(&of_last_hop, 1),

@@ -15,6 +15,7 @@ pub(super) struct Object {
     down: Layers,
     lost_frames: usize,
     repeated_attempts: usize,
+    is_reported: bool,
     steps: Vec<Step>,
 }
 
@@ -52,6 +53,7 @@ impl Object {
             down: down.into(),
             lost_frames: row.outcome.lost,
             repeated_attempts: row.outcome.failures,
+            is_reported: row.outcome.is_reported,
             steps: row.outcome.steps.iter().map(Step::from).collect(),
         }
     }

@@ -52,6 +52,8 @@ fn table(rows: &[(&'static str, Outcome)]) -> String {
         lines.push(line);
     }
     let mut text = lay_out(&lines);
+    let unreported = rows.iter().filter(|(_, outcome)| !outcome.is_reported);
+    text.push_str(&super::table::not_reported(unreported.map(|(form, _)| *form)));
     for (form, outcome) in rows {
         text.push_str(&format!("\n{form}: bytes by step\n\n{}", steps(outcome)));
     }
@@ -83,6 +85,7 @@ struct Object {
     bytes: Numbers,
     lost_frames: usize,
     repeated_attempts: usize,
+    is_reported: bool,
     pledge_mc: Charge,
     proxy_mc: Charge,
     others_mc: Charge,
@@ -129,6 +132,7 @@ impl Object {
             bytes: outcome.total().into(),
             lost_frames: outcome.lost,
             repeated_attempts: outcome.failures,
+            is_reported: outcome.is_reported,
             pledge_mc: charge(outcome.pledge),
             proxy_mc: charge(outcome.proxy),
             others_mc: charge(outcome.others),

@@ -11,10 +11,18 @@ pub(super) fn all(rows: &[Row]) -> String {
     let mut lines = vec![header.map(str::to_owned).to_vec()];
     lines.extend(rows.iter().map(|row| form(row.name, &row.outcome)));
     let mut text = lay_out(&lines);
+    text.push_str(&not_reported(rows.iter().filter(|row| !row.outcome.is_reported).map(|row| row.name)));
     for Row { name, outcome } in rows {
         text.push_str(&format!("\n{name}: bytes up/down by step\n\n{}", steps(outcome)));
     }
     text
+}
+
+/// Returns a line for each form whose pledge is enrolled, and could not report it.
+pub(super) fn not_reported(names: impl Iterator<Item = &'static str>) -> String {
+    names
+        .map(|name| format!("\n{name}: the pledge has its LDevID, and could not report it to its registrar.\n"))
+        .collect()
 }
 
 fn form(name: &str, outcome: &Outcome) -> Vec<String> {
@@ -62,3 +70,6 @@ fn layers(name: &str, directions: [Bytes; 2], milliseconds: String) -> Vec<Strin
     let cells = columns.iter().map(|of| format!("{}/{}", of(&up), of(&down)));
     core::iter::once(name.to_owned()).chain(cells).chain([milliseconds]).collect()
 }
+
+#[cfg(test)]
+mod tests;
