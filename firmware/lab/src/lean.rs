@@ -72,7 +72,7 @@ pub(crate) fn run(directory: &str, images: &[Image]) -> Result<(), Failed> {
 }
 
 /// Starts an image with its page of flash. Its lamp must show that it has connected.
-fn connects(image: &Path, page: &Path, port: u16) -> Result<Power, Failed> {
+pub(crate) fn connects(image: &Path, page: &Path, port: u16) -> Result<Power, Failed> {
     let mut command = Command::new("qemu-system-arm");
     command.args([
         "-machine",

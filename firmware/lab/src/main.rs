@@ -12,11 +12,13 @@
 //! | [`domain`] | a manufacturer with its MASA, and a domain with its registrar and a server |
 //! | [`onboard`] | devices that get their LDevID, also when they are reset on the way |
 //! | [`lean`] | the smallest images and those of the peers, each of which must connect as it is made for |
+//! | [`bare`] | the images without an engine, each of which must do what a handshake needs of them |
 //! | [`outside`] | an image that allocates outside of its arenas, which must end it |
 
 use std::error::Error;
 use std::process::ExitCode;
 
+mod bare;
 mod device;
 mod domain;
 mod lean;
@@ -53,7 +55,7 @@ fn main() -> ExitCode {
     let arguments: Vec<&str> = arguments.iter().map(|argument| &**argument).collect();
     let result = match &arguments[..] {
         ["measure", images @ ..] if !images.is_empty() => measure::run(images),
-        ["lean", directory] => lean::run(directory, &lean::LEAN),
+        ["lean", directory] => lean::run(directory, &lean::LEAN).and_then(|()| bare::run(directory)),
         ["peers", directory] => lean::run(directory, &lean::PEERS),
         ["onboard", rest @ ..] if !rest.is_empty() => {
             let end = rest.iter().position(|argument| argument.starts_with("--")).unwrap_or(rest.len());

@@ -83,6 +83,24 @@ const CLIENTS: [Entry; 5] = [
     },
 ];
 
+/// What the clients take without an engine: the start, a driver, memory, and the cryptography of a handshake.
+const BARE: [Entry; 2] = [
+    Entry {
+        name: "bare-p256",
+        what: "what `tls13-x509` and `tls13-raw-key` have beside the engine",
+        most: 35_000,
+        absent: &ENGINE,
+    },
+    Entry { name: "bare-x25519", what: "what `tls13-psk` has beside the engine", most: 23_500, absent: &ENGINE },
+];
+
+const ENGINE: [&str; 5] = [
+    "terse_tls::cert::",
+    "terse_tls::connection::",
+    "terse_tls::handshake::",
+    "terse_tls::link::",
+    "terse_tls::schedule::",
+];
 const DATAGRAMS: &str = "terse_tls::link::datagram::";
 const STREAMS: &str = "terse_tls::link::stream::";
 const CACHE: &str = "terse_tls::cache::client::ClientSession::";
@@ -137,7 +155,7 @@ fn run() -> Result<(), Box<dyn Error>> {
     };
     let directory = build()?;
     let mut images = Vec::new();
-    for entries in [&PLEDGES[..], &CLIENTS] {
+    for entries in [&PLEDGES[..], &CLIENTS, &BARE] {
         images.extend(report(&directory, entries, crates, symbols)?);
     }
     check_names(&images)?;

@@ -7,6 +7,7 @@ pub(crate) fn owner(name: &str) -> String {
     let (first, after) = rest.split_at(end);
     match after.starts_with("::") {
         true => first.to_owned(),
+        false if ASSEMBLY.iter().any(|prefix| name.starts_with(prefix)) => "P256-Cortex-M4".to_owned(),
         // Functions of C and of the compiler, and implementations for the language's own types.
         false => ["core", "compiler_builtins"][usize::from(!name.starts_with('<'))].to_owned(),
     }
@@ -26,6 +27,9 @@ pub(crate) fn path(name: &str) -> &str {
         }
     }
 }
+
+/// How the names of the assembly of P-256 begin, but for a few helpers.
+const ASSEMBLY: [&str; 4] = ["P256_", "p256_", "scalarmult_", "mul288x288"];
 
 /// What may stand before the path that counts.
 const PREFIXES: [&str; 12] = [
@@ -60,6 +64,8 @@ mod tests {
             ("<alloc::vec::Vec<der::Tag>>::push", "alloc"),
             ("<u8 as core::fmt::Debug>::fmt", "core"),
             ("memcpy", "compiler_builtins"),
+            ("P256_mulmod", "P256-Cortex-M4"),
+            ("p256::arithmetic::scalar::Scalar::multiply", "p256"),
         ] {
             assert_eq!(owner(name), expected, "{name}");
         }
