@@ -3,7 +3,7 @@
 use alloc::sync::Arc;
 use core::fmt;
 
-use pki_types::ServerName;
+use pki_types::{DnsName, ServerName};
 use terse_tls::crypto::Rng;
 use terse_tls::{ClientConfig, Connection, Error, Event, Instant, Now, ServerAddress, Summary};
 
@@ -50,10 +50,10 @@ impl fmt::Display for ConnectionFailed {
     }
 }
 
-/// Returns the address of a device's server; `None` if the settings have none.
+/// Returns the address of a device's server, which has a name of DNS; `None` if the settings have none.
 pub fn address(device: &Device) -> Option<ServerAddress> {
-    let name = ServerName::try_from(device.text("name")).ok()?;
-    Some(ServerAddress::new(name.to_owned(), device.number("port")?))
+    let name = DnsName::try_from(device.text("name")).ok()?.to_owned();
+    Some(ServerAddress::new(ServerName::DnsName(name), device.number("port")?))
 }
 
 /// What calls of the engine run under.

@@ -19,6 +19,25 @@ pub(super) fn unknown(key: &[u8]) -> CertificateError {
     CertificateError::UnknownPublicKey { sha256: [a, b, c, d, e, f, g, h] }
 }
 
+/// The raw public keys that a [`Trust`](crate::Trust) accepts. It reaches them by a vtable, which only those settings name that have
+/// some: a firmware without has no code for them.
+pub(super) trait TrustedKeys: Send + Sync {
+    fn keys(&self) -> &[SubjectPublicKeyInfoDer<'static>];
+
+    /// Returns the hash of these keys, which identifies them.
+    fn digest(&self) -> &[u8; 32];
+
+    /// Each must be of a kind that `provider` can verify signatures of.
+    fn check(&self, provider: &CryptoProvider) -> Result<(), ApiMisuse>;
+
+    /// Accepts `key` if it is one of these, and `algorithms` can verify its signatures.
+    fn verify(
+        &self,
+        key: &[u8],
+        algorithms: &[&dyn SignatureVerificationAlgorithm],
+    ) -> Result<VerifiedPeer, CertificateError>;
+}
+
 /// The trusted keys, and their hash.
 pub(super) struct RawPublicKeys {
     /// The keys, sorted and without duplicates.
@@ -28,14 +47,14 @@ pub(super) struct RawPublicKeys {
 
 impl RawPublicKeys {
     /// Joins the keys of `known` and `new`. `provider` must be able to verify signatures of each new key.
-    pub(super) fn new(known: Option<&Self>, new: &[SubjectPublicKeyInfoDer<'_>]) -> Result<Self, ApiMisuse> {
+    pub(super) fn new(known: Option<&dyn TrustedKeys>, new: &[SubjectPublicKeyInfoDer<'_>]) -> Result<Self, ApiMisuse> {
         for key in new {
             split_public_key(key).map_err(|_| ApiMisuse::MalformedPublicKey)?;
             if check_key_size(key, 0).is_err() {
                 return Err(ApiMisuse::UnsupportedPublicKey);
             }
         }
-        let known = known.map_or(&[][..], |known| &known.keys);
+        let known = known.map_or(&[][..], |known| known.keys());
         let mut keys: Vec<_> = known.iter().cloned().chain(new.iter().map(|key| key.clone().into_owned())).collect();
         keys.sort_unstable_by(|a, b| a.as_ref().cmp(b.as_ref()));
         keys.dedup();
@@ -46,24 +65,23 @@ impl RawPublicKeys {
         }
         Ok(Self { keys, digest: context.finish() })
     }
+}
 
-    /// Each must be of a kind that `provider` can verify signatures of.
-    pub(super) fn check(&self, provider: &CryptoProvider) -> Result<(), ApiMisuse> {
+impl TrustedKeys for RawPublicKeys {
+    fn keys(&self) -> &[SubjectPublicKeyInfoDer<'static>] {
+        &self.keys
+    }
+
+    fn digest(&self) -> &[u8; 32] {
+        &self.digest
+    }
+
+    fn check(&self, provider: &CryptoProvider) -> Result<(), ApiMisuse> {
         let is_known = |key: &SubjectPublicKeyInfoDer<'_>| is_verifiable(key, provider.signatures.all);
         if self.keys.iter().all(is_known) { Ok(()) } else { Err(ApiMisuse::UnsupportedPublicKey) }
     }
 
-    pub(super) const fn len(&self) -> usize {
-        self.keys.len()
-    }
-
-    /// Returns the hash of these keys, which identifies them.
-    pub(super) const fn digest(&self) -> &[u8; 32] {
-        &self.digest
-    }
-
-    /// Accepts `key` if it is one of these, and `algorithms` can verify its signatures.
-    pub(super) fn verify(
+    fn verify(
         &self,
         key: &[u8],
         algorithms: &[&dyn SignatureVerificationAlgorithm],

@@ -12,10 +12,12 @@ impl Context {
         Self(Sha256::new())
     }
 
+    #[inline(never)]
     pub(super) fn update(&mut self, data: &[u8]) {
         self.0.update(data);
     }
 
+    #[inline(never)]
     pub(super) fn finish(self) -> [u8; 32] {
         self.0.finalize().into()
     }

@@ -14,7 +14,7 @@ use super::anchors::Anchors;
 use super::issuers::{IssuerTable, KnownIssuers, LearnedIssuers, LearnedSource};
 use super::ocsp::Stapling;
 use super::path::{InOrder, PathBuilding, PathValidation};
-use super::raw_public_keys::RawPublicKeys;
+use super::raw_public_keys::{RawPublicKeys, TrustedKeys};
 use super::{Expect, Revocation, RevocationCheck, TrustId, VerifiedPeer};
 use crate::behind::Behind;
 use crate::crypto::{CryptoProvider, Hash};
@@ -35,7 +35,7 @@ pub struct Trust {
     /// The issuers that the application keeps.
     learned: Option<Arc<dyn LearnedSource>>,
     pub(super) revocation: Option<Behind<Revocation>>,
-    pub(super) raw_public_keys: Option<Arc<RawPublicKeys>>,
+    pub(super) raw_public_keys: Option<Arc<dyn TrustedKeys>>,
     stapling: Stapling,
     /// What checks staples, if they are requested. A linker drops it from a program that requests none.
     staple_check: Option<StapleCheck>,
@@ -44,15 +44,15 @@ pub struct Trust {
     unverified: Option<&'static [CertificateType]>,
 }
 
-/// [`Trust::check_staple`].
+/// [`Trust::check_staple_of`].
 pub(crate) type StapleCheck = fn(
     &Trust,
-    &VerifiedPeer,
+    &mut Arc<VerifiedPeer>,
     Option<&[u8]>,
     &CryptoProvider,
     &[&dyn SignatureVerificationAlgorithm],
     Option<UnixTime>,
-) -> Result<Option<u64>, CertificateError>;
+) -> Result<bool, CertificateError>;
 
 /// The certificate types, preferred first. A raw public key is preferred because it is shorter.
 const CERTIFICATE_TYPES: &[CertificateType] = &[CertificateType::RAW_PUBLIC_KEY, CertificateType::X509];
@@ -232,7 +232,7 @@ impl Trust {
         };
         let staple_check: Option<StapleCheck> = match stapling {
             Stapling::Off => None,
-            Stapling::Ask | Stapling::Require => Some(Self::check_staple),
+            Stapling::Ask | Stapling::Require => Some(Self::check_staple_of),
         };
         Self { issuers, stapling, staple_check, ..self }
     }
@@ -354,7 +354,7 @@ impl fmt::Debug for Trust {
             .field("revocation", &self.revocation)
             .field("stapling", &self.stapling)
             .field("unverified", &self.unverified)
-            .field("raw_public_keys", &self.raw_public_keys.as_ref().map_or(0, |keys| keys.len()))
+            .field("raw_public_keys", &self.raw_public_keys.as_ref().map_or(0, |keys| keys.keys().len()))
             .finish_non_exhaustive()
     }
 }

@@ -124,6 +124,23 @@ impl Trust {
         self.raw_public_keys.as_ref().ok_or_else(|| unknown(key))?.verify(key, algorithms)
     }
 
+    /// Checks the OCSP response as [`Self::check_staple`] does. Returns whether there is a good one, with which a session of `peer`
+    /// ends then, since a handshake that resumes has no other one.
+    pub(super) fn check_staple_of(
+        &self,
+        peer: &mut Arc<VerifiedPeer>,
+        response: Option<&[u8]>,
+        provider: &CryptoProvider,
+        algorithms: &[&dyn SignatureVerificationAlgorithm],
+        time: Option<UnixTime>,
+    ) -> Result<bool, CertificateError> {
+        let end = self.check_staple(peer, response, provider, algorithms, time)?;
+        if let Some(end) = end {
+            Arc::make_mut(peer).stapled_until(end);
+        }
+        Ok(end.is_some())
+    }
+
     /// Checks the OCSP response that came with the certificate of `peer`, or that none came. The certificate was
     /// verified, now or before it entered the cache. Returns the last second at which a good response is valid.
     pub(crate) fn check_staple(

@@ -145,11 +145,11 @@ impl Connection {
         now: Now,
         rng: &mut dyn Rng,
         received: &'a ReceivedClientHello<'a>,
-        chosen: Option<Chosen<'a>>,
+        mut chosen: Option<Chosen<'a>>,
     ) -> Result<(), Error> {
         self.step(now, rng, |handshake, _, output| {
             output.note_received(received.message, &*handshake);
-            Ok((handshake.handle_client_hello(received, chosen, output)?, received.message.bytes.len()))
+            Ok((handshake.handle_client_hello(received, &mut chosen, output)?, received.message.bytes.len()))
         })
     }
 

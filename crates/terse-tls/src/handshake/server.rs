@@ -61,17 +61,17 @@ impl StateMachine for ExpectClientHello {
     #[inline(never)]
     fn handle(self: Box<Self>, message: Message<'_>, output: &mut Output<'_>) -> Result<Handshake, Error> {
         let received = ReceivedClientHello::read(&self.config.common, message)?;
-        self.handle_client_hello(&received, None, output)
+        self.handle_client_hello(&received, &mut None, output)
     }
 
     fn handle_client_hello<'a>(
         self: Box<Self>,
         received: &'a ReceivedClientHello<'a>,
-        chosen: Option<Chosen<'a>>,
+        chosen: &mut Option<Chosen<'a>>,
         output: &mut Output<'_>,
     ) -> Result<Handshake, Error> {
         match received.checked_version()? {
-            ProtocolVersion::TLS_1_3 => tls13::server::client_hello(self.config, received, chosen, output),
+            ProtocolVersion::TLS_1_3 => tls13::server::client_hello(self.config, received, chosen.take(), output),
             _ => tls12::server::client_hello(self.config, received, output),
         }
     }

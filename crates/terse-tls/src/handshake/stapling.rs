@@ -67,8 +67,7 @@ pub(super) fn extensions(staple: Option<&[u8]>) -> Result<ExtensionsBuilder, Enc
     Ok(extensions)
 }
 
-/// Checks the response that came with the Certificate of `peer`, or that none came. A session of this handshake ends
-/// with the response, since a handshake that resumes has no other one.
+/// Checks the response that came with the Certificate of `peer`, or that none came.
 #[inline(never)]
 pub(super) fn check(
     trust: Option<&Trust>,
@@ -81,9 +80,8 @@ pub(super) fn check(
     let ClaimedPeer::Verified(peer) = peer else { return Ok(()) }; // whose configuration has no stapling
     let algorithms = signature::chain_algorithms(common);
     let response = response.map(|CertificateStatus(response)| response);
-    if let Some(end) = check(trust, peer, response, &common.provider, &algorithms, output.now.unix)? {
+    if check(trust, peer, response, &common.provider, &algorithms, output.now.unix)? {
         output.summary.peer.staple = Staple::Good;
-        Arc::make_mut(peer).stapled_until(end);
     }
     Ok(())
 }

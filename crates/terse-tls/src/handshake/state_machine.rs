@@ -20,11 +20,11 @@ pub(crate) trait StateMachine: Send + Sync {
     fn handle(self: Box<Self>, message: Message<'_>, output: &mut Output<'_>) -> Result<Handshake, Error>;
 
     /// Handles a ClientHello that was already parsed. `chosen` is the result of an earlier choice from it, if it was made for
-    /// TLS 1.3.
+    /// TLS 1.3, and is taken by a state that knows how to drop it: clients have no code for that.
     fn handle_client_hello<'a>(
         self: Box<Self>,
         received: &'a ReceivedClientHello<'a>,
-        _chosen: Option<Chosen<'a>>,
+        _chosen: &mut Option<Chosen<'a>>,
         _output: &mut Output<'_>,
     ) -> Result<Handshake, Error> {
         Err(received.message.unexpected())

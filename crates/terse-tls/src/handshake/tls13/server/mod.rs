@@ -83,7 +83,7 @@ impl StateMachine for State {
     fn handle_client_hello<'a>(
         self: Box<Self>,
         received: &'a ReceivedClientHello<'a>,
-        _: Option<Chosen<'a>>,
+        _: &mut Option<Chosen<'a>>,
         output: &mut Output<'_>,
     ) -> Result<Handshake, Error> {
         match *self {
