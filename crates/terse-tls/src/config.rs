@@ -27,7 +27,7 @@ mod watch;
 
 use crate::behind::Behind;
 pub use builder::{ConfigBuilder, Configuration};
-use code::{BeginKept, CertificateCode, OfferPsks};
+use code::{BeginKept, CachedCode, CertificateCode, OfferPsks, TakeTickets};
 pub use common::Common;
 pub use datagrams::Datagrams;
 #[cfg(terse_testing)]
@@ -50,8 +50,12 @@ pub struct ClientConfig {
     pub(crate) begin_kept: Option<BeginKept>,
     /// The code that offers pre-shared keys in TLS 1.3, if there are any, or sessions.
     pub(crate) offer_psks: Option<OfferPsks>,
+    /// The code that makes sessions of the tickets of TLS 1.3, if there is resumption.
+    pub(crate) take_tickets: Option<TakeTickets>,
     /// The code of handshakes with certificates in TLS 1.3, if [`ConfigBuilder::trust`] was called.
     pub(crate) certificates: Option<&'static CertificateCode>,
+    /// The code for cached certificates in TLS 1.3, if [`ConfigBuilder::cache`] was called.
+    pub(crate) cached: Option<&'static CachedCode>,
     pub(crate) trust: Trust,
     pub(crate) server_usage: Option<KeyPurposeId>,
     pub(crate) credentials: Vec<Credential>,
@@ -78,6 +82,8 @@ impl ClientConfig {
             parts,
             begin_kept: None,
             offer_psks: None,
+            take_tickets: None,
+            cached: None,
             certificates: None,
             trust: Trust::nobody(),
             server_usage: None,

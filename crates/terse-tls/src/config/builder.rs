@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 #[cfg(terse_testing)]
 use super::Fault;
-use super::code::{CertificateCode, begin_kept, offer_psks};
+use super::code::{CachedCode, CertificateCode, begin_kept, offer_psks, session_tickets};
 use super::{
     ClientAuthentication, ClientConfig, ClientIdentity, Common, Datagrams, KeyLog, ServerConfig, ServerIdentity, Trace,
 };
@@ -280,6 +280,7 @@ impl ConfigBuilder<ClientConfig> {
     /// Default: `None`.
     pub fn cache(&mut self, value: impl Into<Option<ClientCache>>) -> &mut Self {
         self.config.begin_kept = Some(begin_kept);
+        self.config.cached = Some(CachedCode::CODE);
         self.config.cache = value.into();
         self
     }
@@ -290,6 +291,7 @@ impl ConfigBuilder<ClientConfig> {
     pub fn resumption(&mut self, value: impl Into<Option<ClientResumption>>) -> &mut Self {
         self.config.begin_kept = Some(begin_kept);
         self.config.offer_psks = Some(offer_psks);
+        self.config.take_tickets = Some(session_tickets);
         self.config.resumption = value.into();
         self
     }
@@ -461,6 +463,7 @@ impl ConfigBuilder<ClientConfig> {
 
     pub fn edit_cache<R>(&mut self, edit: impl FnOnce(&mut Option<ClientCache>) -> R) -> R {
         self.config.begin_kept = Some(begin_kept);
+        self.config.cached = Some(CachedCode::CODE);
         edit(&mut self.config.cache)
     }
 

@@ -7,7 +7,9 @@
 //! | [`ConfigBuilder::trust`](super::ConfigBuilder::trust) | [`CertificateCode`]: certificates in TLS 1.3 |
 //! | [`ClientIdentity`](super::ClientIdentity) | [`IdentityCode`]: identity keys |
 //! | [`ConfigBuilder::cache`](super::ConfigBuilder::cache), [`ConfigBuilder::resumption`](super::ConfigBuilder::resumption) | [`begin_kept`]: what is kept from one connection to the next |
+//! | [`ConfigBuilder::cache`](super::ConfigBuilder::cache) | [`CachedCode`]: cached certificates in TLS 1.3 |
 //! | [`ConfigBuilder::psks`](super::ConfigBuilder::psks), [`ConfigBuilder::resumption`](super::ConfigBuilder::resumption) | [`offer_psks`]: pre-shared keys in TLS 1.3 |
+//! | [`ConfigBuilder::resumption`](super::ConfigBuilder::resumption) | [`session_tickets`]: sessions of TLS 1.3 |
 //!
 //! What must always hold: no other file of the configuration names a module above it.
 
@@ -16,6 +18,7 @@ pub(super) use crate::handshake::client::{OfferPsks, Tls12Code, offer_psks};
 pub(super) use crate::handshake::identity::client::begin as begin_identity;
 pub(super) use crate::handshake::identity::offer::Begin as IdentityCode;
 pub(super) use crate::handshake::tls13::client::{
-    CertificateCode, ServerHelloHandler as Tls13Code, server_hello as server_hello13,
+    CachedCode, CertificateCode, ServerHelloHandler as Tls13Code, TakeTickets, server_hello as server_hello13,
+    session_tickets,
 };
 pub(super) use crate::link::make::{ClientDatagrams, ClientStream, client_datagrams, client_stream};

@@ -10,7 +10,7 @@ use crate::crypto::Rng;
 use crate::error::{ApiMisuse, Error, PeerMisbehaved};
 use crate::handshake::server::ReceivedClientHello;
 use crate::handshake::tls13::server::Chosen;
-use crate::handshake::{ExpectRow, Handshake, LookUp, Message, Output, Receive};
+use crate::handshake::{Handshake, LookUp, Message, Output, Receive};
 use crate::link::{Incoming, Newest, Received, Record};
 use crate::time::Now;
 use crate::wire::{Alert, AlertDescription, ContentType, HandshakeType, ProtocolVersion};
@@ -186,8 +186,8 @@ impl Connection {
         let was_finished = handshake.is_finished();
         let (receiver, mut output) = self.output(now, rng);
         let (handshake, handled) = change(handshake, receiver, &mut output)?;
-        if let Some(LookUp { rows, pending: Some(ticket) }) = output.look_up.take().map(|look_up| *look_up) {
-            self.proceed(ExpectRow::look_up(handshake, rows, ticket), now); // the message stays where it is
+        if let Some(LookUp { rows, pending: Some((ticket, wait)) }) = output.look_up.take().map(|look_up| *look_up) {
+            self.proceed(wait(handshake, rows, ticket), now); // the message stays where it is
             return Ok(());
         }
         let (mut receive, learned) = (output.receive, output.learned);

@@ -7,7 +7,8 @@ use alloc::vec::Vec;
 use super::certificate_types::{CertificateTypes, verified_before};
 use super::credentials;
 use super::signature::ClaimedPeer;
-use super::{LookUp, Output, signature, stapling};
+use super::store::{ExpectRow, LookUp, WaitForRow};
+use super::{Output, signature, stapling};
 use crate::cache::{
     self, CacheSession, ClientOffer, ExpectedReply, FallbackReason, Fingerprint, OwnObjects, RequestEntry,
     RequestedCertificate, Schemes, Selected, Selection, ServerContext, TicketRows, TrustId,
@@ -154,6 +155,7 @@ impl<'a> Offered<'a> {
         let tickets = self.0.iter().flat_map(ClientOffer::tickets);
         let pending = rows.look_up(&*cache.store, tickets);
         if pending.is_some() {
+            let pending = pending.map(|ticket| (ticket, ExpectRow::look_up as WaitForRow));
             output.look_up = Some(Box::new(LookUp { rows, pending }));
             return None;
         }

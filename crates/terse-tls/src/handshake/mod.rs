@@ -36,8 +36,8 @@ pub(crate) mod tls12;
 pub(crate) mod tls13;
 
 pub use signature::SignatureRequest;
-pub(crate) use state_machine::{Handshake, StateMachine, TrafficState};
-pub(crate) use store::{ExpectRow, LookUp};
+pub(crate) use state_machine::{Handshake, StateMachine, Tickets, TrafficState};
+pub(crate) use store::LookUp;
 
 /// A whole handshake message.
 #[derive(Clone, Copy)]

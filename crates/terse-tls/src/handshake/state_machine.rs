@@ -10,6 +10,7 @@ use super::tls13::server::Chosen;
 use super::{Message, Output, Sending, SignatureRequest};
 use crate::cache::{StoreAnswer, StoreRequest};
 use crate::error::{ApiMisuse, Error};
+use crate::wire::NewSessionTicket;
 
 /// A handshake, from its beginning to the end of the connection: the state that it is in.
 pub(crate) type Handshake = Box<dyn StateMachine>;
@@ -109,4 +110,10 @@ pub(crate) trait TrafficState {
 
     /// Notes that application data came.
     fn received_data(&mut self);
+}
+
+/// What a client does with tickets: they become sessions, or are ephemeral secret tickets for the early data of the next connection.
+pub(crate) trait Tickets: Send + Sync {
+    /// Keeps a ticket. One that is of no use is ignored.
+    fn receive(&mut self, ticket: &NewSessionTicket<'_>, output: &Output<'_>) -> Result<(), Error>;
 }

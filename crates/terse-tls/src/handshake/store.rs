@@ -15,9 +15,11 @@ use crate::error::{ApiMisuse, Error};
 /// The tickets of a ClientHello, with the answers of the store so far.
 pub(crate) struct LookUp {
     pub(crate) rows: TicketRows,
-    /// The ticket that the store has not answered yet.
-    pub(crate) pending: Option<Ticket>,
+    /// The ticket that the store has not answered yet, and [`ExpectRow::look_up`], which clients do not have.
+    pub(crate) pending: Option<(Ticket, WaitForRow)>,
 }
+
+pub(crate) type WaitForRow = fn(Handshake, TicketRows, Ticket) -> Handshake;
 
 /// The state that waits for the row of a ticket. No record is taken meanwhile, so that no message comes.
 pub(crate) struct ExpectRow {

@@ -5,13 +5,13 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use super::early_data::EarlyTerms;
-use super::offer::{AgreedIdentity, DeclinedIdentity, OfferedIdentity, SecretTickets};
+use super::offer::{AgreedIdentity, DeclinedIdentity, OfferedIdentity};
 use super::{PublicValues, report, split_key_exchange};
 use crate::config::{ClientConfig, ClientIdentity, Common, ServerAddress, check_epoch};
 use crate::crypto::{EphemeralKey, IdentityPeer, IdentityRole, Rng, SharedSecret, StaticTerms};
 use crate::error::{Error, IdentityRefused};
-use crate::handshake::Output;
 use crate::handshake::client::OfferedEarlyData;
+use crate::handshake::{Output, Tickets};
 use crate::identity::{Authority, Identity, KnownPeers, SecretTicket};
 use crate::proof::FinishedProof;
 use crate::resume::{MAX_LIFETIME, seconds};
@@ -298,7 +298,7 @@ impl AgreedIdentity for Agreement {
         report(authority, server, parameters.algorithm(), *time_unchecked, output);
     }
 
-    fn tickets(&self, output: &mut Output<'_>) -> Option<Box<dyn SecretTickets>> {
+    fn tickets(&self, output: &mut Output<'_>) -> Option<Box<dyn Tickets>> {
         let Self { config, server, .. } = self;
         let record_limit = u16::try_from(output.link.limits().of(true)).unwrap_or(u16::MAX);
         let keeper = || TicketKeeper {
@@ -308,12 +308,13 @@ impl AgreedIdentity for Agreement {
             ephemeral_len: config.key.parameters().algorithm().ephemeral_len(),
             record_limit,
         };
-        config.early_data.then(|| Box::new(keeper()) as Box<dyn SecretTickets>)
+        config.early_data.then(|| Box::new(keeper()) as Box<dyn Tickets>)
     }
 }
 
-impl SecretTickets for TicketKeeper {
-    fn receive(&self, new: &NewSessionTicket<'_>, output: &Output<'_>) -> Result<(), Error> {
+/// A ticket that is no ephemeral secret ticket is ignored.
+impl Tickets for TicketKeeper {
+    fn receive(&mut self, new: &NewSessionTicket<'_>, output: &Output<'_>) -> Result<(), Error> {
         let share: Option<IdentityShareNewSessionTicket<'_>> = new.extensions.get()?;
         let max_size = new.extensions.get()?.map_or(0, |MaxEarlyDataSize(size)| size);
         let (Some(share), Some(now)) = (share, seconds(output.now)) else { return Ok(()) };

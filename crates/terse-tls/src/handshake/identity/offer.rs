@@ -8,11 +8,11 @@ use alloc::boxed::Box;
 use crate::config::{ClientConfig, Common, ServerAddress};
 use crate::crypto::{Rng, SharedSecret};
 use crate::error::Error;
-use crate::handshake::Output;
 use crate::handshake::client::OfferedEarlyData;
+use crate::handshake::{Output, Tickets};
 use crate::proof::FinishedProof;
 use crate::time::Now;
-use crate::wire::{EncodeError, ExtensionsBuilder, IdentityShareServerHello, NewSessionTicket, Random};
+use crate::wire::{EncodeError, ExtensionsBuilder, IdentityShareServerHello, Random};
 
 /// Returns the identity to offer to a server; `None` if the client falls back to certificates at once.
 pub(crate) type Begin =
@@ -66,13 +66,7 @@ pub(crate) trait AgreedIdentity: Send + Sync {
     fn prove(&self, proof: &FinishedProof, output: &mut Output<'_>);
 
     /// Returns what keeps the server's ephemeral secret tickets, if they are wanted.
-    fn tickets(&self, output: &mut Output<'_>) -> Option<Box<dyn SecretTickets>>;
-}
-
-/// What keeps the tickets of a server.
-pub(crate) trait SecretTickets: Send + Sync {
-    /// Keeps a ticket. One that is no ephemeral secret ticket is ignored.
-    fn receive(&self, new: &NewSessionTicket<'_>, output: &Output<'_>) -> Result<(), Error>;
+    fn tickets(&self, output: &mut Output<'_>) -> Option<Box<dyn Tickets>>;
 }
 
 /// A server that uses certificates although the client has offered an identity.

@@ -3,9 +3,8 @@
 
 use alloc::boxed::Box;
 
-use super::client::Tickets;
 use crate::error::{Error, PeerMisbehaved};
-use crate::handshake::{ConnectionIds, Handshake, Message, Output, Sending, StateMachine, TrafficState};
+use crate::handshake::{ConnectionIds, Handshake, Message, Output, Sending, StateMachine, Tickets, TrafficState};
 use crate::schedule::EpochKeys;
 use crate::schedule::tls13::{ExporterSecret, TrafficSecret};
 use crate::wire::{
@@ -17,7 +16,7 @@ const MAX_KEY_UPDATES: u8 = 32;
 
 /// The side of the connection.
 enum Role {
-    Client(Option<Box<Tickets>>),
+    Client(Option<Box<dyn Tickets>>),
     Server,
 }
 
@@ -37,9 +36,9 @@ impl Traffic {
         send: TrafficSecret,
         receive: TrafficSecret,
         exporter: ExporterSecret,
-        tickets: Option<Tickets>,
+        tickets: Option<Box<dyn Tickets>>,
     ) -> Self {
-        Self { role: Role::Client(tickets.map(Box::new)), send, receive, exporter, key_updates: 0, owes_update: false }
+        Self { role: Role::Client(tickets), send, receive, exporter, key_updates: 0, owes_update: false }
     }
 
     pub(super) fn server(send: TrafficSecret, receive: TrafficSecret, exporter: ExporterSecret) -> Self {

@@ -10,22 +10,23 @@ use core::fmt;
 use super::super::certificate::{self, Signer};
 use super::finish::LastFlight;
 use super::{ExpectFinished, Negotiated, Proof, Secrets, SentClientHello, State};
-use crate::cache::Fingerprint;
+use crate::cache::{Fingerprint, Selection};
 use crate::error::{ApiMisuse, Error, PeerMisbehaved};
-use crate::handshake::caching::{self, Request, cached_certificate};
+use crate::handshake::caching::Request;
 use crate::handshake::certificate_types::CertificateTypes;
 use crate::handshake::signature::ClaimedPeer;
 use crate::handshake::{Handshake, Message, Output, SignatureRequest, StateMachine, credentials, signature, stapling};
 use crate::proof::FinishedProof;
 use crate::wire::{
-    CachedCertificateRequest, Certificate, CertificateAuthorities, CertificateRequest, CertificateVerify,
-    ExtensionMessage, Extensions, HandshakeType, ProtocolVersion, SignatureAlgorithms, SignatureAlgorithmsCert,
-    StatusRequested,
+    Certificate, CertificateAuthorities, CertificateRequest, CertificateVerify, ExtensionMessage, Extensions,
+    HandshakeType, ProtocolVersion, SignatureAlgorithms, SignatureAlgorithmsCert, StatusRequested,
 };
 
 mod answer;
+mod cached;
 
 use answer::ExpectSignature;
+pub(crate) use cached::CachedCode;
 
 /// The code of handshakes with certificates.
 pub(crate) struct CertificateCode {
@@ -78,11 +79,14 @@ fn begin(
     output: &mut Output<'_>,
 ) -> Result<Handshake, Error> {
     let types = CertificateTypes::read(&hello.config, extensions)?;
-    let selection = caching::selected(extensions, &hello.config, types, ProtocolVersion::TLS_1_3, output)?;
+    let selection = match hello.config.cached {
+        Some(cached) => (cached.selected)(extensions, &hello.config, types, ProtocolVersion::TLS_1_3, output)?,
+        None => Selection::default(),
+    };
     hello.transcript.add(message.bytes);
     let mut state = Box::new(Negotiated { hello, types, selection, request: None });
     if selection.leaves_out() && selection.certificate_request {
-        state.left_out_request(output)?;
+        (state.cached()?.left_out_request)(&mut state, output)?;
         return Ok(Box::new(CertificateState::Certificate(state, secrets)));
     }
     Ok(Box::new(CertificateState::CertificateRequest(state, secrets)))
@@ -102,7 +106,7 @@ impl StateMachine for CertificateState {
             Self::CertificateRequest(state, secrets) | Self::Certificate(state, secrets)
                 if state.is_left_out(message.kind) =>
             {
-                let state = state.left_out_certificate(secrets, output)?;
+                let state = (state.cached()?.left_out_certificate)(state, secrets, output)?;
                 return Ok(Box::new(State::Finished(state.certificate_verify(message, output)?)));
             }
             Self::CertificateRequest(state, secrets) if message.kind == HandshakeType::CERTIFICATE_REQUEST => {
@@ -138,6 +142,11 @@ impl StateMachine for CertificateState {
 }
 
 impl Negotiated {
+    /// Returns the code for what is cached, without which nothing was offered.
+    fn cached(&self) -> Result<&'static CachedCode, Error> {
+        Ok(self.hello.config.cached.ok_or(PeerMisbehaved::IllegalCachingReply)?)
+    }
+
     /// Handles CertificateRequest (RFC 9846, 4.4.2). If it is cached, the message has its context and fingerprint.
     #[inline(never)]
     fn certificate_request(
@@ -145,16 +154,10 @@ impl Negotiated {
         message: Message<'_>,
         output: &mut Output<'_>,
     ) -> Result<Box<Self>, Error> {
-        let kind = HandshakeType::CERTIFICATE_REQUEST;
         let (context, request) = if self.selection.certificate_request {
-            let (fingerprint, request) = Request::cached(output)?;
-            let CachedCertificateRequest { certificate_request_context, hash_value } = message.expect(kind)?;
-            if hash_value != fingerprint.0 {
-                return Err(PeerMisbehaved::IllegalCachedMessage.into());
-            }
-            (certificate_request_context, request)
+            (self.cached()?.request)(message, output)?
         } else {
-            let request: CertificateRequest<'_> = message.expect(kind)?;
+            let request: CertificateRequest<'_> = message.expect(HandshakeType::CERTIFICATE_REQUEST)?;
             (request.certificate_request_context, self.full_request(&request, message, output)?)
         };
         if !context.is_empty() {
@@ -163,15 +166,6 @@ impl Negotiated {
         self.request = Some(request);
         self.hello.transcript.add(message.bytes);
         Ok(self)
-    }
-
-    /// Handles a CertificateRequest that is left out. The transcript takes its fingerprint (docs/caching.md, 4.1).
-    fn left_out_request(&mut self, output: &mut Output<'_>) -> Result<(), Error> {
-        let (fingerprint, request) = Request::cached(output)?;
-        self.request = Some(request);
-        let SentClientHello { config, transcript, .. } = &mut self.hello;
-        config.common.bind(transcript, fingerprint);
-        Ok(())
     }
 
     fn full_request(
@@ -211,10 +205,8 @@ impl Negotiated {
         if !certificate.certificate_request_context.is_empty() {
             return Err(PeerMisbehaved::IllegalRequestContext.into());
         }
-        let (fingerprint, mut peer) = if self.selection.reduced {
-            self.reduced_certificate(&certificate, output)?
-        } else if self.selection.server_certificate {
-            self.cached_certificate(&certificate, output)?
+        let (fingerprint, mut peer) = if self.selection.reduced || self.selection.server_certificate {
+            (self.cached()?.certificate)(&mut self, &certificate, output)?
         } else {
             self.full_certificate(&certificate, output)?
         };
@@ -234,54 +226,9 @@ impl Negotiated {
         }
     }
 
-    #[inline(never)]
-    fn cached_certificate(
-        &self,
-        certificate: &Certificate<'_>,
-        output: &mut Output<'_>,
-    ) -> Result<(Option<Fingerprint>, ClaimedPeer), Error> {
-        let asked = stapling::asked(Some(&self.hello.config.trust));
-        let mut entries = certificate::cert_data(certificate, asked)?.into_iter();
-        let (fingerprint, peer) = cached_certificate(self.types.server, ProtocolVersion::TLS_1_3, output)?;
-        if entries.next().is_none_or(|hash| *hash != fingerprint.0) || entries.next().is_some() {
-            return Err(PeerMisbehaved::IllegalCachedMessage.into());
-        }
-        Ok((Some(fingerprint), peer))
-    }
-
-    /// Handles a reduced Certificate. The transcript takes the fingerprint of the full one, then the reduced message
-    /// (docs/caching.md, 4.1).
-    #[inline(never)]
-    fn reduced_certificate(
-        &mut self,
-        certificate: &Certificate<'_>,
-        output: &mut Output<'_>,
-    ) -> Result<(Option<Fingerprint>, ClaimedPeer), Error> {
-        certificate::reduced(certificate, stapling::asked(Some(&self.hello.config.trust)))?;
-        let (fingerprint, peer) = cached_certificate(self.types.server, ProtocolVersion::TLS_1_3, output)?;
-        let SentClientHello { config, transcript, .. } = &mut self.hello;
-        config.common.bind(transcript, fingerprint);
-        Ok((Some(fingerprint), peer))
-    }
-
     /// Returns whether the server's Certificate is left out, so that the message of this `kind` is what follows it.
     fn is_left_out(&self, kind: HandshakeType) -> bool {
         self.selection.leaves_out_certificate() && kind == HandshakeType::CERTIFICATE_VERIFY
-    }
-
-    /// Handles a Certificate that is left out. The transcript takes its fingerprint (docs/caching.md, 4.1).
-    #[inline(never)]
-    fn left_out_certificate(
-        mut self: Box<Self>,
-        secrets: Box<Secrets>,
-        output: &mut Output<'_>,
-    ) -> Result<ExpectCertificateVerify, Error> {
-        self.check_request()?;
-        let (fingerprint, mut peer) = cached_certificate(self.types.server, ProtocolVersion::TLS_1_3, output)?;
-        let SentClientHello { config, transcript, .. } = &mut self.hello;
-        stapling::check(Some(&config.trust), &mut peer, None, &config.common, output)?;
-        config.common.bind(transcript, fingerprint);
-        Ok(ExpectCertificateVerify { state: self, secrets, peer, fingerprint: Some(fingerprint) })
     }
 
     #[inline(never)]

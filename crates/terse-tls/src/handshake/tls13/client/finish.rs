@@ -3,7 +3,7 @@
 use alloc::boxed::Box;
 
 use super::super::traffic::Traffic;
-use super::{ExpectFinished, Negotiated, Proof, Secrets, SentClientHello, Tickets};
+use super::{ExpectFinished, Negotiated, Proof, Secrets, SentClientHello, TakeTickets};
 use crate::cache::{Learned, Parts};
 use crate::cert::Credential;
 use crate::crypto::Digest;
@@ -68,8 +68,12 @@ impl LastFlight {
         state.use_keys(&keys, output)?;
         let ApplicationKeys { main, send, receive, exporter } = unboxed(keys);
         let resumption = main.resumption(&state.hello.transcript.current())?;
-        let saver = state.learn(proof, &server, credential, &resumption, output)?;
-        let tickets = Tickets::new(saver, send.suite().id, resumption, &server, output);
+        let sessions = state.learn(proof, &server, credential, &resumption, output)?;
+        let tickets = match (&server, sessions) {
+            (Proof::Identity(identity), _) => identity.tickets(output),
+            (_, Some((saver, take))) => take(saver, send.suite().id, resumption, &server, output),
+            (_, None) => None,
+        };
         Ok(Box::new(Traffic::client(send, receive, exporter, tickets)))
     }
 }
@@ -115,7 +119,7 @@ impl Negotiated {
     }
 
     /// Reports who the server is, and leaves what was learned to the stores, when the handshake needs no memory any more. Returns
-    /// where sessions are kept.
+    /// where sessions are kept, and what takes their tickets.
     #[inline(never)]
     fn learn(
         self: Box<Self>,
@@ -124,7 +128,7 @@ impl Negotiated {
         credential: Option<&Credential>,
         resumption: &ResumptionSecret,
         output: &mut Output<'_>,
-    ) -> Result<Option<SessionSaver>, Error> {
+    ) -> Result<Option<(SessionSaver, TakeTickets)>, Error> {
         let Self { hello: SentClientHello { config, saver, .. }, request, selection, .. } = unboxed(self);
         server.report(&proof, output);
         match (output.cache.as_deref_mut(), server.certificate()) {
@@ -148,6 +152,6 @@ impl Negotiated {
             (Some(session), _) => session.resumed(),
             (None, _) => {}
         }
-        Ok(saver)
+        Ok(saver.zip(config.take_tickets))
     }
 }

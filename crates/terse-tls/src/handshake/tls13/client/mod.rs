@@ -42,10 +42,10 @@ mod proof;
 mod psk;
 mod tickets;
 
-pub(crate) use certificates::CertificateCode;
-use proof::Proof;
+pub(crate) use certificates::{CachedCode, CertificateCode};
+pub(crate) use proof::Proof;
 use psk::Selected;
-pub(crate) use tickets::Tickets;
+pub(crate) use tickets::{TakeTickets, session_tickets};
 
 /// The data of a client when the ServerHello has selected TLS 1.3.
 pub(crate) struct SentClientHello {

@@ -12,7 +12,7 @@ use crate::proof::FinishedProof;
 use crate::resume::{SessionOrigin, SessionSaver};
 
 /// How the server proves its identity.
-pub(super) enum Proof {
+pub(crate) enum Proof {
     /// The server's Certificate, sent or cached, and its signature.
     Certificate(ProvenPeer),
     /// The signature of a server whose Certificate is not verified: there is no proof of its identity.
