@@ -27,7 +27,7 @@ mod watch;
 
 use crate::behind::Behind;
 pub use builder::{ConfigBuilder, Configuration};
-use code::{BeginKept, CachedCode, CertificateCode, OfferPsks, TakeTickets};
+use code::{BeginKept, CachedCode, CertificateCode, OfferPsks, OfferSession, TakeTickets};
 pub use common::Common;
 pub use datagrams::Datagrams;
 #[cfg(terse_testing)]
@@ -50,6 +50,8 @@ pub struct ClientConfig {
     pub(crate) begin_kept: Option<BeginKept>,
     /// The code that offers pre-shared keys in TLS 1.3, if there are any, or sessions.
     pub(crate) offer_psks: Option<OfferPsks>,
+    /// The code that offers a session in TLS 1.3, if there is resumption.
+    pub(crate) offer_session: Option<OfferSession>,
     /// The code that makes sessions of the tickets of TLS 1.3, if there is resumption.
     pub(crate) take_tickets: Option<TakeTickets>,
     /// The code of handshakes with certificates in TLS 1.3, if [`ConfigBuilder::trust`] was called.
@@ -82,6 +84,7 @@ impl ClientConfig {
             parts,
             begin_kept: None,
             offer_psks: None,
+            offer_session: None,
             take_tickets: None,
             cached: None,
             certificates: None,

@@ -26,26 +26,32 @@ impl Anchors {
 
     /// Reads the certificates of CAs.
     pub(super) fn new(certificates: &[CertificateDer<'_>], validation: &dyn PathValidation) -> Result<Self, ApiMisuse> {
-        let anchors = certificates.iter().enumerate();
-        let anchors = anchors.map(|(index, certificate)| Ok((validation.trust_anchor(certificate)?, index)));
-        Ok(Self::sorted(anchors.collect::<Result<_, ApiMisuse>>()?))
+        let mut anchors = Self::none();
+        for (index, certificate) in certificates.iter().enumerate() {
+            anchors.insert(validation.trust_anchor(certificate)?, index);
+        }
+        Ok(anchors.hashed())
     }
 
     /// Returns those anchors alone that come from the certificates with these indices.
     pub(super) fn only(&self, indices: &[usize]) -> Self {
-        let all = self.anchors.iter().cloned().zip(self.indices.iter().copied());
-        Self::sorted(all.filter(|(_, index)| indices.contains(index)).collect())
+        let mut some = Self::none();
+        for (anchor, index) in self.anchors.iter().zip(&self.indices).filter(|(_, index)| indices.contains(index)) {
+            some.insert(anchor.clone(), *index);
+        }
+        some.hashed()
     }
 
-    /// Sorts anchors, one by one: they are few, and the sort of a slice takes kilobytes of stack.
-    fn sorted(anchors: Vec<(TrustAnchor<'static>, usize)>) -> Self {
-        let mut sorted: Vec<(TrustAnchor<'static>, usize)> = Vec::with_capacity(anchors.len());
-        for (anchor, index) in anchors {
-            let is_before = |other: &TrustAnchor<'_>| *other.subject_public_key_info <= *anchor.subject_public_key_info;
-            sorted.insert(sorted.partition_point(|(other, _)| is_before(other)), (anchor, index));
-        }
-        let (anchors, indices): (Vec<_>, _) = sorted.into_iter().unzip();
-        Self { digest: digest_of(&anchors), anchors, indices }
+    /// Inserts an anchor where it belongs: anchors are few, and the sort of a slice takes kilobytes of stack.
+    fn insert(&mut self, anchor: TrustAnchor<'static>, index: usize) {
+        let is_before = |other: &TrustAnchor<'_>| *other.subject_public_key_info <= *anchor.subject_public_key_info;
+        let place = self.anchors.partition_point(is_before);
+        self.anchors.insert(place, anchor);
+        self.indices.insert(place, index);
+    }
+
+    fn hashed(self) -> Self {
+        Self { digest: digest_of(&self.anchors), ..self }
     }
 
     pub(super) fn as_slice(&self) -> &[TrustAnchor<'static>] {

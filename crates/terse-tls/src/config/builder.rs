@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 #[cfg(terse_testing)]
 use super::Fault;
-use super::code::{CachedCode, CertificateCode, begin_kept, offer_psks, session_tickets};
+use super::code::{CachedCode, CertificateCode, begin_kept, offer_psks, offer_session, session_tickets};
 use super::{
     ClientAuthentication, ClientConfig, ClientIdentity, Common, Datagrams, KeyLog, ServerConfig, ServerIdentity, Trace,
 };
@@ -291,6 +291,7 @@ impl ConfigBuilder<ClientConfig> {
     pub fn resumption(&mut self, value: impl Into<Option<ClientResumption>>) -> &mut Self {
         self.config.begin_kept = Some(begin_kept);
         self.config.offer_psks = Some(offer_psks);
+        self.config.offer_session = Some(offer_session);
         self.config.take_tickets = Some(session_tickets);
         self.config.resumption = value.into();
         self

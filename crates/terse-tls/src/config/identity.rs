@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use super::ServerAddress;
-use super::code::{IdentityCode, begin_identity};
+use super::code::{IdentityCode, IdentityEarlyCode, begin_identity};
 use crate::crypto::IdentityKey;
 use crate::error::{ApiMisuse, IdentityRefused};
 use crate::identity::{DeniedIdentities, Identity, IdentityParameters, KnownPeers};
@@ -29,6 +29,8 @@ pub struct ClientIdentity {
     pub(crate) hedge: bool,
     pub(crate) hybrid: bool,
     pub(crate) without_clock: bool,
+    /// The code of early data, if [`Self::early_data`] or [`Self::first_contact`] was called.
+    pub(crate) early: Option<&'static IdentityEarlyCode>,
     pub(crate) early_data: bool,
     /// How many bytes of early data may be sent at first contact.
     pub(crate) first_contact: u32,
@@ -53,6 +55,7 @@ impl ClientIdentity {
             hedge: false,
             hybrid: false,
             without_clock: false,
+            early: None,
             early_data: false,
             first_contact: 0,
         }
@@ -108,7 +111,7 @@ impl ClientIdentity {
     /// the server takes one at most; but the client may also send it again after a rejection.
     #[must_use]
     pub fn early_data(self, early_data: bool) -> Self {
-        Self { early_data, ..self }
+        Self { early: Some(IdentityEarlyCode::CODE), early_data, ..self }
     }
 
     /// Sets how many bytes of early data may be sent to a server without a ticket of it, of which only the name is known
@@ -118,7 +121,7 @@ impl ClientIdentity {
     /// Default: 0, which is none.
     #[must_use]
     pub fn first_contact(self, max_size: u32) -> Self {
-        Self { first_contact: max_size, ..self }
+        Self { early: Some(IdentityEarlyCode::CODE), first_contact: max_size, ..self }
     }
 
     /// Returns whether early data may be offered.

@@ -75,6 +75,10 @@ impl Connection {
         if self.failure.is_some() || self.poll_timeout().is_none_or(|deadline| now.monotonic < deadline) {
             return Ok(());
         }
+        self.over_datagrams.map_or(Ok(()), |code| (code.timed_out)(self, now))
+    }
+
+    pub(super) fn timed_out(&mut self, now: Now) -> Result<(), Error> {
         let Some(driver) = self.link.datagrams_mut() else { return Ok(()) };
         let is_due = driver.retransmission_is_due(now.monotonic);
         if let Some(description) = driver.unprotected_alert().filter(|_| is_due) {

@@ -27,6 +27,8 @@ pub(crate) struct DatagramCode {
     pub(super) answer_challenges: fn(&mut Connection),
     /// Counts what was sent.
     pub(super) count_sent: fn(&mut Connection, &Sent),
+    /// The time of the next timeout has come.
+    pub(super) timed_out: fn(&mut Connection, Now) -> Result<(), Error>,
 }
 
 impl DatagramCode {
@@ -39,5 +41,6 @@ impl DatagramCode {
         handle_ids: Connection::handle_ids,
         answer_challenges: Connection::answer_challenges,
         count_sent: Connection::count_sent,
+        timed_out: Connection::timed_out,
     };
 }

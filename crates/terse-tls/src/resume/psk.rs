@@ -31,8 +31,18 @@ struct Inner {
     identity: Box<[u8]>,
     key: Zeroizing<Vec<u8>>,
     hash: PskHash,
-    context: Option<Box<[u8]>>,
+    context: Option<Imported>,
 }
+
+/// With what a key is imported.
+#[derive(Clone)]
+struct Imported {
+    context: Box<[u8]>,
+    /// [`ExternalPsk::import_all`], which a firmware does not have that imports no keys.
+    import_all: ImportAll,
+}
+
+type ImportAll = fn(&ExternalPsk, &[u8], &CryptoProvider, &[PskHash], Transport) -> Result<Vec<Psk>, CryptoError>;
 
 /// The hash of a pre-shared key, which is also that of its KDF.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -70,7 +80,8 @@ impl ExternalPsk {
         if context.len() > MAX_IDENTITY_LEN {
             return Err(ApiMisuse::PskIdentity);
         }
-        Arc::make_mut(&mut self.inner).context = Some(context.into());
+        let imported = Imported { context: context.into(), import_all: Self::import_all };
+        Arc::make_mut(&mut self.inner).context = Some(imported);
         Ok(self)
     }
 
@@ -95,12 +106,22 @@ impl ExternalPsk {
         hashes: &[PskHash],
         transport: Transport,
     ) -> Result<Vec<Psk>, CryptoError> {
-        let Inner { identity, hash, context, .. } = &*self.inner;
-        let Some(context) = context else {
-            return Ok(if hashes.contains(hash) { Vec::from([self.as_it_is()]) } else { Vec::new() });
-        };
+        match &self.inner.context {
+            Some(Imported { context, import_all }) => import_all(self, context, provider, hashes, transport),
+            None if hashes.contains(&self.inner.hash) => Ok(Vec::from([self.as_it_is()])),
+            None => Ok(Vec::new()),
+        }
+    }
+
+    fn import_all(
+        &self,
+        context: &[u8],
+        provider: &CryptoProvider,
+        hashes: &[PskHash],
+        transport: Transport,
+    ) -> Result<Vec<Psk>, CryptoError> {
         let import = |target| {
-            let imported = ImportedIdentity::new(identity, context, transport, target);
+            let imported = ImportedIdentity::new(&self.inner.identity, context, transport, target);
             self.import(&imported, transport, target, provider)
         };
         hashes.iter().map(|target| import(*target)).collect()
@@ -179,7 +200,7 @@ impl dyn PskStore {
         let imported = ImportedIdentity::parse_all(identity).ok()?;
         let target = imported.target(transport)?;
         let found = self.find(imported.external_identity)?;
-        if found.inner.context.as_deref() != Some(imported.context) {
+        if found.inner.context.as_ref().is_none_or(|own| *own.context != *imported.context) {
             return None;
         }
         let psk = found.import(&imported, transport, target, provider).ok()?;

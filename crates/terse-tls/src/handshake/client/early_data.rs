@@ -23,7 +23,13 @@ pub(crate) struct OfferedEarlyData {
     /// The longest content of a record with its type that the server takes.
     pub(crate) record_limit: u16,
     pub(crate) protection: EarlyDataProtection,
+    /// [`Self::begin`], which is only in a program that offers early data.
+    pub(crate) begin: Begin,
 }
+
+/// [`OfferedEarlyData::begin`].
+pub(crate) type Begin =
+    fn(&OfferedEarlyData, &EarlySecret, (&Common, &Random), &[u8], &mut Output<'_>) -> Result<(), Error>;
 
 impl OfferedEarlyData {
     /// Returns the early data to offer with a session, if the application wants it, the server has promised it, and the
@@ -45,6 +51,7 @@ impl OfferedEarlyData {
             max_size: max_early_data_size,
             record_limit,
             protection,
+            begin: Self::begin,
         })
     }
 

@@ -35,7 +35,7 @@ mod tls12;
 use agreement::{Agreed, OfferedAgreement};
 pub(crate) use early_data::OfferedEarlyData;
 use psk::PskOffer;
-pub(crate) use psk::{OfferPsks, PskSource, SelectedPsk, offer_psks};
+pub(crate) use psk::{OfferPsks, OfferSession, PskSource, SelectedPsk, offer_psks, offer_session};
 pub(crate) use tls12::Tls12Code;
 
 /// The state of a client that has sent its ClientHello.

@@ -70,8 +70,11 @@ pub(crate) fn offer_psks(
     Ok(Some(Box::new(OfferedPsks::new(config, session, transport)?)))
 }
 
+/// [`offer_session`], to which a configuration points that keeps sessions.
+pub(crate) type OfferSession = fn(&ClientConfig, StoredSession, Transport, &mut OfferedPsks);
+
 /// The pre-shared keys, in the order in which they are offered.
-struct OfferedPsks {
+pub(crate) struct OfferedPsks {
     psks: Vec<OfferedPsk>,
     early_data: Option<OfferedEarlyData>,
 }
@@ -105,16 +108,8 @@ impl OfferedPsks {
         if !common.enables(ProtocolVersion::TLS_1_3) {
             return Ok(offered);
         }
-        if let Some(session) = session
-            && let Some(suite) = common.provider.tls13_suite(session.suite)
-        {
-            offered.early_data = OfferedEarlyData::of_session(config, &session, suite);
-            offered.psks.push(OfferedPsk {
-                kind: PskKind::Resumption,
-                identity: session.ticket.to_vec(),
-                early_secret: EarlySecret::new(suite.hash, transport.label_prefix(), Some(session.secret.as_ref())),
-                source: PskSource::Session(session),
-            });
+        if let (Some(session), Some(offer)) = (session, config.offer_session) {
+            offer(config, session, transport, &mut offered);
         }
         let has = |hash: &PskHash| common.enabled_tls13_suites().any(|suite| PskHash::of(suite.hash) == *hash);
         let hashes: Vec<_> = [PskHash::Sha256, PskHash::Sha384].into_iter().filter(has).collect();
@@ -131,6 +126,23 @@ impl OfferedPsks {
         }
         Ok(offered)
     }
+}
+
+/// Offers a session, with early data if it may be.
+pub(crate) fn offer_session(
+    config: &ClientConfig,
+    session: StoredSession,
+    transport: Transport,
+    offered: &mut OfferedPsks,
+) {
+    let Some(suite) = config.common.provider.tls13_suite(session.suite) else { return };
+    offered.early_data = OfferedEarlyData::of_session(config, &session, suite);
+    offered.psks.push(OfferedPsk {
+        kind: PskKind::Resumption,
+        identity: session.ticket.to_vec(),
+        early_secret: EarlySecret::new(suite.hash, transport.label_prefix(), Some(session.secret.as_ref())),
+        source: PskSource::Session(session),
+    });
 }
 
 impl PskOffer for OfferedPsks {
@@ -192,7 +204,7 @@ impl PskOffer for OfferedPsks {
         output: &mut Output<'_>,
     ) -> Result<(), Error> {
         let (Some(early_data), Some(psk)) = (&self.early_data, self.psks.first()) else { return Ok(()) };
-        early_data.begin(&psk.early_secret, client, client_hello, output)
+        (early_data.begin)(early_data, &psk.early_secret, client, client_hello, output)
     }
 
     fn has_early_data(&self) -> bool {

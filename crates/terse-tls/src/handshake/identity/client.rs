@@ -125,8 +125,8 @@ pub(crate) fn begin(
     let ephemeral = identity.key.ephemeral(rng)?;
     let mut offered =
         Offer { config: (**identity).clone(), server, ephemeral, held, sends_own, time_unchecked, early: None };
-    if identity.may_offer_early_data() {
-        offered.offer_early_data(config, now);
+    if let Some(early) = identity.early.filter(|_| identity.may_offer_early_data()) {
+        (early.offer)(&mut offered, config, now);
     }
     Ok(Some(Box::new(offered)))
 }
@@ -165,7 +165,9 @@ impl Offer {
             let secret = values(&ticket.key_exchange).early_secret(&EarlyTerms::Ticket(&terms), suite, transport);
             let protection = EarlyDataProtection::Ticket;
             let SecretTicket { ticket, application_protocol, max_size, record_limit, .. } = ticket;
-            let data = Some(OfferedEarlyData { suite, application_protocol, max_size, record_limit, protection });
+            let begin = OfferedEarlyData::begin;
+            let data =
+                Some(OfferedEarlyData { suite, application_protocol, max_size, record_limit, protection, begin });
             let (ticket, known) = (OfferedTicket::Secret(ticket), terms.into_static());
             self.early = Some(Box::new(Early { ticket, data, secret: Some(secret), known }));
         } else if self.config.first_contact > 0 {
@@ -177,11 +179,23 @@ impl Offer {
                 max_size: self.config.first_contact,
                 record_limit: MAX_INNER,
                 protection: EarlyDataProtection::FirstContact,
+                begin: OfferedEarlyData::begin,
             });
             let ticket = OfferedTicket::FirstContact((now as u32).to_be_bytes()); // as on the wire, which wraps in 2106
             self.early = Some(Box::new(Early { ticket, data, secret: Some(secret), known }));
         }
     }
+}
+
+/// The code of early data, which only a configuration names that has some.
+pub(crate) struct EarlyCode {
+    offer: fn(&mut Offer, &ClientConfig, Now),
+    tickets: fn(&Agreement, &mut Output<'_>) -> Box<dyn Tickets>,
+}
+
+impl EarlyCode {
+    /// The code of all early data.
+    pub(crate) const CODE: &'static Self = &Self { offer: Offer::offer_early_data, tickets: Agreement::keep_tickets };
 }
 
 impl OfferedIdentity for Offer {
@@ -197,7 +211,7 @@ impl OfferedIdentity for Offer {
     ) -> Result<(), Error> {
         let Some(early) = &mut self.early else { return Ok(()) };
         match (early.secret.take(), &early.data) {
-            (Some(secret), Some(data)) => data.begin(&secret, client, client_hello, output),
+            (Some(secret), Some(data)) => (data.begin)(data, &secret, client, client_hello, output),
             _ => Ok(()),
         }
     }
@@ -299,16 +313,22 @@ impl AgreedIdentity for Agreement {
     }
 
     fn tickets(&self, output: &mut Output<'_>) -> Option<Box<dyn Tickets>> {
+        let early = self.config.early.filter(|_| self.config.early_data)?;
+        Some((early.tickets)(self, output))
+    }
+}
+
+impl Agreement {
+    /// Returns what keeps the server's tickets.
+    fn keep_tickets(&self, output: &mut Output<'_>) -> Box<dyn Tickets> {
         let Self { config, server, .. } = self;
-        let record_limit = u16::try_from(output.link.limits().of(true)).unwrap_or(u16::MAX);
-        let keeper = || TicketKeeper {
+        Box::new(TicketKeeper {
             known_peers: config.known_peers.clone(),
             authority: config.key.parameters().authority(),
             server: server.clone(),
             ephemeral_len: config.key.parameters().algorithm().ephemeral_len(),
-            record_limit,
-        };
-        config.early_data.then(|| Box::new(keeper()) as Box<dyn Tickets>)
+            record_limit: u16::try_from(output.link.limits().of(true)).unwrap_or(u16::MAX),
+        })
     }
 }
 

@@ -183,7 +183,8 @@ impl Negotiated {
         let suitable = credentials::suitable(&config.common, &config.credentials, authorities, of_chains);
         let signature_algorithms = schemes.iter().collect();
         let asks_status = request.extensions.get::<StatusRequested>()?.is_some();
-        let fingerprint = output.cache.as_ref().map(|_| Fingerprint::of_request(request));
+        let cached = config.cached.filter(|_| output.cache.is_some());
+        let fingerprint = cached.map(|cached| (cached.fingerprint_of_request)(request));
         let length = u16::try_from(message.bytes.len()).unwrap_or(u16::MAX);
         Ok(Request { signature_algorithms, asks_status, suitable, fingerprint, length })
     }
@@ -242,8 +243,8 @@ impl Negotiated {
         let presented = certificate::presented(certificate, self.types.server, asked)?;
         let presented = presented.ok_or(PeerMisbehaved::EmptyServerCertificate)?;
         let peer = presented.verify(&config.trust, config.expect(&server.name), &config.common, output)?;
-        let has_cache = output.cache.is_some();
-        let fingerprint = has_cache.then(|| presented.fingerprint(ProtocolVersion::TLS_1_3));
+        let cached = config.cached.filter(|_| output.cache.is_some());
+        let fingerprint = cached.map(|cached| (cached.fingerprint)(&presented));
         Ok((fingerprint, peer))
     }
 }

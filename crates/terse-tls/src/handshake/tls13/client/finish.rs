@@ -4,17 +4,15 @@ use alloc::boxed::Box;
 
 use super::super::traffic::Traffic;
 use super::{ExpectFinished, Negotiated, Proof, Secrets, SentClientHello, TakeTickets};
-use crate::cache::{Learned, Parts};
 use crate::cert::Credential;
 use crate::crypto::Digest;
 use crate::error::Error;
-use crate::handshake::signature::ProvenPeer;
 use crate::handshake::{Handshake, Message, Output, unboxed};
 use crate::proof::FinishedProof;
 use crate::resume::SessionSaver;
 use crate::schedule::EpochKeys;
 use crate::schedule::tls13::{ExporterSecret, MainSecret, ResumptionSecret, TrafficSecret};
-use crate::wire::{Finished, HandshakeType, ProtocolVersion};
+use crate::wire::{Finished, HandshakeType};
 
 /// The client's last flight.
 pub(super) struct LastFlight {
@@ -131,26 +129,9 @@ impl Negotiated {
     ) -> Result<Option<(SessionSaver, TakeTickets)>, Error> {
         let Self { hello: SentClientHello { config, saver, .. }, request, selection, .. } = unboxed(self);
         server.report(&proof, output);
-        match (output.cache.as_deref_mut(), server.certificate()) {
-            (Some(session), Some(ProvenPeer { peer, fingerprint: Some(fingerprint) })) => {
-                let version = ProtocolVersion::TLS_1_3;
-                let subject = session.names(Parts {
-                    server_certificate: *fingerprint,
-                    certificate_request: request.as_ref().and_then(|request| request.fingerprint),
-                    client_certificate: credential.map(|own| own.fingerprint(version)),
-                });
-                let sha256 = config.common.provider.sha256;
-                let ticket = subject.map(|subject| resumption.ticket(sha256, &subject).map(|ticket| (ticket, subject)));
-                let ticket = ticket.transpose()?;
-                let server_certificate = session.entry(*fingerprint, version, peer);
-                let server_certificate = server_certificate.filter(|_| !selection.server_certificate);
-                let request = request.filter(|_| !selection.certificate_request);
-                let certificate_request = request.and_then(|request| request.entry(version));
-                let learned = Learned { proof, server_certificate, certificate_request, ticket };
-                output.learned = Some(Box::new(learned));
-            }
-            (Some(session), _) => session.resumed(),
-            (None, _) => {}
+        if let Some(cached) = config.cached {
+            let subject = (server.certificate(), request, credential);
+            (cached.learn)(&config.common, proof, subject, selection, resumption, output)?;
         }
         Ok(saver.zip(config.take_tickets))
     }

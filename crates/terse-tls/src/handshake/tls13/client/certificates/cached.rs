@@ -8,14 +8,19 @@ use core::fmt;
 use super::super::super::certificate;
 use super::super::{Negotiated, Secrets, SentClientHello};
 use super::ExpectCertificateVerify;
-use crate::cache::{Fingerprint, Selection};
-use crate::config::ClientConfig;
+use crate::cache::{Fingerprint, Learned, Parts, Selection};
+use crate::cert::Credential;
+use crate::config::{ClientConfig, Common};
 use crate::error::{Error, PeerMisbehaved};
 use crate::handshake::caching::{Request, cached_certificate, selected};
-use crate::handshake::certificate_types::CertificateTypes;
-use crate::handshake::signature::ClaimedPeer;
+use crate::handshake::certificate_types::{CertificateTypes, Presented};
+use crate::handshake::signature::{ClaimedPeer, ProvenPeer};
 use crate::handshake::{Message, Output, stapling};
-use crate::wire::{CachedCertificateRequest, Certificate, Extensions, HandshakeType, ProtocolVersion};
+use crate::proof::FinishedProof;
+use crate::schedule::tls13::ResumptionSecret;
+use crate::wire::{
+    CachedCertificateRequest, Certificate, CertificateRequest, Extensions, HandshakeType, ProtocolVersion,
+};
 
 /// The code for what is cached.
 #[allow(clippy::type_complexity)] // the arguments have names in the functions
@@ -36,12 +41,31 @@ pub(crate) struct CachedCode {
         fn(&mut Negotiated, &Certificate<'_>, &mut Output<'_>) -> Result<(Option<Fingerprint>, ClaimedPeer), Error>,
     pub(super) left_out_certificate:
         fn(Box<Negotiated>, Box<Secrets>, &mut Output<'_>) -> Result<ExpectCertificateVerify, Error>,
+    /// Returns the fingerprint of a CertificateRequest in full.
+    pub(super) fingerprint_of_request: fn(&CertificateRequest<'_>) -> Fingerprint,
+    /// Returns the fingerprint of a Certificate in full.
+    pub(super) fingerprint: fn(&Presented<'_>) -> Fingerprint,
+    pub(in crate::handshake::tls13::client) learn:
+        fn(&Common, FinishedProof, Subject<'_>, Selection, &ResumptionSecret, &mut Output<'_>) -> Result<(), Error>,
 }
+
+/// What the handshake was about: the server's proof, if it has proven its identity with a Certificate, its request, and the credential
+/// that the client has proven.
+pub(in crate::handshake::tls13::client) type Subject<'a> =
+    (Option<&'a ProvenPeer>, Option<Request>, Option<&'a Credential>);
 
 impl CachedCode {
     /// The code for all schemes.
-    pub(crate) const CODE: &'static Self =
-        &Self { selected, left_out_request, request, certificate, left_out_certificate };
+    pub(crate) const CODE: &'static Self = &Self {
+        selected,
+        left_out_request,
+        request,
+        certificate,
+        left_out_certificate,
+        fingerprint_of_request: Fingerprint::of_request,
+        fingerprint: |presented| presented.fingerprint(ProtocolVersion::TLS_1_3),
+        learn,
+    };
 }
 
 impl fmt::Debug for CachedCode {
@@ -121,4 +145,35 @@ fn left_out_certificate(
     stapling::check(Some(&config.trust), &mut peer, None, &config.common, output)?;
     config.common.bind(transcript, fingerprint);
     Ok(ExpectCertificateVerify { state, secrets, peer, fingerprint: Some(fingerprint) })
+}
+
+/// Leaves what was learned to the cache, once the server's Finished was verified.
+fn learn(
+    common: &Common,
+    proof: FinishedProof,
+    (server, request, credential): Subject<'_>,
+    selection: Selection,
+    resumption: &ResumptionSecret,
+    output: &mut Output<'_>,
+) -> Result<(), Error> {
+    let Some(session) = output.cache.as_deref_mut() else { return Ok(()) };
+    let Some(ProvenPeer { peer, fingerprint: Some(fingerprint) }) = server else {
+        session.resumed();
+        return Ok(());
+    };
+    let version = ProtocolVersion::TLS_1_3;
+    let subject = session.names(Parts {
+        server_certificate: *fingerprint,
+        certificate_request: request.as_ref().and_then(|request| request.fingerprint),
+        client_certificate: credential.map(|own| own.fingerprint(version)),
+    });
+    let sha256 = common.provider.sha256;
+    let ticket = subject.map(|subject| resumption.ticket(sha256, &subject).map(|ticket| (ticket, subject)));
+    let ticket = ticket.transpose()?;
+    let server_certificate = session.entry(*fingerprint, version, peer);
+    let server_certificate = server_certificate.filter(|_| !selection.server_certificate);
+    let request = request.filter(|_| !selection.certificate_request);
+    let certificate_request = request.and_then(|request| request.entry(version));
+    output.learned = Some(Box::new(Learned { proof, server_certificate, certificate_request, ticket }));
+    Ok(())
 }
