@@ -1,55 +1,72 @@
 //! A map of bounded size that drops the least recently used value, for stores in memory.
 //!
-//! What must always hold: there are at most `capacity` values.
+//! What must always hold: there are at most `capacity` values; each has its place in `places`, and in the ring.
 
 use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
 use core::borrow::Borrow;
+use core::iter;
 
 /// A map of bounded size that drops the least recently used value.
 pub(crate) struct Lru<K, V> {
     capacity: usize,
-    /// The values, with the time of their last use.
-    values: BTreeMap<K, (u64, V)>,
-    /// The keys by the time of their last use.
-    by_use: BTreeMap<u64, K>,
-    /// Counts uses. It does not overflow in 500 years of one use each nanosecond.
-    clock: u64,
+    /// Where each value is in `entries`.
+    places: BTreeMap<K, usize>,
+    entries: Vec<Entry<K, V>>,
+    /// The newest and the oldest entry, as the neighbours of the end of the ring.
+    end: [usize; 2],
 }
+
+struct Entry<K, V> {
+    key: K,
+    value: V,
+    /// The entries that were used before and after this one.
+    beside: [usize; 2],
+}
+
+/// Which neighbour.
+const BEFORE: usize = 0;
+const AFTER: usize = 1;
+
+/// The place of the end of the ring, where no entry is.
+const END: usize = usize::MAX;
 
 impl<K: Ord + Clone, V> Lru<K, V> {
     pub(crate) const fn new(capacity: usize) -> Self {
-        Self { capacity, values: BTreeMap::new(), by_use: BTreeMap::new(), clock: 0 }
+        Self { capacity, places: BTreeMap::new(), entries: Vec::new(), end: [END; 2] }
     }
 
-    pub(crate) fn len(&self) -> usize {
-        self.values.len()
+    pub(crate) const fn len(&self) -> usize {
+        self.entries.len()
     }
 
     /// Returns the value without counting as a use.
     pub(crate) fn peek(&mut self, key: &K) -> Option<&mut V> {
-        self.values.get_mut(key).map(|(_, value)| value)
+        let place = *self.places.get(key)?;
+        self.entries.get_mut(place).map(|entry| &mut entry.value)
     }
 
     /// Returns the value, which becomes the most recently used one.
     pub(crate) fn touch(&mut self, key: &K) -> Option<&mut V> {
-        let (used, value) = self.values.get_mut(key)?;
-        self.by_use.remove(used);
-        self.clock += 1;
-        *used = self.clock;
-        self.by_use.insert(self.clock, key.clone());
-        Some(value)
+        let place = *self.places.get(key)?;
+        self.unlink(place);
+        self.link(place);
+        self.entries.get_mut(place).map(|entry| &mut entry.value)
     }
 
     pub(crate) fn insert(&mut self, key: K, value: V) {
-        self.clock += 1;
-        if let Some((used, _)) = self.values.insert(key.clone(), (self.clock, value)) {
-            self.by_use.remove(&used);
+        if let Some(known) = self.touch(&key) {
+            *known = value;
+            return;
         }
-        self.by_use.insert(self.clock, key);
-        if self.values.len() > self.capacity
-            && let Some((_, oldest)) = self.by_use.pop_first()
+        let place = self.entries.len();
+        self.places.insert(key.clone(), place);
+        self.entries.push(Entry { key, value, beside: [END; 2] });
+        self.link(place);
+        if place >= self.capacity
+            && let Some(oldest) = self.entries.get(self.end[AFTER]).map(|entry| entry.key.clone())
         {
-            self.values.remove(&oldest);
+            self.remove(&oldest);
         }
     }
 
@@ -57,13 +74,44 @@ impl<K: Ord + Clone, V> Lru<K, V> {
     where
         K: Borrow<Q>,
     {
-        let (key, (used, value)) = self.values.remove_entry(key)?;
-        self.by_use.remove(&used);
-        Some((key, value))
+        let place = self.places.remove(key)?;
+        self.unlink(place);
+        let last = self.entries.pop()?;
+        let Some(removed) = self.entries.get_mut(place) else { return Some((last.key, last.value)) };
+        let removed = core::mem::replace(removed, last);
+        // The last entry has moved.
+        if let Some(Entry { key, beside: [before, after], .. }) = self.entries.get(place) {
+            let [before, after] = [*before, *after];
+            self.places.get_mut::<K>(key).into_iter().for_each(|of_key| *of_key = place);
+            self.beside(before)[AFTER] = place;
+            self.beside(after)[BEFORE] = place;
+        }
+        Some((removed.key, removed.value))
     }
 
     pub(crate) fn oldest_first(&self) -> impl Iterator<Item = (&K, &V)> {
-        self.by_use.values().filter_map(|key| self.values.get(key).map(|(_, value)| (key, value)))
+        let oldest = self.entries.get(self.end[AFTER]);
+        let entries = iter::successors(oldest, |entry| self.entries.get(entry.beside[AFTER]));
+        entries.map(|entry| (&entry.key, &entry.value))
+    }
+
+    /// Returns the neighbours of a place.
+    fn beside(&mut self, place: usize) -> &mut [usize; 2] {
+        self.entries.get_mut(place).map_or(&mut self.end, |entry| &mut entry.beside)
+    }
+
+    /// Takes an entry out of the ring.
+    fn unlink(&mut self, place: usize) {
+        let [before, after] = *self.beside(place);
+        self.beside(before)[AFTER] = after;
+        self.beside(after)[BEFORE] = before;
+    }
+
+    /// Puts an entry into the ring, as the newest one.
+    fn link(&mut self, place: usize) {
+        let newest = core::mem::replace(&mut self.end[BEFORE], place);
+        self.beside(newest)[AFTER] = place;
+        *self.beside(place) = [newest, END];
     }
 }
 
