@@ -1,6 +1,7 @@
 //! A map of bounded size that drops the least recently used value, for stores in memory.
 //!
-//! What must always hold: there are at most `capacity` values; each has its place in `places`, and in the ring.
+//! What must always hold: there are at most `capacity` values; each has its place in `places`, and in the ring. Values move, so that a
+//! secret of one lies behind a pointer, and is wiped there.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;

@@ -81,8 +81,8 @@ fn it_ends_enrolled_where_motes_lose_frames() {
     }
 }
 
-/// A flight of DTLS 1.2 is some thirty frames on three hops, and is sent whole again after 9, 18, 36 and 60 s: with a minute for
-/// each handshake, most are given up, and the registrar may never learn that the pledge is enrolled.
+/// DTLS 1.2 sends whole flights again, after 9, 18, 36 and 60 s, and a flight is many frames on each of three hops. With a minute for
+/// each handshake most are given up, and the registrar may never learn that the pledge is enrolled.
 #[test]
 fn a_handshake_has_time_for_all_of_its_retransmissions() {
     for seed in 1..=5 {

@@ -34,8 +34,8 @@ fn response(body: &[u8]) -> Response<'_> {
     response
 }
 
-/// Takes a voucher in, with a signature of this signer, on a connection to a registrar with `chain`.
-/// Takes a voucher, and the registrar with this chain. Whether paths are built makes no difference.
+/// Takes a voucher in, with a signature of this signer, on a connection to a registrar with `chain`. Whether paths are built makes no
+/// difference.
 fn take(
     config: &PledgeConfig,
     time: Option<UnixTime>,
