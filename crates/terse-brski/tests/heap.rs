@@ -10,13 +10,10 @@ use terse_brski::pledge::{Coaps, Command, Form, Https, Input, Pledge, PledgeConf
 use terse_brski::voucher::{Assertion, Nonce, Pin, VoucherRequest};
 use terse_pki::{Authority, AuthorityOptions, Credential, IdevidOptions, NameAttribute, Subject, Validity};
 use terse_rustcrypto::PROVIDER;
-use terse_testkit::allocator::{CountingAllocator, measure};
+use terse_testkit::allocator::measure;
 use terse_testkit::rng::SeededRng;
 use terse_tls::crypto::{CryptoError, Rng, Signing, SigningKey};
 use terse_tls::{Instant, Now, SignatureScheme};
-
-#[global_allocator]
-static ALLOCATOR: CountingAllocator = CountingAllocator;
 
 const NOW: u64 = 1_767_225_600;
 

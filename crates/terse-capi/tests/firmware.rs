@@ -6,9 +6,7 @@ use std::io::{Read, Seek};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-mod shared;
-
-use shared::{SAFETY_LIMIT, skipped};
+use crate::shared::{self, SAFETY_LIMIT, skipped};
 
 const TARGET: &str = "thumbv7em-none-eabihf";
 const CPU: &str = "-mcpu=cortex-m4 -mthumb -mfloat-abi=hard -mfpu=fpv4-sp-d16";

@@ -2,18 +2,13 @@
 //! stop, and that nobody else notices. The application, which has the clock, decides when to stop waiting; the engine has
 //! [`terse_tls::Connection::give_up`].
 
-extern crate alloc;
-
 use alloc::sync::Arc;
 
-use terse_testkit::allocator::{CountingAllocator, measure};
+use terse_testkit::allocator::measure;
 use terse_testkit::pair::{Pair, Side, at};
 use terse_testkit::rng::SeededRng;
 use terse_testkit::setup::Setup;
 use terse_tls::{Connection, Error, ProtocolVersion, ServerConfig};
-
-#[global_allocator]
-static ALLOCATOR: CountingAllocator = CountingAllocator;
 
 const VERSIONS: [ProtocolVersion; 2] = [ProtocolVersion::TLS_1_3, ProtocolVersion::TLS_1_2];
 

@@ -1,11 +1,9 @@
 //! Limits: nothing larger than configured is buffered, and nothing useless is accepted for ever. These tests also bound the
 //! heap of a connection under every kind of flood.
 
-extern crate alloc;
-
 use alloc::sync::Arc;
 
-use terse_testkit::allocator::{CountingAllocator, Heap, measure};
+use terse_testkit::allocator::{Heap, measure};
 use terse_testkit::fault::{add_extension, edit_extensions, first, message, set_extension};
 use terse_testkit::forge::{Forge, KeyLogLines, header, plaintext};
 use terse_testkit::pair::{Failed, Pair, Side, at};
@@ -17,9 +15,6 @@ use terse_tls::{
     AlertDescription, Connection, ContentType, Error, ExtensionType as Ext, HandshakeType, InvalidMessage,
     PeerMisbehaved,
 };
-
-#[global_allocator]
-static ALLOCATOR: CountingAllocator = CountingAllocator;
 
 const DATA: ContentType = ContentType::APPLICATION_DATA;
 const HANDSHAKE: ContentType = ContentType::HANDSHAKE;

@@ -1,14 +1,12 @@
 //! Clients take the places of `terse server` without using them. They have `--timeout` seconds for the whole handshake,
 //! however they spend them; other clients wait at most that long.
 
-mod common;
-
 use core::time::Duration;
 use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::thread;
 
-use common::Pki;
+use crate::common::Pki;
 
 /// The number of connections that the server serves at a time.
 const PLACES: usize = 256;

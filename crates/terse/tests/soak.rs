@@ -2,12 +2,8 @@
 //! the others do. With `--nocapture` it prints how long the honest ones took, with and without the others:
 //!
 //! ```text
-//! cargo test --release -p terse --test soak -- --nocapture
+//! cargo test --release -p terse --test all soak:: -- --nocapture
 //! ```
-
-extern crate alloc;
-
-mod common;
 
 use alloc::sync::Arc;
 use core::net::SocketAddr;
@@ -18,7 +14,7 @@ use std::net::{TcpStream, UdpSocket};
 use std::thread;
 use std::time::Instant;
 
-use common::{Pki, SERVER, Server};
+use crate::common::{Pki, SERVER, Server};
 use terse_net::{Clock, DatagramClient, OsRng, Stream, Timed};
 use terse_tls::{ClientConfig, Connection, Datagrams, ProtocolVersion, ServerAddress, Trust};
 

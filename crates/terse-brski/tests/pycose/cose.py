@@ -1,10 +1,12 @@
-"""Verifies, signs and reads with pycose and cbor2, for the tests beside it. Files are in the current directory.
+"""Verifies, signs and reads with pycose and cbor2, for the tests beside it. Files are in the current directory. Each line of
+standard input is an order; the answer is a line in JSON, `{"said": "..."}` or `{"refused": "..."}`.
 
-    cose.py verify CERTIFICATE           `signed` by the key of a certificate in DER; writes `content`, and `x5bag` as CBOR
-    cose.py sign KEY [CERTIFICATE...]    `content` by a key in PEM, with certificates in x5bag; writes `signed`
-    cose.py fields                       prints what `content` has
+    verify CERTIFICATE           `signed` by the key of a certificate in DER; writes `content`, and `x5bag` as CBOR
+    sign KEY [CERTIFICATE...]    `content` by a key in PEM, with certificates in x5bag; writes `signed`
+    fields                       says what `content` has, a line for each
 """
 
+import json
 import sys
 from pathlib import Path
 
@@ -43,7 +45,7 @@ def verify(certificate):
     assert message.phdr == {Algorithm: algorithm}, message.phdr
     message.key = key
     if not message.verify_signature():
-        sys.exit("the signature is wrong")
+        raise ValueError("the signature is wrong")
     Path("content").write_bytes(message.payload)
     Path("x5bag").write_bytes(cbor2.dumps(message.uhdr.get(X5bag)))
 
@@ -61,8 +63,15 @@ def sign(key, *certificates):
 
 def fields():
     [(container, fields)] = cbor2.loads(Path("content").read_bytes()).items()
-    for key, value in fields.items():
-        print(container, key, value.hex() if isinstance(value, bytes) else value)
+    return "".join(f"{container} {key} {value.hex() if isinstance(value, bytes) else value}\n" for key, value in fields.items())
 
 
-{"verify": verify, "sign": sign, "fields": fields}[sys.argv[1]](*sys.argv[2:])
+ORDERS = {"verify": verify, "sign": sign, "fields": fields}
+
+for line in sys.stdin:
+    order, *arguments = line.split()
+    try:
+        answer = {"said": ORDERS[order](*arguments) or ""}
+    except Exception as error:
+        answer = {"refused": repr(error)}
+    print(json.dumps(answer), flush=True)

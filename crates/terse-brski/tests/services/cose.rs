@@ -15,8 +15,8 @@ use terse_rustcrypto::PROVIDER;
 use terse_testkit::rng::SeededRng;
 use terse_tls::{Expect, Trust};
 
-use crate::roles::MasaService;
-use crate::scene::{NOW, Scene, decide, idevid, now, other, posted, sign_in};
+use super::roles::MasaService;
+use super::scene::{NOW, Scene, decide, idevid, now, other, posted, sign_in};
 
 const COSE: Format = Format::CoseCbor;
 

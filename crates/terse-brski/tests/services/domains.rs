@@ -10,8 +10,8 @@ use terse_brski::voucher::{Assertion, Pin};
 use terse_pki::Credential;
 use terse_rustcrypto::PROVIDER;
 
-use crate::impostor::Impostor;
-use crate::scene::{Scene, at, authority, decide, issue, now, posted, registrar_credential, sign};
+use super::impostor::Impostor;
+use super::scene::{Scene, at, authority, decide, issue, now, posted, registrar_credential, sign};
 
 /// A request of another registrar for the device of `scene`, which the pledge has seen.
 fn request_of(scene: &Scene, registrar: &Credential, chain: &[CertificateDer<'_>]) -> Vec<u8> {

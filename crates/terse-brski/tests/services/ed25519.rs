@@ -9,8 +9,8 @@ use terse_rustcrypto::PROVIDER;
 use terse_tls::SignatureScheme;
 use terse_tls::{Expect, Trust};
 
-use crate::roles::{MasaService, forward};
-use crate::scene::{SERIAL, Scene, authority, idevid, issuer_of, now, registrar_credential};
+use super::roles::{MasaService, forward};
+use super::scene::{SERIAL, Scene, authority, idevid, issuer_of, now, registrar_credential};
 
 #[test]
 fn all_roles_sign_with_ed25519() {

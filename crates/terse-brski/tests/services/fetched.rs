@@ -8,7 +8,7 @@ use terse_brski::voucher::{Assertion, Pin, Voucher};
 use terse_pki::{Validity, VoucherSignerOptions};
 use terse_rustcrypto::PROVIDER;
 
-use crate::scene::{NOW, SERIAL, Scene, at, authority, decide, idevid, nonce, now, sign};
+use super::scene::{NOW, SERIAL, Scene, at, authority, decide, idevid, nonce, now, sign};
 
 /// The device, as an operator knows it.
 fn expected(scene: &Scene) -> ExpectedDevice {
@@ -156,7 +156,7 @@ fn a_fetched_voucher_is_for_the_device_and_as_long_as_it_is_valid() {
     let mut fields = scene.pledge_fields();
     fields.serial_number = "WI-3006".into();
     let posted = other.pledge_request(&fields);
-    let request = registrar.read_voucher_request(other.idevid.chain(), &crate::scene::posted(&posted), now()).unwrap();
+    let request = registrar.read_voucher_request(other.idevid.chain(), &super::scene::posted(&posted), now()).unwrap();
     assert_eq!(registrar.use_fetched(&request, &issuer, &body, now()), Err(Refusal::OtherVoucher));
     // The registrar has other certificates now.
     let moved = Scene { maker: scene.maker, idevid: scene.idevid, ..Scene::new() };

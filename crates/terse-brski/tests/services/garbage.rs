@@ -7,7 +7,7 @@ use terse_brski::http::Posted;
 use terse_brski::masa::Policy;
 use terse_brski::registrar::{MasaResponse, check_certification_request, text_for_people};
 
-use crate::scene::{Scene, now, posted};
+use super::scene::{Scene, now, posted};
 
 /// A change of some bytes: at a place, to a value; or the end cut off there.
 fn changes() -> impl Strategy<Value = Vec<(prop::sample::Index, u8, bool)>> {

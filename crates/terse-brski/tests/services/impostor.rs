@@ -16,8 +16,8 @@ use terse_rustcrypto::PROVIDER;
 use terse_testkit::rng::SeededRng;
 use terse_tls::crypto::Hash;
 
-use crate::roles::{MasaService, forward};
-use crate::scene::{Scene, decide, nonce, now};
+use super::roles::{MasaService, forward};
+use super::scene::{Scene, decide, nonce, now};
 
 /// A registrar and the CA that has issued its certificate.
 pub(crate) struct Impostor {

@@ -14,7 +14,7 @@ use terse_pki::{LeafOptions, Validity};
 use terse_rustcrypto::PROVIDER;
 use terse_tls::CertificateError;
 
-use crate::scene::{
+use super::scene::{
     NOW, SERIAL, Scene, at, authority, changed, decide, idevid, nonce, now, other, posted, registrar_credential,
     sign_in,
 };

@@ -16,7 +16,7 @@ use terse_rustcrypto::PROVIDER;
 use terse_testkit::rng::SeededRng;
 use terse_tls::CertificateError;
 
-use crate::scene::{NOW, Scene, at, authority, decide, issue, now, posted, registrar_credential, sign};
+use super::scene::{NOW, Scene, at, authority, decide, issue, now, posted, registrar_credential, sign};
 
 /// What the MASA makes of a good request that `signer` signs with these certificates.
 fn read_from(

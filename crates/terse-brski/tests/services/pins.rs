@@ -9,7 +9,7 @@ use terse_brski::voucher::{Pin, Voucher};
 use terse_pki::{Validity, VoucherSignerOptions};
 use terse_rustcrypto::PROVIDER;
 
-use crate::scene::{NOW, Scene, at, authority, decide, now, registrar_credential, sign_in};
+use super::scene::{NOW, Scene, at, authority, decide, now, registrar_credential, sign_in};
 
 /// The kinds in which a pledge names its registrar, and a MASA pins its key.
 fn names(scene: &Scene) -> [Pin; 3] {

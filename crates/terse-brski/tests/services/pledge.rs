@@ -22,7 +22,7 @@ use terse_rustcrypto::PROVIDER;
 use terse_testkit::rng::SeededRng;
 use terse_tls::{Instant, Now};
 
-use crate::scene::{NOW, Scene, now, posted, sign};
+use super::scene::{NOW, Scene, now, posted, sign};
 
 /// A registrar and a MASA with what they remember.
 struct Services {

@@ -15,7 +15,7 @@ use terse_pki::{Credential, IdevidOptions, LeafOptions, Validity, VoucherSignerO
 use terse_rustcrypto::PROVIDER;
 use terse_tls::CertificateError;
 
-use crate::scene::{
+use super::scene::{
     NOW, SERIAL, Scene, at, authority, changed, idevid, issuer_of, nonce, now, other, posted, registrar_credential,
     sign, sign_in,
 };

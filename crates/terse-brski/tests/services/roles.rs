@@ -25,7 +25,7 @@ use terse_rustcrypto::PROVIDER;
 use terse_testkit::rng::SeededRng;
 use terse_tls::{CertificateError, Expect, Trust};
 
-use crate::scene::{NOW, SERIAL, Scene, at, idevid, nonce, now, posted, sign_in};
+use super::scene::{NOW, SERIAL, Scene, at, idevid, nonce, now, posted, sign_in};
 
 /// A MASA with what it remembers.
 pub(crate) struct MasaService {

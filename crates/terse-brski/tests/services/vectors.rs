@@ -10,7 +10,7 @@ use terse_rustcrypto::PROVIDER;
 use terse_testkit::vectors::text;
 use terse_tls::CertificateError;
 
-use crate::scene::{at, posted};
+use super::scene::{at, posted};
 
 /// 2021-04-13T21:43:24Z, when the voucher was issued: all certificates have expired meanwhile.
 const DATE: u64 = 1_618_350_204;

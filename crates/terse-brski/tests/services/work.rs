@@ -12,8 +12,8 @@ use terse_rustcrypto::{PROVIDER, verify};
 use terse_tls::CertificateError;
 use terse_tls::crypto::{CryptoProvider, SignatureAlgorithms};
 
-use crate::paths::{Odd, cmc_ra};
-use crate::scene::{Scene, now, posted};
+use super::paths::{Odd, cmc_ra};
+use super::scene::{Scene, now, posted};
 
 thread_local! {
     static VERIFIED: Cell<usize> = const { Cell::new(0) };

@@ -18,8 +18,8 @@ use tokio::io::ReadBuf;
 use tokio::net::UdpSocket;
 use tokio::time::timeout;
 
-use crate::signing::Outside;
-use crate::world::{EchoServer, NAME, Relay, SAFETY_LIMIT, configs, configs_with, datagrams, socket};
+use super::signing::Outside;
+use super::world::{EchoServer, NAME, Relay, SAFETY_LIMIT, configs, configs_with, datagrams, socket};
 
 fn connector(config: &ConfigBuilder<ClientConfig>) -> DatagramConnector {
     DatagramConnector::new(Arc::new(config.build().unwrap()), Clock::new()).with_handshake_limit(SAFETY_LIMIT)

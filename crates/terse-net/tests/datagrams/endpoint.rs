@@ -17,7 +17,7 @@ use terse_net::{Clock, DatagramEvent, NetError};
 use terse_tls::{ApiMisuse, EndpointLimits, Error, Path};
 use world::{AsyncServer, exchange, runtime};
 
-use crate::world::{Relay, SAFETY_LIMIT, client, configs, datagrams, socket};
+use super::world::{Relay, SAFETY_LIMIT, client, configs, datagrams, socket};
 
 #[test]
 fn many_clients_at_a_time() {

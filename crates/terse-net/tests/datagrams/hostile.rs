@@ -8,7 +8,7 @@ use std::thread;
 
 use terse_net::{DatagramEvent, NetError};
 
-use crate::world::{EchoServer, Relay, SAFETY_LIMIT, client, configs, datagrams, socket};
+use super::world::{EchoServer, Relay, SAFETY_LIMIT, client, configs, datagrams, socket};
 
 /// A fatal alert, which anybody can forge.
 const FORGED_ALERT: [u8; 15] = [21, 254, 253, 0, 0, 0, 0, 0, 0, 0, 9, 0, 2, 2, 40];

@@ -11,7 +11,7 @@ use terse_tls::cache::{
 use terse_tls::crypto::{CryptoError, Rng, Signing, SigningKey};
 use terse_tls::{Error, SignatureScheme};
 
-use crate::world::{EchoServer, SAFETY_LIMIT, client, configs_with, datagrams};
+use super::world::{EchoServer, SAFETY_LIMIT, client, configs_with, datagrams};
 
 /// A key in a secure element.
 pub struct Outside(pub Arc<dyn SigningKey>);

@@ -6,7 +6,7 @@ use std::io::ErrorKind;
 use terse_net::{NetError, NoAnswer};
 use terse_tls::{AlertDescription, CertificateError, Datagrams, Error, ProtocolVersion};
 
-use crate::world::{EchoServer, SAFETY_LIMIT, client, configs, configs_of, datagrams, socket};
+use super::world::{EchoServer, SAFETY_LIMIT, client, configs, configs_of, datagrams, socket};
 
 /// Returns a client's configuration that gives up after three attempts.
 fn impatient() -> terse_tls::ConfigBuilder<terse_tls::ClientConfig> {

@@ -16,7 +16,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
 use tokio::net::TcpStream;
 use tokio::sync::mpsc;
 
-use crate::world::{NAME, World, authority, connect, listener, name, soon, validity};
+use super::world::{NAME, World, authority, connect, listener, name, soon, validity};
 
 /// Returns an observer, and what it was told, as lines.
 fn observer() -> (Observer, Arc<Mutex<Vec<String>>>) {

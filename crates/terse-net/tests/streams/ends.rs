@@ -11,7 +11,7 @@ use terse_tls::summary::Mode;
 use terse_tls::{AlertDescription, ApiMisuse, CertificateError, Connection, Error, ProtocolVersion, Trust};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
 
-use crate::world::{World, authority, name, soon};
+use super::world::{World, authority, name, soon};
 
 /// Returns the [`NetError`] inside of an error of reading or writing.
 fn inner(error: &std::io::Error) -> &NetError {

@@ -11,8 +11,8 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpSocket, TcpStream};
 use tokio::task::JoinSet;
 
-use crate::acceptor::until;
-use crate::world::{World, listener, name, soon};
+use super::acceptor::until;
+use super::world::{World, listener, name, soon};
 
 const ATTACKERS: usize = 1_000;
 

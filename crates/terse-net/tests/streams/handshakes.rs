@@ -12,7 +12,7 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio_rustls::{TlsAcceptor, TlsConnector};
 
-use crate::world::{NAME, World, chain, connect, listener, name, soon};
+use super::world::{NAME, World, chain, connect, listener, name, soon};
 
 /// Says a word each way and closes, first the client and then the server.
 async fn converse(

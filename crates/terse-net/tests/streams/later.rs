@@ -18,7 +18,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::Notify;
 
-use crate::world::{World, connect, listener, name, soon};
+use super::world::{World, connect, listener, name, soon};
 
 /// A key elsewhere.
 struct Outside(Arc<dyn SigningKey>);

@@ -12,7 +12,7 @@ use terse_tls::{
 };
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-use crate::world::{NAME, connect, listener, validity};
+use super::world::{NAME, connect, listener, validity};
 
 #[tokio::test]
 async fn a_device_and_its_registrar_verify_each_other_after_the_handshake() {

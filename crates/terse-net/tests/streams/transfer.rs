@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use terse_tls::ProtocolVersion;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf, split};
 
-use crate::world::{World, soon};
+use super::world::{World, soon};
 
 fn data(len: usize, seed: u8) -> Vec<u8> {
     (0..len).map(|i| (i as u8).wrapping_mul(31).wrapping_add((i >> 8) as u8) ^ seed).collect()
@@ -279,7 +279,7 @@ proptest! {
             let (a, b) = tokio::io::duplex(buffer);
             let moody = |inner, skip| Moody { inner, moods: moods.iter().copied().chain([skip, 1]).collect(), at: 0 };
             let server = terse_net::tokio::Handshake::new(world.server_connection(), moody(b, 5), world.clock);
-            let client = world.connector().connect(crate::world::name(), moody(a, 8));
+            let client = world.connector().connect(super::world::name(), moody(a, 8));
             let (client, server) = soon(async { tokio::join!(client, server) }).await;
             let (mut client, mut server) = (split(client.unwrap()), split(server.unwrap()));
             soon(async {

@@ -17,7 +17,7 @@ use terse_net::tokio::{Acceptor, TlsStream};
 use terse_tls::{ClientAuthentication, ProtocolVersion};
 use tokio::net::TcpStream;
 
-use crate::world::{NAME, World, authority, soon};
+use super::world::{NAME, World, authority, soon};
 
 /// Whether curl is installed. If it is not, the test says so, and fails where nothing may be skipped.
 fn has_curl() -> bool {

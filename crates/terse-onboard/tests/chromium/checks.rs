@@ -3,8 +3,8 @@
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::{TcpListener, TcpStream};
 
-use crate::chromium::Chromium;
-use crate::walk::Site;
+use super::chromium::Chromium;
+use super::walk::Site;
 
 /// A page with all that is looked for in its structure, its colours, its width and its focus.
 const BAD: &str = "<!DOCTYPE html><html><body style='background: white; margin: 0'>\

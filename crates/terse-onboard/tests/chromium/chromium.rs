@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::programs::is_here;
+use super::programs::is_here;
 
 pub(crate) struct Chromium {
     /// The shell that ends chromedriver when its standard input is closed.

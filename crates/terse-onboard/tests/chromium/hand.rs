@@ -4,8 +4,8 @@ use std::time::Instant;
 
 use serde_json::{Value, json};
 
-use crate::chromium::{Chromium, SAFETY_LIMIT};
-use crate::walk::{PAGE, ask};
+use super::chromium::{Chromium, SAFETY_LIMIT};
+use super::walk::{PAGE, ask};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Hand {

@@ -2,11 +2,11 @@
 
 use terse_onboard::masa::MasaConfig;
 
-use crate::chromium::Chromium;
-use crate::hand::Hand;
-use crate::registrar::{EVIL, SHOWN};
-use crate::scene::{Running, SERIAL, Scene, now};
-use crate::walk::Site;
+use super::chromium::Chromium;
+use super::hand::Hand;
+use super::registrar::{EVIL, SHOWN};
+use super::scene::{Running, SERIAL, Scene, now};
+use super::walk::Site;
 
 /// A scene with status pages at loopback, and a device that has had a voucher.
 async fn scene() -> (Scene, Running) {

@@ -2,10 +2,10 @@
 
 use terse_onboard::pages::hash_password;
 
-use crate::chromium::Chromium;
-use crate::hand::Hand;
-use crate::walk::Site;
-use crate::world::{Device, Pledge, Running, World, now};
+use super::chromium::Chromium;
+use super::hand::Hand;
+use super::walk::Site;
+use super::world::{Device, Pledge, Running, World, now};
 
 /// What somebody could call a device.
 pub(crate) const EVIL: &str = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>\u{202e}&amp;";

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use crate::chromium::{Chromium, Look};
-use crate::hand::TAB;
+use super::chromium::{Chromium, Look};
+use super::hand::TAB;
 
 /// The questions to a page.
 pub(crate) const PAGE: &str = include_str!("page.js");

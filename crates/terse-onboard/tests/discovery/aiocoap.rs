@@ -8,7 +8,7 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 use terse_onboard::discovery::coap::{CoreResponder, Link, Links, Reach, Seeker, Sought};
 use terse_onboard::discovery::{Change, Discovery as _, Place};
 
-use crate::world::{Running, is_on_link, skipped, soon};
+use super::world::{Running, is_on_link, skipped, soon};
 
 /// Returns a Python that has aiocoap.
 fn python() -> Option<&'static str> {
@@ -79,7 +79,7 @@ async fn aiocoap_finds_links() {
 #[tokio::test(flavor = "multi_thread")]
 async fn aiocoap_is_found_by_multicast_and_by_its_address() {
     let Some(python) = python() else { return };
-    if !is_on_link("aiocoap::aiocoap_is_found_by_multicast_and_by_its_address") {
+    if !is_on_link("discovery::aiocoap::aiocoap_is_found_by_multicast_and_by_its_address") {
         return;
     }
     let link = Link::named("link0").unwrap();

@@ -6,11 +6,11 @@ use std::net::UdpSocket;
 use terse_onboard::discovery::coap::{CoreResponder, GROUP, Link, Links, PORT, Reach, Seeker, Sought};
 use terse_onboard::discovery::{Change, Discovery as _, Place};
 
-use crate::world::{Running, SAFETY_LIMIT, is_on_link, question, soon};
+use super::world::{Running, SAFETY_LIMIT, is_on_link, question, soon};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_seeker_finds_a_join_proxy_and_a_registrar_of_one_host_by_multicast() {
-    if !is_on_link("multicast::a_seeker_finds_a_join_proxy_and_a_registrar_of_one_host_by_multicast") {
+    if !is_on_link("discovery::multicast::a_seeker_finds_a_join_proxy_and_a_registrar_of_one_host_by_multicast") {
         return;
     }
     let link = Link::named("link0").unwrap();
@@ -44,7 +44,7 @@ async fn a_seeker_finds_a_join_proxy_and_a_registrar_of_one_host_by_multicast() 
 /// RFC 7252, 8.1: what asks for an acknowledgement is not answered, nor is an error told.
 #[tokio::test(flavor = "multi_thread")]
 async fn only_right_questions_by_multicast_are_answered_and_by_unicast() {
-    if !is_on_link("multicast::only_right_questions_by_multicast_are_answered_and_by_unicast") {
+    if !is_on_link("discovery::multicast::only_right_questions_by_multicast_are_answered_and_by_unicast") {
         return;
     }
     let link = Link::named("link0").unwrap();

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use terse_onboard::discovery::coap::{CoreResponder, Links};
 
-use crate::world::{Asking, Running, question};
+use super::world::{Asking, Running, question};
 
 fn join_proxy() -> Running {
     Running::start(CoreResponder::new(Links::join_proxy(5684)).at("127.0.0.1:0".parse().unwrap()).unwrap())

@@ -6,7 +6,7 @@ use terse_onboard::discovery::coap::{Reach, Seeker, Sought};
 use terse_onboard::discovery::{Change, Discovery as _, Place};
 use tokio::net::UdpSocket;
 
-use crate::world::{answer, soon};
+use super::world::{answer, soon};
 
 const LINKS: u8 = 40;
 

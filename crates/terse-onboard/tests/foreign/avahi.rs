@@ -17,11 +17,11 @@ use terse_onboard::registrar::{self, InitOptions, init};
 use terse_pki::{Authority, AuthorityOptions, Validity};
 use tokio::sync::watch;
 
-use crate::programs::{Folder, is_here, skipped};
+use super::programs::{Folder, is_here, skipped};
 
 #[test]
 fn avahi_finds_a_registrar_until_it_is_withdrawn() {
-    let Some(link) = Link::enter("avahi::avahi_finds_a_registrar_until_it_is_withdrawn") else { return };
+    let Some(link) = Link::enter("foreign::avahi::avahi_finds_a_registrar_until_it_is_withdrawn") else { return };
     assert_eq!(link.browse(), Vec::<String>::new());
     let mut browsing = link.spawn("timeout", &format!("{SAFETY_LIMIT} avahi-browse -rp _brski-registrar._tcp"));
     let mut said = Lines::of(browsing.0.stdout.take().unwrap());
@@ -42,7 +42,7 @@ fn avahi_finds_a_registrar_until_it_is_withdrawn() {
 /// The registrar says so in its configuration, and a join proxy that is not told where it is uses it.
 #[test]
 fn a_registrar_that_is_configured_to_be_announced_is_found_until_it_stops() {
-    let name = "avahi::a_registrar_that_is_configured_to_be_announced_is_found_until_it_stops";
+    let name = "foreign::avahi::a_registrar_that_is_configured_to_be_announced_is_found_until_it_stops";
     let Some(link) = Link::enter(name) else { return };
     let mut browsing = link.spawn("timeout", &format!("{SAFETY_LIMIT} avahi-browse -rp _brski-registrar._tcp"));
     let mut said = Lines::of(browsing.0.stdout.take().unwrap());
@@ -71,7 +71,7 @@ fn a_registrar_that_is_configured_to_be_announced_is_found_until_it_stops() {
 
 #[test]
 fn a_join_proxy_that_avahi_announces_is_found_until_it_is_withdrawn() {
-    let name = "avahi::a_join_proxy_that_avahi_announces_is_found_until_it_is_withdrawn";
+    let name = "foreign::avahi::a_join_proxy_that_avahi_announces_is_found_until_it_is_withdrawn";
     let Some(link) = Link::enter(name) else { return };
     let mut publisher = link.spawn("avahi-publish", "--service plant _brski-proxy._tcp 8444");
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();

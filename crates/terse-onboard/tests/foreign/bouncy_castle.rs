@@ -1,8 +1,8 @@
 //! Bouncy Castle's client of EST enrols a device and renews its certificate (RFC 7030), over the TLS of the JDK. Its device
 //! has got its voucher before.
 
-use crate::programs::{are_curl_and_openssl_here, is_here, skipped};
-use crate::world::{REGISTRAR, SERIAL, World};
+use super::programs::{are_curl_and_openssl_here, is_here, skipped};
+use super::world::{REGISTRAR, SERIAL, World};
 
 /// The libraries, as Debian has them.
 const JARS: [&str; 3] = ["/usr/share/java/bcpkix.jar", "/usr/share/java/bcprov.jar", "/usr/share/java/bcutil.jar"];

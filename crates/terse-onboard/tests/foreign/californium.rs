@@ -3,8 +3,8 @@
 
 use std::process::Command;
 
-use crate::programs::{is_here, skipped};
-use crate::world::{SERIAL, World};
+use super::programs::{is_here, skipped};
+use super::world::{SERIAL, World};
 
 /// The program, which Java compiles when it runs it.
 const PROGRAM: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/foreign/CoapsPledge.java");

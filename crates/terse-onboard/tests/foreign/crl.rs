@@ -3,9 +3,9 @@
 use terse_net::Clock;
 use terse_onboard::registrar::Operator;
 
-use crate::est::{PKCS10, read_certificates};
-use crate::programs::are_curl_and_openssl_here;
-use crate::world::{SERIAL, World};
+use super::est::{PKCS10, read_certificates};
+use super::programs::are_curl_and_openssl_here;
+use super::world::{SERIAL, World};
 
 const VERIFY: &str = "verify -crl_check -purpose sslclient -partial_chain -trusted domain/ca/intermediate1.pem \
                       -CRLfile list.pem ldevid.pem";

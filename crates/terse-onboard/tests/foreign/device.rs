@@ -12,7 +12,7 @@ use terse_brski::voucher::{Assertion, Nonce, Pin, Voucher, VoucherRequest};
 use terse_net::OsRng;
 use terse_tls::{Expect, Trust};
 
-use crate::world::{SERIAL, World, now};
+use super::world::{SERIAL, World, now};
 
 /// The nonce of the device's voucher requests.
 const NONCE: [u8; 16] = *b"0123456789abcdef";

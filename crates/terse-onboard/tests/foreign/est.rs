@@ -1,7 +1,7 @@
 //! curl and OpenSSL are a client of EST (RFC 7030), by the pipes that its users have.
 
-use crate::programs::{Folder, are_curl_and_openssl_here};
-use crate::world::{SERIAL, World};
+use super::programs::{Folder, are_curl_and_openssl_here};
+use super::world::{SERIAL, World};
 
 const DEVICE_NAMES: &str = r#"names = ["{serial}.devices.example"]"#;
 

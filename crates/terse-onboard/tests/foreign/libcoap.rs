@@ -3,8 +3,8 @@
 
 use terse_brski::coap::{content_format, multipart};
 
-use crate::libcoap_client::{Client, GNUTLS, OPENSSL, are_here};
-use crate::world::{SERIAL, World};
+use super::libcoap_client::{Client, GNUTLS, OPENSSL, are_here};
+use super::world::{SERIAL, World};
 
 /// How a client names resources.
 #[derive(Clone, Copy)]

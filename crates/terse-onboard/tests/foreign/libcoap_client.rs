@@ -1,7 +1,7 @@
 //! The client of libcoap, as Debian has it for two libraries of DTLS, and what it logs.
 
-use crate::programs::{Folder, is_here};
-use crate::world::{SERIAL, World};
+use super::programs::{Folder, is_here};
+use super::world::{SERIAL, World};
 
 /// The programs: one with OpenSSL, one with GnuTLS.
 pub(crate) const OPENSSL: &str = "coap-client-openssl";

@@ -4,8 +4,8 @@ use base64ct::{Base64, Encoding as _};
 use serde_json::Value;
 use terse_onboard::masa::{MasaConfig, export_log};
 
-use crate::programs::are_curl_and_openssl_here;
-use crate::world::{NONCE, SERIAL, VOUCHER_CMS_JSON, World, now};
+use super::programs::are_curl_and_openssl_here;
+use super::world::{NONCE, SERIAL, VOUCHER_CMS_JSON, World, now};
 
 /// Writes a registrar's voucher request around the device's as `registrar.cms`.
 fn sign_registrar_request(world: &World, options: &str) {

@@ -3,8 +3,8 @@
 use base64ct::{Base64, Encoding as _};
 use serde_json::Value;
 
-use crate::programs::{JSON_VOUCHER, are_curl_and_openssl_here};
-use crate::world::{NONCE, SERIAL, World};
+use super::programs::{JSON_VOUCHER, are_curl_and_openssl_here};
+use super::world::{NONCE, SERIAL, World};
 
 const REQUEST_VOUCHER: &str = "/.well-known/brski/requestvoucher";
 

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tokio::net::UdpSocket;
 
-use crate::world::World;
+use super::world::World;
 
 /// The path. It ends with the world.
 pub(crate) struct Relay {

@@ -13,7 +13,7 @@ use tokio::runtime::Runtime;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-use crate::programs::{Answer, Folder};
+use super::programs::{Answer, Folder};
 
 /// The serial number of the device.
 pub(crate) const SERIAL: &str = "WI-3005";

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use terse_onboard::store::Database;
 
-use crate::scene::{Domain, Scene, soon};
+use super::scene::{Domain, Scene, soon};
 
 /// The path of the backup on the page.
 const BACKUP: &str = "/var/lib/terse-masa/backup.db";

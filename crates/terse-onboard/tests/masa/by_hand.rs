@@ -4,7 +4,7 @@ use sqlx::any::AnyRow;
 use sqlx::{AnyConnection, Connection as _, Row as _};
 use terse_onboard::masa::{Finding, LogHead, MasaError, VerifyOptions, verify_log};
 
-use crate::scene::Scene;
+use super::scene::Scene;
 
 /// A connection that checks no foreign keys.
 pub(crate) struct Hand {

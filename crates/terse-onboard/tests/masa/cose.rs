@@ -8,7 +8,7 @@ use terse_brski::http::{JSON, VOUCHER_CMS_JSON, VOUCHER_COSE, VOUCHER_COSE_CBOR}
 use terse_brski::voucher::Nonce;
 use terse_onboard::client::Outgoing;
 
-use crate::scene::{Scene, issued, refused, send, voucher};
+use super::scene::{Scene, issued, refused, send, voucher};
 
 const COSE: Format = Format::CoseCbor;
 

@@ -10,7 +10,7 @@ use terse_brski::voucher::{Assertion, Pin, Voucher};
 use terse_onboard::client::Outgoing;
 use terse_onboard::masa::Authentication;
 
-use crate::scene::{Domain, SECRET, Scene, refused, send, voucher};
+use super::scene::{Domain, SECRET, Scene, refused, send, voucher};
 
 fn basic(name: &str, password: &str) -> String {
     format!("Basic {}", Base64::encode_string(format!("{name}:{password}").as_bytes()))

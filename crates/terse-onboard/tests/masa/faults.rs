@@ -11,7 +11,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Notify, watch};
 
-use crate::scene::{Scene, refused, send, soon, voucher};
+use super::scene::{Scene, refused, send, soon, voucher};
 
 /// A MASA in a runtime of its own, which can be killed at any moment with all that it does.
 struct Killable {
@@ -104,7 +104,7 @@ async fn a_signer_that_fails_leaves_no_trace() {
     let answer = scene.ask(masa.address, &scene.request("a nonce")).await;
     refused(&answer, 503, "could not be signed");
     assert_eq!(scene.log().await, []);
-    let records = scene.store().await.devices(crate::scene::SERIAL).await.unwrap();
+    let records = scene.store().await.devices(super::scene::SERIAL).await.unwrap();
     assert_eq!(records[0].device.owner, None);
 }
 

@@ -8,8 +8,8 @@ use terse_net::pki_types::UnixTime;
 use terse_onboard::masa::{LogHead, LogProblem, MasaService, MasaStore, VerifyOptions};
 use tokio::task::JoinSet;
 
-use crate::by_hand::{Hand, verified, verified_with};
-use crate::scene::{Domain, SERIAL, Scene, now};
+use super::by_hand::{Hand, verified, verified_with};
+use super::scene::{Domain, SERIAL, Scene, now};
 
 /// A scene whose device has had five vouchers, two of them for another domain.
 async fn scene() -> Scene {
@@ -226,7 +226,7 @@ async fn two_masas_with_one_database_make_one_chain() {
         let mut connection = scene.connect(masas[number % 2].address, None).await;
         requests.spawn(async move {
             loop {
-                let answer = crate::scene::send(&mut connection, crate::scene::voucher(&request)).await.unwrap();
+                let answer = super::scene::send(&mut connection, super::scene::voucher(&request)).await.unwrap();
                 match answer.status {
                     200 => return,
                     202 | 503 => tokio::time::sleep(Duration::from_millis(50)).await,
@@ -258,7 +258,7 @@ async fn entries_of_earlier_versions_are_linked_once_and_in_order() {
         let database = scene.config.database.clone();
         opened.spawn(async move { MasaStore::open(&database).await.unwrap().close().await });
     }
-    crate::scene::soon(opened.join_all()).await;
+    super::scene::soon(opened.join_all()).await;
     // One device: the order of its entries is that in which they were issued, and all of their vouchers are there.
     assert_eq!(verified(&scene).await, Ok(before));
     MasaService::open(&scene.config).await.unwrap();

@@ -14,8 +14,8 @@ use terse_onboard::masa::{
 };
 use terse_onboard::store::Database;
 
-use crate::by_hand::{Hand, verified, verified_with};
-use crate::scene::{Domain, SERIAL, Scene, now};
+use super::by_hand::{Hand, verified, verified_with};
+use super::scene::{Domain, SERIAL, Scene, now};
 
 /// A scene whose device has had three vouchers, and the requests.
 async fn scene() -> (Scene, Vec<Vec<u8>>) {
@@ -65,7 +65,7 @@ async fn another_database_goes_on_where_an_export_ends() {
 
     // To a file of SQLite, and from there to a database of the kind that is tested.
     let there = Database::from(scene.directory.path().join("there.db"));
-    let back = Database::try_from(crate::database::new("back.db")).unwrap();
+    let back = Database::try_from(super::database::new("back.db")).unwrap();
     for (database, name) in
         [(there, "one.jsonl"), (back.beside(&scene.directory.path().join("masa.toml")), "two.jsonl")]
     {

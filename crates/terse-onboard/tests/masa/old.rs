@@ -14,7 +14,7 @@ async fn a_database_of_an_earlier_version_goes_on() {
     old.close().await.unwrap();
 
     let store = MasaStore::open(&path.clone().into()).await.unwrap();
-    let records = store.devices(crate::scene::SERIAL).await.unwrap();
+    let records = store.devices(super::scene::SERIAL).await.unwrap();
     assert_eq!((records.len(), records[0].entries), (1, 1));
     assert!(records[0].is_registered && records[0].device.owner.is_some());
     assert!(!records[0].device.raw_public_keys_only);

@@ -8,7 +8,7 @@ use terse_brski::certificate::domain_id;
 use terse_brski::masa::{Buyer, Claims};
 use terse_onboard::masa::{Change, DeviceOptions, MasaError, change_device, device_logs, make_idevid};
 
-use crate::scene::{Domain, SERIAL, Scene, now, refused};
+use super::scene::{Domain, SERIAL, Scene, now, refused};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_device_that_is_released_goes_to_the_next_domain() {

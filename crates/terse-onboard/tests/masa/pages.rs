@@ -2,8 +2,8 @@
 
 use terse_onboard::masa::MasaConfig;
 
-use crate::browser::{Browser, encoded, next};
-use crate::scene::{Domain, SERIAL, Scene, refused};
+use super::browser::{Browser, encoded, next};
+use super::scene::{Domain, SERIAL, Scene, refused};
 
 /// A scene with status pages at loopback, and these further keys for them.
 async fn scene(pages: &str) -> Scene {

@@ -11,7 +11,7 @@ use terse_brski::masa::{Nonceless, PinChoice};
 use terse_brski::voucher::Pin;
 use terse_onboard::masa::{DeviceOptions, Registration, make_idevid, register_idevids};
 
-use crate::scene::{SERIAL, Scene, issued, now};
+use super::scene::{SERIAL, Scene, issued, now};
 
 const RAW: DeviceOptions = DeviceOptions { sold_to: Vec::new(), raw_public_keys_only: true };
 

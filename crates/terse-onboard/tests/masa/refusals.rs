@@ -6,7 +6,7 @@ use terse_brski::audit_log::AuditLog;
 use terse_brski::masa::Claims;
 use terse_onboard::client::Outgoing;
 
-use crate::scene::{Domain, Scene, refused, send, voucher};
+use super::scene::{Domain, Scene, refused, send, voucher};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_device_that_another_domain_has_is_not_given_away() {
@@ -84,7 +84,7 @@ async fn a_device_without_record_counts_if_the_policy_says_so() {
         let masa = scene.start().await;
         let request = scene.request("a nonce");
         refused(&scene.ask(masa.address, &request).await, 404, "no such device is known here");
-        assert_eq!(scene.store().await.devices(crate::scene::SERIAL).await.unwrap(), [], "nothing was written");
+        assert_eq!(scene.store().await.devices(super::scene::SERIAL).await.unwrap(), [], "nothing was written");
         masa.stop().await;
 
         scene.config.policy.devices_without_record = true;

@@ -2,7 +2,7 @@
 
 use terse_onboard::masa::{MasaConfig, MasaReloader, MasaService};
 
-use crate::scene::{Domain, Running, Scene, refused};
+use super::scene::{Domain, Running, Scene, refused};
 
 async fn start(scene: &Scene) -> (Running, MasaReloader) {
     let service = MasaService::open(&scene.config).await.unwrap();
@@ -59,8 +59,8 @@ async fn new_connections_see_a_new_certificate() {
     scene.config.tls.key = scene.config.voucher_signer.key.clone();
     reloader.reload(&scene.config).unwrap();
     assert!(scene.try_connect(masa.address, None).await.is_err(), "the new certificate has no name of the server");
-    let request = crate::scene::voucher(&scene.request("a nonce"));
-    assert_eq!(crate::scene::send(&mut old, request).await.unwrap().status, 200, "the old connection goes on");
+    let request = super::scene::voucher(&scene.request("a nonce"));
+    assert_eq!(super::scene::send(&mut old, request).await.unwrap().status, 200, "the old connection goes on");
     masa.stop().await;
 }
 

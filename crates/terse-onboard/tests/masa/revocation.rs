@@ -13,7 +13,7 @@ use terse_aws_lc::PROVIDER;
 use terse_net::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 use tokio::net::TcpListener;
 
-use crate::scene::{Domain, Party, Scene, now, refused};
+use super::scene::{Domain, Party, Scene, now, refused};
 
 /// A web server with one body, which counts its requests.
 async fn web(body: Vec<u8>) -> (u16, Arc<AtomicUsize>) {

@@ -126,7 +126,7 @@ impl Scene {
         init(&options).await.unwrap();
         let path = directory.path().join("masa/masa.toml");
         let text = fs::read_to_string(&path).unwrap();
-        fs::write(&path, text.replace("\"masa.db\"", &format!("{:?}", crate::database::new("masa.db")))).unwrap();
+        fs::write(&path, text.replace("\"masa.db\"", &format!("{:?}", super::database::new("masa.db")))).unwrap();
         let config = MasaConfig::read(&path).unwrap();
         let out = directory.path().join("device");
         let options = DeviceOptions { sold_to: vec!["plant".into()], ..DeviceOptions::default() };
@@ -149,7 +149,7 @@ impl Scene {
 
     /// Goes on with another database, in which the factory has registered nothing.
     pub(crate) fn forget(&mut self) {
-        let database = Database::try_from(crate::database::new("empty.db")).unwrap();
+        let database = Database::try_from(super::database::new("empty.db")).unwrap();
         self.config.database = database.beside(&self.directory.path().join("masa.toml"));
     }
 

@@ -7,7 +7,7 @@ use terse_onboard::masa::{DeviceOptions, make_idevid};
 use terse_pki::{LeafOptions, Validity};
 use terse_tls::crypto::CryptoProvider;
 
-use crate::scene::{Party, Scene, issued, now, refused};
+use super::scene::{Party, Scene, issued, now, refused};
 
 const PROVIDER: CryptoProvider = terse_aws_lc::PROVIDER;
 

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use terse_onboard::client::Outgoing;
 use terse_onboard::masa::{MasaConfig, MasaService};
 
-use crate::exposition::{Scrape, get};
-use crate::scene::{Domain, Running, Scene, send};
+use super::exposition::{Scrape, get};
+use super::scene::{Domain, Running, Scene, send};
 
 /// Starts the MASA of a scene with a listener for health, and with metrics.
 async fn start(scene: &mut Scene, change: impl FnOnce(MasaService) -> MasaService) -> (Running, SocketAddr) {

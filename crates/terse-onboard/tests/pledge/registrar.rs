@@ -21,7 +21,7 @@ use terse_tls::{CertificateType, ClientAuthentication, Credential, ServerConfig,
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 
-use crate::pki::{PKI, validity};
+use super::pki::{PKI, validity};
 
 /// A request that came.
 #[derive(Clone, Debug)]

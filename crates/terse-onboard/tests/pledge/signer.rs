@@ -13,9 +13,9 @@ use terse_onboard::pledge::{CredentialDirectory, Device, DeviceError, GaveUp, On
 use terse_pki::IdevidOptions;
 use terse_tls::crypto::{CryptoError, SigningKey};
 
-use crate::once;
-use crate::pki::{PKI, SERIAL};
-use crate::registrar::Registrar;
+use super::once;
+use super::pki::{PKI, SERIAL};
+use super::registrar::Registrar;
 
 /// What a signer was asked to sign.
 type Asked = Arc<Mutex<Vec<Vec<u8>>>>;

@@ -19,8 +19,8 @@ use terse_tls::{CertificateType, Expect, ProtocolVersion, Trust};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-use crate::coaps_pledge::{CoapsPledge, How, refused};
-use crate::world::{Device, PROVIDER, SERIAL, World, authority, now, verified};
+use super::coaps_pledge::{CoapsPledge, How, refused};
+use super::world::{Device, PROVIDER, SERIAL, World, authority, now, verified};
 
 const COSE: Format = Format::CoseCbor;
 const DTLS_1_2: How = How {

@@ -11,8 +11,8 @@ use terse_onboard::registrar::Service;
 use tokio::net::UdpSocket;
 use tokio::task::AbortHandle;
 
-use crate::coaps_pledge::{CoapsPledge, How};
-use crate::world::{SERIAL, World, tls};
+use super::coaps_pledge::{CoapsPledge, How};
+use super::world::{SERIAL, World, tls};
 
 const COSE: Format = Format::CoseCbor;
 
@@ -139,11 +139,11 @@ async fn a_registrar_whose_key_is_for_rsa_has_no_coaps() {
     let world = World::new().await.with_coaps();
     let ca = terse_pki::Authority::new(&terse_pki::AuthorityOptions {
         key_identifiers: true,
-        ..terse_pki::AuthorityOptions::new("rsa2048x2".parse().unwrap(), crate::world::validity())
+        ..terse_pki::AuthorityOptions::new("rsa2048x2".parse().unwrap(), super::world::validity())
     });
     let own = ca
         .unwrap()
-        .issue_registrar(&terse_pki::RegistrarOptions::new("registrar.plant.example", crate::world::validity()));
+        .issue_registrar(&terse_pki::RegistrarOptions::new("registrar.plant.example", super::world::validity()));
     let own = own.unwrap();
     let folder = world.folder.path().join("registrar");
     std::fs::write(folder.join("registrar.pem"), own.chain_pem()).unwrap();

@@ -15,7 +15,7 @@ use terse_tls::{
     CertificateType, CipherSuite, ClientConfig, Connection, Datagrams, ProtocolVersion, ServerAddress, Trust,
 };
 
-use crate::world::{Device, PROVIDER, World, now, tls};
+use super::world::{Device, PROVIDER, World, now, tls};
 
 /// A connection of a client of constrained BRSKI.
 pub(crate) struct CoapsPledge {

@@ -8,8 +8,8 @@ use terse_brski::voucher::{Assertion, Nonce, Pin, Voucher, VoucherRequest};
 use terse_onboard::client::{Incoming, Outgoing};
 use terse_pki::{Authority, AuthorityOptions, RegistrarOptions};
 
-use crate::scripted_masa::Script;
-use crate::world::{Device, PROVIDER, Pledge, SERIAL, World, refused, validity, voucher};
+use super::scripted_masa::Script;
+use super::world::{Device, PROVIDER, Pledge, SERIAL, World, refused, validity, voucher};
 
 const COSE: Format = Format::CoseCbor;
 const REQUEST: &str = "/.well-known/brski/requestvoucher";

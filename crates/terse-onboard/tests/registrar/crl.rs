@@ -14,8 +14,8 @@ use tokio::net::TcpStream;
 use x509_cert::crl::CertificateList;
 use x509_cert::der::Decode as _;
 
-use crate::exposition::Scrape;
-use crate::world::{Device, Running, SERIAL, World, ahead, certificate, now, refused};
+use super::exposition::Scrape;
+use super::world::{Device, Running, SERIAL, World, ahead, certificate, now, refused};
 
 const DAY: u64 = 86_400;
 
@@ -419,7 +419,7 @@ async fn an_operator_revokes_what_the_own_ca_has_issued() {
 
     // Another CA takes its place, and an EST server that of this one.
     let ca = world.folder.path().join("registrar/ca");
-    crate::world::authority("Next").save(&ca, true).unwrap();
+    super::world::authority("Next").save(&ca, true).unwrap();
     let foreign = world.operator().await.revoke(SERIAL, None, None).await.unwrap();
     assert_eq!((foreign.revoked, foreign.earlier, foreign.foreign), (0, 0, 1));
     assert!(matches!(world.operator().await.crl().await, Err(OperatorError::NoCrl)));

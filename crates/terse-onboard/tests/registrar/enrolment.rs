@@ -6,8 +6,8 @@ use terse_brski::masa::LogEntry;
 use terse_brski::voucher::{Assertion, Nonce};
 use terse_pki::Authority;
 
-use crate::scripted_masa::Script;
-use crate::world::{SERIAL, World, ahead, certificate, now, refused, text};
+use super::scripted_masa::Script;
+use super::world::{SERIAL, World, ahead, certificate, now, refused, text};
 
 #[tokio::test]
 async fn est_waits_for_the_status_of_the_voucher() {
@@ -146,7 +146,7 @@ async fn wrong_requests_are_refused() {
 }
 
 /// A request for the name of somebody else: the DER of a subjectAltName with `broker.plant.example`.
-fn request_for_another_name(device: &crate::world::Device) -> Vec<u8> {
+fn request_for_another_name(device: &super::world::Device) -> Vec<u8> {
     let name = b"broker.plant.example";
     let names = [&[0x30, name.len() as u8 + 2, 0x82, name.len() as u8][..], name].concat();
     let value = [&[4, names.len() as u8][..], &names].concat();
@@ -170,13 +170,13 @@ async fn re_enrolment_is_for_members_and_their_own_names() {
 
     // A member of the domain whose certificate this registrar has not issued.
     let domain = Authority::load(&world.folder.path().join("registrar/ca")).unwrap();
-    let leaf = domain.issue(&terse_pki::LeafOptions::new("broker.plant.example", crate::world::validity())).unwrap();
-    let mut broker = crate::world::Pledge::connect(&registrar, Some(crate::world::tls(&leaf))).await;
+    let leaf = domain.issue(&terse_pki::LeafOptions::new("broker.plant.example", super::world::validity())).unwrap();
+    let mut broker = super::world::Pledge::connect(&registrar, Some(super::world::tls(&leaf))).await;
     refused(&broker.enroll("simplereenroll", &request).await, 401, "");
 
     // A revoked one, at once.
     domain
-        .revoke(&world.folder.path().join("registrar/ca"), core::slice::from_ref(&ldevid), crate::world::validity())
+        .revoke(&world.folder.path().join("registrar/ca"), core::slice::from_ref(&ldevid), super::world::validity())
         .unwrap();
     refused(&member.enroll("simplereenroll", &request).await, 403, "revoked");
     refused(&member.get("/.well-known/est/cacerts").await, 403, "revoked");
@@ -303,7 +303,7 @@ async fn a_late_audit_log_is_fetched_after_a_restart_without_the_device() {
     assert_eq!(pledge.request_voucher(&request).await.status, 200);
     registrar.stop().await;
     world.masa.script_audits(Script::Honest);
-    let registrar = world.start_at(crate::world::ahead(120)).await;
+    let registrar = world.start_at(super::world::ahead(120)).await;
     let operator = world.operator().await;
     while operator.devices().await.unwrap()[0].audit != "good" {
         tokio::task::yield_now().await;

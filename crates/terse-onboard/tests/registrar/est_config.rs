@@ -5,9 +5,9 @@ use terse_net::Clock;
 use terse_onboard::registrar::{Service, check};
 use terse_pki::LeafOptions;
 
-use crate::est_server::with_est;
-use crate::scripted_est::{EstScript, ScriptedEst};
-use crate::world::{Device, Running, SERIAL, World, ahead, authority, certificate, refused, validity};
+use super::est_server::with_est;
+use super::scripted_est::{EstScript, ScriptedEst};
+use super::world::{Device, Running, SERIAL, World, ahead, authority, certificate, refused, validity};
 
 const CERTS_ONLY: &str = "application/pkcs7-mime; smime-type=certs-only";
 

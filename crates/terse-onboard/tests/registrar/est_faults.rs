@@ -5,9 +5,9 @@ use std::sync::Arc;
 use terse_brski::est::{CsrAttributes, encode_body};
 use terse_pki::{LeafOptions, Subject};
 
-use crate::est_server::{stored, with_est};
-use crate::scripted_est::{EstScript, ScriptedEst, write_crl};
-use crate::world::{Device, Pledge, SERIAL, ahead, authority, certificate, refused, text, validity};
+use super::est_server::{stored, with_est};
+use super::scripted_est::{EstScript, ScriptedEst, write_crl};
+use super::world::{Device, Pledge, SERIAL, ahead, authority, certificate, refused, text, validity};
 
 const CERTS_ONLY: &str = "application/pkcs7-mime; smime-type=certs-only";
 

@@ -2,9 +2,9 @@
 
 use terse_brski::est::CsrAttributes;
 
-use crate::est_server::with_est;
-use crate::scripted_est::EstScript;
-use crate::world::{SERIAL, ahead, refused};
+use super::est_server::with_est;
+use super::scripted_est::EstScript;
+use super::world::{SERIAL, ahead, refused};
 
 #[tokio::test]
 async fn a_device_passes_so_many_requests_on_in_a_day() {
@@ -91,7 +91,7 @@ async fn a_certificate_too_many_is_refused_and_not_asked_for_again() {
         }
         let database = world.database().await;
         let mut transaction = database.begin().await.unwrap();
-        let time = i64::try_from(crate::world::now().as_secs()).unwrap();
+        let time = i64::try_from(super::world::now().as_secs()).unwrap();
         for number in 0..32_u8 {
             // All but the newest are forgotten when they end, and these last until after the registrar has started again.
             let insert = "INSERT INTO certificates SELECT $1, idevid, idevid, $1, idevid, $2, $3 FROM joinings";

@@ -7,8 +7,8 @@ use terse_pki::{IdevidOptions, KeyAlgorithm, Subject};
 use terse_tls::{Expect, Trust};
 use tokio::task::JoinSet;
 
-use crate::scripted_est::{EstScript, ScriptedEst, openssl};
-use crate::world::{Device, PROVIDER, Running, SERIAL, World, ahead, certificate, now, refused, text};
+use super::scripted_est::{EstScript, ScriptedEst, openssl};
+use super::world::{Device, PROVIDER, Running, SERIAL, World, ahead, certificate, now, refused, text};
 
 /// A world whose registrar passes requests on, with these further keys of `est_server`.
 pub(crate) async fn with_est(further: &str) -> (World, ScriptedEst) {
@@ -269,7 +269,7 @@ async fn a_slow_est_server_holds_up_nobody() {
 }
 
 /// Joins at a registrar that keeps nobody waiting.
-async fn join(device: &Device, registrar: &Running) -> crate::world::Pledge {
+async fn join(device: &Device, registrar: &Running) -> super::world::Pledge {
     let mut pledge = device.connect(registrar).await;
     let request = device.voucher_request(&pledge);
     while pledge.request_voucher(&request).await.status != 200 {

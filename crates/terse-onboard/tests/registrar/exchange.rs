@@ -8,7 +8,7 @@ use terse_onboard::client::Outgoing;
 use terse_pki::{Authority, Subject};
 use terse_tls::{Expect, Trust};
 
-use crate::world::{PROVIDER, Pledge, SERIAL, World, authority, certificate, now, refused, text, tls, voucher};
+use super::world::{PROVIDER, Pledge, SERIAL, World, authority, certificate, now, refused, text, tls, voucher};
 
 #[tokio::test]
 async fn a_device_joins_enrols_reports_and_enrols_again() {
@@ -104,7 +104,7 @@ async fn each_reason_to_refuse_a_request_has_its_status() {
             device.voucher_request_with(&pledge, |fields| fields.proximity_registrar = vec![Pin::Certificate(seen)]);
         refused(&pledge.request_voucher(&request).await, 401, "another registrar");
         assert!(
-            pledge.https.send(Outgoing { path: "/health", ..Outgoing::default() }, crate::world::LIMITS).await.is_err()
+            pledge.https.send(Outgoing { path: "/health", ..Outgoing::default() }, super::world::LIMITS).await.is_err()
         );
 
         let mut pledge = device.connect(&registrar).await;
@@ -114,7 +114,7 @@ async fn each_reason_to_refuse_a_request_has_its_status() {
         refused(&pledge.request_voucher(&request).await, 403, "nonce");
 
         // A device of nobody, and another device's request.
-        let stranger = crate::world::Device::new(&authority("Other"), SERIAL).of(format);
+        let stranger = super::world::Device::new(&authority("Other"), SERIAL).of(format);
         let mut strange = stranger.connect(&registrar).await;
         let request = stranger.voucher_request(&strange);
         refused(&strange.request_voucher(&request).await, 403, "manufacturer");
@@ -136,7 +136,7 @@ async fn each_reason_to_refuse_a_request_has_its_status() {
 async fn a_stranger_learns_nothing_and_leaves_nothing() {
     let world = World::new().await;
     let registrar = world.start().await;
-    let member = world.maker.issue(&terse_pki::LeafOptions::new("stranger", crate::world::validity())).unwrap();
+    let member = world.maker.issue(&terse_pki::LeafOptions::new("stranger", super::world::validity())).unwrap();
     let mut stranger = Pledge::connect(&registrar, Some(tls(&member))).await;
     assert_eq!(stranger.voucher_status(true).await.status, 200);
     assert_eq!(stranger.enroll_status(true).await.status, 200);

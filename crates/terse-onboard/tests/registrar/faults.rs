@@ -8,8 +8,8 @@ use terse_brski::http::{JSON, VOUCHER_CMS_JSON};
 use terse_onboard::client::Outgoing;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
-use crate::scripted_masa::Script;
-use crate::world::{LIMITS, SERIAL, World, ahead, certificate, refused};
+use super::scripted_masa::Script;
+use super::world::{LIMITS, SERIAL, World, ahead, certificate, refused};
 
 #[tokio::test]
 async fn an_end_between_request_and_voucher_loses_neither() {

@@ -10,8 +10,8 @@ use terse_net::Clock;
 use terse_onboard::registrar::{FetchError, FetchOptions, Fetched, OperatorError, Rejection, fetch};
 use terse_pki::Authority;
 
-use crate::scripted_masa::{NONCELESS_LIFETIME, Script};
-use crate::world::{Device, PROVIDER, SERIAL, World, ahead, authority, now, refused};
+use super::scripted_masa::{NONCELESS_LIFETIME, Script};
+use super::world::{Device, PROVIDER, SERIAL, World, ahead, authority, now, refused};
 
 async fn fetch_for(world: &World, serial: &str) -> Result<Fetched, FetchError> {
     fetch(&world.config(), Clock::new(), &FetchOptions::new(serial.into())).await

@@ -2,7 +2,7 @@
 
 use sqlx::Row as _;
 
-use crate::world::{SERIAL, World, ahead};
+use super::world::{SERIAL, World, ahead};
 
 const DAY: u64 = 86_400;
 
@@ -79,7 +79,7 @@ async fn the_nonces_of_a_device_are_bounded_and_older_ones_are_nobodys() {
     assert_eq!(pledge.request_voucher(&request).await.status, 200);
     assert_eq!(pledge.voucher_status(true).await.status, 200);
     let refused = pledge.until_decided("/.well-known/est/cacerts").await;
-    assert_eq!(refused.status, 403, "{}", crate::world::text(&refused));
+    assert_eq!(refused.status, 403, "{}", super::world::text(&refused));
     let rows =
         sqlx::query("SELECT MIN(number), MAX(number), COUNT(*) FROM history").fetch_one(&database).await.unwrap();
     let [oldest, newest, count] = [0, 1, 2].map(|column| rows.get::<i64, _>(column));

@@ -4,8 +4,8 @@ use terse_net::Clock;
 use terse_onboard::registrar::config::Config;
 use terse_onboard::registrar::{OperatorError, Service, check};
 
-use crate::scripted_masa::ScriptedMasa;
-use crate::world::{Device, SERIAL, World, authority};
+use super::scripted_masa::ScriptedMasa;
+use super::world::{Device, SERIAL, World, authority};
 
 #[tokio::test]
 async fn one_serial_number_of_two_manufacturers_is_two_devices() {

@@ -4,8 +4,8 @@ use terse_brski::artefact::Format;
 use terse_brski::http::VOUCHER_CMS_JSON;
 use terse_pki::IdevidOptions;
 
-use crate::scripted_masa::Script;
-use crate::world::{Device, SERIAL, World, ahead, now, refused};
+use super::scripted_masa::Script;
+use super::world::{Device, SERIAL, World, ahead, now, refused};
 
 #[tokio::test]
 async fn what_a_masa_answers_has_its_status() {
@@ -172,7 +172,7 @@ async fn a_slow_masa_holds_up_nobody() {
 #[tokio::test]
 async fn the_name_and_the_ca_of_the_masa_count() {
     let world = World::new().await;
-    let other = crate::world::authority("Other");
+    let other = super::world::authority("Other");
     std::fs::write(world.folder.path().join("registrar/other.pem"), other.root_pem()).unwrap();
     world.change("devices = \"all\"", "devices = \"all\"\nmasa_anchors = \"other.pem\"");
     let registrar = world.start().await;

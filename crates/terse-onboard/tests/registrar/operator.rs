@@ -3,7 +3,7 @@
 use terse_brski::est::CsrAttributes;
 use terse_onboard::registrar::{OperatorError, PendingReason, Rejection};
 
-use crate::world::{SERIAL, World, ahead, refused};
+use super::world::{SERIAL, World, ahead, refused};
 
 #[tokio::test]
 async fn a_device_waits_until_it_is_accepted() {

@@ -5,8 +5,8 @@ use std::time::Duration;
 use terse_onboard::client::Incoming;
 use tokio::task::JoinSet;
 
-use crate::scripted_masa::Script;
-use crate::world::{Device, Pledge, Running, SERIAL, World};
+use super::scripted_masa::Script;
+use super::world::{Device, Pledge, Running, SERIAL, World};
 
 /// Sends a voucher request again and again, each time after the Retry-After, until it has another answer than that.
 async fn until_answered(pledge: &mut Pledge, request: &[u8]) -> Incoming {

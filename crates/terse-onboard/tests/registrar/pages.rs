@@ -11,8 +11,8 @@ use terse_tls::{CertificateType, ClientConfig, Trust};
 use tokio::io::AsyncReadExt as _;
 use tokio::net::TcpStream;
 
-use crate::browser::{Answer, Browser, attribute, encoded, next};
-use crate::world::{PROVIDER, Pledge, Running, SERIAL, World, ahead, authority, now, tls, validity};
+use super::browser::{Answer, Browser, attribute, encoded, next};
+use super::world::{PROVIDER, Pledge, Running, SERIAL, World, ahead, authority, now, tls, validity};
 
 /// A domain that asks its operator, with status pages at loopback and these further keys for them.
 async fn world(pages: &str) -> World {

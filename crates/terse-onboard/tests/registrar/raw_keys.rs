@@ -15,8 +15,8 @@ use terse_net::files::read_certificates;
 use terse_onboard::registrar::DeviceReport;
 use terse_tls::{CertificateType, ProtocolVersion};
 
-use crate::coaps_pledge::{CoapsPledge, How, refused};
-use crate::world::{Device, PROVIDER, SERIAL, World, now, tls, verified};
+use super::coaps_pledge::{CoapsPledge, How, refused};
+use super::world::{Device, PROVIDER, SERIAL, World, now, tls, verified};
 
 const RAW: How = How {
     version: ProtocolVersion::TLS_1_3,

@@ -10,8 +10,8 @@ use terse_net::OsRng;
 use terse_pki::{Authority, AuthorityOptions, RegistrarOptions, Validity, to_pem};
 use terse_tls::identity::IdentityAlgorithm;
 
-use crate::coaps_pledge::How;
-use crate::world::{Device, Running, SERIAL, World, authority, certificate, now, refused, validity};
+use super::coaps_pledge::How;
+use super::world::{Device, Running, SERIAL, World, authority, certificate, now, refused, validity};
 
 impl World {
     /// Gives the registrar another certificate of the domain's CA, with another key.

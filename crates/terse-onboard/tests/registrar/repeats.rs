@@ -4,8 +4,8 @@ use terse_brski::artefact::Format;
 use terse_brski::est::CsrAttributes;
 use tokio::task::JoinSet;
 
-use crate::scripted_masa::Script;
-use crate::world::{Device, Running, SERIAL, World, ahead, certificate};
+use super::scripted_masa::Script;
+use super::world::{Device, Running, SERIAL, World, ahead, certificate};
 
 #[tokio::test]
 async fn the_same_request_has_the_same_voucher_everywhere() {
@@ -60,7 +60,7 @@ async fn a_device_that_is_rejected_while_the_masa_takes_its_time_gets_no_voucher
         };
         let (answer, ()) = tokio::join!(pledge.request_voucher(&request), rejected);
         assert_eq!((answer.status, world.masa.issued()), (202, 1));
-        crate::world::refused(&pledge.request_voucher(&request).await, 406, "rejected");
+        super::world::refused(&pledge.request_voucher(&request).await, 406, "rejected");
         assert_eq!(world.count("joinings").await, 0);
         registrar.stop().await;
     }
@@ -122,7 +122,7 @@ async fn a_device_has_so_many_requests_a_day() {
         assert_eq!(pledge.request_voucher(&request).await.status, 202);
     }
     let request = device.voucher_request(&pledge);
-    crate::world::refused(&pledge.request_voucher(&request).await, 429, "tomorrow");
+    super::world::refused(&pledge.request_voucher(&request).await, 429, "tomorrow");
     assert_eq!(world.operator().await.pending().await.unwrap().len(), 1, "it is one device");
     registrar.stop().await;
 }

@@ -5,9 +5,9 @@ use terse_brski::coap::{Code, Request, Resource, content_format};
 use terse_brski::est::CsrAttributes;
 use terse_net::Clock;
 
-use crate::coaps_pledge::How;
-use crate::scripted_masa::Script;
-use crate::world::{Device, Pledge, Running, SERIAL, World, ahead, certificate};
+use super::coaps_pledge::How;
+use super::scripted_masa::Script;
+use super::world::{Device, Pledge, Running, SERIAL, World, ahead, certificate};
 
 /// Asks until the voucher is there, always with the same bytes. Returns it, and the connection.
 async fn voucher(device: &Device, registrar: &Running, request: &[u8]) -> (Vec<u8>, Pledge) {

@@ -3,9 +3,9 @@
 use terse_brski::est::CsrAttributes;
 use terse_pki::Authority;
 
-use crate::est_server::with_est;
-use crate::scripted_est::{EstScript, ScriptedEst, write_crl, write_crl_of};
-use crate::world::{Device, Running, SERIAL, World, ahead, authority, certificate, now, refused};
+use super::est_server::with_est;
+use super::scripted_est::{EstScript, ScriptedEst, write_crl, write_crl_of};
+use super::world::{Device, Running, SERIAL, World, ahead, authority, certificate, now, refused};
 
 #[tokio::test]
 async fn a_device_whose_ldevid_is_revoked_does_not_come_back_with_its_idevid() {
@@ -14,7 +14,7 @@ async fn a_device_whose_ldevid_is_revoked_does_not_come_back_with_its_idevid() {
     let device = world.device(SERIAL);
     let ldevid = device.enrol(&registrar).await;
     let ca = world.folder.path().join("registrar/ca");
-    Authority::load(&ca).unwrap().revoke(&ca, &[ldevid], crate::world::validity()).unwrap();
+    Authority::load(&ca).unwrap().revoke(&ca, &[ldevid], super::world::validity()).unwrap();
     let mut pledge = device.connect(&registrar).await;
     let request = device.certification_request(&CsrAttributes::default());
     refused(&pledge.enroll("simpleenroll", &request).await, 403, "revoked");
@@ -52,7 +52,7 @@ async fn each_ldevid_of_one_second_keeps_the_device_out_once_it_is_revoked() {
     let ca = world.folder.path().join("registrar/ca");
     for revoked in [first, second] {
         let _ = std::fs::remove_file(ca.join("crl.pem")); // there is none at first
-        Authority::load(&ca).unwrap().revoke(&ca, &[revoked], crate::world::validity()).unwrap();
+        Authority::load(&ca).unwrap().revoke(&ca, &[revoked], super::world::validity()).unwrap();
         refused(&pledge.enroll("simpleenroll", &request()).await, 403, "revoked");
     }
     registrar.stop().await;
@@ -136,6 +136,6 @@ async fn a_device_that_was_revoked_under_an_earlier_ca_stays_out() {
 
 /// A certificate of the CA that is of no importance.
 fn authority_of(est: &ScriptedEst, name: &str) -> pki_types::CertificateDer<'static> {
-    let options = terse_pki::LeafOptions::new(name, crate::world::validity());
+    let options = terse_pki::LeafOptions::new(name, super::world::validity());
     est.ca().issue(&options).unwrap().leaf().clone()
 }

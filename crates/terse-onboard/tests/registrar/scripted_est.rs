@@ -22,7 +22,7 @@ use terse_tls::{ClientAuthentication, Expect, KeyPurposeId, ServerConfig, Trust}
 use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, watch};
 
-use crate::world::{PROVIDER, World, authority, now, tls, validity};
+use super::world::{PROVIDER, World, authority, now, tls, validity};
 
 /// What the EST server does with a request.
 #[derive(Clone, Debug, Default)]

@@ -23,7 +23,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinHandle;
 
-use crate::world::{PROVIDER, now, tls, validity};
+use super::world::{PROVIDER, now, tls, validity};
 
 /// For how many seconds a voucher without a nonce is valid.
 pub(crate) const NONCELESS_LIFETIME: u64 = 30 * 86_400;

@@ -7,10 +7,10 @@ use terse_net::Clock;
 use terse_onboard::client::Outgoing;
 use terse_onboard::registrar::{Service, check};
 
-use crate::coaps_pledge::How;
-use crate::exposition::{Scrape, get};
-use crate::scripted_masa::Script;
-use crate::world::{Device, Pledge, Running, SERIAL, World, ahead, now};
+use super::coaps_pledge::How;
+use super::exposition::{Scrape, get};
+use super::scripted_masa::Script;
+use super::world::{Device, Pledge, Running, SERIAL, World, ahead, now};
 
 impl World {
     /// The same domain, whose registrar is watched.
@@ -49,7 +49,7 @@ async fn what_devices_do_is_counted() {
     assert_eq!(pledge.voucher_status(true).await.status, 200);
     assert_eq!(pledge.until_decided("/.well-known/est/cacerts").await.status, 200);
     let request = device.certification_request(&CsrAttributes::default());
-    let ldevid = crate::world::certificate(&pledge.enroll("simpleenroll", &request).await);
+    let ldevid = super::world::certificate(&pledge.enroll("simpleenroll", &request).await);
     let mut member = device.connect_with(&registrar, &ldevid).await;
     assert_eq!(member.enroll_status(false).await.status, 200);
     assert_eq!(member.enroll("simplereenroll", &request).await.status, 200);
@@ -115,7 +115,7 @@ async fn strangers_make_no_series_and_no_name_of_theirs_is_there() {
     let world = World::new().await.watched();
     let registrar = world.start().await;
     let before = scrape(&registrar).await;
-    let stranger = Device::new(&crate::world::authority("Stranger"), "EVIL-1");
+    let stranger = Device::new(&super::world::authority("Stranger"), "EVIL-1");
     let mut pledge = stranger.connect(&registrar).await;
     let request = stranger.voucher_request(&pledge);
     assert_eq!(pledge.request_voucher(&request).await.status, 403);

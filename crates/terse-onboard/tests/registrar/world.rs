@@ -25,7 +25,7 @@ use tokio::net::{TcpSocket, TcpStream};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-use crate::scripted_masa::ScriptedMasa;
+use super::scripted_masa::ScriptedMasa;
 
 pub(crate) const SERIAL: &str = "WI-3005";
 
@@ -132,7 +132,7 @@ impl World {
             folder.path().join("maker.pem"),
         );
         init(&options, Clock::new()).unwrap();
-        let world = Self { folder, maker, masa, database: crate::database::new("registrar.db") };
+        let world = Self { folder, maker, masa, database: super::database::new("registrar.db") };
         let masa_url = format!("masa_url = \"{}\"", world.masa.address);
         world.configure("", &format!("{masa_url}\n{manufacturer}"));
         world

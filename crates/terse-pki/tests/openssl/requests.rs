@@ -8,7 +8,7 @@ use terse_pki::{
 };
 use terse_testkit::openssl::{OpenSsl, VALIDITY};
 
-use crate::authority;
+use super::authority;
 
 #[test]
 fn openssl_verifies_ours() {

@@ -5,7 +5,7 @@ use core::time::Duration;
 use terse_sim::onboarding::mesh::{Outcome, Setting, run};
 use terse_sim::onboarding::{Dtls, Failed, Step};
 
-use crate::made::PARTIES;
+use super::made::PARTIES;
 
 fn onboard(setting: &Setting) -> Outcome {
     run(setting, &PARTIES).unwrap_or_else(|failed| panic!("{setting:?}: {failed}"))

@@ -1,7 +1,7 @@
 //! Connections open and close in every order, and are reset (RFC 9293, 3.5, 3.6, 3.10; RFC 5961; RFC 7323, 5).
 
-use crate::drill::Drill;
-use crate::timeouts::plain;
+use super::drill::Drill;
+use super::timeouts::plain;
 use core::time::Duration;
 use terse_sim::tcp::{Config, Failure, State};
 

@@ -1,6 +1,6 @@
 //! The constrained profile differs from Linux in these ways.
 
-use crate::drill::Drill;
+use super::drill::Drill;
 use terse_sim::tcp::Config;
 
 fn established() -> Drill {

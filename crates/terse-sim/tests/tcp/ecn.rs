@@ -1,7 +1,7 @@
 //! Explicit congestion notification follows RFC 3168, 6.1.
 
-use crate::drill::Drill;
-use crate::timeouts::plain;
+use super::drill::Drill;
+use super::timeouts::plain;
 use terse_sim::tcp::{Config, EcnMode};
 
 fn asking() -> Config {

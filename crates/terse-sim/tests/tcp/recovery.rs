@@ -1,7 +1,7 @@
 //! Loss recovery follows RFC 5681, 6582, 6675 and 3042.
 
-use crate::drill::Drill;
-use crate::timeouts::plain;
+use super::drill::Drill;
+use super::timeouts::plain;
 use terse_sim::tcp::Config;
 
 /// Returns a connection that has sent ten segments of 1,000 bytes, at 100 ms.

@@ -1,6 +1,6 @@
 //! Timeouts follow RFC 6298, and the probe RFC 8985, 7.
 
-use crate::drill::Drill;
+use super::drill::Drill;
 use core::time::Duration;
 use terse_sim::tcp::{Config, Failure, State};
 

@@ -1,6 +1,6 @@
 //! In transfers between two connections every byte arrives once and in order, both sides close, and the transfer ends.
 
-use crate::pair::{Faults, Habits, Pair};
+use super::pair::{Faults, Habits, Pair};
 use core::time::Duration;
 use proptest::prelude::*;
 use terse_sim::Time;

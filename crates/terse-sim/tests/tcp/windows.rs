@@ -1,7 +1,7 @@
 //! Tests of the congestion window, the receive window, Nagle's algorithm, and acknowledgements.
 
-use crate::drill::Drill;
-use crate::timeouts::plain;
+use super::drill::Drill;
+use super::timeouts::plain;
 use core::time::Duration;
 use terse_sim::tcp::{Acknowledgements, Config, Nagle};
 

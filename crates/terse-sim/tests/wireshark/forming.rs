@@ -9,8 +9,8 @@ use terse_sim::network::Network;
 use terse_sim::radio::Connectivity;
 use terse_sim::tsch::MeshConfig;
 
-use crate::engine::Engine;
-use crate::tshark::{self, File};
+use super::engine::Engine;
+use super::tshark::{self, File};
 
 /// Forms a chain of five nodes, and lets one of them die and come back.
 fn capture(view: View, name: &str) -> File {

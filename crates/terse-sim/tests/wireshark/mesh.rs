@@ -10,9 +10,9 @@ use terse_sim::radio::Connectivity;
 use terse_sim::tsch::MeshConfig;
 use terse_sim::{Random, Time};
 
-use crate::engine::{Engine, Keys, LINE, Side};
-use crate::tshark::{self, File};
-use crate::{TLS12, setup};
+use super::engine::{Engine, Keys, LINE, Side};
+use super::tshark::{self, File};
+use super::{TLS12, setup};
 
 /// Two hops: a shared cell, and for each hop one cell up and three down.
 fn mesh() -> MeshConfig {

@@ -12,7 +12,7 @@ use terse_sim::script::{Handshake, Party, Peer};
 use terse_sim::tcp::{Config, Nagle};
 use terse_sim::{Random, Time};
 
-use crate::tshark::{self, File};
+use super::tshark::{self, File};
 
 fn address(last: u16) -> IpAddr {
     Ipv6Addr::new(0xFE80, 0, 0, 0, 0, 0, 0, last).into()

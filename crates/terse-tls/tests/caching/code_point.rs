@@ -6,7 +6,7 @@ use terse_tls::cache::Scheme;
 use terse_tls::summary::Mode;
 use terse_tls::{ExtensionType, HandshakeType};
 
-use crate::world::{BOTH_CERTIFICATES, VERSIONS, World};
+use super::world::{BOTH_CERTIFICATES, VERSIONS, World};
 
 const OTHER: ExtensionType = ExtensionType(0xff99);
 

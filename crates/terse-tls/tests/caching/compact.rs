@@ -16,12 +16,12 @@ use terse_tls::{
     CipherSuite, ClientAuthentication, ExtensionType, HandshakeType, NamedGroup, ProtocolVersion, SignatureScheme,
 };
 
-use crate::issued::{issue, other_pki, server_leaf};
-use crate::messages::{Messages, reply_of};
-use crate::schedule::{
+use super::issued::{issue, other_pki, server_leaf};
+use super::messages::{Messages, reply_of};
+use super::schedule::{
     certificate_fingerprint, expand_label, hash, prf, request_fingerprint, resumption_secret, synthetic,
 };
-use crate::world::*;
+use super::world::*;
 
 /// Returns the body of `compact_cache` in the server's reply.
 fn reply(messages: &Messages, version: ProtocolVersion) -> Option<Vec<u8>> {

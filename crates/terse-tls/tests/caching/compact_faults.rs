@@ -11,10 +11,10 @@ use terse_tls::cache::Schemes;
 use terse_tls::summary::{AuthenticatedBy, CachedObject};
 use terse_tls::{AlertDescription, CacheDefence, ExtensionType, Fault, HandshakeType, PeerMisbehaved, ProtocolVersion};
 
-use crate::issued::{client_leaf, issue, leaf, renew, server_leaf};
-use crate::messages::{Messages, cached_form, certificate, reduced_form, reply_of};
-use crate::schedule::{certificate_fingerprint, request_fingerprint, synthetic};
-use crate::world::*;
+use super::issued::{client_leaf, issue, leaf, renew, server_leaf};
+use super::messages::{Messages, cached_form, certificate, reduced_form, reply_of};
+use super::schedule::{certificate_fingerprint, request_fingerprint, synthetic};
+use super::world::*;
 
 const COMPACT_CACHE: ExtensionType = ExtensionType::COMPACT_CACHE;
 const ILLEGAL: AlertDescription = AlertDescription::ILLEGAL_PARAMETER;

@@ -9,8 +9,8 @@ use terse_tls::cache::Scheme;
 use terse_tls::summary::{CachedObject, Mode};
 use terse_tls::{CertificateError, ClientAuthentication, Credential, PeerIdentity, Trust};
 
-use crate::issued::{leaf, other_pki};
-use crate::world::*;
+use super::issued::{leaf, other_pki};
+use super::world::*;
 
 /// Of the shared CA, and of another one.
 fn two() -> [Credential; 2] {

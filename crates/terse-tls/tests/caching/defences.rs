@@ -15,9 +15,9 @@ use terse_tls::cache::{
 use terse_tls::summary::CachedObject;
 use terse_tls::{CacheDefence, ClientAuthentication, ExtensionType, Fault, HandshakeType, Trust};
 
-use crate::issued::{self, client_leaf, crl, issue, leaf, other_pki, renew, server_leaf};
-use crate::messages::reply_of;
-use crate::world::*;
+use super::issued::{self, client_leaf, crl, issue, leaf, other_pki, renew, server_leaf};
+use super::messages::reply_of;
+use super::world::*;
 
 #[test]
 fn each_defence_stops_an_attack() {

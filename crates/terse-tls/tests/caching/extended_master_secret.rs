@@ -9,7 +9,7 @@ use terse_tls::cache::Scheme;
 use terse_tls::summary::Mode;
 use terse_tls::{ExtensionType, Fault, HandshakeType, PeerMisbehaved};
 
-use crate::world::*;
+use super::world::*;
 
 const EXTENDED_MASTER_SECRET: ExtensionType = ExtensionType::EXTENDED_MASTER_SECRET;
 

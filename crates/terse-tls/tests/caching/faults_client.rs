@@ -10,10 +10,10 @@ use terse_tls::FallbackReason;
 use terse_tls::summary::{AuthenticatedBy, CachedObject};
 use terse_tls::{AlertDescription, ExtensionType, Fault, HandshakeType, PeerMisbehaved};
 
-use crate::issued::{issue, leaf};
-use crate::messages::{cached_form, certificate, reduced_form};
-use crate::schedule::certificate_fingerprint;
-use crate::world::*;
+use super::issued::{issue, leaf};
+use super::messages::{cached_form, certificate, reduced_form};
+use super::schedule::certificate_fingerprint;
+use super::world::*;
 
 const CLIENT: ExtensionType = ExtensionType::CLIENT_CACHED_INFO;
 

@@ -7,10 +7,10 @@ use terse_testkit::fault::{self, fault};
 use terse_testkit::pair::Side;
 use terse_tls::{AlertDescription, ExtensionType, Fault, HandshakeType, ProtocolVersion};
 
-use crate::issued::{issue, server_leaf};
-use crate::messages::{cached_form, certificate, reply_of};
-use crate::schedule::certificate_fingerprint;
-use crate::world::*;
+use super::issued::{issue, server_leaf};
+use super::messages::{cached_form, certificate, reply_of};
+use super::schedule::certificate_fingerprint;
+use super::world::*;
 
 const CERT: ExtensionType = ExtensionType::CACHED_INFO;
 const CLIENT: ExtensionType = ExtensionType::CLIENT_CACHED_INFO;

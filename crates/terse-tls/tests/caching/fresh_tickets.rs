@@ -7,7 +7,7 @@ use terse_tls::cache::Scheme;
 use terse_tls::cache::Schemes;
 use terse_tls::summary::Mode;
 
-use crate::world::*;
+use super::world::*;
 
 /// Returns how often `ticket` stands in `bytes`.
 fn occurrences(bytes: &[u8], ticket: [u8; 8]) -> usize {

@@ -8,7 +8,7 @@ use terse_pki::{Authority, AuthorityOptions, LeafOptions, Revocation, Usage, Val
 use terse_testkit::pki::{self, DAY, NOW, Pki};
 use terse_tls::Credential;
 
-use crate::world::{CHAIN, PROVIDER};
+use super::world::{CHAIN, PROVIDER};
 
 /// The options of a leaf like those of the shared CA.
 pub(crate) fn leaf(name: &str, usage: Usage) -> LeafOptions {

@@ -12,7 +12,7 @@ use terse_tls::cache::{
 use terse_tls::summary::Mode;
 use terse_tls::{AlertDescription, ApiMisuse, Error, Event, ExtensionType, HandshakeType};
 
-use crate::world::*;
+use super::world::*;
 
 /// What a connection showed, and what the server kept.
 type Observed = (Vec<u8>, Vec<u8>, String, String, Vec<u8>);

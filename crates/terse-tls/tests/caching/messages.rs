@@ -7,7 +7,7 @@ use terse_testkit::fault::fault;
 use terse_testkit::pair::Side;
 use terse_tls::{Fault, HandshakeType, ProtocolVersion};
 
-use crate::world::{Done, TLS12, TLS13, World};
+use super::world::{Done, TLS12, TLS13, World};
 
 /// All handshake messages of one connection, in order, as both sides meant them.
 pub(crate) struct Messages(Vec<(Side, HandshakeType, Vec<u8>)>);

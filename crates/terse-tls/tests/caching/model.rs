@@ -14,8 +14,8 @@ use terse_tls::crypto::CryptoProvider;
 use terse_tls::summary::Peer;
 use terse_tls::{ClientAuthentication, Credential, Error, Summary, Trust};
 
-use crate::issued::{crl, crl_of_the_root, other_pki};
-use crate::world::*;
+use super::issued::{crl, crl_of_the_root, other_pki};
+use super::world::*;
 
 /// The faster provider.
 const FAST: &CryptoProvider = &terse_aws_lc::PROVIDER;

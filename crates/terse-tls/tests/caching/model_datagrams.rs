@@ -15,8 +15,8 @@ use terse_tls::{
     Connection, ConnectionHandle, Datagrams, Endpoint, EndpointEvent, EndpointLimits, Error, Instant, Now, Summary,
 };
 
-use crate::model::{CHANGES, Model, STEP_KINDS};
-use crate::world::World;
+use super::model::{CHANGES, Model, STEP_KINDS};
+use super::world::World;
 
 const SEQUENCES: u64 = 120;
 const STEPS: usize = 14;

@@ -3,8 +3,8 @@
 use terse_testkit::pki::{CLIENT_NAME, SERVER_NAME};
 use terse_tls::summary::AuthenticatedBy;
 
-use crate::issued::{issue, server_leaf};
-use crate::world::*;
+use super::issued::{issue, server_leaf};
+use super::world::*;
 
 #[test]
 fn peer_identity_is_the_same_cached_and_full() {

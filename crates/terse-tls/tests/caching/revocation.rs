@@ -8,8 +8,8 @@ use terse_tls::cache::{MemoryClientStore, MemoryServerStore, snapshot};
 use terse_tls::summary::{AuthenticatedBy, CachedObject};
 use terse_tls::{CertificateError, Error, LearnedIssuers, Summary, Trust};
 
-use crate::issued::{crl, crl_of_the_root, other_pki};
-use crate::world::*;
+use super::issued::{crl, crl_of_the_root, other_pki};
+use super::world::*;
 
 type Crls<'a> = [CertificateRevocationListDer<'a>];
 

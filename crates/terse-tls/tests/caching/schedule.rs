@@ -6,7 +6,7 @@ use hmac::{Hmac, KeyInit, Mac};
 use sha2::{Digest, Sha256};
 use terse_tls::ProtocolVersion;
 
-use crate::world::TLS12;
+use super::world::TLS12;
 
 /// Returns the hash of the concatenation of `parts`.
 pub(crate) fn hash(parts: &[&[u8]]) -> [u8; 32] {

@@ -16,8 +16,8 @@ use terse_tls::crypto::Rng;
 use terse_tls::summary::{CachedObject, Mode};
 use terse_tls::{AlertDescription, ApiMisuse, ContentType, Error, HandshakeType};
 
-use crate::issued::{issue, server_leaf};
-use crate::world::*;
+use super::issued::{issue, server_leaf};
+use super::world::*;
 
 #[test]
 fn newer_is_offered_if_there_is_no_confirmed() {

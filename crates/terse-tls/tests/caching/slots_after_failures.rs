@@ -8,7 +8,7 @@ use terse_tls::cache::Scheme;
 use terse_tls::summary::{CachedObject, Mode};
 use terse_tls::{AlertDescription, Error, HandshakeType, ProtocolVersion};
 
-use crate::world::*;
+use super::world::*;
 
 const HOUR: u64 = 3600;
 

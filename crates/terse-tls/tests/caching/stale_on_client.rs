@@ -8,8 +8,8 @@ use terse_tls::cache::Scheme;
 use terse_tls::summary::{AuthenticatedBy, CachedObject, Mode};
 use terse_tls::{CertificateError, ClientAuthentication, Error, PeerIncompatible, SignatureScheme, Trust};
 
-use crate::issued::{self, client_leaf, crl, issue, other_pki, renew, server_leaf};
-use crate::world::*;
+use super::issued::{self, client_leaf, crl, issue, other_pki, renew, server_leaf};
+use super::world::*;
 
 /// The server's certificate must be sent and verified once more; afterwards it is cached again.
 fn assert_verified_again(world: &mut World, offered: bool) {

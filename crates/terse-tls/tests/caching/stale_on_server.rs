@@ -7,8 +7,8 @@ use terse_tls::FallbackReason;
 use terse_tls::summary::{AuthenticatedBy, CachedObject};
 use terse_tls::{CertificateError, ClientAuthentication, Error, ExtensionType, HandshakeType, SignatureScheme, Trust};
 
-use crate::issued::{self, client_leaf, crl, issue, other_pki, renew};
-use crate::world::*;
+use super::issued::{self, client_leaf, crl, issue, other_pki, renew};
+use super::world::*;
 
 /// The client shows its ticket, and must send its Certificate all the same; afterwards it is cached again.
 fn assert_verified_again(world: &mut World, reason: FallbackReason) {

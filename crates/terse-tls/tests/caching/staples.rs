@@ -16,9 +16,9 @@ use terse_tls::{
     StapleError, Stapling,
 };
 
-use crate::messages::{Messages, certificate, reply_of};
-use crate::schedule::{certificate_fingerprint, synthetic};
-use crate::world::*;
+use super::messages::{Messages, certificate, reply_of};
+use super::schedule::{certificate_fingerprint, synthetic};
+use super::world::*;
 
 const ILLEGAL: AlertDescription = AlertDescription::ILLEGAL_PARAMETER;
 const UNEXPECTED: AlertDescription = AlertDescription::UNEXPECTED_MESSAGE;

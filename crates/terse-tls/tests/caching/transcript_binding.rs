@@ -14,10 +14,10 @@ use terse_tls::{
     AlertDescription, CipherSuite, Error, ExtensionType, HandshakeType, NamedGroup, PeerMisbehaved, SignatureScheme,
 };
 
-use crate::issued::{leaf, renew, server_leaf};
-use crate::messages::{Messages, cached_form, reply_of};
-use crate::schedule::{certificate_fingerprint, hash, prf, request_fingerprint, synthetic, verify_data};
-use crate::world::*;
+use super::issued::{leaf, renew, server_leaf};
+use super::messages::{Messages, cached_form, reply_of};
+use super::schedule::{certificate_fingerprint, hash, prf, request_fingerprint, synthetic, verify_data};
+use super::world::*;
 
 /// A client has two certificates over one key. It must not be taken for the owner of the one while it means the other.
 #[test]

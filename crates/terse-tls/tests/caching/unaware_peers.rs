@@ -7,8 +7,8 @@ use terse_tls::cache::Schemes;
 use terse_tls::summary::{CachedObject, Mode};
 use terse_tls::{AlertDescription, ExtensionType, HandshakeType, NamedGroup, PeerMisbehaved};
 
-use crate::issued::{issue, server_leaf};
-use crate::world::*;
+use super::issued::{issue, server_leaf};
+use super::world::*;
 
 const DAY: u64 = 24 * 60 * 60;
 

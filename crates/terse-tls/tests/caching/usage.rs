@@ -12,7 +12,7 @@ use terse_testkit::pki::SERVER_NAME;
 use terse_tls::summary::{AuthenticatedBy, Mode};
 use terse_tls::{AlertDescription, CertificateError, Credential, Error, KeyPurposeId, Trust};
 
-use crate::world::*;
+use super::world::*;
 
 fn cmc_ra() -> ExtendedKeyUsagePurpose {
     Other(vec![1, 3, 6, 1, 5, 5, 7, 3, 28])

@@ -7,9 +7,9 @@ use terse_tls::cache::Scheme;
 use terse_tls::summary::{AuthenticatedBy, CachedObject, Mode};
 use terse_tls::{ExtensionType, HandshakeType, PeerMisbehaved, ProtocolVersion};
 
-use crate::messages::Messages;
-use crate::schedule::request_fingerprint;
-use crate::world::*;
+use super::messages::Messages;
+use super::schedule::request_fingerprint;
+use super::world::*;
 
 /// The version `from`, then the other one.
 fn both_ways(check: impl Fn(ProtocolVersion, ProtocolVersion)) {
@@ -124,7 +124,7 @@ fn request_of_another_version_cannot_be_selected() {
                 *message = fault::message(kind, &[&[32], &known[..]].concat());
             }
             HandshakeType::CERTIFICATE_REQUEST => *message = fault::message(kind, &[&[0, 32], &known[..]].concat()),
-            kind if kind == crate::messages::reply_of(to) => {
+            kind if kind == super::messages::reply_of(to) => {
                 fault::set_extension(message, ExtensionType::CACHED_INFO, &[0, 2, 1, 2]);
             }
             _ => {}

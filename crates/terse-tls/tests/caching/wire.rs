@@ -7,10 +7,10 @@ use terse_tls::cache::Schemes;
 use terse_tls::crypto::{CryptoProvider, Rng};
 use terse_tls::{CipherSuite, ExtensionType, HandshakeType, NamedGroup, SignatureScheme, Summary};
 
-use crate::issued::{issue, server_leaf};
-use crate::messages::Messages;
-use crate::schedule::{certificate_fingerprint, expand_label, hash, request_fingerprint, resumption_secret, synthetic};
-use crate::world::*;
+use super::issued::{issue, server_leaf};
+use super::messages::Messages;
+use super::schedule::{certificate_fingerprint, expand_label, hash, request_fingerprint, resumption_secret, synthetic};
+use super::world::*;
 
 fn fingerprints(world: &World) -> [[u8; 32]; 2] {
     [&world.server.config().credentials()[0], &world.client.config().credentials()[0]]

@@ -8,10 +8,10 @@ use terse_tls::cache::{Fingerprint, Schemes};
 use terse_tls::summary::{CachedObject, Mode};
 use terse_tls::{CipherSuite, ExtensionType, HandshakeType, Summary};
 
-use crate::issued::{issue, server_leaf};
-use crate::messages::{Messages, certificate};
-use crate::schedule::{certificate_fingerprint, hash, request_fingerprint};
-use crate::world::*;
+use super::issued::{issue, server_leaf};
+use super::messages::{Messages, certificate};
+use super::schedule::{certificate_fingerprint, hash, request_fingerprint};
+use super::world::*;
 
 const SERVER_HELLO: HandshakeType = HandshakeType::SERVER_HELLO;
 const CERTIFICATE: HandshakeType = HandshakeType::CERTIFICATE;

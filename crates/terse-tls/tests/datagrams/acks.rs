@@ -7,9 +7,9 @@ use terse_testkit::pair::Side;
 use terse_testkit::setup::Setup;
 use terse_tls::{ContentType, Datagrams, Defence, Error, ProtocolVersion};
 
-use crate::modes::{CHAIN, SIZES, mutual};
-use crate::outcome::SEED;
-use crate::wire::{Record, forge, listen, records};
+use super::modes::{CHAIN, SIZES, mutual};
+use super::outcome::SEED;
+use super::wire::{Record, forge, listen, records};
 
 fn sized(chain: &str, max_datagram: usize) -> Setup {
     mutual(chain).over(ProtocolVersion::TLS_1_3, Datagrams::default().max_datagram(max_datagram))

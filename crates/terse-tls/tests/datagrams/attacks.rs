@@ -6,8 +6,8 @@ use terse_testkit::datagrams::{DELAY, Datagram, DatagramPair, Fate};
 use terse_testkit::pair::Side;
 use terse_tls::{AlertDescription, Datagrams, Defence, Error, PeerMisbehaved, ProtocolVersion};
 
-use crate::modes::{BOTH_VERSIONS, CHAIN, mutual};
-use crate::outcome::SEED;
+use super::modes::{BOTH_VERSIONS, CHAIN, mutual};
+use super::outcome::SEED;
 
 /// Content types.
 const CHANGE_CIPHER_SPEC: u8 = 20;

@@ -9,8 +9,8 @@ use terse_tls::{
     ProtocolVersion,
 };
 
-use crate::modes::PROVIDER;
-use crate::world::{World, address, setup_of, sized};
+use super::modes::PROVIDER;
+use super::world::{World, address, setup_of, sized};
 
 const VERSIONS: [ProtocolVersion; 2] = [ProtocolVersion::TLS_1_2, ProtocolVersion::TLS_1_3];
 

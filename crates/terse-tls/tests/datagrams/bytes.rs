@@ -12,9 +12,9 @@ use terse_tls::{
     CipherSuite, Datagrams, EndpointLimits, HandshakeType, NamedGroup, ProtocolVersion, SignatureScheme, Summary,
 };
 
-use crate::modes::{BOTH_VERSIONS, PROVIDER};
-use crate::outcome::SEED;
-use crate::world::{World, address};
+use super::modes::{BOTH_VERSIONS, PROVIDER};
+use super::outcome::SEED;
+use super::world::{World, address};
 
 /// How the shared PKI calls it, what its keys sign with, and the longest of its signatures.
 type Chain = (&'static str, SignatureScheme, usize);

@@ -14,8 +14,8 @@ use terse_tls::resume::{ClientResumption, MemoryClientSessions, MemorySessionSto
 use terse_tls::summary::Mode;
 use terse_tls::{Datagrams, Error, ExtensionType, Now, ProtocolVersion};
 
-use crate::attacks::{ACK, record};
-use crate::modes::{BOTH_VERSIONS, CHAIN, PROVIDER, mutual};
+use super::attacks::{ACK, record};
+use super::modes::{BOTH_VERSIONS, CHAIN, PROVIDER, mutual};
 
 /// How both sides keep what they learn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -10,7 +10,7 @@ use terse_tls::{
     HandshakeType, InvalidMessage, PeerMisbehaved, ProtocolVersion,
 };
 
-use crate::world::{World, address, setup_of};
+use super::world::{World, address, setup_of};
 
 const REQUEST: HandshakeType = HandshakeType::REQUEST_CONNECTION_ID;
 const NEW: HandshakeType = HandshakeType::NEW_CONNECTION_ID;

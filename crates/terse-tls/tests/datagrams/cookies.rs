@@ -13,9 +13,9 @@ use terse_tls::{
     AlertDescription, Datagrams, EndpointEvent, EndpointLimits, Error, NamedGroup, ProtocolVersion, Undefended,
 };
 
-use crate::attacks::{message, record};
-use crate::modes::{BOTH_VERSIONS, CHAIN, EARLY_DATA, PROVIDER, SIZES, mutual};
-use crate::world::{World, address, setup_of};
+use super::attacks::{message, record};
+use super::modes::{BOTH_VERSIONS, CHAIN, EARLY_DATA, PROVIDER, SIZES, mutual};
+use super::world::{World, address, setup_of};
 
 const VERSION: ProtocolVersion = ProtocolVersion::TLS_1_3;
 

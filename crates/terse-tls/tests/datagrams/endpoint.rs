@@ -13,8 +13,8 @@ use terse_tls::{
     ProtocolVersion, Setting, Undefended,
 };
 
-use crate::modes::PROVIDER;
-use crate::world::{World, address, setup, sized};
+use super::modes::PROVIDER;
+use super::world::{World, address, setup, sized};
 
 #[test]
 fn a_client_shows_its_address_with_a_cookie() {
@@ -324,12 +324,12 @@ fn a_connection_moves_with_its_connection_id() {
     let (mut world, handle) = moved(AddressChange::Refuse);
     assert_eq!(world.events.len(), 1, "data only");
     assert_eq!(world.endpoint.counters().other_address, 1);
-    assert_eq!(world.heard_by(handle, b"where are you?"), []);
+    assert_eq!(world.heard_by(handle, b"where are you?"), [0_usize; 0]);
 
     let (mut world, handle) = moved(AddressChange::Limited);
     assert_eq!(world.events[1], (handle, event));
     assert_eq!(world.heard_by(handle, &[1; 60]), [0], "within three times what came");
-    assert_eq!(world.heard_by(handle, &[2; 1000]), [], "beyond");
+    assert_eq!(world.heard_by(handle, &[2; 1000]), [0_usize; 0], "beyond");
     assert!(world.endpoint.counters().amplification > 0);
     assert!(world.endpoint.needs_confirmation(handle));
     world.endpoint.confirm_address(handle);

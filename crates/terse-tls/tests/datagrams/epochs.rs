@@ -5,10 +5,10 @@ use terse_testkit::pair::Side;
 use terse_tls::summary::Dropped;
 use terse_tls::{ContentType, Datagrams, ProtocolVersion};
 
-use crate::key_updates::{carries, connected, setup};
-use crate::modes::{CHAIN, EARLY_DATA, mutual};
-use crate::outcome::SEED;
-use crate::wire::{forge, listen};
+use super::key_updates::{carries, connected, setup};
+use super::modes::{CHAIN, EARLY_DATA, mutual};
+use super::outcome::SEED;
+use super::wire::{forge, listen};
 
 const DATA: ContentType = ContentType::APPLICATION_DATA;
 

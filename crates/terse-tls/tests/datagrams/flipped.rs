@@ -3,8 +3,8 @@
 
 use terse_testkit::datagrams::{DELAY, Datagram};
 
-use crate::modes::SCENARIOS;
-use crate::outcome::{Outcome, SEED};
+use super::modes::SCENARIOS;
+use super::outcome::{Outcome, SEED};
 
 /// A byte of each field of the first record's header and of the first fragment's, some of the content, and the last one.
 fn places(datagram: &Datagram) -> Vec<usize> {

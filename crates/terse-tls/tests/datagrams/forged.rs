@@ -8,11 +8,11 @@ use terse_testkit::pair::Side;
 use terse_tls::crypto::CryptoError;
 use terse_tls::{CipherSuite, Datagrams, Defence, Error, ProtocolVersion};
 
-use crate::attacks::{ACK, attacked, is_undisturbed, is_well, record, without};
-use crate::key_updates::{carries, connected, setup};
-use crate::modes::{CHAIN, SCENARIOS, mutual};
-use crate::outcome::SEED;
-use crate::wire::{listen, records};
+use super::attacks::{ACK, attacked, is_undisturbed, is_well, record, without};
+use super::key_updates::{carries, connected, setup};
+use super::modes::{CHAIN, SCENARIOS, mutual};
+use super::outcome::SEED;
+use super::wire::{listen, records};
 
 const VERSION: ProtocolVersion = ProtocolVersion::TLS_1_3;
 

@@ -8,8 +8,8 @@ use terse_tls::{
     AddressChange, ConnectionHandle, Datagrams, EndpointEvent, EndpointLimits, Path, ProtocolVersion, Undefended,
 };
 
-use crate::modes::BOTH_VERSIONS;
-use crate::world::{World, address, setup_of};
+use super::modes::BOTH_VERSIONS;
+use super::world::{World, address, setup_of};
 
 /// Returns the path through the relay of these tests.
 fn behind(header: &[u8]) -> Path {

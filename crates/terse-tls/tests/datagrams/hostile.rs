@@ -10,10 +10,10 @@ use terse_testkit::pair::Side;
 use terse_testkit::rng::SeededRng;
 use terse_tls::{ApiMisuse, ContentType, Error, HandshakeType, PeerMisbehaved};
 
-use crate::key_updates::{carries, connected, setup};
-use crate::modes::SCENARIOS;
-use crate::outcome::SEED;
-use crate::wire::{forge, listen, records};
+use super::key_updates::{carries, connected, setup};
+use super::modes::SCENARIOS;
+use super::outcome::SEED;
+use super::wire::{forge, listen, records};
 
 const VERSION: terse_tls::ProtocolVersion = terse_tls::ProtocolVersion::TLS_1_3;
 

@@ -9,9 +9,9 @@ use terse_testkit::rng::SeededRng;
 use terse_testkit::setup::Setup;
 use terse_tls::{ApiMisuse, ContentType, Datagrams, Error, HandshakeType, ProtocolVersion};
 
-use crate::modes::{CHAIN, mutual};
-use crate::outcome::SEED;
-use crate::wire::{Record, Tap, listen, records};
+use super::modes::{CHAIN, mutual};
+use super::outcome::SEED;
+use super::wire::{Record, Tap, listen, records};
 
 pub(crate) fn setup() -> Setup {
     mutual(CHAIN).over(ProtocolVersion::TLS_1_3, Datagrams::default())

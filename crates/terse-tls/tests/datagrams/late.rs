@@ -13,9 +13,9 @@ use terse_tls::cache::{
 use terse_tls::summary::Mode;
 use terse_tls::{ConnectionHandle, Datagrams, EndpointEvent, EndpointLimits, Error, ProtocolVersion};
 
-use crate::caching::{Keeps, World};
-use crate::modes::BOTH_VERSIONS;
-use crate::world::{self, address, setup_of};
+use super::caching::{Keeps, World};
+use super::modes::BOTH_VERSIONS;
+use super::world::{self, address, setup_of};
 
 /// How long the store takes, in milliseconds: less than a round trip, and long enough for the client to ask again, and
 /// again.

@@ -12,7 +12,7 @@ use terse_tls::identity::IdentityAlgorithm;
 use terse_tls::summary::Mode;
 use terse_tls::{CipherSuite, Datagrams, NamedGroup, ProtocolVersion};
 
-use crate::outcome::{Facts, SEED, facts};
+use super::outcome::{Facts, SEED, facts};
 
 /// The faster one, where it does not matter.
 pub(crate) const PROVIDER: &CryptoProvider = &terse_aws_lc::PROVIDER;

@@ -5,8 +5,8 @@ use terse_testkit::datagrams::{Datagram, DatagramPair, Fate};
 use terse_testkit::pair::Side;
 use terse_tls::{Datagrams, Error, ProtocolVersion};
 
-use crate::modes::{SIZES, mutual};
-use crate::outcome::SEED;
+use super::modes::{SIZES, mutual};
+use super::outcome::SEED;
 
 fn pair() -> DatagramPair {
     let settings = Datagrams::default().max_datagram(SIZES[0]);

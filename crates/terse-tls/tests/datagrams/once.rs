@@ -4,8 +4,8 @@
 use terse_testkit::pair::Side;
 use terse_tls::{CipherSuite, Datagrams, EndpointLimits, ProtocolVersion, Work};
 
-use crate::modes::BOTH_VERSIONS;
-use crate::world::{World, address, setup_of};
+use super::modes::BOTH_VERSIONS;
+use super::world::{World, address, setup_of};
 
 /// How many ClientHellos the server parsed, and negotiated, in the next flight of the first client. The client gets the
 /// answer.

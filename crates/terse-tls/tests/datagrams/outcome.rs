@@ -16,7 +16,7 @@ use terse_tls::identity::IdentityAlgorithm;
 use terse_tls::summary::{AuthenticatedBy, CachedObject, EarlyDataStatus, Mode};
 use terse_tls::{CipherSuite, Error, Event, NamedGroup, ProtocolVersion, SignatureScheme};
 
-use crate::modes::Scenario;
+use super::modes::Scenario;
 
 /// The seed of all handshakes that a rule disturbs.
 pub(crate) const SEED: u64 = 7;

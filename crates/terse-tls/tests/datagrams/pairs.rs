@@ -3,7 +3,7 @@
 //! In a handshake of few datagrams all pairs are lost. In a longer one the first is each of 16 that are evenly spread,
 //! and the second comes 1, 2, 4, 8 ... after it.
 
-use crate::modes::{SCENARIOS, Scenario};
+use super::modes::{SCENARIOS, Scenario};
 
 /// The most datagrams of a handshake of which all pairs are lost.
 const FEW: usize = 8;

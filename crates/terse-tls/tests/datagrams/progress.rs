@@ -5,8 +5,8 @@ use terse_testkit::datagrams::{DELAY, Datagram, DatagramPair};
 use terse_testkit::pair::Side;
 use terse_tls::{Datagrams, Error, ProtocolVersion};
 
-use crate::modes::{CHAIN, mutual};
-use crate::outcome::SEED;
+use super::modes::{CHAIN, mutual};
+use super::outcome::SEED;
 
 /// Both sides send several datagrams in a flight.
 fn pair() -> DatagramPair {

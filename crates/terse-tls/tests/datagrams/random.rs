@@ -7,9 +7,9 @@ use terse_testkit::rng::SeededRng;
 use terse_tls::crypto::Rng;
 use terse_tls::{ContentType, ProtocolVersion};
 
-use crate::modes::SCENARIOS;
-use crate::outcome::Outcome;
-use crate::wire::{Record, listen, records};
+use super::modes::SCENARIOS;
+use super::outcome::Outcome;
+use super::wire::{Record, listen, records};
 
 /// Returns a random number below `end`.
 fn below(rng: &mut SeededRng, end: u64) -> u64 {

@@ -4,8 +4,8 @@ use terse_testkit::datagrams::{DELAY, Datagram};
 use terse_testkit::pair::Side;
 use terse_tls::{Datagrams, ProtocolVersion};
 
-use crate::modes::{BOTH_VERSIONS, CHAIN, SCENARIOS, mutual};
-use crate::outcome::SEED;
+use super::modes::{BOTH_VERSIONS, CHAIN, SCENARIOS, mutual};
+use super::outcome::SEED;
 
 /// Who lost one sends its flight again: only where that is the last one, or all of it, its peer must ask with its own. In
 /// DTLS 1.3 only what is missing goes again, but for a ClientHello, and what had to be asked for with something else.

@@ -13,8 +13,8 @@ use terse_tls::FallbackReason;
 use terse_tls::summary::Mode;
 use terse_tls::{CertificateError, ClientAuthentication, Date, Error, Now, Summary, Trust};
 
-use crate::caching::{Keeps, World, all};
-use crate::modes::{CHAIN, PROVIDER};
+use super::caching::{Keeps, World, all};
+use super::modes::{CHAIN, PROVIDER};
 
 static OTHER: LazyLock<Pki> = LazyLock::new(|| Pki::named(CHAIN, "Other CA"));
 

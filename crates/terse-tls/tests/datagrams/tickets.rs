@@ -20,8 +20,8 @@ use terse_tls::{
     ProtocolVersion, Summary, Undefended, Work,
 };
 
-use crate::modes::{BOTH_VERSIONS, CHAIN, PROVIDER, mutual};
-use crate::world::{World, address};
+use super::modes::{BOTH_VERSIONS, CHAIN, PROVIDER, mutual};
+use super::world::{World, address};
 
 /// Each version under each scheme with tickets.
 fn settings() -> impl Iterator<Item = (ProtocolVersion, Schemes)> {

@@ -9,8 +9,8 @@ use terse_testkit::pair::Side;
 use terse_testkit::pki::Pki;
 use terse_tls::{AlertDescription, CipherSuite, ContentType, Datagrams, Error, Event, InvalidMessage, ProtocolVersion};
 
-use crate::modes::{BOTH_VERSIONS, CHAIN, PROVIDER, mutual};
-use crate::outcome::SEED;
+use super::modes::{BOTH_VERSIONS, CHAIN, PROVIDER, mutual};
+use super::outcome::SEED;
 
 fn pair(version: ProtocolVersion, settings: Datagrams) -> DatagramPair {
     mutual(CHAIN).over(version, settings).datagram_pair(SEED)

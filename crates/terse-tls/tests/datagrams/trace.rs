@@ -7,7 +7,7 @@ use terse_testkit::datagrams::{Datagram, DatagramPair};
 use terse_testkit::setup::Setup;
 use terse_tls::{Datagrams, ProtocolVersion, Trace, TraceEvent};
 
-use crate::modes::PROVIDER;
+use super::modes::PROVIDER;
 
 /// Notes when flights were sent again.
 #[derive(Default)]

@@ -13,7 +13,7 @@ use terse_tls::{
     ProtocolVersion,
 };
 
-use crate::modes::PROVIDER;
+use super::modes::PROVIDER;
 
 /// Returns what a server answers to a ClientHello that was altered before it was hashed.
 fn answer(alter: impl Fn(&mut Vec<u8>) + Send + 'static) -> Result<ProtocolVersion, Error> {

@@ -4,7 +4,7 @@
 use terse_testkit::rng::SeededRng;
 use terse_tls::{ConnectionIdUsage, Datagrams, EndpointEvent, EndpointLimits, Path, ProtocolVersion};
 
-use crate::world::{World, address, setup_of};
+use super::world::{World, address, setup_of};
 
 #[test]
 fn wandering() {

@@ -11,7 +11,7 @@ use terse_testkit::setup::Setup;
 use terse_tls::crypto::Tls13Suite;
 use terse_tls::{CipherSuite, ContentType, HandshakeType};
 
-use crate::modes::PROVIDER;
+use super::modes::PROVIDER;
 
 /// A record that was sent.
 #[derive(Clone, Debug, PartialEq, Eq)]

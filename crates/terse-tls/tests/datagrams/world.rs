@@ -13,7 +13,7 @@ use terse_tls::{
     ProtocolVersion,
 };
 
-use crate::modes::PROVIDER;
+use super::modes::PROVIDER;
 
 /// A server, and clients on their paths.
 pub(crate) struct World {

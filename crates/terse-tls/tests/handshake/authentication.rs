@@ -9,7 +9,7 @@ use terse_tls::{
     Trust,
 };
 
-use crate::{PROVIDER, VERSIONS, check_traffic, providers};
+use super::{PROVIDER, VERSIONS, check_traffic, providers};
 
 #[test]
 fn every_policy() {

@@ -15,7 +15,7 @@ use terse_tls::{
     ProtocolVersion, ServerAddress, SignatureScheme, Trust,
 };
 
-use crate::{PROVIDER, PROVIDERS, VERSIONS};
+use super::{PROVIDER, PROVIDERS, VERSIONS};
 
 const CHAIN: &str = "ed25519x3";
 

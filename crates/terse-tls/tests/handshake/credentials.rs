@@ -14,7 +14,7 @@ use terse_tls::{
     ProtocolVersion, Setting, SignatureScheme, Trust,
 };
 
-use crate::{PROVIDER, VERSIONS};
+use super::{PROVIDER, VERSIONS};
 
 const ECDSA: SignatureScheme = SignatureScheme::ECDSA_SECP256R1_SHA256;
 

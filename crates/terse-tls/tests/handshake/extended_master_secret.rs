@@ -7,7 +7,7 @@ use terse_tls::{
     AlertDescription, ApiMisuse, Error, ExtensionType, HandshakeType, PeerIncompatible, PeerMisbehaved, ProtocolVersion,
 };
 
-use crate::{PROVIDER, check_traffic, providers};
+use super::{PROVIDER, check_traffic, providers};
 
 const CHAIN: &str = "ed25519x2";
 

@@ -14,7 +14,7 @@ use terse_tls::{
     Credential, Error, NamedGroup, ProtocolVersion, ServerConfig, Setting, SignatureScheme, Trust,
 };
 
-use crate::{PROVIDER, PROVIDERS, VERSIONS};
+use super::{PROVIDER, PROVIDERS, VERSIONS};
 
 const CHAIN: &str = "ed25519x2";
 

@@ -15,7 +15,7 @@ use terse_tls::{
     ProtocolVersion, ServerAddress, SignatureScheme,
 };
 
-use crate::{PROVIDER, PROVIDERS, VERSIONS, check_traffic, providers};
+use super::{PROVIDER, PROVIDERS, VERSIONS, check_traffic, providers};
 
 const CHAIN: &str = "ed25519x2";
 

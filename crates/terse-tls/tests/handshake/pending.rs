@@ -11,7 +11,7 @@ use terse_tls::cache::Schemes;
 use terse_tls::crypto::{CryptoError, Rng, Signing, SigningKey};
 use terse_tls::{AlertDescription, ApiMisuse, Credential, Error, Event, ProtocolVersion, SignatureScheme};
 
-use crate::{PROVIDER, VERSIONS};
+use super::{PROVIDER, VERSIONS};
 
 const CHAIN: &str = "p256x3";
 

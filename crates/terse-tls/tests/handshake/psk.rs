@@ -9,7 +9,7 @@ use terse_tls::resume::{ExternalPsk, MemoryPskStore};
 use terse_tls::summary::{AuthenticatedBy, Mode};
 use terse_tls::{AlertDescription, CipherSuite, Error, HandshakeType, PeerIncompatible, ProtocolVersion};
 
-use crate::{PROVIDER, check_traffic, providers};
+use super::{PROVIDER, check_traffic, providers};
 
 const PLAIN: CipherSuite = CipherSuite::TLS_PSK_WITH_AES_128_CCM_8;
 const ECDHE: CipherSuite = CipherSuite::TLS_ECDHE_PSK_WITH_AES_128_CCM_8_SHA256;

@@ -12,7 +12,7 @@ use terse_tls::{
     PeerMisbehaved, ProtocolVersion,
 };
 
-use crate::{PROVIDER, VERSIONS, check_traffic};
+use super::{PROVIDER, VERSIONS, check_traffic};
 
 const CHAIN: &str = "ed25519x2";
 

@@ -10,7 +10,7 @@ use terse_tls::crypto::Tls12KeyExchange;
 use terse_tls::summary::{AuthenticatedBy, Mode, Transport};
 use terse_tls::{AlertDescription, ContentType, HandshakeType, ProtocolVersion};
 
-use crate::{PROVIDER, PROVIDERS, VERSIONS, check_traffic, providers};
+use super::{PROVIDER, PROVIDERS, VERSIONS, check_traffic, providers};
 
 const CHAIN: &str = "p256x3";
 

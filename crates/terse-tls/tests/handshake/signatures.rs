@@ -15,7 +15,7 @@ use terse_tls::{
     SignatureScheme,
 };
 
-use crate::{PROVIDER, PROVIDERS, VERSIONS, check_traffic};
+use super::{PROVIDER, PROVIDERS, VERSIONS, check_traffic};
 
 const TLS12: ProtocolVersion = ProtocolVersion::TLS_1_2;
 const AWS_LC: &CryptoProvider = PROVIDERS[1];

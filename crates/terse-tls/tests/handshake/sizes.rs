@@ -6,7 +6,7 @@ use terse_testkit::pair::Side;
 use terse_testkit::setup::Setup;
 use terse_tls::{CipherSuite, ContentType, ExtensionType, HandshakeType, MaxFragmentLength, ProtocolVersion};
 
-use crate::{PROVIDER, VERSIONS};
+use super::{PROVIDER, VERSIONS};
 
 const CHAIN: &str = "ed25519x2";
 
@@ -109,7 +109,7 @@ fn largest_record_size_limit() {
         for side in Side::BOTH {
             assert_eq!(pair.carry(side, &data).unwrap(), data);
         }
-        assert_eq!(longest_content(version, &pair.from_client), largest.into());
+        assert_eq!(longest_content(version, &pair.from_client), usize::from(largest));
         // A client that announces the limit of a version to come.
         let raise = fault::first(HandshakeType::CLIENT_HELLO, |message| {
             fault::set_extension(message, ExtensionType::RECORD_SIZE_LIMIT, &[0xff, 0xff]);

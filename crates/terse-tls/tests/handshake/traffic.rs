@@ -9,7 +9,7 @@ use terse_testkit::setup::Setup;
 use terse_tls::crypto::{CryptoError, Rng, Tls12Suite, Tls13Suite};
 use terse_tls::{AlertDescription, ApiMisuse, CipherSuite, Error, Event, ProtocolVersion};
 
-use crate::{PROVIDER, VERSIONS, check_traffic, providers};
+use super::{PROVIDER, VERSIONS, check_traffic, providers};
 
 const CHAIN: &str = "ed25519x2";
 

@@ -22,7 +22,7 @@ use terse_tls::{
     ServerConfig, ServerIdentity, Setting, SignatureScheme, Stapling, Trust,
 };
 
-use crate::{PROVIDER, VERSIONS, providers};
+use super::{PROVIDER, VERSIONS, providers};
 
 const CHAIN: &str = "p256x3";
 

@@ -11,7 +11,7 @@ use terse_tls::{
     PeerMisbehaved, ProtocolVersion,
 };
 
-use crate::{PROVIDER, VERSIONS, check_traffic, providers};
+use super::{PROVIDER, VERSIONS, check_traffic, providers};
 
 const CHAIN: &str = "ed25519x2";
 const TLS12: ProtocolVersion = ProtocolVersion::TLS_1_2;

@@ -12,11 +12,11 @@ use terse_testkit::setup::Setup;
 use terse_tls::crypto::CryptoError;
 use terse_tls::{AlertDescription as Alert, ContentType, Error, PeerMisbehaved, ProtocolVersion};
 
-use crate::attack::{Verdict, run};
-use crate::change_cipher_spec::{by_client, by_server, spec};
-use crate::modes::{CHAIN, SCENARIOS, TLS12, TLS13, VERSIONS, mutual};
-use crate::traffic::{after_handshake, within_handshake};
-use crate::wire::{attack, flights};
+use super::attack::{Verdict, run};
+use super::change_cipher_spec::{by_client, by_server, spec};
+use super::modes::{CHAIN, SCENARIOS, TLS12, TLS13, VERSIONS, mutual};
+use super::traffic::{after_handshake, within_handshake};
+use super::wire::{attack, flights};
 
 /// Where a victim is when the alert comes.
 #[derive(Clone, Copy, Debug)]

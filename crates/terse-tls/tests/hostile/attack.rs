@@ -19,7 +19,7 @@ use terse_tls::{
     PeerMisbehaved, ProtocolVersion, SignatureScheme,
 };
 
-use crate::modes::{CHAIN, Scenario, TLS12};
+use super::modes::{CHAIN, Scenario, TLS12};
 
 /// What became of the victim.
 #[derive(Debug)]

@@ -9,9 +9,9 @@ use terse_tls::{
     PeerMisbehaved, ProtocolVersion,
 };
 
-use crate::attack::{Case, case, case_with, check, other_pki, rich};
-use crate::edit::{certificate_of, entry_extension};
-use crate::modes::{CHAIN, TLS12, TLS13, VERSIONS, cached};
+use super::attack::{Case, case, case_with, check, other_pki, rich};
+use super::edit::{certificate_of, entry_extension};
+use super::modes::{CHAIN, TLS12, TLS13, VERSIONS, cached};
 
 const CT: HandshakeType = HandshakeType::CERTIFICATE;
 

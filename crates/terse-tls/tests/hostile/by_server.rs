@@ -8,10 +8,10 @@ use terse_tls::{
     NamedGroup, PeerMisbehaved,
 };
 
-use crate::attack::{case, case_with, check, other_pki, rich};
-use crate::by_client::{entries, proofs};
-use crate::edit::certificate_of;
-use crate::modes::{CHAIN, TLS12, TLS13, VERSIONS, cached};
+use super::attack::{case, case_with, check, other_pki, rich};
+use super::by_client::{entries, proofs};
+use super::edit::certificate_of;
+use super::modes::{CHAIN, TLS12, TLS13, VERSIONS, cached};
 
 const CR: HandshakeType = HandshakeType::CERTIFICATE_REQUEST;
 const CT: HandshakeType = HandshakeType::CERTIFICATE;

@@ -9,9 +9,9 @@ use terse_tls::{AlertDescription as Alert, ContentType, Error, HandshakeType, Pe
 
 use alloc::sync::Arc;
 
-use crate::attack::{SEED, Verdict, run};
-use crate::modes::{TLS12, TLS13, cached, mutual};
-use crate::wire::{attack, flights};
+use super::attack::{SEED, Verdict, run};
+use super::modes::{TLS12, TLS13, cached, mutual};
+use super::wire::{attack, flights};
 
 pub(crate) fn spec(content: &[u8]) -> Vec<u8> {
     plaintext(ContentType::CHANGE_CIPHER_SPEC, content)

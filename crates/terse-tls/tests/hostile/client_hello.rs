@@ -13,9 +13,9 @@ use terse_tls::{
     AlertDescription as Alert, ExtensionType as Ext, HandshakeType, InvalidMessage, PeerIncompatible, PeerMisbehaved,
 };
 
-use crate::attack::{Case, case, check, rich, run};
-use crate::edit::{edit_shares, find, session_id_of_33, set_compression, set_share, set_suites, two_server_names};
-use crate::modes::{TLS12, TLS13, VERSIONS};
+use super::attack::{Case, case, check, rich, run};
+use super::edit::{edit_shares, find, session_id_of_33, set_compression, set_share, set_suites, two_server_names};
+use super::modes::{TLS12, TLS13, VERSIONS};
 
 const CH: HandshakeType = HandshakeType::CLIENT_HELLO;
 

@@ -3,7 +3,7 @@
 use terse_testkit::fault::{edit_body, edit_extensions, message, set_extension};
 use terse_tls::{ExtensionType as Ext, HandshakeType, ProtocolVersion};
 
-use crate::modes::TLS12;
+use super::modes::TLS12;
 
 /// Makes a full Certificate.
 pub(crate) fn certificate_of(version: ProtocolVersion, credential: &terse_pki::Credential) -> Vec<u8> {

@@ -6,8 +6,8 @@ use terse_tls::{
     AlertDescription as Alert, Error, ExtensionType as Ext, HandshakeType as H, InvalidMessage, PeerMisbehaved,
 };
 
-use crate::edit::{entry_extension, entry_extensions};
-use crate::modes::{SCENARIOS, Scenario, Sent, TLS12, TLS13};
+use super::edit::{entry_extension, entry_extensions};
+use super::modes::{SCENARIOS, Scenario, Sent, TLS12, TLS13};
 
 const CH: u8 = 1;
 const SH: u8 = 2;

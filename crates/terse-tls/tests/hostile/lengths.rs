@@ -10,7 +10,7 @@ use terse_tls::{
     PeerMisbehaved,
 };
 
-use crate::modes::{SCENARIOS, Scenario, Sent, TLS12};
+use super::modes::{SCENARIOS, Scenario, Sent, TLS12};
 
 /// A part of a message (RFC 9846, 3).
 #[derive(Clone, Copy)]

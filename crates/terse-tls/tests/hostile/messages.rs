@@ -6,9 +6,9 @@ use terse_testkit::pair::Side;
 use terse_tls::crypto::CryptoError;
 use terse_tls::{AlertDescription, Error, HandshakeType, InvalidMessage, PeerIncompatible, PeerMisbehaved};
 
-use crate::attack::Verdict;
-use crate::by_client::signature_at;
-use crate::modes::{IDENTITY_RETRIED, SCENARIOS, Scenario, Sent, TLS12};
+use super::attack::Verdict;
+use super::by_client::signature_at;
+use super::modes::{IDENTITY_RETRIED, SCENARIOS, Scenario, Sent, TLS12};
 
 const SERVER_KEY_EXCHANGE: HandshakeType = HandshakeType::SERVER_KEY_EXCHANGE;
 

@@ -12,7 +12,7 @@ use terse_tls::identity::IdentityAlgorithm;
 use terse_tls::summary::{EarlyDataStatus, Mode};
 use terse_tls::{CertificateType, CipherSuite, HandshakeType, ProtocolVersion};
 
-use crate::attack::SEED;
+use super::attack::SEED;
 
 /// A handshake worth attacking.
 pub(crate) struct Scenario {

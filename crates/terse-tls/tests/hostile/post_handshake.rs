@@ -17,9 +17,9 @@ use terse_tls::{
     AlertDescription as Alert, ContentType, Error, ExtensionType as Ext, HandshakeType, InvalidMessage, PeerMisbehaved,
 };
 
-use crate::attack::{SEED, Verdict, run};
-use crate::modes::{TLS13, mutual};
-use crate::traffic::after_handshake;
+use super::attack::{SEED, Verdict, run};
+use super::modes::{TLS13, mutual};
+use super::traffic::after_handshake;
 
 /// A client that keeps sessions, and a server that issues them.
 fn setup() -> Setup {

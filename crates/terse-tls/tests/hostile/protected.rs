@@ -7,9 +7,9 @@ use terse_testkit::forge::{Forge, KeyLogLines, records};
 use terse_testkit::pair::{Pair, Side, at};
 use terse_tls::{AlertDescription as Alert, ContentType, Error, InvalidMessage, PeerMisbehaved};
 
-use crate::attack::{Verdict, run};
-use crate::change_cipher_spec::spec;
-use crate::modes::{SCENARIOS, Scenario, TLS12, TLS13, mutual};
+use super::attack::{Verdict, run};
+use super::change_cipher_spec::spec;
+use super::modes::{SCENARIOS, Scenario, TLS12, TLS13, mutual};
 
 const HANDSHAKE: ContentType = ContentType::HANDSHAKE;
 

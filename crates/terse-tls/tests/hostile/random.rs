@@ -7,8 +7,8 @@ use terse_testkit::forge::plaintext;
 use terse_testkit::pair::Side;
 use terse_tls::{ContentType, ExtensionType, HandshakeType};
 
-use crate::attack::{Verdict, run};
-use crate::modes::{SCENARIOS, Sent, TLS12};
+use super::attack::{Verdict, run};
+use super::modes::{SCENARIOS, Sent, TLS12};
 
 /// One change to a message.
 #[derive(Clone, Debug)]

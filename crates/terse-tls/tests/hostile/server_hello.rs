@@ -11,9 +11,9 @@ use terse_tls::{
     PeerIncompatible, PeerMisbehaved,
 };
 
-use crate::attack::{Case, SEED, case, check, rich, run};
-use crate::edit::{find, session_id_of_33};
-use crate::modes::{TLS12, TLS13};
+use super::attack::{Case, SEED, case, check, rich, run};
+use super::edit::{find, session_id_of_33};
+use super::modes::{TLS12, TLS13};
 
 const SH: HandshakeType = HandshakeType::SERVER_HELLO;
 const EE: HandshakeType = HandshakeType::ENCRYPTED_EXTENSIONS;

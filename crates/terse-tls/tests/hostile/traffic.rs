@@ -12,8 +12,8 @@ use terse_tls::{
     ProtocolVersion,
 };
 
-use crate::attack::{SEED, Verdict, run};
-use crate::modes::{TLS12, TLS13, VERSIONS, mutual};
+use super::attack::{SEED, Verdict, run};
+use super::modes::{TLS12, TLS13, VERSIONS, mutual};
 
 const KEY_UPDATE: HandshakeType = HandshakeType::KEY_UPDATE;
 

@@ -9,8 +9,8 @@ use terse_testkit::setup::Setup;
 use terse_tls::crypto::{CryptoError, Rng};
 use terse_tls::{AlertDescription as Alert, ContentType, Error, HandshakeType, InvalidMessage, PeerMisbehaved};
 
-use crate::attack::{SEED, Verdict, run};
-use crate::modes::{SCENARIOS, Scenario, TLS12, TLS13, VERSIONS, mutual};
+use super::attack::{SEED, Verdict, run};
+use super::modes::{SCENARIOS, Scenario, TLS12, TLS13, VERSIONS, mutual};
 
 const DECRYPT_FAILED: Error = Error::Crypto(CryptoError::DecryptFailed);
 

@@ -9,7 +9,7 @@ use terse_tls::{
     ApiMisuse, ClientConfig, Connection, Error, HandshakeType, NamedGroup, ProtocolVersion, ServerAddress,
 };
 
-use crate::{PROVIDER, check_identified, check_traffic, identity, in_datagrams, setup};
+use super::{PROVIDER, check_identified, check_traffic, identity, in_datagrams, setup};
 
 #[test]
 fn both_sides_are_identified_without_certificates() {
@@ -50,7 +50,7 @@ fn a_public_part_can_be_provided() {
     provided.provide(keys.server.parameters().authority(), &identity::server(), keys.server.public_part());
     known[0] = Arc::new(provided);
     let first = setup.pair(1);
-    let (mut first, mut without) = (first, crate::setup(IdentityAlgorithm::Ristretto255).pair(1));
+    let (mut first, mut without) = (first, super::setup(IdentityAlgorithm::Ristretto255).pair(1));
     first.handshake().unwrap();
     without.handshake().unwrap();
     assert_eq!(without.from_server.len() - first.from_server.len(), 32);
@@ -62,7 +62,7 @@ fn a_hybrid_secret_is_added_if_both_sides_want_it() {
     let algorithm = IdentityAlgorithm::Ristretto255;
     for (client, server) in [(true, true), (true, false), (false, true)] {
         for falls_back in [false, true] {
-            let mut setup = Setup::mutual(PROVIDER, PROVIDER, crate::CHAIN).with_identities(algorithm, falls_back);
+            let mut setup = Setup::mutual(PROVIDER, PROVIDER, super::CHAIN).with_identities(algorithm, falls_back);
             if let Some((identity, ..)) = &mut setup.identities {
                 *identity = identity.clone().hybrid(client);
             }

@@ -13,8 +13,8 @@ use terse_tls::crypto::{
 use terse_tls::identity::{Identity, IdentityAlgorithm, IdentityParameters};
 use terse_tls::{ClientConfig, ClientIdentity, Connection, ServerConfig, ServerIdentity};
 
-use crate::PROVIDER;
-use crate::independent::{self, Generator, Key, point, private, public_key, term};
+use super::PROVIDER;
+use super::independent::{self, Generator, Key, point, private, public_key, term};
 
 /// How terms become the secret of a key schedule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -27,7 +27,7 @@ use terse_tls::{
     ServerIdentity,
 };
 
-use crate::PROVIDER;
+use super::PROVIDER;
 
 const DATA: &[u8] = b"a reading";
 
@@ -113,7 +113,7 @@ impl World {
         pair.handshake().expect("a handshake");
         assert_eq!(pair.early_data, DATA);
         check_accepted([&pair.client, &pair.server], protection);
-        crate::check_traffic(&mut pair);
+        super::check_traffic(&mut pair);
     }
 
     /// Runs a connection whose early data is rejected.
@@ -122,7 +122,7 @@ impl World {
         pair.handshake().expect("a handshake");
         assert_eq!(pair.early_data, b"");
         check_rejected([&pair.client, &pair.server]);
-        crate::check_traffic(&mut pair);
+        super::check_traffic(&mut pair);
     }
 }
 
@@ -133,7 +133,7 @@ fn check_accepted(sides: [&Connection; 2], protection: EarlyDataProtection) {
         assert_eq!(summary.round_trips, 0);
     }
     let algorithm = sides[0].summary().identity_algorithm.expect("an identity");
-    crate::check_identified(sides.map(Connection::summary), algorithm);
+    super::check_identified(sides.map(Connection::summary), algorithm);
 }
 
 fn check_rejected(sides: [&Connection; 2]) {

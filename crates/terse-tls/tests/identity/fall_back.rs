@@ -10,7 +10,7 @@ use terse_tls::{
     AlertDescription, ClientAuthentication, ClientIdentity, Error, IdentityRefused, ProtocolVersion, ServerIdentity,
 };
 
-use crate::{CHAIN, PROVIDER, check_certified, check_traffic, falling_back};
+use super::{CHAIN, PROVIDER, check_certified, check_traffic, falling_back};
 
 const RISTRETTO255: IdentityAlgorithm = IdentityAlgorithm::Ristretto255;
 
@@ -134,5 +134,5 @@ fn an_alert_changes_nothing() {
     pair.deliver(Side::Client, vec![21, 3, 3, 0, 2, 2, 40]).unwrap_err();
     let mut pair = Pair::new(&of_client, &of_server, 2);
     pair.handshake().unwrap();
-    crate::check_identified([pair.client.summary(), pair.server.summary()], RISTRETTO255);
+    super::check_identified([pair.client.summary(), pair.server.summary()], RISTRETTO255);
 }

@@ -7,7 +7,7 @@ use terse_testkit::pair::Pair;
 use terse_tls::identity::{IdentityAlgorithm, KnownPeers};
 use terse_tls::{ClientIdentity, ServerIdentity};
 
-use crate::setup;
+use super::setup;
 
 const RISTRETTO255: IdentityAlgorithm = IdentityAlgorithm::Ristretto255;
 
@@ -53,7 +53,7 @@ fn nothing_is_kept_before_finished() {
     let setup = setup(RISTRETTO255);
     let (mut of_client, mut of_server) = (setup.client, setup.server);
     // The attacker has a key for the client's identity, of an authority of its own, and says it is the server's.
-    let posing = Arc::new(crate::attackers::Posing::new(other.client.clone(), keys.client.parameters().clone()));
+    let posing = Arc::new(super::attackers::Posing::new(other.client.clone(), keys.client.parameters().clone()));
     of_client.identity(ClientIdentity::new(posing).known_peers(client.clone()));
     of_server.identity(ServerIdentity::new([keys.server.clone()]).known_peers(server.clone()));
     let (of_client, of_server) = (Arc::new(of_client.build().unwrap()), Arc::new(of_server.build().unwrap()));

@@ -6,7 +6,7 @@ use terse_testkit::setup::Setup;
 use terse_tls::identity::IdentityAlgorithm;
 use terse_tls::{CipherSuite, EndpointLimits, NamedGroup, SignatureScheme};
 
-use crate::{falling_back, in_datagrams, setup};
+use super::{falling_back, in_datagrams, setup};
 
 /// The cases of the table: what is known before, and whether fall-back is offered.
 #[derive(Clone, Copy)]
@@ -64,7 +64,7 @@ fn of_dtls_with_the_last_ack() {
 fn of_dtls_with_a_cookie() {
     for (case, expected) in [(BLS, 813), (FIRST, 861), (KNOWN, 765), (ALONE, 721)] {
         let setup = known(case, in_datagrams(sized(case)));
-        let bytes = crate::retries::through_endpoint(&setup, EndpointLimits::default());
+        let bytes = super::retries::through_endpoint(&setup, EndpointLimits::default());
         assert_eq!(bytes, expected);
     }
 }

@@ -13,7 +13,7 @@ use terse_tls::{
     Now, ServerIdentity,
 };
 
-use crate::setup;
+use super::setup;
 
 const RISTRETTO255: IdentityAlgorithm = IdentityAlgorithm::Ristretto255;
 
@@ -142,7 +142,7 @@ fn without_a_clock_only_on_request() {
 
 #[test]
 fn a_denied_client_does_not_even_fall_back() {
-    for setup in [setup(RISTRETTO255), crate::falling_back(RISTRETTO255)] {
+    for setup in [setup(RISTRETTO255), super::falling_back(RISTRETTO255)] {
         let denied = Arc::new(DeniedIdentities::new([identity::client()]));
         let setup = with(setup, |_, server| *server = server.clone().denied(denied.clone()));
         check_refused(&setup, Side::Server, &IdentityRefused::Denied.into(), AlertDescription::ACCESS_DENIED);
@@ -155,7 +155,7 @@ fn a_denied_client_does_not_even_fall_back() {
 fn a_client_does_not_call_a_denied_server() {
     let denied = Arc::new(DeniedIdentities::new([identity::server()]));
     let keys = IdentityKeys::shared(RISTRETTO255);
-    let mut client = crate::falling_back(RISTRETTO255).client;
+    let mut client = super::falling_back(RISTRETTO255).client;
     client.identity(ClientIdentity::new(keys.client.clone()).denied(denied));
     let mut rng = terse_testkit::rng::SeededRng::new(1);
     let address = terse_testkit::pki::server_address();
@@ -257,7 +257,7 @@ fn ephemeral_keys_that_are_no_points() {
 /// Without the extension a server would talk to anybody.
 #[test]
 fn a_share_that_is_taken_out_on_the_way() {
-    let mut with_certificates = crate::falling_back(RISTRETTO255);
+    let mut with_certificates = super::falling_back(RISTRETTO255);
     // The server would take anybody's certificate, and the attacker makes the client's hello one of a client without identity.
     for requires in [true, false] {
         let mut setup = with_certificates.clone();

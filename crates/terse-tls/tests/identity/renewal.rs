@@ -11,7 +11,7 @@ use terse_tls::crypto::IdentityKey;
 use terse_tls::identity::IdentityAlgorithm;
 use terse_tls::{ClientConfig, ClientIdentity, ServerConfig, ServerIdentity};
 
-use crate::{PROVIDER, check_traffic, setup};
+use super::{PROVIDER, check_traffic, setup};
 
 /// The generator of the shared keys, in its next epoch.
 fn rotated(algorithm: IdentityAlgorithm) -> Generator {
@@ -80,7 +80,7 @@ fn nobody_is_answered_who_has_not_proven_an_identity() {
     half_way.deliver(Side::Server, hello).unwrap();
     assert_eq!(renew(&half_way, &accepted), Some(RenewalError::NotAuthenticated));
 
-    let mut certified = terse_testkit::setup::Setup::mutual(PROVIDER, PROVIDER, crate::CHAIN).pair(1);
+    let mut certified = terse_testkit::setup::Setup::mutual(PROVIDER, PROVIDER, super::CHAIN).pair(1);
     certified.handshake().unwrap();
     assert_eq!(renew(&certified, &accepted), Some(RenewalError::NotAuthenticated));
 

@@ -18,7 +18,7 @@ use terse_tls::{
     PeerMisbehaved, ServerIdentity,
 };
 
-use crate::{check_identified, check_traffic, in_datagrams, setup};
+use super::{check_identified, check_traffic, in_datagrams, setup};
 
 const RISTRETTO255: IdentityAlgorithm = IdentityAlgorithm::Ristretto255;
 
@@ -117,7 +117,7 @@ fn a_request_for_what_was_sent_is_refused() {
 /// A client without an identity gets no such request.
 #[test]
 fn a_request_of_a_client_without_identity_is_refused() {
-    let mut setup = Setup::mutual(crate::PROVIDER, crate::PROVIDER, crate::CHAIN);
+    let mut setup = Setup::mutual(super::PROVIDER, super::PROVIDER, super::CHAIN);
     let fault = terse_testkit::fault::first(HandshakeType::SERVER_HELLO, |message| {
         message[6..38].copy_from_slice(&HELLO_RETRY_REQUEST);
         terse_testkit::fault::add_extension(message, ExtensionType::IDENTITY_SHARE, &[]);

@@ -9,7 +9,7 @@ use terse_tls::resume::{ExternalPsk, MemoryPskStore};
 use terse_tls::summary::{AuthenticatedBy, CachedObject, Mode};
 use terse_tls::{ExtensionType, HandshakeType, ProtocolVersion};
 
-use crate::world::{Kept, LIFETIME, VERSIONS, World, all, hello_extensions, mode};
+use super::world::{Kept, LIFETIME, VERSIONS, World, all, hello_extensions, mode};
 
 /// Both sides cache and resume, and have done so.
 pub(crate) fn cached(version: ProtocolVersion, kept: Kept) -> World {

@@ -11,7 +11,7 @@ use terse_tls::{
     CipherSuite, ClientAuthentication, Credential, HandshakeType, NamedGroup, Now, SignatureScheme, Trust,
 };
 
-use crate::world::{CHAIN, Kept, LIFETIME, Sent, World, all, mode, shown_ticket};
+use super::world::{CHAIN, Kept, LIFETIME, Sent, World, all, mode, shown_ticket};
 
 /// The project's own bounds: 120 bytes for a ticket that names the client, 16 for a handle.
 #[test]

@@ -7,7 +7,7 @@ use terse_tls::{
     AlertDescription as Alert, Error, ExtensionType as Ext, HandshakeType, InvalidMessage, PeerMisbehaved,
 };
 
-use crate::world::{Kept, World, run};
+use super::world::{Kept, World, run};
 
 const CH: HandshakeType = HandshakeType::CLIENT_HELLO;
 

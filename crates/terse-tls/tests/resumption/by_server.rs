@@ -11,7 +11,7 @@ use terse_tls::{
     ProtocolVersion,
 };
 
-use crate::world::{Kept, World, run};
+use super::world::{Kept, World, run};
 
 const SH: HandshakeType = HandshakeType::SERVER_HELLO;
 const EE: HandshakeType = HandshakeType::ENCRYPTED_EXTENSIONS;
@@ -161,7 +161,7 @@ fn early_data_after_a_hello_retry_request() {
 fn a_caching_reply_beside_a_key() {
     for body in [&b""[..], &[0, 0], &[0, 1, 1]] {
         for kind in [Ext::CLIENT_CACHED_INFO, Ext::CACHED_INFO] {
-            let mut world = crate::beside_caching::cached(ProtocolVersion::TLS_1_3, Kept::InTickets);
+            let mut world = super::beside_caching::cached(ProtocolVersion::TLS_1_3, Kept::InTickets);
             world.setup.server.fault(Some(first(EE, move |m| {
                 remove_extension(m, kind);
                 add_extension(m, kind, body);

@@ -11,7 +11,7 @@ use terse_tls::{CipherSuite, ClientAuthentication, ProtocolVersion, ServerAddres
 
 use alloc::sync::Arc;
 
-use crate::world::{CHAIN, Kept, VERSIONS, World, all, hello_has, mode, shows_session};
+use super::world::{CHAIN, Kept, VERSIONS, World, all, hello_has, mode, shows_session};
 
 /// After a full handshake, `change` and another one: full, and from then on resumed again.
 fn ends_sessions(change: impl Fn(&mut World, Kept)) {

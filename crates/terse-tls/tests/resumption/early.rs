@@ -11,7 +11,7 @@ use terse_tls::{
     ProtocolVersion,
 };
 
-use crate::world::{EARLY_DATA, Kept, Received, World, deliver, early_data, events, hello_has, mode, run};
+use super::world::{EARLY_DATA, Kept, Received, World, deliver, early_data, events, hello_has, mode, run};
 
 /// A second connection, with early data as far as it goes.
 fn resumed(world: &mut World, data: &[u8]) -> (Pair, usize) {

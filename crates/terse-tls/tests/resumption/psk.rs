@@ -14,7 +14,7 @@ use terse_tls::{
     PeerIncompatible, PeerMisbehaved, Trust,
 };
 
-use crate::world::{CHAIN, Kept, Sent, World, hello_has, mode, shown_ticket};
+use super::world::{CHAIN, Kept, Sent, World, hello_has, mode, shown_ticket};
 
 const NAME: &[u8] = b"sensor-17";
 
@@ -228,7 +228,7 @@ fn come_after_the_session_and_make_none() {
     let again = world.setup.clone().with_resumption();
     world.setup.server.resumption(again.server.config().resumption().cloned());
     check(&world.connect(3), NAME);
-    assert_eq!(sent.of(HandshakeType::NEW_SESSION_TICKET), [], "it would save nothing");
+    assert_eq!(sent.of(HandshakeType::NEW_SESSION_TICKET), [0_usize; 0], "it would save nothing");
     check(&world.connect(4), NAME);
 }
 

@@ -16,7 +16,7 @@ use terse_tls::resume::{
 use terse_tls::summary::{EarlyDataStatus, Mode, Transport};
 use terse_tls::{CipherSuite, Connection, Event, ExtensionType, HandshakeType, Now, ProtocolVersion};
 
-use crate::world::{EARLY_DATA, Kept, LIFETIME, World, deliver, early_data, mode, run};
+use super::world::{EARLY_DATA, Kept, LIFETIME, World, deliver, early_data, mode, run};
 
 /// Early data is sent, and must be rejected; the handshake goes on in `expected`, and the application can send it again.
 fn is_rejected(mut pair: Pair, expected: Mode) {

@@ -10,7 +10,7 @@ use terse_tls::crypto::CryptoProvider;
 use terse_tls::summary::{AuthenticatedBy, EarlyDataStatus, Mode};
 use terse_tls::{CipherSuite, ExtensionType, HandshakeType};
 
-use crate::world::{CHAIN, Kept, Sent, World, extensions_of, hello_has, hellos, mode, shown_ticket};
+use super::world::{CHAIN, Kept, Sent, World, extensions_of, hello_has, hellos, mode, shown_ticket};
 
 pub(crate) const PROVIDERS: [&CryptoProvider; 2] = [&terse_aws_lc::PROVIDER, &terse_rustcrypto::PROVIDER];
 
@@ -138,13 +138,13 @@ fn who_does_not_resume_neither_asks_for_tickets_nor_gets_any() {
     let pair = world.connect(0);
     assert!(!hello_has(&pair, ExtensionType::PSK_KEY_EXCHANGE_MODES));
     assert!(!hello_has(&pair, ExtensionType::PRE_SHARED_KEY) && !hello_has(&pair, ExtensionType::EARLY_DATA));
-    assert_eq!(sent.of(HandshakeType::NEW_SESSION_TICKET), []);
+    assert_eq!(sent.of(HandshakeType::NEW_SESSION_TICKET), [0_usize; 0]);
 
     let mut world = World::new(Kept::InTickets);
     world.setup.server.trace(sent.clone());
     world.setup.server.resumption(None);
     assert_eq!([world.mode(0), world.mode(1)], [Mode::Full; 2]);
-    assert_eq!(sent.of(HandshakeType::NEW_SESSION_TICKET), []);
+    assert_eq!(sent.of(HandshakeType::NEW_SESSION_TICKET), [0_usize; 0]);
 }
 
 #[test]
@@ -157,7 +157,7 @@ fn a_client_of_the_other_mode_gets_neither_ticket_nor_session() {
         set_extension(hello, ExtensionType::PSK_KEY_EXCHANGE_MODES, &[1, 0]); // psk_ke
     })));
     assert_eq!(world.mode(1), Mode::Full);
-    assert_eq!(sent.of(HandshakeType::NEW_SESSION_TICKET), []);
+    assert_eq!(sent.of(HandshakeType::NEW_SESSION_TICKET), [0_usize; 0]);
 }
 
 #[test]

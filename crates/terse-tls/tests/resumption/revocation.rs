@@ -9,7 +9,7 @@ use terse_tls::FallbackReason;
 use terse_tls::summary::Mode;
 use terse_tls::{CertificateError, ClientAuthentication, Error, Summary, Trust};
 
-use crate::world::{CHAIN, World, all, mode};
+use super::world::{CHAIN, World, all, mode};
 
 /// Returns a CRL of the CA that issues leaves, or of the impostor `of`.
 fn crl(of: &Pki, revoked: &[&terse_pki::Credential]) -> CertificateRevocationListDer<'static> {
@@ -108,7 +108,7 @@ fn a_new_crl_ends_the_sessions_that_it_revokes() {
 /// A handle is shown twice: what the first one deleted is not there for the second.
 #[test]
 fn a_revoked_session_leaves_the_store() {
-    for (version, kept) in all().filter(|(_, kept)| *kept == crate::world::Kept::InStore) {
+    for (version, kept) in all().filter(|(_, kept)| *kept == super::world::Kept::InStore) {
         let mut world = World::of(version, kept);
         set_trust(&mut world, Side::Server);
         world.connect(0);
@@ -118,7 +118,7 @@ fn a_revoked_session_leaves_the_store() {
         replace(&world, Side::Server, &[nobody()]);
         world.put_back(&copy);
         let pair = world.connect(2);
-        assert_eq!((mode(&pair), crate::world::shows_session(&pair)), (Mode::Full, true));
+        assert_eq!((mode(&pair), super::world::shows_session(&pair)), (Mode::Full, true));
     }
 }
 

@@ -11,8 +11,8 @@ use terse_tls::crypto::Tls12KeyExchange;
 use terse_tls::summary::{AuthenticatedBy, Mode};
 use terse_tls::{ClientAuthentication, HandshakeType, ProtocolVersion};
 
-use crate::resumed::{PROVIDERS, check_peers};
-use crate::world::{CHAIN, Kept, Sent, World, hellos, mode, shown12};
+use super::resumed::{PROVIDERS, check_peers};
+use super::world::{CHAIN, Kept, Sent, World, hellos, mode, shown12};
 
 const TLS12: ProtocolVersion = ProtocolVersion::TLS_1_2;
 

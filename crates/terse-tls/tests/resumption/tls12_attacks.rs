@@ -17,7 +17,7 @@ use terse_tls::{
     PeerMisbehaved, ProtocolVersion,
 };
 
-use crate::world::{Kept, LIFETIME, World, mode, shown12};
+use super::world::{Kept, LIFETIME, World, mode, shown12};
 
 const CH: HandshakeType = HandshakeType::CLIENT_HELLO;
 const SH: HandshakeType = HandshakeType::SERVER_HELLO;
@@ -303,17 +303,17 @@ fn a_missing_change_cipher_spec() {
 fn a_caching_reply_in_a_resumed_server_hello() {
     for kept in Kept::BOTH {
         for body in [&b""[..], &[0, 0], &[0, 1, 1]] {
-            let mut world = crate::beside_caching::cached(ProtocolVersion::TLS_1_2, kept);
+            let mut world = super::beside_caching::cached(ProtocolVersion::TLS_1_2, kept);
             let reply = move |m: &mut Vec<u8>| add_extension(m, Ext::CLIENT_CACHED_INFO, body);
             let error = PeerMisbehaved::IllegalCachingReply;
             check(&mut world, Side::Client, SH, reply, error, Alert::ILLEGAL_PARAMETER);
             // Not offered beside a session.
-            let mut world = crate::beside_caching::cached(ProtocolVersion::TLS_1_2, kept);
+            let mut world = super::beside_caching::cached(ProtocolVersion::TLS_1_2, kept);
             let reply = move |m: &mut Vec<u8>| add_extension(m, Ext::CACHED_INFO, body);
             let error = PeerMisbehaved::UnsolicitedExtension(Ext::CACHED_INFO);
             check(&mut world, Side::Client, SH, reply, error, Alert::UNSUPPORTED_EXTENSION);
             // Offered all the same, it still must not be answered.
-            let mut world = crate::beside_caching::cached(ProtocolVersion::TLS_1_2, kept);
+            let mut world = super::beside_caching::cached(ProtocolVersion::TLS_1_2, kept);
             let mut resumption = world.setup.client.config().resumption().unwrap().clone();
             resumption.offers_cached_objects = true;
             world.setup.client.resumption(resumption);

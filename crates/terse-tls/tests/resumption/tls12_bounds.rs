@@ -10,9 +10,9 @@ use terse_tls::resume::{MAX_LIFETIME, MemoryClientSessions, MemorySessionStore, 
 use terse_tls::summary::Mode;
 use terse_tls::{ClientAuthentication, ExtensionType, HandshakeType, Now, ProtocolVersion};
 
-use crate::bounds::short_lived;
-use crate::resumed::PROVIDERS;
-use crate::world::{CHAIN, Kept, LIFETIME, Sent, World, mode, shown_ticket, shown12, shows_session};
+use super::bounds::short_lived;
+use super::resumed::PROVIDERS;
+use super::world::{CHAIN, Kept, LIFETIME, Sent, World, mode, shown_ticket, shown12, shows_session};
 
 const TLS12: ProtocolVersion = ProtocolVersion::TLS_1_2;
 const TLS13: ProtocolVersion = ProtocolVersion::TLS_1_3;
@@ -42,13 +42,13 @@ fn who_does_not_resume_keeps_nothing() {
             mode(&pair)
         });
         assert_eq!(modes, [Mode::Full; 2]);
-        assert_eq!(sent.of(HandshakeType::NEW_SESSION_TICKET), []);
+        assert_eq!(sent.of(HandshakeType::NEW_SESSION_TICKET), [0_usize; 0]);
 
         let mut without = world(kept);
         without.setup.server.trace(sent.clone());
         without.setup.server.resumption(None);
         assert_eq!([0, 1].map(|seconds| without.mode(seconds)), [Mode::Full; 2]);
-        assert_eq!(sent.of(HandshakeType::NEW_SESSION_TICKET), []);
+        assert_eq!(sent.of(HandshakeType::NEW_SESSION_TICKET), [0_usize; 0]);
         assert!(without.sessions.is_empty());
     }
 }
@@ -97,7 +97,7 @@ fn nothing_is_kept_without_the_extended_master_secret() {
         })));
         assert_eq!(world.mode(0), Mode::Full);
         assert!(world.sessions.is_empty() && store.is_empty());
-        assert_eq!(sent.of(HandshakeType::NEW_SESSION_TICKET), []);
+        assert_eq!(sent.of(HandshakeType::NEW_SESSION_TICKET), [0_usize; 0]);
         world.setup.client.fault(None);
         assert_eq!([1, 2].map(|seconds| world.mode(seconds)), [Mode::Full, Mode::Resumed]);
     }

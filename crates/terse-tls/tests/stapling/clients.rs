@@ -7,7 +7,7 @@ use terse_tls::cache::Schemes;
 use terse_tls::summary::{CachedObject, Mode, Staple};
 use terse_tls::{CertificateError, Error, StapleError, Stapling};
 
-use crate::staples::{CHAIN, PROTOCOLS, PROVIDER, SCHEMES, TLS13, all, connect, own, server_asks, setup};
+use super::staples::{CHAIN, PROTOCOLS, PROVIDER, SCHEMES, TLS13, all, connect, own, server_asks, setup};
 
 #[test]
 fn every_response_is_judged_in_every_handshake() {

@@ -6,7 +6,7 @@ use terse_tls::cache::Schemes;
 use terse_tls::summary::Staple;
 use terse_tls::{Datagrams, Stapling};
 
-use crate::staples::{SCHEMES, TLS12, TLS13, server_asks, setup};
+use super::staples::{SCHEMES, TLS12, TLS13, server_asks, setup};
 
 /// The sizes of datagrams that a Certificate with a response does not fit into, and that it fits into.
 const SIZES: [usize; 2] = [256, 1_472];

@@ -9,7 +9,7 @@ use terse_tls::cache::Schemes;
 use terse_tls::summary::{Mode, Staple};
 use terse_tls::{AlertDescription, CertificateError, Error, HandshakeType, StapleError, Stapling, Summary};
 
-use crate::staples::{CHAIN, PROTOCOLS, PROVIDER, SCHEMES, TLS12, TLS13, all, connect, good, own, setup};
+use super::staples::{CHAIN, PROTOCOLS, PROVIDER, SCHEMES, TLS12, TLS13, all, connect, good, own, setup};
 
 fn alert(error: CertificateError) -> AlertDescription {
     match error {

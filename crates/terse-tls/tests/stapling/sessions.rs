@@ -11,7 +11,7 @@ use terse_testkit::setup::Setup;
 use terse_tls::Stapling;
 use terse_tls::summary::{Mode, Staple, Summary};
 
-use crate::staples::{CHAIN, PROTOCOLS, PROVIDER, TLS13, own, server_asks, setup};
+use super::staples::{CHAIN, PROTOCOLS, PROVIDER, TLS13, own, server_asks, setup};
 
 /// How long the responses last, in seconds, which is less than sessions do.
 const LASTS: u64 = 1_800;

@@ -3,9 +3,9 @@
 use rcgen::CustomExtension;
 use terse_tls::{AlertDescription as Alert, CertificateError as E};
 
-use crate::der::{children, element, resigned, sequence};
-use crate::maker::{Ca, good};
-use crate::show::{Specimen, show};
+use super::der::{children, element, resigned, sequence};
+use super::maker::{Ca, good};
+use super::show::{Specimen, show};
 
 #[test]
 fn of_the_leaf() {

@@ -9,9 +9,9 @@ use rcgen::{
 };
 use terse_tls::{AlertDescription as Alert, CertificateError as E, Date};
 
-use crate::der::{children, resigned, sequence, signed};
-use crate::maker::{Ca, good};
-use crate::show::{Specimen, show};
+use super::der::{children, resigned, sequence, signed};
+use super::maker::{Ca, good};
+use super::show::{Specimen, show};
 
 /// A CA must say that it is one, and that it may sign certificates (RFC 5280, 4.2.1.9 and 6.1.4 (k)).
 #[test]

@@ -6,9 +6,9 @@ use terse_testkit::pair::Side;
 use terse_testkit::pki::SERVER_NAME;
 use terse_tls::{AlertDescription as Alert, CertificateError as E, PeerMisbehaved};
 
-use crate::der::element;
-use crate::maker::{Ca, dns, good, leaf_key, self_signed_leaf};
-use crate::show::{Specimen, show};
+use super::der::element;
+use super::maker::{Ca, dns, good, leaf_key, self_signed_leaf};
+use super::show::{Specimen, show};
 
 /// keyUsage and extendedKeyUsage limit what a leaf is for (RFC 5280, 4.2.1.3 and 4.2.1.12; RFC 9846, 4.5.1.1).
 #[test]

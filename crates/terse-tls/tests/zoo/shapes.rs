@@ -13,8 +13,8 @@ use terse_tls::{
     PeerMisbehaved, ProtocolVersion, SignatureScheme, Trust,
 };
 
-use crate::maker::{Ca, KEYS, good};
-use crate::show::{Specimen, VERSIONS, certificate, show, show_in};
+use super::maker::{Ca, KEYS, good};
+use super::show::{Specimen, VERSIONS, certificate, show, show_in};
 
 /// A server must send a certificate (RFC 9846, 4.5.1).
 #[test]

@@ -11,8 +11,8 @@ use terse_tls::{
     AlertDescription as Alert, CertificateError, ClientAuthentication, Error, HandshakeType, ProtocolVersion, Trust,
 };
 
-use crate::different::{self, Refusal};
-use crate::maker::KEYS;
+use super::different::{self, Refusal};
+use super::maker::KEYS;
 
 /// A chain with its leaf first, and the trust anchors of the side that looks.
 pub(crate) struct Specimen {

@@ -1,6 +1,6 @@
 //! The length of chains: what the command makes, path validation takes.
 
-use super::common::{Pki, run, terse};
+use crate::common::{Pki, run, terse};
 
 #[test]
 fn the_longest_chain_works_in_a_handshake() {
@@ -16,7 +16,7 @@ fn the_longest_chain_works_in_a_handshake() {
         "server --listen 127.0.0.1:0 --json --require-client-cert --client-ca @long/ca.pem",
         "--cert @long/broker.plant.example.pem --key @long/broker.plant.example.key --max-connections 1",
     );
-    let server = super::common::Server::start(server);
+    let server = crate::common::Server::start(server);
     let client = format!("client --connect {} --server-name broker.plant.example --ca @long/ca.pem", server.address);
     let credential = "--cert @long/sensor17.plant.example.pem --key @long/sensor17.plant.example.key --json";
     let report = run(pki.command(&client, credential)).object();

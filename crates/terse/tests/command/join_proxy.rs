@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use super::common::{Server, json, run, terse};
+use crate::common::{Server, json, run, terse};
 
 /// Runs a command that does what it should.
 fn ok(arguments: &[&str]) {

@@ -4,8 +4,8 @@ use std::fs;
 
 use serde_json::json;
 
+use super::masa::Place;
 use crate::common::mode;
-use crate::masa::Place;
 
 const EMPTY: &str = "0000000000000000000000000000000000000000000000000000000000000000";
 const VERIFY: &str = "log verify --config maker/masa.toml";

@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::{Value, json};
 use terse_pki::{Authority, AuthorityOptions, Credential, IdevidOptions, LeafOptions, Validity};
 
-use crate::masa::Place;
+use super::masa::Place;
 
 /// A CA of another factory.
 fn factory(chain: &str) -> Authority {

@@ -20,8 +20,8 @@ use terse_pki::{Authority, AuthorityOptions, RegistrarOptions};
 use terse_tls::{ClientConfig, ServerAddress, Trust};
 use tokio::net::TcpStream;
 
+use super::masa::Place;
 use crate::common::{now, validity};
-use crate::masa::Place;
 
 /// The time after which a response is taken to hang.
 const SAFETY_LIMIT: Duration = Duration::from_secs(120);

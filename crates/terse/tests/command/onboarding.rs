@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::common::{Outcome, Server, run, terse};
+use crate::common::{Outcome, Server, run, terse};
 
 const SERIAL: &str = "WI-3005";
 
@@ -95,7 +95,7 @@ fn a_device_is_onboarded_uses_its_credential_and_renews_it() {
     let sum: f64 = report["phases"].as_array().unwrap().iter().map(|one| one["ms"].as_f64().unwrap()).sum();
     assert!((sum - report["ms"].as_f64().unwrap()).abs() < 1.0, "{report}");
     #[cfg(unix)]
-    assert_eq!(super::common::mode(plant.path("credential/ldevid.pem")), 0o600);
+    assert_eq!(crate::common::mode(plant.path("credential/ldevid.pem")), 0o600);
 
     // It is not replaced, but renewed.
     let again = plant.pledge(&["--registrar", &plant.proxy.address, "--once"]);

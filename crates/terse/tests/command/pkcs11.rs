@@ -8,8 +8,8 @@ use std::os::unix::fs::PermissionsExt as _;
 
 use serde_json::json;
 
+use super::hangup::Service;
 use crate::common::{Server, run, terse};
-use crate::hangup::Service;
 
 mod hsm;
 mod place;

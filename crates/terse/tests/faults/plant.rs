@@ -6,10 +6,10 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::thread;
 
+use super::records;
+use super::relay::Relay;
+use super::service::{Ended, FULL, Fault, HIT, Role, Service};
 use crate::common::{Outcome, Server, run, terse};
-use crate::records;
-use crate::relay::Relay;
-use crate::service::{Ended, FULL, Fault, HIT, Role, Service};
 
 pub(crate) const SERIAL: &str = "WI-3005";
 

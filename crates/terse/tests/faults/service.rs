@@ -7,8 +7,8 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::thread::{self, JoinHandle};
 
+use super::relay::Relay;
 use crate::common::terse;
-use crate::relay::Relay;
 
 /// Which service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

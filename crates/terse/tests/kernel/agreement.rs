@@ -6,7 +6,7 @@
 use serde_json::Value;
 use terse_sim::ledger::Layers;
 
-use crate::traffic::{Sum, Traffic};
+use super::traffic::{Sum, Traffic};
 
 /// A connection, and its simulated counterpart.
 pub(crate) struct Agreement<'s> {

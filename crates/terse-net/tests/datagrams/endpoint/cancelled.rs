@@ -13,9 +13,9 @@ use terse_net::tokio::{AsyncSigner, DatagramEndpoint};
 use terse_net::{Clock, DatagramEvent, OsRng};
 use terse_tls::EndpointLimits;
 
+use super::super::world::{Relay, SAFETY_LIMIT, client, datagrams, socket};
 use super::later::outside;
 use super::world::{exchange, handle, runtime};
-use crate::world::{Relay, SAFETY_LIMIT, client, datagrams, socket};
 
 /// Of a xorshift generator (Marsaglia, 2003).
 fn next(state: &mut u64) -> u64 {

@@ -8,8 +8,8 @@ use terse_net::tokio::{Framing, Jpy};
 use terse_net::{DatagramEvent, Watch};
 use terse_tls::Path;
 
+use super::super::world::{SAFETY_LIMIT, Way, client, configs, datagrams, socket};
 use super::world::{AsyncServer, Passing, Proxy, exchange, wrap};
-use crate::world::{SAFETY_LIMIT, Way, client, configs, datagrams, socket};
 
 const MAX_DATAGRAM: usize = 400;
 

@@ -20,8 +20,8 @@ use terse_tls::{
     ServerConfig, SignatureScheme,
 };
 
+use super::super::world::{NAME, Relay, SAFETY_LIMIT, client, client_on, configs, configs_with, datagrams, socket};
 use super::world::{AsyncServer, exchange};
-use crate::world::{NAME, Relay, SAFETY_LIMIT, client, client_on, configs, configs_with, datagrams, socket};
 
 /// A key that is elsewhere.
 struct Outside(Arc<dyn SigningKey>);

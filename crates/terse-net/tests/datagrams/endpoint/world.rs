@@ -14,7 +14,7 @@ use terse_tls::summary::Summary;
 use terse_tls::{ConfigBuilder, EndpointCounters, EndpointLimits, Path, ServerConfig};
 use tokio::runtime::{Builder, Runtime};
 
-use crate::world::{SAFETY_LIMIT, Way, socket};
+use super::super::world::{SAFETY_LIMIT, Way, socket};
 
 /// Returns a runtime of one thread.
 pub fn runtime() -> Runtime {

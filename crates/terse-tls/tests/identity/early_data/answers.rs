@@ -22,7 +22,7 @@ fn the_answer_comes_with_the_servers_flight() {
     assert_eq!(pair.receive(Side::Client, flight).unwrap(), ANSWER);
     assert!(pair.client.is_connected());
     pair.handshake().unwrap();
-    crate::check_traffic(&mut pair);
+    super::super::check_traffic(&mut pair);
     // Each record of application data takes 22 bytes more than its content.
     let early = [&pair.client, &pair.server].map(|side| side.summary().sent.early_data_bytes);
     assert_eq!(early, [DATA, ANSWER].map(|data| data.len() as u64 + 22));

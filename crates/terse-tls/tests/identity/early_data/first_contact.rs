@@ -204,7 +204,8 @@ fn it_needs_the_public_part_of_the_server() {
 #[test]
 fn a_client_with_tls12_is_refused_by_the_configuration() {
     let mut world = strangers(RISTRETTO255);
-    let trust = terse_testkit::setup::Setup::mutual(PROVIDER, PROVIDER, crate::CHAIN).client.config().trust().clone();
+    let trust =
+        terse_testkit::setup::Setup::mutual(PROVIDER, PROVIDER, super::super::CHAIN).client.config().trust().clone();
     world.client.trust(trust);
     assert!(world.client.clone().identity(world.of_client.clone()).build().is_ok());
     world.client.versions([ProtocolVersion::TLS_1_3, ProtocolVersion::TLS_1_2]);
@@ -216,7 +217,7 @@ fn a_client_with_tls12_is_refused_by_the_configuration() {
 #[test]
 fn a_server_with_certificates_rejects_it() {
     let mut world = strangers(RISTRETTO255);
-    let setup = terse_testkit::setup::Setup::mutual(PROVIDER, PROVIDER, crate::CHAIN);
+    let setup = terse_testkit::setup::Setup::mutual(PROVIDER, PROVIDER, super::super::CHAIN);
     world.client.trust(setup.client.config().trust().clone());
     world.client.credentials(setup.client.config().credentials().to_vec());
     let mut server = setup.server.clone();
@@ -225,7 +226,7 @@ fn a_server_with_certificates_rejects_it() {
     let mut pair = Pair::at(&world.client_config(), &server, 5, at(READY));
     assert_eq!(pair.client.send_early_data(DATA), Ok(DATA.len()));
     pair.handshake().unwrap();
-    crate::check_certified([pair.client.summary(), pair.server.summary()]);
+    super::super::check_certified([pair.client.summary(), pair.server.summary()]);
     assert_eq!((pair.client.summary().early_data, &pair.early_data[..]), (EarlyDataStatus::Rejected, &b""[..]));
 }
 

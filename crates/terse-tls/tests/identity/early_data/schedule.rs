@@ -10,8 +10,8 @@ use terse_testkit::pki::NOW;
 use terse_tls::crypto::IdentityKey;
 use terse_tls::{CipherSuite, ClientIdentity, ServerIdentity};
 
+use super::super::independent::{Generator, Key, point, public_key};
 use super::*;
-use crate::independent::{Generator, Key, point, public_key};
 
 const SUITE: CipherSuite = CipherSuite::TLS_AES_128_GCM_SHA256;
 

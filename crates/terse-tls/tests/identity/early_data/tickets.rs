@@ -234,7 +234,7 @@ fn after_a_hello_retry_request_it_is_rejected() {
     pair.handshake().unwrap();
     assert_eq!((pair.client.summary().round_trips, &pair.early_data[..]), (2, &b""[..]));
     check_rejected([&pair.client, &pair.server]);
-    crate::check_traffic(&mut pair);
+    super::super::check_traffic(&mut pair);
 }
 
 /// The record of a ticket has the public part of the client's key, so that a server that has forgotten it need not ask.

@@ -1,0 +1,15 @@
+//! All integration tests of this crate in one program, which is compiled and linked once.
+
+extern crate alloc;
+
+mod chromium;
+mod discovery;
+mod foreign;
+mod join_proxy;
+mod masa;
+mod masa_postgres;
+mod pledge;
+mod pledge_coaps;
+mod registrar;
+mod registrar_postgres;
+mod whole;

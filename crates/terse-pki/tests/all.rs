@@ -1,0 +1,6 @@
+//! All integration tests of this crate in one program, which is compiled and linked once.
+
+extern crate alloc;
+
+mod openssl;
+mod vectors;
