@@ -61,7 +61,14 @@ fn parties(
 
 /// Returns the length of the longest certificate in DER whose PEM file has `pem` bytes.
 fn der_len(pem: usize) -> Option<usize> {
-    (0..pem).rev().find(|len| terse_pki::to_pem("CERTIFICATE", &vec![0; *len]).len() == pem)
+    let pem_len = |len| terse_pki::to_pem("CERTIFICATE", &vec![0; len]).len();
+    // A longer certificate has no shorter file, so that halves can be left out.
+    let (mut fits, mut beyond) = (0, pem);
+    while beyond - fits > 1 {
+        let middle = fits.midpoint(beyond);
+        if pem_len(middle) <= pem { fits = middle } else { beyond = middle }
+    }
+    (pem_len(fits) == pem).then_some(fits)
 }
 
 #[cfg(test)]
