@@ -19,9 +19,9 @@ pub fn built_by_cargo(name: &str) -> Result<PathBuf, String> {
     let mut command = cargo();
     command.args(["build", "--quiet", "--workspace", "--exclude", "terse-bench", "--bin", name, "--manifest-path"]);
     command.arg(own("../Cargo.toml")).arg("--target-dir").arg(built.with_file_name(""));
-    if built.ends_with("release") {
-        command.arg("--release");
-    }
+    // Cargo's `dev` profile is the one whose directory has another name.
+    let profile = built.file_name().and_then(|name| name.to_str()).filter(|name| *name != "debug");
+    command.args(["--profile", profile.unwrap_or("dev")]);
     run(&mut command, "Cargo has to build it")?;
     Ok(built.join(name))
 }

@@ -8,6 +8,7 @@ use clap::{Parser, Subcommand};
 
 mod cache;
 mod client;
+#[cfg(feature = "simulator")]
 mod compare;
 mod credentials;
 mod crls;
@@ -19,6 +20,7 @@ mod join_proxy;
 mod masa;
 mod options;
 mod output;
+#[cfg(feature = "simulator")]
 mod parallel;
 mod pkg;
 mod pki;
@@ -27,6 +29,7 @@ mod registrar;
 mod server;
 mod services;
 mod sessions;
+#[cfg(feature = "simulator")]
 mod sim;
 mod stamp;
 mod staples;
@@ -51,8 +54,10 @@ enum Command {
     /// Serve TLS or DTLS to any client, and say what each handshake cost
     Server(Box<server::ServerArgs>),
     /// Every handshake mode side by side, on a simulated link
+    #[cfg(feature = "simulator")]
     Compare(Box<compare::CompareArgs>),
     /// Handshakes over a 6TiSCH network in virtual time, from a scenario file
+    #[cfg(feature = "simulator")]
     #[command(subcommand)]
     Sim(sim::SimCommand),
     /// What a cache file holds, and why it was not used
@@ -90,7 +95,9 @@ fn main() -> ExitCode {
         Command::Demo(args) => demo::run(&args, json),
         Command::Client(args) => client::run(*args, json),
         Command::Server(args) => server::run(*args, json),
+        #[cfg(feature = "simulator")]
         Command::Compare(args) => compare::run(&args, json),
+        #[cfg(feature = "simulator")]
         Command::Sim(command) => sim::run(command, json),
         Command::Cache(command) => cache::run(command, json),
         Command::Pkg(command) => pkg::run(command, json),

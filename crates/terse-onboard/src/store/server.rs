@@ -4,10 +4,12 @@
 //! can neither read nor change anything, unless the configuration says otherwise.
 
 use core::fmt;
+#[cfg(feature = "postgres")]
 use core::net::IpAddr;
 use core::str::FromStr;
 
 use sqlx::any::AnyConnectOptions;
+#[cfg(feature = "postgres")]
 use sqlx::postgres::{PgConnectOptions, PgSslMode};
 
 /// A database of a PostgreSQL server: `postgres://USER@HOST/NAME`, or `postgres://USER@%2Frun%2Fpostgresql/NAME` over a Unix
@@ -35,6 +37,8 @@ pub enum InvalidServer {
     Parameter,
     /// A parameter has a value that it cannot have.
     Value,
+    /// This program was built without the feature `postgres`.
+    Absent,
 }
 
 impl Server {
@@ -54,7 +58,8 @@ impl FromStr for Server {
     type Err = InvalidServer;
 
     fn from_str(text: &str) -> Result<Self, InvalidServer> {
-        let mut url = text.parse::<AnyConnectOptions>().map_err(|_| InvalidServer::Url)?.database_url;
+        let options = text.parse::<AnyConnectOptions>().map_err(|_| InvalidServer::Url)?;
+        let url = &options.database_url;
         if !matches!(url.scheme(), "postgres" | "postgresql") {
             return Err(InvalidServer::Scheme);
         }
@@ -73,6 +78,14 @@ impl FromStr for Server {
             given.push(key);
         }
         let says_how = given.iter().any(|key| key == "sslmode");
+        Self::with_options(options, says_how)
+    }
+}
+
+impl Server {
+    #[cfg(feature = "postgres")]
+    fn with_options(options: AnyConnectOptions, says_how: bool) -> Result<Self, InvalidServer> {
+        let mut url = options.database_url;
         // With the files and variables that PostgreSQL's own programs look at.
         let options: PgConnectOptions = url.as_str().parse().map_err(|_| InvalidServer::Value)?;
         let is_local = options.get_socket().is_some() || is_of_this_machine(options.get_host());
@@ -84,8 +97,14 @@ impl FromStr for Server {
         let is_verified = !says_how || matches!(options.get_ssl_mode(), PgSslMode::VerifyFull);
         Ok(Self { url: url.into(), displayed, is_protected: is_local || is_verified })
     }
+
+    #[cfg(not(feature = "postgres"))]
+    fn with_options(_: AnyConnectOptions, _: bool) -> Result<Self, InvalidServer> {
+        Err(InvalidServer::Absent)
+    }
 }
 
+#[cfg(feature = "postgres")]
 fn is_of_this_machine(host: &str) -> bool {
     let address = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
     host == "localhost" || host.starts_with('/') || address.is_ok_and(|address| address.is_loopback())
@@ -122,6 +141,10 @@ impl fmt::Display for InvalidServer {
             Self::Value => f.write_str(
                 "a parameter in the URL of the database has a value that it cannot have; sslmode is disable, prefer, \
                  require, verify-ca or verify-full",
+            ),
+            Self::Absent => f.write_str(
+                "this program was built without PostgreSQL; build it with the feature `postgres`, which is on by default, \
+                 or write the path of a file of SQLite",
             ),
         }
     }
