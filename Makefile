@@ -1,4 +1,5 @@
-# The two commands: `make demo` and `make test`. Everything else is a part of them.
+# `make demo` and `make test` are the commands of README.md; `make test-all` is the whole check. tools/check.toml has the parts of
+# both; each is a target here too.
 
 CARGO ?= cargo
 DEVICE_TARGETS := thumbv7em-none-eabihf thumbv7m-none-eabi
@@ -13,28 +14,36 @@ SECONDS ?= 60
 # `tools/product.sh` and `interop` make the same. Only the benchmarks want more: `rsa-signing`.
 WORKSPACE := --workspace --exclude terse-bench
 
-.PHONY: help demo test prepare lint product devices firmware size unit beside smoke fuzz interop bytes bench lossy bogo
+.PHONY: help demo test test-all prepare lint format clippy documentation product devices firmware size unit doctests lab smoke \
+	fuzz fuzz-check soak interop bytes bench lossy bogo
 
 help: ## Show this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
 
 demo: ## Onboard a device, connect in full, then cached, over TCP and UDP on loopback, and show what was saved
-	@$(CARGO) build --quiet $(WORKSPACE) --bin terse
-	@$${CARGO_TARGET_DIR:-target}/debug/terse demo
+	@$(CARGO) build --profile demo -p terse --no-default-features --bin terse
+	@$${CARGO_TARGET_DIR:-target}/demo/terse demo
 
-test: SECONDS = 3
-test: RESETS = 8
-test: WITHOUT_GO = skip
-test: prepare lint devices unit smoke bogo beside ## Everything that must hold; ends with the interoperability matrix
+test: ## All that a change of the engine, the services or the simulator can break
+	@CARGO="$(CARGO)" tools/check --tier test
+
+test-all: ## Everything that must hold: `make test`, images and their sizes, fuzzing, packages, corpora, a browser
+	@CARGO="$(CARGO)" tools/check --tier all
 
 prepare: ## Install what the tests need: packages with apt-get, Rust targets with rustup
 	@tools/prepare.sh
 
-lint: ## Formatting and lints
+lint: format clippy documentation ## Formatting, lints, documentation without a warning
+
+format:
 	$(CARGO) fmt --all --check
 	rustfmt --edition 2024 --check bench/voucher/src/lib.rs
 	$(CARGO) fmt --all --check --manifest-path $(FIRMWARE)
-	$(CARGO) clippy --workspace --all-targets --features terse-rustcrypto/rsa-signing -- -D warnings
+
+clippy:
+	$(CARGO) clippy --quiet --workspace --all-targets --features terse-rustcrypto/rsa-signing -- -D warnings
+
+documentation:
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --features terse-rustcrypto/rsa-signing --no-deps --quiet
 
 product: ## Whether what users build is free of what is there for tests, and whether cargo can package what is published
@@ -77,23 +86,29 @@ size: ## How large pledges and clients are on Cortex-M4F, and what of, beside pe
 		$(CARGO) run --quiet --locked --manifest-path $(FIRMWARE) -p terse-size -- $(SIZE); \
 	fi
 
-unit: ## Unit tests, properties, client against server, the command; the driver of firmware/ on this machine
-	@CARGO="$(CARGO)" tools/tests.sh $(WORKSPACE)
+unit: ## Unit tests, properties, client against server, the command and its services; not the corpora and the browser
+	@CARGO="$(CARGO)" tools/check tests tests-waiting
+
+doctests:
 	$(CARGO) test $(WORKSPACE) --doc
+
+lab:
 	$(CARGO) test --locked --manifest-path $(FIRMWARE) --lib --bin terse-size --bin terse-lab
 
-fuzz: ## Fuzz each target for SECONDS, a minute unless given; a finding is an error
+fuzz: ## Fuzz each target for SECONDS with a fresh seed, a minute unless given; a finding is an error
 	@CARGO="$(CARGO)" tools/fuzz.sh run $(SECONDS)
+
+fuzz-check:
+	@CARGO="$(CARGO)" tools/fuzz.sh check
+
+soak: ## Properties, the matrix, lossy onboarding and fuzzing with fresh seeds for MINUTES, an hour unless given
+	@CARGO="$(CARGO)" tools/soak $(MINUTES)
 
 interop: ## Against OpenSSL, GnuTLS, wolfSSL, BoringSSL, Mbed TLS, Scandium, dimpl, rustls, Bouncy Castle; prints the matrix
 	$(CARGO) test $(WORKSPACE) --test bytes --test coaps --test matrix
 
-# The matrix waits for timers most of its time. Meanwhile the builds of other profiles run, which it has no part in.
-beside:
-	+@tools/beside.sh "$(MAKE) --no-print-directory product size firmware fuzz SECONDS=$(SECONDS) RESETS=$(RESETS)" "$(MAKE) --no-print-directory interop"
-
 smoke: ## Whether the benchmarks run, not how fast anything is; and the provider for devices as they have it, signing with RSA
-	$(CARGO) test --workspace --test smoke --test rustcrypto --test api
+	$(CARGO) test -p terse-bench -p terse-rustcrypto --test smoke --test all
 
 bogo: ## BoringSSL's protocol tests (needs Go; BORINGSSL=dir for other sources); prints what passes, and why the rest is not run
 	@if [ "$(WITHOUT_GO)" != skip ] || tools/prepare.sh has-go; then \
@@ -104,7 +119,7 @@ bytes: ## Record bytes of full and cached handshakes, ours and the peers', count
 	@$(CARGO) run --quiet -p terse-interop --bin record-bytes
 
 lossy: ## Simulates handshakes on a slow path that loses packets, ours and the peers'; LOSSY="--help" says more
-	@RUSTFLAGS="--cfg terse_testing" $(CARGO) run --quiet --release -p terse-bench -- lossy $(LOSSY)
+	@RUSTFLAGS="--cfg terse_testing" $(CARGO) run --quiet --profile dist -p terse-bench -- lossy $(LOSSY)
 
 bench: ## Bytes, heap, stack, instructions and rates beside the peers; BENCH="--quick" is short, --help says more
-	@$(CARGO) run --quiet --release -p terse-bench -- $(BENCH)
+	@$(CARGO) run --quiet --profile dist -p terse-bench -- $(BENCH)

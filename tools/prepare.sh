@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs what the tests need and is missing: Debian packages with apt-get (as root or through sudo), Rust targets with
-# rustup, Python packages with pip, beside what Cargo builds. What cannot be installed is said plainly; with
-# TERSE_REQUIRE_ALL=1 it is an error.
+# rustup, Python packages with pip in a folder of this checkout, Java libraries with Maven. It prints each with its reason
+# before it installs it. It says plainly what cannot be installed; with TERSE_REQUIRE_ALL=1 that is an error.
 #
 #   tools/prepare.sh                    install
 #   tools/prepare.sh packages           install Debian packages alone
@@ -25,14 +25,15 @@ has() { # a command, or a file
     command -v "$1" >/dev/null 2>&1 || [ -e "$1" ]
 }
 
-# What is missing and can be installed: packages, and what each is needed for.
+# Packages that are missing and can be installed, and the command or file that each brings.
 packages=''
 needed=''
 
-need() { # command-or-file package
+need() { # command-or-file package why
     has "$1" && return
     packages="$packages $2"
     needed="$needed $1=$2"
+    echo "prepare: $2 is missing: $3"
 }
 
 # All at once, which takes a fraction of the time of one after the other.
@@ -50,7 +51,7 @@ install_packages() {
         say_missing "to have them, run: sudo apt-get install$packages"
         return
     fi
-    echo "prepare: installing$packages"
+    echo "prepare: apt-get installs, with what they depend on:$packages"
     # shellcheck disable=SC2086 # words
     install_all $packages || for package in $packages; do install_all "$package" || true; done
     say_missing 'apt-get could not install it'
@@ -73,11 +74,13 @@ say_missing() { # why
 install_target() {
     has_target "$1" && return
     command -v rustup >/dev/null 2>&1 || { missing "no rustup: not building for $1"; return; }
+    echo "prepare: rustup adds the target $1, for the device crates and the images of firmware/"
     rustup target add "$1" >/dev/null 2>&1 || missing "rustup could not add $1: not building for it"
 }
 
 fetch_java() { # pom
     command -v mvn >/dev/null 2>&1 || return 0
+    echo "prepare: Maven fetches the libraries of $1 into its own cache, unless they are there"
     mvn --quiet --batch-mode --file "$(dirname "$0")/../$1" dependency:build-classpath -Dmdep.outputFile=/dev/null ||
         missing "Maven could not fetch what $1 names: its tests are skipped"
 }
@@ -86,6 +89,7 @@ install_python() { # module package==version...
     python="${CARGO_TARGET_DIR:-$(dirname "$0")/../target}/python"
     "$python/bin/python" -c "import $1" >/dev/null 2>&1 && return
     shift
+    echo "prepare: pip installs $* into $python, as a peer of CoAP or COSE"
     { mkdir -p "$(dirname "$python")" && python3 -m venv "$python" &&
         "$python/bin/python" -m pip install --quiet --disable-pip-version-check "$@"; } >/dev/null 2>&1 ||
         missing "pip could not install $*: the tests against it are skipped"
@@ -93,6 +97,7 @@ install_python() { # module package==version...
 
 install_component() { # cargo-command component
     cargo "$1" --version >/dev/null 2>&1 && return
+    echo "prepare: rustup adds the component $2, for lints"
     rustup component add "$2" >/dev/null 2>&1 || missing "no $2: install it with: rustup component add $2"
 }
 
@@ -116,44 +121,47 @@ if [ "${1:-}" = has-firmware ]; then
     exec "$0" has-target thumbv7em-none-eabihf
 fi
 
-need cc build-essential
-need cmake cmake
-need valgrind valgrind
-need arm-none-eabi-gcc gcc-arm-none-eabi
-need /usr/lib/arm-none-eabi/include/stdio.h libnewlib-arm-none-eabi
-need qemu-system-arm qemu-system-arm
-need /usr/include/lwip/lwip/sockets.h liblwip-dev
-need openssl openssl
-need curl curl
-need ip iproute2
-need avahi-browse avahi-utils
-need coap-client-gnutls libcoap3-bin
-need /usr/bin/pg_ctlcluster postgresql
-need /usr/sbin/avahi-daemon avahi-daemon
-need dbus-daemon dbus-daemon
-need softhsm2-util softhsm2
-need pkcs11-tool opensc
-need p11-kit p11-kit
-need unshare util-linux
-need gnutls-cli gnutls-bin
-need /usr/include/wolfssl/ssl.h libwolfssl-dev
-need /usr/include/mbedtls/ssl.h libmbedtls-dev
-need /usr/include/openssl/ssl.h libssl-dev
-need /usr/include/gnutls/gnutls.h libgnutls28-dev
-need javac default-jdk-headless
-need /usr/share/java/bctls.jar libbctls-java
-need /usr/share/java/bcpkix.jar libbcpkix-java
-need mvn maven
-need go golang-go
-need tshark tshark
-need tcpdump tcpdump
-need ethtool ethtool
-need parallel parallel
-need chromium chromium
-need chromedriver chromium-driver
-need python3 python3
-need /usr/lib/python3/dist-packages/cryptography_vectors/x509/PKITS_data python3-cryptography-vectors
-python3 -c "import ensurepip, venv" >/dev/null 2>&1 || packages="$packages python3-venv"
+need cc build-essential "a C compiler, for AWS-LC and for peers in C"
+need cmake cmake "builds AWS-LC and peers in C"
+need valgrind valgrind "memory of C programs; instructions of benchmarks"
+need arm-none-eabi-gcc gcc-arm-none-eabi "C compiler for images of firmware/"
+need /usr/lib/arm-none-eabi/include/stdio.h libnewlib-arm-none-eabi "C library for images of firmware/"
+need qemu-system-arm qemu-system-arm "runs images of firmware/"
+need /usr/include/lwip/lwip/sockets.h liblwip-dev "declarations for the C example on FreeRTOS"
+need openssl openssl "peer of the matrix; makes and verifies certificates"
+need curl curl "client of the services of onboarding"
+need ip iproute2 "network namespaces for tests of sockets"
+need avahi-browse avahi-utils "finds registrars by mDNS"
+need coap-client-gnutls libcoap3-bin "libcoap's client meets the registrar"
+need /usr/bin/pg_ctlcluster postgresql "a database of registrar and MASA"
+need /usr/sbin/avahi-daemon avahi-daemon "answers by mDNS"
+need dbus-daemon dbus-daemon "avahi needs it"
+need softhsm2-util softhsm2 "a PKCS #11 module for the key of a CA"
+need pkcs11-tool opensc "fills that module"
+need p11-kit p11-kit "a PKCS #11 module behind a process"
+need unshare util-linux "runs tests in namespaces of their own"
+need gnutls-cli gnutls-bin "peer of the matrix"
+need /usr/include/wolfssl/ssl.h libwolfssl-dev "peer of the matrix"
+need /usr/include/mbedtls/ssl.h libmbedtls-dev "peer of the matrix"
+need /usr/include/openssl/ssl.h libssl-dev "headers for programs in C that meet OpenSSL"
+need /usr/include/gnutls/gnutls.h libgnutls28-dev "headers for the peer GnuTLS"
+need javac default-jdk-headless "peers in Java"
+need /usr/share/java/bctls.jar libbctls-java "peer of the matrix"
+need /usr/share/java/bcpkix.jar libbcpkix-java "client of EST"
+need mvn maven "fetches Scandium and Californium"
+need go golang-go "BoringSSL's test runner"
+need tshark tshark "reads captures of the simulator"
+need tcpdump tcpdump "captures on real interfaces"
+need ethtool ethtool "switches offloading off where packets are counted"
+need parallel parallel "runs the shards of a sweep as its page says"
+need chromium chromium "walks the status pages"
+need chromedriver chromium-driver "drives chromium"
+need python3 python3 "tools/check; peers in Python"
+need /usr/lib/python3/dist-packages/cryptography_vectors/x509/PKITS_data python3-cryptography-vectors "the corpus PKITS"
+python3 -c "import ensurepip, venv" >/dev/null 2>&1 || {
+    packages="$packages python3-venv"
+    echo "prepare: python3-venv is missing: keeps aiocoap and pycose apart from the system's Python"
+}
 install_packages
 [ "${1:-}" != packages ] || exit 0
 fetch_java interop/java/scandium/pom.xml

@@ -22,7 +22,7 @@ for product in terse libterse_capi.a; do
     grep -qF "$mark" "$target/release/$product" && fail "$target/release/$product has test code in it"
 done
 
-# The debug build takes the same packages as `make unit`, so that nothing is compiled for this alone.
+# The debug build takes the same packages as `make test`, so that nothing is compiled for this alone.
 $cargo build --quiet --workspace --exclude terse-bench --bin terse
 grep -qF "$mark" "$target/debug/terse" || fail "$target/debug/terse has no mark of test code: this check cannot fail"
 echo "make product: no test code in $target/release/terse"
