@@ -14,13 +14,15 @@ import org.eclipse.californium.elements.EndpointContext;
 import org.eclipse.californium.elements.RawData;
 import org.eclipse.californium.elements.RelaxedDtlsEndpointContextMatcher;
 import org.eclipse.californium.scandium.DTLSConnector;
-import org.eclipse.californium.scandium.MdcConnectionListener;
+import org.eclipse.californium.scandium.DtlsDatagramFilter;
 import org.eclipse.californium.scandium.dtls.AlertMessage;
 import org.eclipse.californium.scandium.dtls.AlertMessage.AlertDescription;
 import org.eclipse.californium.scandium.dtls.Connection;
+import org.eclipse.californium.scandium.dtls.ContentType;
 import org.eclipse.californium.scandium.dtls.DTLSContext;
 import org.eclipse.californium.scandium.dtls.HandshakeException;
 import org.eclipse.californium.scandium.dtls.Handshaker;
+import org.eclipse.californium.scandium.dtls.Record;
 import org.eclipse.californium.scandium.dtls.SessionListener;
 
 /**
@@ -36,8 +38,11 @@ public final class Scandium {
 
     private static volatile EndpointContext peer;
 
-    /** Whether we have been told to close, and have not said so yet. */
+    /** Whether we have closed, and the answer has not come yet. */
     private static volatile boolean closing;
+
+    /** Whether there is a connection that takes data: from the end of its handshake until we close. */
+    private static volatile boolean established;
 
     public static void main(String[] arguments) throws Exception {
         if (arguments[0].equals("version")) {
@@ -49,12 +54,12 @@ public final class Scandium {
             words.put(word.substring(0, equals), word.substring(equals + 1));
         }
         boolean server = arguments[0].equals("server");
-        DTLSConnector connector = new DTLSConnector(Settings.of(server, new Events(), new Closing()));
+        DTLSConnector connector = new DTLSConnector(Settings.of(server, new Events(), new Answers()));
         connector.setRawDataReceiver(Scandium::receive);
         connector.setAlertHandler((address, alert) -> {
             if (alert.getDescription() != AlertDescription.CLOSE_NOTIFY) {
                 say("alert received " + Byte.toUnsignedInt(alert.getDescription().getCode()));
-            } else {
+            } else if (established) { // otherwise it answers ours
                 events.add("closed");
             }
         });
@@ -97,10 +102,25 @@ public final class Scandium {
 
     /** Begins the handshake, with a message that is not sent then. */
     private static void connect(DTLSConnector connector) {
+        EndpointContext held = new AddressEndpointContext(address(), words.get("name"), null);
         peer = new AddressEndpointContext(address(), words.get("name"), null);
-        connector.setEndpointContextMatcher(new Beginning(peer));
-        connector.send(RawData.outbound(new byte[0], peer, null, false));
-        peer = new AddressEndpointContext(address(), words.get("name"), null);
+        connector.setEndpointContextMatcher(new Beginning(held));
+        connector.send(RawData.outbound(new byte[0], held, null, false));
+    }
+
+    private static synchronized void setEstablished(boolean value) {
+        established = value;
+        Scandium.class.notifyAll();
+    }
+
+    /**
+     * Waits for a connection that takes data. A line for the next one comes while the last one is still being closed, and
+     * Scandium would drop it, or begin a handshake for it beside the one of {@link #connect}.
+     */
+    private static synchronized void awaitConnection() throws InterruptedException {
+        while (!established) {
+            Scandium.class.wait();
+        }
     }
 
     /** Lets a message cause a handshake, and holds it back once there is a connection. */
@@ -130,8 +150,10 @@ public final class Scandium {
             for (int next; (next = System.in.read()) >= 0; ) {
                 line.write(next);
                 if (next == '\n') {
+                    awaitConnection();
                     if (line.toString(StandardCharsets.UTF_8).equals("!close\n")) {
                         closing = true;
+                        setEstablished(false);
                         connector.close(peer.getPeerAddress());
                     } else {
                         connector.send(RawData.outbound(line.toByteArray(), peer, null, false));
@@ -139,7 +161,7 @@ public final class Scandium {
                     line.reset();
                 }
             }
-        } catch (IOException error) {
+        } catch (IOException | InterruptedException error) {
             say("failed: " + error);
         }
     }
@@ -154,14 +176,18 @@ public final class Scandium {
         return jar.substring(jar.lastIndexOf('-') + 1, jar.lastIndexOf('.'));
     }
 
-    /** Reports the end of a connection that we close: the alert has been sent by then. */
-    private static final class Closing extends MdcConnectionListener {
+    /**
+     * Reports the alert that answers ours, which ends a connection. All connections of a client are one to Scandium, and of
+     * one it reports the first alert alone.
+     */
+    private static final class Answers extends DtlsDatagramFilter {
         @Override
-        public void onConnectionRemoved(Connection connection) {
-            if (closing) {
+        public boolean onReceiving(Record record, Connection connection) {
+            if (closing && record.getType() == ContentType.ALERT) {
                 closing = false;
                 events.add("closed by us");
             }
+            return super.onReceiving(record, connection);
         }
     }
 
@@ -174,6 +200,7 @@ public final class Scandium {
         public void contextEstablished(Handshaker handshaker, DTLSContext context) {
             say("suite " + Integer.toHexString(context.getSession().getCipherSuite().getCode()));
             say("resumed " + (handshaker.isFullHandshake() ? "no" : "yes"));
+            setEstablished(true);
         }
 
         @Override

@@ -24,7 +24,7 @@ import java.util.function.IntFunction;
 import org.eclipse.californium.elements.auth.RawPublicKeyIdentity;
 import org.eclipse.californium.elements.config.CertificateAuthenticationMode;
 import org.eclipse.californium.elements.config.Configuration;
-import org.eclipse.californium.scandium.ConnectionListener;
+import org.eclipse.californium.scandium.DatagramFilter;
 import org.eclipse.californium.scandium.config.DtlsConfig;
 import org.eclipse.californium.scandium.config.DtlsConfig.DtlsRole;
 import org.eclipse.californium.scandium.config.DtlsConnectorConfig;
@@ -50,12 +50,12 @@ final class Settings {
         this.builder = builder;
     }
 
-    static DtlsConnectorConfig of(boolean server, SessionListener listener, ConnectionListener closing) throws Exception {
+    static DtlsConnectorConfig of(boolean server, SessionListener listener, DatagramFilter filter) throws Exception {
         DtlsConfig.register();
         DtlsConnectorConfig.Builder builder = DtlsConnectorConfig.builder(new Configuration());
         builder.setAddress(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
         builder.setSessionListener(listener);
-        builder.setConnectionListener(closing);
+        builder.setDatagramFilter(filter);
         Settings settings = new Settings(server, builder);
         settings.setCryptography();
         settings.setDatagrams();
