@@ -7,8 +7,9 @@ use terse_tls::{CipherSuite, ContentType, NamedGroup, ProtocolVersion, Signature
 use super::{Cost, REPEATS, Row};
 use crate::case::{Case, Sessions};
 use crate::datagrams::Datagrams;
+use crate::datagrams::loss::Loss;
 use crate::datagrams::pair::Pair;
-use crate::datagrams::passage::{Datagram, Loss};
+use crate::datagrams::passage::Datagram;
 use crate::datagrams::records::records;
 use crate::datagrams::report::Report;
 use crate::features::Carrier;

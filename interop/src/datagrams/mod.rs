@@ -6,6 +6,7 @@
 
 use terse_tls::{ContentType, HandshakeType};
 
+pub mod loss;
 pub mod pair;
 pub mod passage;
 pub mod records;

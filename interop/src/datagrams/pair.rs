@@ -7,7 +7,8 @@ use std::{env, thread};
 
 use terse_tls::{AlertDescription, ContentType};
 
-use super::passage::{Datagram, Loss};
+use super::loss::Loss;
+use super::passage::Datagram;
 use super::relay::Relay;
 use super::report::Report;
 use super::{PING, PONG};

@@ -8,6 +8,7 @@ use core::mem;
 
 use terse_tls::ContentType;
 
+use super::loss::{Loss, Sent};
 use super::records::records;
 use super::{ACK, PING, UNIFIED_HEADER};
 use crate::pki::Side;
@@ -18,14 +19,16 @@ pub(super) struct Passage {
     pub(super) datagrams: Vec<Datagram>,
     /// Data of the client that its server could not read yet.
     held: Vec<Vec<u8>>,
+    client: Sent,
+    server: Sent,
 }
 
 impl Passage {
     /// Keeps a datagram. Returns the datagrams to pass on now, with their senders.
     pub(super) fn take(&mut self, side: Side, bytes: &[u8], loss: Loss) -> Vec<(Side, Vec<u8>)> {
-        let number = self.datagrams.iter().filter(|datagram| belongs_to_handshake(&datagram.bytes)).count();
+        let sent = if side == Side::Client { &mut self.client } else { &mut self.server };
         let fate = match belongs_to_handshake(bytes) {
-            true => loss.fate(number),
+            true => sent.add(side, bytes, loss),
             false if side == Side::Client && loss != Loss::None && self.is_early(bytes) => Fate::Held,
             false => Fate::Passed,
         };
@@ -59,31 +62,6 @@ fn is_of_application(datagram: &[u8]) -> bool {
     records.iter().any(|record| record.kind == UNIFIED_HEADER && record.epoch == 3)
 }
 
-/// The datagrams of a handshake that are lost or late. Data are neither: they would not be sent again.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Loss {
-    /// No datagram is lost.
-    #[default]
-    None,
-    /// The one with this number is lost; the datagrams of both directions are counted together, from 0.
-    Only(usize),
-    /// About one of so many is lost, always the same ones for the same seed.
-    OneOf(u64, u64),
-    /// No datagram is lost, but the one with this number comes after the next one of its sender.
-    Late(usize),
-}
-
-impl Loss {
-    fn fate(self, number: usize) -> Fate {
-        match self {
-            Self::Only(lost) if number == lost => Fate::Lost,
-            Self::OneOf(many, seed) if scattered(number as u64 ^ seed << 32).is_multiple_of(many) => Fate::Lost,
-            Self::Late(late) if number == late => Fate::Late,
-            _ => Fate::Passed,
-        }
-    }
-}
-
 /// The fate of a datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
@@ -95,15 +73,6 @@ pub enum Fate {
     Held,
     /// The other side never gets it.
     Lost,
-}
-
-/// Returns a number that looks random (the finalizer of SplitMix64): periodic loss would always hit the same message of
-/// a flight.
-const fn scattered(number: u64) -> u64 {
-    let mixed = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    mixed ^ mixed >> 31
 }
 
 /// Whether a datagram begins with a record of ChangeCipherSpec or handshake messages, or has protected records of DTLS
@@ -164,20 +133,12 @@ mod tests {
     }
 
     #[test]
-    fn loss_is_about_as_frequent_as_asked_for() {
-        for many in [3, 5] {
-            let lost = (0..3000).filter(|number| Loss::OneOf(many, 7).fate(*number) == Fate::Lost).count();
-            assert!((2500..3500).contains(&(lost * many as usize)), "{lost} of 3000, one of {many}");
-        }
-    }
-
-    #[test]
     fn data_wait_for_the_handshake() {
         let record = |first: u8, len: usize| [&[first, 7, 0, len as u8][..], &vec![0; len]].concat();
         let [finished, data, acknowledgement] =
             [record(0b0010_0110, 53), record(0b0010_0111, LONGEST_DATA), record(0b0010_0111, 35)];
         let mut passage = Passage::default();
-        let mut take = |side, bytes: &[u8]| passage.take(side, bytes, Loss::Only(1));
+        let mut take = |side, bytes: &[u8]| passage.take(side, bytes, Loss::Only(Side::Client, 1));
         assert_eq!(take(Side::Client, &finished), [(Side::Client, finished.clone())]);
         assert_eq!(take(Side::Client, &finished), []);
         assert_eq!(take(Side::Client, &data), []);

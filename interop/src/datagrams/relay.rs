@@ -10,7 +10,8 @@ use std::sync::atomic::{AtomicBool, AtomicU16, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread;
 
-use super::passage::{Datagram, Fate, Loss, Passage};
+use super::loss::Loss;
+use super::passage::{Datagram, Fate, Passage};
 use crate::pki::Side;
 use crate::process::LIMIT;
 
@@ -181,7 +182,7 @@ mod tests {
     fn datagrams_pass_both_ways_and_are_kept() {
         let server = local();
         server.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
-        let relay = Relay::to(server.local_addr().unwrap().port(), Loss::Only(1));
+        let relay = Relay::to(server.local_addr().unwrap().port(), Loss::Only(Side::Server, 0));
         let client = socket_of(&relay);
         let mut buffer = [0; 10];
         client.send(b"\x16one").unwrap();
@@ -210,7 +211,7 @@ mod tests {
     fn a_late_datagram_comes_after_the_next_one_of_its_sender() {
         let server = local();
         server.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
-        let relay = Relay::to(server.local_addr().unwrap().port(), Loss::Late(1));
+        let relay = Relay::to(server.local_addr().unwrap().port(), Loss::Late(Side::Client, 1));
         let client = socket_of(&relay);
         let mut buffer = [0; 10];
         let mut receive = || server.recv_from(&mut buffer).map(|(len, from)| (buffer[..len].to_vec(), from)).unwrap();

@@ -4,8 +4,8 @@ use terse_tls::{AlertDescription, CertificateError, CipherSuite, Error};
 
 use super::{Carrier, Cell, Feature};
 use crate::case::Case;
+use crate::datagrams::loss::Loss;
 use crate::datagrams::pair::Pair;
-use crate::datagrams::passage::Loss;
 use crate::meeting::Meeting;
 use crate::peer::{Refusal, Role};
 use crate::pki::Holder;

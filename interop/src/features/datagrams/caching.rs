@@ -4,8 +4,8 @@
 use super::{Cell, Feature, with};
 use crate::case::Case;
 use crate::datagrams::Datagrams;
+use crate::datagrams::loss::Loss;
 use crate::datagrams::pair::{Pair, stand_in};
-use crate::datagrams::passage::Loss;
 use crate::peer::{Peer, Role};
 
 pub(super) fn features() -> Vec<Feature> {

@@ -4,8 +4,9 @@ use terse_tls::{HandshakeType, NamedGroup};
 
 use super::{Cell, Feature, case, with};
 use crate::case::Case;
+use crate::datagrams::loss::{Loss, Pieces};
 use crate::datagrams::pair::Pair;
-use crate::datagrams::passage::{Datagram, Loss};
+use crate::datagrams::passage::Datagram;
 use crate::datagrams::records::{Fragment, records};
 use crate::datagrams::{Datagrams, HELLO_VERIFY_REQUEST, IP_AND_UDP};
 use crate::peer::{DatagramCookies, Role};
@@ -23,8 +24,8 @@ pub(super) fn features() -> Vec<Feature> {
         Feature::dtls13("X25519MLKEM768_mtu_256", large_key_shares),
         Feature::dtls("each_datagram_lost_once", |cell| each(cell, Loss::Only)).waiting(),
         Feature::dtls("each_datagram_late_once", |cell| each(cell, Loss::Late)).waiting(),
-        Feature::dtls("one_datagram_of_five_lost", |cell| lossy(cell, 5, 1500)).waiting(),
-        Feature::dtls("one_datagram_of_eight_lost_mtu_256", |cell| lossy(cell, 8, 256)).waiting(),
+        Feature::dtls("one_datagram_of_five_lost", |cell| lossy(cell, 1500)).waiting(),
+        Feature::dtls("one_datagram_of_eight_lost_mtu_256", |cell| lossy(cell, 256)).waiting(),
         Feature::dtls("several_connections", several),
     ];
     mtus.into_iter().chain(others).collect()
@@ -102,30 +103,40 @@ pub(super) fn fragments(passed: &[Datagram]) -> impl Iterator<Item = (Side, Frag
     })
 }
 
-/// Each datagram of a handshake in turn has the fate that `loss` gives it.
-fn each(cell: Cell, loss: fn(usize) -> Loss) {
+/// Each datagram of a handshake in turn has the fate that `loss` gives it, those of one side after those of the other. The
+/// last connection of a side has none left: it is over before as many were sent.
+fn each(cell: Cell, loss: fn(Side, usize) -> Loss) {
     let cookie = cell.peer.datagram_cookies() == DatagramCookies::AsTold;
     let case = cell.case(&Case { cookie, ..case() });
-    for number in 0.. {
-        let mut pair = Pair::with_loss(cell.peer, cell.role, &case, loss(number));
-        let _ = pair.complete(&case);
-        if !pair.relay.has_meddled() {
-            break;
-        }
+    for side in [Side::Client, Side::Server] {
+        let has_met = |number: &usize| {
+            let mut pair = Pair::with_loss(cell.peer, cell.role, &case, loss(side, *number));
+            let _ = pair.complete(&case);
+            pair.relay.has_meddled()
+        };
+        let met = (0..).take_while(has_met).count();
+        assert!(met >= LEAST_DATAGRAMS, "only {met} datagrams of the {side:?} were lost or late");
     }
 }
 
-fn lossy(cell: Cell, many: u64, mtu: u16) {
+/// The least number of datagrams of each side in a full handshake with a cookie or without.
+const LEAST_DATAGRAMS: usize = 2;
+
+/// Some datagrams are lost, each time others.
+fn lossy(cell: Cell, mtu: u16) {
     let datagrams = Datagrams { our_mtu: Some(mtu), peer_mtu: Some(mtu), ..Datagrams::default() };
     let case = cell.case(&with(datagrams));
-    let mut lost = false;
-    for seed in 0..3 {
-        let mut pair = Pair::with_loss(cell.peer, cell.role, &case, Loss::OneOf(many, seed));
+    let stretch = usize::from(mtu - IP_AND_UDP) - HEADERS;
+    for numbers in Pieces::NUMBERS {
+        let pieces = Pieces { numbers, stretch };
+        let mut pair = Pair::with_loss(cell.peer, cell.role, &case, Loss::Pieces(pieces));
         let _ = pair.complete(&case);
-        lost |= pair.relay.has_meddled();
+        assert!(pair.relay.has_meddled(), "nothing was lost of {pieces:?}");
     }
-    assert!(lost, "nothing was lost");
 }
+
+/// The length of the headers of a record and a fragment in the clear.
+const HEADERS: usize = 13 + 12;
 
 /// A server serves several clients one after the other.
 fn several(cell: Cell) {
