@@ -7,10 +7,12 @@ use core::any::Any;
 use core::cell::RefCell;
 use core::fmt::Write as _;
 use core::sync::atomic::{AtomicUsize, Ordering};
+use core::time::Duration;
 use std::collections::HashMap;
 use std::panic::{self, AssertUnwindSafe};
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex};
+use std::time::Instant;
 use std::{env, thread};
 
 use terse_tls::ProtocolVersion;
@@ -56,7 +58,7 @@ pub fn main() -> ExitCode {
         cells.iter().for_each(|(feature, cell)| println!("{}: test", name(feature.name, *cell)));
         return ExitCode::SUCCESS;
     }
-    let missing = print_versions();
+    let missing = print_versions(|peer| cells.iter().any(|(_, cell)| cell.peer == peer));
     let outcomes = run(&cells, &missing);
     report(&features, &outcomes, &missing)
 }
@@ -76,10 +78,11 @@ fn name(feature: &str, cell: Cell) -> String {
     format!("{}::{role}::{version}::{feature}", cell.peer.name())
 }
 
-/// Prints the versions of the peers. Returns the missing peers, with the reasons.
-fn print_versions() -> HashMap<Peer, String> {
+/// Prints the versions of the peers that are wanted, whose programs are compiled for that. Returns the missing ones, with
+/// the reasons.
+fn print_versions(is_wanted: impl Fn(Peer) -> bool) -> HashMap<Peer, String> {
     let mut missing = HashMap::new();
-    for &peer in Peer::ALL {
+    for peer in Peer::ALL.iter().copied().filter(|peer| is_wanted(*peer)) {
         match peer.version() {
             Ok(version) => println!("{:9} {version}", peer.name()),
             Err(reason) => {
@@ -105,8 +108,9 @@ fn run(cells: &[(&Feature, Cell)], missing: &HashMap<Peer, String>) -> Outcomes 
         for (threads, cells, next) in &queues {
             let work = || {
                 while let Some((feature, cell)) = cells.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let start = Instant::now();
                     let outcome = run_cell(feature, *cell, missing);
-                    print(&name(feature.name, *cell), &outcome);
+                    print(&name(feature.name, *cell), &outcome, start.elapsed());
                     let mut outcomes = outcomes.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
                     outcomes.insert((feature.name, *cell), outcome);
                 }
@@ -120,9 +124,6 @@ fn run(cells: &[(&Feature, Cell)], missing: &HashMap<Peer, String>) -> Outcomes 
     Arc::into_inner(outcomes).and_then(|outcomes| outcomes.into_inner().ok()).unwrap_or_default()
 }
 
-/// How often a cell is tried again whose peer is known to fail now and then. The worst one fails in six of ten tries.
-const MORE_TRIES: usize = 11;
-
 fn run_cell(feature: &Feature, cell: Cell, missing: &HashMap<Peer, String>) -> Outcome {
     if let Some(reason) = cell.absent(feature) {
         return Outcome::NoPeer(reason);
@@ -130,19 +131,6 @@ fn run_cell(feature: &Feature, cell: Cell, missing: &HashMap<Peer, String>) -> O
     if let Some(reason) = missing.get(&cell.peer) {
         return if must_have_all() { Outcome::Failed(reason.clone()) } else { Outcome::Skipped };
     }
-    let mut outcome = try_cell(feature, cell);
-    for _ in 0..MORE_TRIES {
-        let Outcome::Failed(reason) = &outcome else { break };
-        if !cell.peer.fails_now_and_then(feature.name, cell.carrier) {
-            break;
-        }
-        println!("test {} ... failed, and is tried again: {reason}", name(feature.name, cell));
-        outcome = try_cell(feature, cell);
-    }
-    outcome
-}
-
-fn try_cell(feature: &Feature, cell: Cell) -> Outcome {
     let result = panic::catch_unwind(AssertUnwindSafe(|| (feature.run)(cell)));
     let exhibits = take_exhibits();
     match result {
@@ -165,10 +153,12 @@ fn text(panic: &(dyn Any + Send)) -> &str {
     text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("panicked")
 }
 
-fn print(name: &str, outcome: &Outcome) {
+/// Prints the outcome of a cell, and the seconds that it took.
+fn print(name: &str, outcome: &Outcome, took: Duration) {
+    let took = took.as_secs_f64();
     match outcome {
-        Outcome::Passed => println!("test {name} ... ok"),
-        Outcome::Failed(reason) => println!("test {name} ... FAILED\n{reason}"),
+        Outcome::Passed => println!("test {name} ... ok <{took:.3}s>"),
+        Outcome::Failed(reason) => println!("test {name} ... FAILED <{took:.3}s>\n{reason}"),
         Outcome::Skipped => println!("test {name} ... skipped: the peer is missing"),
         Outcome::NoPeer(reason) => println!("test {name} ... no peer: {reason}"),
     }
@@ -184,9 +174,15 @@ fn report(features: &[Feature], outcomes: &Outcomes, missing: &HashMap<Peer, Str
     for (peer, reason) in missing {
         println!("{} was not tried: {reason}", peer.name());
     }
+    let failed = outcomes.iter().filter(|(_, outcome)| matches!(outcome, Outcome::Failed(_)));
+    let mut failed: Vec<String> = failed.map(|((feature, cell), _)| name(feature, *cell)).collect();
+    failed.sort_unstable();
+    for name in &failed {
+        println!("{name} failed: cargo test -p terse-interop --test matrix -- {name}");
+    }
     let count = |is_it: fn(&Outcome) -> bool| outcomes.values().filter(|outcome| is_it(outcome)).count();
     let passed = count(|outcome| matches!(outcome, Outcome::Passed));
-    let failed = count(|outcome| matches!(outcome, Outcome::Failed(_)));
+    let failed = failed.len();
     let skipped = count(|outcome| matches!(outcome, Outcome::Skipped));
     println!("{passed} passed, {failed} failed, {skipped} skipped");
     if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }

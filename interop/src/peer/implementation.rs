@@ -66,11 +66,6 @@ pub trait Implementation: Sync {
         &[]
     }
 
-    /// Whether a cell that fails is tried once more, because `feature` was seen to fail now and then on the peer's side.
-    fn fails_now_and_then(&self, _feature: &str, _: Carrier) -> bool {
-        false
-    }
-
     // These functions are about handshakes.
 
     /// Whether it sends the certificates between its own and the root.

@@ -66,11 +66,6 @@ impl Implementation for Scandium {
         ABSENCES
     }
 
-    /// Scandium sent nothing after its Finished of a resumed handshake, in one of twelve runs.
-    fn fails_now_and_then(&self, feature: &str, carrier: Carrier) -> bool {
-        carrier == Carrier::Udp && feature.starts_with("resumption_of_")
-    }
-
     fn can_be_told_rsa_pss(&self) -> bool {
         false
     }

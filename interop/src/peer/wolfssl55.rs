@@ -55,11 +55,6 @@ impl Implementation for WolfSsl55 {
         ABSENCES
     }
 
-    /// wolfSSL 5.5 refused with unexpected_message what followed a lost fragment of a Certificate.
-    fn fails_now_and_then(&self, feature: &str, carrier: Carrier) -> bool {
-        carrier == Carrier::Udp && feature.starts_with("one_datagram_of_")
-    }
-
     /// wolfSSL has compatibility mode only if it is compiled so.
     fn asks_for_compatibility_mode(&self, _: bool) -> bool {
         false
