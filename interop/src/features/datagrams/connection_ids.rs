@@ -1,8 +1,6 @@
 //! Connection IDs (RFC 9146; RFC 9147, 9) are used by both sides, by one of them, or changed later.
 
-use std::thread;
-
-use super::traffic::{PAUSE, SOON, exchange, ours};
+use super::traffic::{exchange, exchange_until, ours};
 use super::{Cell, Feature, with};
 use crate::datagrams::Datagrams;
 use crate::datagrams::pair::Pair;
@@ -49,16 +47,13 @@ fn changed(cell: Cell) {
         let theirs = passed.iter().rfind(|datagram| datagram.side != ours(cell)).expect("it has said something");
         records(&theirs.bytes, LEN.into()).expect("records").last().expect("a record").connection_id.to_vec()
     };
-    exchange(&mut pair, 0);
+    let mut words = 0;
+    exchange(&mut pair, &mut words);
     let first = latest(&pair);
     assert_eq!(first.len(), usize::from(LEN));
     pair.ours().change_connection_id();
-    let mut words = 1..SOON;
-    while latest(&pair) == first {
-        exchange(&mut pair, words.next().unwrap_or_else(|| panic!("no other ID after {SOON} words")));
-        thread::sleep(PAUSE);
-    }
-    exchange(&mut pair, SOON);
+    exchange_until(&mut pair, &mut words, "other connection ID", |pair| latest(pair) != first);
+    exchange(&mut pair, &mut words);
     assert_ne!(latest(&pair), first);
     pair.close();
 }

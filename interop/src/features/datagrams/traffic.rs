@@ -3,12 +3,14 @@
 
 use core::time::Duration;
 use std::thread;
+use std::time::Instant;
 
 use super::{Cell, Feature, case};
 use crate::datagrams::pair::Pair;
 use crate::datagrams::records::records;
 use crate::peer::Role;
 use crate::pki::Side;
+use crate::process::LIMIT;
 
 pub(super) fn features() -> Vec<Feature> {
     vec![
@@ -27,30 +29,37 @@ pub(super) const fn ours(cell: Cell) -> Side {
 /// Both directions use the next epoch soon after the acknowledgement of the KeyUpdate.
 fn key_update(cell: Cell, by: Side) {
     let mut pair = Pair::in_process(cell.peer, cell.role, &cell.case(&case()));
-    exchange(&mut pair, 0);
+    let mut words = 0;
+    exchange(&mut pair, &mut words);
     for round in 1..=3 {
         match by {
             Side::Client => pair.client.update_keys(),
             Side::Server => pair.server.update_keys(),
         }
-        let mut words = 0..SOON;
-        while [Side::Client, Side::Server].iter().any(|side| latest_epoch(&pair, *side) != (3 + round) % 4) {
-            let word = words.next().unwrap_or_else(|| panic!("no new keys after {SOON} words, in round {round}"));
-            exchange(&mut pair, round * SOON + word);
-            thread::sleep(PAUSE); // acknowledgements may be delayed
-        }
+        let has_new_keys = |pair: &Pair, side| latest_epoch(pair, side) == (3 + round) % 4;
+        let follow = |pair: &Pair| [Side::Client, Side::Server].iter().all(|side| has_new_keys(pair, *side));
+        exchange_until(&mut pair, &mut words, "new keys of both sides", follow);
     }
     pair.close();
 }
 
-/// The most exchanges until a change must be visible.
-pub(super) const SOON: u16 = 100;
+/// Sends words each way until `is_done`, which is about `what`, with pauses, since acknowledgements may be delayed.
+pub(super) fn exchange_until(pair: &mut Pair, words: &mut usize, what: &str, is_done: impl Fn(&Pair) -> bool) {
+    let start = Instant::now();
+    while !is_done(pair) {
+        assert!(start.elapsed() < LIMIT, "after {words} words each way: no {what}");
+        exchange(pair, words);
+        thread::sleep(PAUSE);
+    }
+}
 
-pub(super) const PAUSE: Duration = Duration::from_millis(20);
+/// The time between two words.
+const PAUSE: Duration = Duration::from_millis(20);
 
-/// Sends another word each way.
-pub(super) fn exchange(pair: &mut Pair, number: u16) {
-    let [ping, pong] = ["ping", "pong"].map(|word| format!("{word} {number}\n").into_bytes());
+/// Sends another word each way, the one after the first `words`.
+pub(super) fn exchange(pair: &mut Pair, words: &mut usize) {
+    *words += 1;
+    let [ping, pong] = ["ping", "pong"].map(|word| format!("{word} {words}\n").into_bytes());
     pair.client.send(&ping);
     if pair.server.echoes() {
         return pair.client.expect(&ping);
