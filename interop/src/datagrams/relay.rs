@@ -174,14 +174,14 @@ mod tests {
     fn socket_of(relay: &Relay) -> UdpSocket {
         let socket = local();
         socket.connect((Ipv4Addr::LOCALHOST, relay.port())).unwrap();
-        socket.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+        socket.set_read_timeout(Some(LIMIT)).unwrap();
         socket
     }
 
     #[test]
     fn datagrams_pass_both_ways_and_are_kept() {
         let server = local();
-        server.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+        server.set_read_timeout(Some(LIMIT)).unwrap();
         let relay = Relay::to(server.local_addr().unwrap().port(), Loss::Only(Side::Server, 0));
         let client = socket_of(&relay);
         let mut buffer = [0; 10];
@@ -210,7 +210,7 @@ mod tests {
     #[test]
     fn a_late_datagram_comes_after_the_next_one_of_its_sender() {
         let server = local();
-        server.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+        server.set_read_timeout(Some(LIMIT)).unwrap();
         let relay = Relay::to(server.local_addr().unwrap().port(), Loss::Late(Side::Client, 1));
         let client = socket_of(&relay);
         let mut buffer = [0; 10];

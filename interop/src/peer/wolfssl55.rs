@@ -89,8 +89,6 @@ const LAST_FLIGHT_ONCE: &str = "its server sends its last flight only once";
 const ABSENCES: &[Absence] = &[
     absent("each_datagram_lost_once", LAST_FLIGHT_ONCE).for_our_client(),
     absent("each_datagram_late_once", LAST_FLIGHT_ONCE).for_our_client(),
-    absent("one_datagram_of_five_lost", LAST_FLIGHT_ONCE).for_our_client(),
-    absent("one_datagram_of_eight_lost_mtu_256", LAST_FLIGHT_ONCE).for_our_client(),
     absent("fragmented_client_hello", NO_CUT_HELLO).for_our_client(),
     absent("fragmented_client_hello", CUTS_NO_HELLO).for_our_server(),
     absent("mtu_127", NO_CUT_HELLO).for_our_client(),

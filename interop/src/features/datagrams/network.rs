@@ -103,8 +103,9 @@ pub(super) fn fragments(passed: &[Datagram]) -> impl Iterator<Item = (Side, Frag
     })
 }
 
-/// Each datagram of a handshake in turn has the fate that `loss` gives it, those of one side after those of the other. The
-/// last connection of a side has none left: it is over before as many were sent.
+/// Each datagram of a handshake in turn has the fate that `loss` gives it, those of one side after those of the other. A side
+/// has none left when a handshake is over before as many were sent. This ends also with DTLS 1.3, where protected datagrams
+/// count that are sent again: each connection needs one more of them than the one before.
 fn each(cell: Cell, loss: fn(Side, usize) -> Loss) {
     let cookie = cell.peer.datagram_cookies() == DatagramCookies::AsTold;
     let case = cell.case(&Case { cookie, ..case() });
