@@ -25,6 +25,8 @@ mod moved;
 mod operator;
 #[path = "masa/pages.rs"]
 mod pages;
+#[path = "waits/patience.rs"]
+mod patience;
 #[path = "masa/raw_keys.rs"]
 mod raw_keys;
 #[path = "masa/refusals.rs"]

@@ -25,6 +25,8 @@ mod masa;
 mod operator;
 mod outage;
 mod pages;
+#[path = "waits/patience.rs"]
+mod patience;
 mod raw_keys;
 mod reload;
 mod repeats;
@@ -32,5 +34,7 @@ mod replicas;
 mod revocation;
 mod scripted_est;
 mod scripted_masa;
+#[path = "waits/vacant.rs"]
+mod vacant;
 mod watched;
 mod world;

@@ -5,10 +5,10 @@ use std::net::TcpStream;
 use std::os::unix::fs::MetadataExt as _;
 use std::os::unix::process::CommandExt as _;
 use std::process::{Child, ChildStdout, Command, Stdio};
-use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use super::patience::SAFETY_LIMIT;
 use super::programs::is_here;
 
 pub(crate) struct Chromium {
@@ -267,9 +267,6 @@ fn name(element: &Value) -> &str {
 /// What a new window has, which may be noticed later than the first page is asked for.
 const FIRST: &str = "data:,";
 
-/// The time after which a command is taken to hang.
-pub(crate) const SAFETY_LIMIT: Duration = Duration::from_secs(120);
-
 /// Runs chromedriver, which writes its port, in a new folder, until the standard input ends.
 const SCRIPT: &str = r#"
     folder=$(mktemp -d "${TMPDIR:-/tmp}/terse-chromium.XXXXXX")
@@ -277,7 +274,12 @@ const SCRIPT: &str = r#"
     cat >/dev/null
     kill $!
     wait $!
-    # As long as Chromium runs, it makes its folders again.
-    while pgrep -f "$folder" >/dev/null; do sleep 0.1; done
+    # As long as Chromium runs, it makes its folders again. One that does not end in two minutes is killed.
+    tries=0
+    while pgrep -f "$folder" >/dev/null; do
+        sleep 0.1
+        tries=$((tries + 1))
+        [ $tries -lt 1200 ] || pkill -KILL -f "$folder"
+    done
     until rm -rf "$folder" 2>/dev/null; do sleep 0.1; done
 "#;

@@ -1,10 +1,9 @@
 //! What an operator does with a page, by the mouse or by the keyboard.
 
-use std::time::Instant;
-
 use serde_json::{Value, json};
 
-use super::chromium::{Chromium, SAFETY_LIMIT};
+use super::chromium::Chromium;
+use super::patience::Patience;
 use super::walk::{PAGE, ask};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,9 +25,9 @@ impl Hand {
         }
         // The page goes while it is asked.
         let is_new = "return window.isBefore === undefined && document.readyState === 'complete'";
-        let begun = Instant::now();
+        let patience = Patience::new();
         while chromium.try_run(is_new, &json!([])) != Ok(json!(true)) {
-            assert!(begun.elapsed() < SAFETY_LIMIT, "{text:?} leads nowhere");
+            patience.check(format_args!("{text:?} leads nowhere"));
             std::thread::yield_now();
         }
     }

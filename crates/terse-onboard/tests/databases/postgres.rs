@@ -126,7 +126,12 @@ const SCRIPT: &str = r#"
     "$PROGRAMS/postgres" -D "$folder/data" -k "$folder" -p "$PORT" -c listen_addresses=127.0.0.1 -c max_connections=400 -c fsync=off \
         -c synchronous_commit=off -c default_transaction_isolation=serializable >>"$folder/log" 2>&1 &
     pid=$!
-    until "$PROGRAMS/pg_isready" -q -h "$folder" -p "$PORT"; do kill -0 $pid; sleep 0.1; done
+    tries=0
+    until "$PROGRAMS/pg_isready" -q -h "$folder" -p "$PORT"; do
+        sleep 0.1
+        tries=$((tries + 1))
+        kill -0 $pid && [ $tries -lt 3000 ] || { cat "$folder/log" >&2; exit 1; }
+    done
     echo "$folder"
     cat >/dev/null
 "#;

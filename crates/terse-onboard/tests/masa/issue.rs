@@ -20,6 +20,7 @@ use terse_onboard::masa::{MasaService, VoucherSigner};
 use tokio::sync::{Barrier, Notify, Semaphore};
 use tokio::task::JoinSet;
 
+use super::patience::Patience;
 use super::scene::{Domain, SERIAL, Scene, issued, now, refused, send, soon, voucher};
 
 #[tokio::test(flavor = "multi_thread")]
@@ -214,11 +215,13 @@ async fn while_the_signer_is_at_work_the_registrar_is_told_to_come_back() {
     assert_eq!(scene.log().await, []);
     release.add_permits(1);
     // The registrar has hung up; the voucher is issued nonetheless.
+    let patience = Patience::new();
     let answer = loop {
         let answer = scene.ask(masa.address, &request).await;
         if answer.status != 202 {
             break answer;
         }
+        patience.wait(String::from_utf8_lossy(&answer.body)).await;
     };
     assert_eq!(answer.status, 200);
     assert_eq!(signatures.load(Ordering::SeqCst), 1, "the signer was asked once");

@@ -9,6 +9,7 @@ use terse_onboard::masa::{LogHead, LogProblem, MasaService, MasaStore, VerifyOpt
 use tokio::task::JoinSet;
 
 use super::by_hand::{Hand, verified, verified_with};
+use super::patience::Patience;
 use super::scene::{Domain, SERIAL, Scene, now};
 
 /// A scene whose device has had five vouchers, two of them for another domain.
@@ -225,11 +226,12 @@ async fn two_masas_with_one_database_make_one_chain() {
         let request = scene.request(&format!("nonce {number}"));
         let mut connection = scene.connect(masas[number % 2].address, None).await;
         requests.spawn(async move {
+            let patience = Patience::new();
             loop {
                 let answer = super::scene::send(&mut connection, super::scene::voucher(&request)).await.unwrap();
                 match answer.status {
                     200 => return,
-                    202 | 503 => tokio::time::sleep(Duration::from_millis(50)).await,
+                    202 | 503 => patience.wait(String::from_utf8_lossy(&answer.body)).await,
                     status => panic!("{status}: {}", String::from_utf8_lossy(&answer.body)),
                 }
             }

@@ -6,6 +6,7 @@ use terse_brski::audit_log::AuditLog;
 use terse_brski::masa::Claims;
 use terse_onboard::client::Outgoing;
 
+use super::patience::Patience;
 use super::scene::{Domain, Scene, refused, send, voucher};
 
 #[tokio::test(flavor = "multi_thread")]
@@ -123,7 +124,9 @@ async fn requests_from_one_address_and_vouchers_for_one_device_are_limited() {
     assert_eq!(scene.log().await.len(), 2);
     // The fifth request is admitted, and one of the next as well if a minute's fifth has passed.
     let mut statuses = Vec::new();
+    let patience = Patience::new();
     while !statuses.contains(&429) {
+        patience.check(&statuses);
         let answer = send(&mut connection, Outgoing { path: "/health", ..Outgoing::default() }).await.unwrap();
         statuses.push(answer.status);
         if answer.status == 429 {

@@ -8,6 +8,8 @@ use terse_tls::ServerAddress;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
+use crate::patience::soon;
+
 pub(crate) struct Browser {
     address: SocketAddr,
     tls: Option<Connector>,
@@ -99,7 +101,7 @@ impl Answer {
 async fn exchange(mut stream: impl AsyncRead + AsyncWrite + Unpin, request: &str) -> Answer {
     stream.write_all(request.as_bytes()).await.unwrap();
     let mut answer = Vec::new();
-    let _ = stream.read_to_end(&mut answer).await; // whoever has not read all closes with a reset
+    let _ = soon(stream.read_to_end(&mut answer)).await; // whoever has not read all closes with a reset
     let answer = String::from_utf8(answer).unwrap();
     let (head, body) = answer.split_once("\r\n\r\n").expect("an answer has a head");
     let status = head.split(' ').nth(1).unwrap().parse().unwrap();

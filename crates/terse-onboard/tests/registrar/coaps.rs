@@ -1,7 +1,6 @@
 //! Devices of constrained BRSKI: their way into the domain over CoAPS, and who is refused on it.
 
 use std::net::SocketAddr;
-use std::time::Duration;
 
 use pki_types::CertificateDer;
 use terse_brski::artefact::Format;
@@ -20,6 +19,7 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use super::coaps_pledge::{CoapsPledge, How, refused};
+use super::patience::{Patience, soon};
 use super::world::{Device, PROVIDER, SERIAL, World, authority, now, verified};
 
 const COSE: Format = Format::CoseCbor;
@@ -28,7 +28,7 @@ const DTLS_1_2: How = How {
     path_form: PathForm::WellKnown,
     max_datagram: 976,
     answers_checks: true,
-    max_retransmit: 4,
+    max_retransmit: 8,
     accepts: &[CertificateType::X509],
 };
 
@@ -37,7 +37,9 @@ async fn goes_the_whole_way(world: &World, device: &Device, to: SocketAddr, how:
     let mut pledge = device.connect_coaps(to, how).await;
     let request = device.voucher_request_to(pledge.registrar(), |_| {});
     let mut answer = pledge.request_voucher(&request).await;
+    let patience = Patience::new();
     while answer.code == Code::SERVICE_UNAVAILABLE {
+        patience.wait(answer.diagnostic()).await;
         answer = pledge.request_voucher(&request).await;
     }
     assert_eq!(answer.code, Code::CHANGED, "{:?}", answer.diagnostic());
@@ -286,7 +288,7 @@ async fn a_device_joins_through_a_join_proxy_of_each_mode() {
             goes_the_whole_way(&world, &other, proxy, DTLS_1_2),
         );
         stop.send_replace(true);
-        task.await.unwrap();
+        soon(task).await.unwrap();
         registrar.stop().await;
     }
 }
@@ -343,7 +345,7 @@ async fn join_proxies_find_the_registrar_by_coap() {
         [(Sought::Registrar, registrar.coaps.unwrap()), (Sought::StatelessRegistrar, registrar.jpy.unwrap())]
     {
         let mut seeker = Seeker::new(&[sought], Reach::Hosts(vec![host.clone()])).unwrap();
-        let found = tokio::time::timeout(Duration::from_secs(60), seeker.next()).await.unwrap();
+        let found = soon(seeker.next()).await;
         let Change::Found(place) = found else { panic!("{found:?}") };
         assert_eq!((place.host(), place.port()), (address.ip().to_string().as_str(), address.port()));
     }

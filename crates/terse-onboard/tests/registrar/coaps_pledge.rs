@@ -15,6 +15,7 @@ use terse_tls::{
     CertificateType, CipherSuite, ClientConfig, Connection, Datagrams, ProtocolVersion, ServerAddress, Trust,
 };
 
+use super::patience::Patience;
 use super::world::{Device, PROVIDER, World, now, tls};
 
 /// A connection of a client of constrained BRSKI.
@@ -27,6 +28,7 @@ struct Inner {
     dtls: DatagramClient,
     coap: coap::Client,
     clock: Clock,
+    how: How,
 }
 
 /// How a client behaves.
@@ -51,7 +53,7 @@ impl Default for How {
             path_form: PathForm::Abbreviated,
             max_datagram: 976,
             answers_checks: true,
-            max_retransmit: 4,
+            max_retransmit: 8,
             accepts: &[CertificateType::X509],
         }
     }
@@ -123,14 +125,8 @@ impl CoapsPledge {
             socket.connect(to).unwrap();
             let mut dtls = DatagramClient::new(connection, socket, clock);
             dtls.handshake()?;
-            let mut config = CoapConfig::default();
-            config.path_form = how.path_form;
-            config.transmission.max_retransmit = how.max_retransmit;
-            config.transmission.ack_timeout_ms = if how.max_retransmit == 0 { 60_000 } else { 300 };
-            let room = BlockSize::for_datagram(dtls.connection().max_message());
-            config.block_size = config.block_size.min(room);
-            let coap = coap::Client::new(config, &mut OsRng).unwrap();
-            Ok(Self { inner: Some(Inner { dtls, coap, clock }) })
+            let coap = coap_client(&dtls, how);
+            Ok(Self { inner: Some(Inner { dtls, coap, clock, how }) })
         })
         .await
     }
@@ -153,6 +149,12 @@ impl CoapsPledge {
         let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
         socket.connect(to).unwrap();
         self.inner.as_mut().unwrap().dtls.move_to(socket);
+    }
+
+    /// From now on it sends a message of CoAP twice at most: for one that nobody answers.
+    pub(crate) fn give_up_soon(&mut self) {
+        let inner = self.inner.as_mut().unwrap();
+        inner.coap = coap_client(&inner.dtls, How { max_retransmit: 1, ..inner.how });
     }
 
     /// Sends a request, and waits for its response; `None` if the registrar closes the connection, has forgotten it, or does not
@@ -190,7 +192,9 @@ impl CoapsPledge {
     pub(crate) async fn ca_certificates(&mut self) -> Vec<CertificateDer<'static>> {
         let request = Request::get(Resource::CaCerts).accept(content_format::MULTIPART_CORE);
         let mut response = self.send(request.clone()).await;
+        let patience = Patience::new();
         while response.code == Code::SERVICE_UNAVAILABLE {
+            patience.wait(response.diagnostic()).await;
             assert!((1..=Response::MAX_RETRY_AFTER_S).contains(&response.max_age.unwrap()));
             response = self.send(request.clone()).await;
         }
@@ -228,6 +232,16 @@ impl Inner {
             }
         }
     }
+}
+
+fn coap_client(dtls: &DatagramClient, how: How) -> coap::Client {
+    let mut config = CoapConfig::default();
+    config.path_form = how.path_form;
+    config.transmission.max_retransmit = how.max_retransmit;
+    config.transmission.ack_timeout_ms = if how.max_retransmit == 0 { 60_000 } else { 300 };
+    let room = BlockSize::for_datagram(dtls.connection().max_message());
+    config.block_size = config.block_size.min(room);
+    coap::Client::new(config, &mut OsRng).unwrap()
 }
 
 async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {

@@ -15,6 +15,7 @@ use x509_cert::crl::CertificateList;
 use x509_cert::der::Decode as _;
 
 use super::exposition::Scrape;
+use super::patience::{Patience, soon};
 use super::world::{Device, Running, SERIAL, World, ahead, certificate, now, refused};
 
 const DAY: u64 = 86_400;
@@ -73,7 +74,7 @@ async fn send(address: SocketAddr, request: &str) -> Option<Answer> {
     let mut stream = TcpStream::connect(address).await.unwrap();
     let _ = stream.write_all(request.as_bytes()).await; // it may be cut off
     let mut answer = Vec::new();
-    let _ = stream.read_to_end(&mut answer).await;
+    let _ = soon(stream.read_to_end(&mut answer)).await;
     let end = answer.windows(4).position(|part| part == b"\r\n\r\n")?;
     let head = String::from_utf8(answer[..end].to_vec()).unwrap();
     let status = head.split(' ').nth(1).unwrap().to_owned();
@@ -93,12 +94,14 @@ async fn served(registrar: &Running) -> Vec<u8> {
 
 /// The list once it has a certificate.
 async fn served_with(world: &World, registrar: &Running, certificate: &CertificateDer<'_>) -> Vec<u8> {
+    let patience = Patience::new();
     loop {
         let crl = served(registrar).await;
-        if world.listed(&crl).has(certificate) {
+        let list = world.listed(&crl);
+        if list.has(certificate) {
             return crl;
         }
-        tokio::task::yield_now().await;
+        patience.wait((list.number, list.entries.len())).await;
     }
 }
 
@@ -199,9 +202,7 @@ async fn what_is_revoked_is_listed_until_after_its_end() {
         let registrar = world.start_at(ahead(days * DAY)).await;
         assert_eq!(world.listed(&served(&registrar).await).has(&ldevid), is_listed, "after {days} days");
         // The chores are done in between.
-        while world.count("revoked").await != rows {
-            tokio::task::yield_now().await;
-        }
+        world.until_count("revoked", rows).await;
         let mut pledge = device.connect(&registrar).await;
         let request = device.certification_request(&CsrAttributes::default());
         refused(&pledge.enroll("simpleenroll", &request).await, 403, "an LDevID of the device is revoked");
@@ -355,12 +356,13 @@ async fn a_list_of_more_days_is_signed_at_a_reload_and_stays_with_fewer() {
     let first = world.listed(&served(&registrar).await).next_update;
     world.change("crl_days = 7", "crl_days = 400");
     assert_eq!(reloader.reload().unwrap(), [""; 0]);
+    let patience = Patience::new();
     let longer = loop {
         let end = world.operator().await.crl().await.unwrap().next_update;
         if end != first {
             break end;
         }
-        tokio::task::yield_now().await;
+        patience.wait(end).await;
     };
     assert!((first + 392 * DAY..first + 394 * DAY).contains(&longer));
     world.change("crl_days = 400", "crl_days = 7");

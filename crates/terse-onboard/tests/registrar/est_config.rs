@@ -6,6 +6,7 @@ use terse_onboard::registrar::{Service, check};
 use terse_pki::LeafOptions;
 
 use super::est_server::with_est;
+use super::patience::Patience;
 use super::scripted_est::{EstScript, ScriptedEst};
 use super::world::{Device, Running, SERIAL, World, ahead, authority, certificate, refused, validity};
 
@@ -38,9 +39,7 @@ async fn the_last_ca_certificates_count_until_others_come() {
         let before = est.ca_requests().len();
         let registrar = world.start_at(ahead(7_200 * (hours as u64 + 1))).await;
         // The registrar asks by itself.
-        while est.ca_requests().len() == before {
-            tokio::task::yield_now().await;
-        }
+        est.until_ca_requested(before + 1).await;
         let mut member = device.connect_with(&registrar, &ldevid).await;
         for _ in 0..2 {
             let answer = member.get("/.well-known/est/cacerts").await;
@@ -100,13 +99,12 @@ async fn a_new_ca_is_known_also_if_its_certificates_were_asked_for_just_before()
     est.script_ca_certificates(EstScript::Slow);
     let registrar = world.start_at(ahead(7_200)).await;
     let mut pledge = device.connect(&registrar).await;
-    while est.ca_requests().len() < 2 {
-        tokio::task::yield_now().await;
-    }
+    est.until_ca_requested(2).await;
     est.replace_ca(authority("Plant 2"));
     let released = async {
+        let patience = Patience::new();
         while est.issued() < 2 {
-            tokio::task::yield_now().await;
+            patience.wait(est.issued()).await;
         }
         for _ in 0..1_000 {
             tokio::task::yield_now().await; // so that the registrar looks at the certificate before

@@ -6,7 +6,9 @@ use terse_brski::est::{CsrAttributes, encode_body};
 use terse_pki::{LeafOptions, Subject};
 
 use super::est_server::{stored, with_est};
+use super::patience::Patience;
 use super::scripted_est::{EstScript, ScriptedEst, write_crl};
+use super::vacant::Vacant;
 use super::world::{Device, Pledge, SERIAL, ahead, authority, certificate, refused, text, validity};
 
 const CERTS_ONLY: &str = "application/pkcs7-mime; smime-type=certs-only";
@@ -154,10 +156,13 @@ async fn an_est_server_that_cannot_answer_now_is_asked_the_same_again() {
 #[tokio::test]
 async fn an_est_server_that_takes_too_long_is_asked_again() {
     let (world, est) = with_est("").await;
-    world.change("masa_seconds = 60", "masa_seconds = 60\nest_seconds = 1");
     let registrar = world.start().await;
     let device = world.device(SERIAL);
-    let mut pledge = device.join(&registrar).await;
+    device.join(&registrar).await;
+    registrar.stop().await;
+    world.change("masa_seconds = 60", "masa_seconds = 60\nest_seconds = 1");
+    let registrar = world.start().await;
+    let mut pledge = device.connect(&registrar).await;
     est.script(EstScript::Slow);
     let request = device.certification_request(&CsrAttributes::default());
     let answer = pledge.enroll("simpleenroll", &request).await;
@@ -165,21 +170,17 @@ async fn an_est_server_that_takes_too_long_is_asked_again() {
     assert!(text(&answer).contains("does not answer"), "{}", text(&answer));
     registrar.stop().await;
     est.script(EstScript::Honest);
+    world.change("\nest_seconds = 1", "");
     let registrar = world.start_at(ahead(31)).await;
     certificate(&device.connect(&registrar).await.enroll("simpleenroll", &request).await);
     registrar.stop().await;
 }
 
-/// Returns an address at which nobody listens.
-fn gone() -> String {
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    listener.local_addr().unwrap().to_string()
-}
-
 #[tokio::test]
 async fn an_est_server_that_is_down_keeps_devices_waiting() {
     let (world, est) = with_est("").await;
-    let gone = gone();
+    let nobody = Vacant::new();
+    let gone = nobody.address.to_string();
     world.change(&est.address.to_string(), &gone);
     let registrar = world.start().await;
     let device = world.device(SERIAL);
@@ -227,13 +228,17 @@ async fn a_device_that_is_rejected_while_the_est_server_takes_its_time_gets_no_c
     est.script(EstScript::Slow);
     let request = device.certification_request(&CsrAttributes::default());
     let rejected = async {
-        while est.requests().is_empty() {
-            tokio::task::yield_now().await;
-        }
+        est.until_requested().await;
         world.operator().await.reject(SERIAL, None).await.unwrap();
         est.release(1);
     };
-    let (answer, ()) = tokio::join!(pledge.enroll("simpleenroll", &request), rejected);
+    let (mut answer, ()) = tokio::join!(pledge.enroll("simpleenroll", &request), rejected);
+    // On a busy machine it may take longer than a device is kept waiting.
+    let patience = Patience::new();
+    while answer.status == 202 {
+        patience.wait(text(&answer)).await;
+        answer = pledge.enroll("simpleenroll", &request).await;
+    }
     refused(&answer, 406, "rejected");
     assert_eq!((est.issued(), stored(&world).await, world.count("passed_on").await), (1, 0, 0));
     world.operator().await.accept(SERIAL, None).await.unwrap();

@@ -7,6 +7,7 @@ use terse_pki::{IdevidOptions, KeyAlgorithm, Subject};
 use terse_tls::{Expect, Trust};
 use tokio::task::JoinSet;
 
+use super::patience::Patience;
 use super::scripted_est::{EstScript, ScriptedEst, openssl};
 use super::world::{Device, PROVIDER, Running, SERIAL, World, ahead, certificate, now, refused, text};
 
@@ -83,9 +84,7 @@ async fn a_pledge_comes_from_the_factory_gets_a_credential_of_the_external_ca_an
     let places = Fixed::new([place.clone()]);
     let onboarding = onboard(&device, places, &credentials, &settings, |_| {});
     let decided = async {
-        while est.requests().is_empty() {
-            tokio::task::yield_now().await;
-        }
+        est.until_requested().await;
         est.script(EstScript::WholeChain);
     };
     let (onboarded, ()) = tokio::join!(onboarding, decided);
@@ -160,19 +159,18 @@ async fn requests_at_once_are_one_request_and_have_one_certificate() {
     for registrar in registrars.iter().cycle().take(8) {
         let (mut pledge, request) = (device.connect(registrar).await, request.clone());
         tasks.spawn(async move {
+            let patience = Patience::new();
             loop {
                 let answer = pledge.enroll("simpleenroll", &request).await;
                 if answer.status != 202 {
                     return certificate(&answer);
                 }
                 assert_eq!(answer.retry_after, Some(5));
-                tokio::task::yield_now().await;
+                patience.wait(text(&answer)).await;
             }
         });
     }
-    while est.requests().is_empty() {
-        tokio::task::yield_now().await;
-    }
+    est.until_requested().await;
     est.release(8);
     let certificates = tasks.join_all().await;
     assert!(certificates.iter().all(|one| *one == certificates[0]));
@@ -186,22 +184,22 @@ async fn a_restart_between_202_and_the_answer_loses_nothing() {
     let registrar = world.start().await;
     let device = world.device(SERIAL);
     let mut pledge = device.join(&registrar).await;
-    est.script(EstScript::Later(202, "100"));
+    est.script(EstScript::Later(202, "600"));
     let request = device.certification_request(&CsrAttributes::default());
     let answer = pledge.enroll("simpleenroll", &request).await;
-    assert_eq!((answer.status, answer.retry_after), (202, Some(100)));
+    assert_eq!((answer.status, answer.retry_after), (202, Some(600)));
     assert!(text(&answer).contains("has not decided yet"), "{}", text(&answer));
     registrar.stop().await;
     est.script(EstScript::Honest);
     // RFC 7030, 4.2.3: not before that time.
-    let registrar = world.start_at(ahead(50)).await;
+    let registrar = world.start_at(ahead(300)).await;
     let mut pledge = device.connect(&registrar).await;
     let answer = pledge.enroll("simpleenroll", &request).await;
     assert_eq!(answer.status, 202);
-    assert!(answer.retry_after.is_some_and(|seconds| (40..=50).contains(&seconds)), "{answer:?}");
+    assert!(answer.retry_after.is_some_and(|seconds| (200..=300).contains(&seconds)), "{answer:?}");
     assert_eq!(est.requests().len(), 1);
     registrar.stop().await;
-    let registrar = world.start_at(ahead(110)).await;
+    let registrar = world.start_at(ahead(610)).await;
     let mut pledge = device.connect(&registrar).await;
     certificate(&pledge.enroll("simpleenroll", &request).await);
     let requests = est.requests();
@@ -223,9 +221,7 @@ async fn an_end_while_a_request_is_under_way_loses_nothing() {
     let mut pledge = device.connect(&registrar).await;
     let request = device.certification_request(&CsrAttributes::default());
     assert_eq!(pledge.enroll("simpleenroll", &request).await.status, 202);
-    while est.requests().is_empty() {
-        tokio::task::yield_now().await;
-    }
+    est.until_requested().await;
     registrar.stop().await;
     est.script(EstScript::Honest);
     world.change("hold_milliseconds = 1", "hold_milliseconds = 30000");
@@ -260,9 +256,7 @@ async fn a_slow_est_server_holds_up_nobody() {
     }
     est.release(2);
     for (pledge, request) in [(&mut pledge, &request), (&mut other_pledge, &other_request)] {
-        while pledge.enroll("simpleenroll", request).await.status != 200 {
-            tokio::task::yield_now().await;
-        }
+        pledge.until_enrolled(request).await;
     }
     assert_eq!((est.requests().len(), stored(&world).await), (2, 2));
     registrar.stop().await;
@@ -272,12 +266,8 @@ async fn a_slow_est_server_holds_up_nobody() {
 async fn join(device: &Device, registrar: &Running) -> super::world::Pledge {
     let mut pledge = device.connect(registrar).await;
     let request = device.voucher_request(&pledge);
-    while pledge.request_voucher(&request).await.status != 200 {
-        tokio::task::yield_now().await;
-    }
+    pledge.until_voucher(&request).await;
     assert_eq!(pledge.voucher_status(true).await.status, 200);
-    while pledge.get("/.well-known/est/cacerts").await.status != 200 {
-        tokio::task::yield_now().await;
-    }
+    assert_eq!(pledge.until_decided("/.well-known/est/cacerts").await.status, 200);
     pledge
 }

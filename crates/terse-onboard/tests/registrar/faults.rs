@@ -8,6 +8,7 @@ use terse_brski::http::{JSON, VOUCHER_CMS_JSON};
 use terse_onboard::client::Outgoing;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
+use super::patience::{Patience, soon};
 use super::scripted_masa::Script;
 use super::world::{LIMITS, SERIAL, World, ahead, certificate, refused};
 
@@ -24,8 +25,9 @@ async fn an_end_between_request_and_voucher_loses_neither() {
     registrar.stop().await;
     // The MASA issues the voucher, and the registrar is not there to take it.
     world.masa.release();
+    let patience = Patience::new();
     while world.masa.issued() == 0 {
-        tokio::task::yield_now().await;
+        patience.wait(world.masa.arrived()).await;
     }
     world.masa.script(Script::Honest);
     world.change("hold_milliseconds = 1", "hold_milliseconds = 30000");
@@ -74,19 +76,21 @@ async fn a_load_balancer_asks_for_the_health_without_a_certificate() {
         let mut stream = tokio::net::TcpStream::connect(registrar.health.unwrap()).await.unwrap();
         stream.write_all(b"GET /health HTTP/1.1\r\nHost: plant\r\n\r\n").await.unwrap();
         let mut answer = String::new();
-        stream.read_to_string(&mut answer).await.unwrap();
+        soon(stream.read_to_string(&mut answer)).await.unwrap();
         answer.split(' ').nth(1).unwrap().to_owned()
     };
     assert_eq!(health().await, "200");
     let database = world.database().await;
     sqlx::query("ALTER TABLE joinings RENAME TO gone").execute(&database).await.unwrap();
-    while health().await != "503" {
-        tokio::task::yield_now().await; // the last look counts for a second
-    }
+    let until_health = async |status: &str| {
+        let patience = Patience::new();
+        while health().await != status {
+            patience.wait(format_args!("the status is not {status}")).await; // the last look counts for a second
+        }
+    };
+    until_health("503").await;
     sqlx::query("ALTER TABLE gone RENAME TO joinings").execute(&database).await.unwrap();
-    while health().await != "200" {
-        tokio::task::yield_now().await;
-    }
+    until_health("200").await;
     registrar.stop().await;
     world.change("health = \"127.0.0.1:0\"", "health = \"nowhere\"");
     let service = terse_onboard::registrar::Service::open(&world.config(), terse_net::Clock::new()).await.unwrap();
@@ -198,10 +202,13 @@ async fn an_address_has_half_of_the_connections_and_loses_one_that_asks_too_much
     assert!(device.health_from("127.0.0.1", &registrar).await.is_none(), "two of three are taken");
     assert_eq!(device.health_from("127.0.0.2", &registrar).await, Some(200), "another address");
 
-    while one.get("/health").await.status != 429 {}
+    one.until_too_many().await;
     let outgoing = Outgoing { path: "/health", ..Outgoing::default() };
     one.https.send(outgoing, LIMITS).await.unwrap_err();
-    while device.health_from("127.0.0.1", &registrar).await.is_none() {}
+    let patience = Patience::new();
+    while device.health_from("127.0.0.1", &registrar).await.is_none() {
+        patience.check("there is no place");
+    }
     registrar.stop().await;
 }
 
@@ -226,6 +233,7 @@ async fn late_audit_logs_of_manufacturers_that_are_gone_do_not_hold_up_others() 
     for (minutes, others, own) in [(2, 16, "requested"), (3, 16, "good")] {
         let registrar = world.start_at(ahead(60 * minutes)).await;
         let operator = world.operator().await;
+        let patience = Patience::new();
         loop {
             let devices = operator.devices().await.unwrap();
             let of_others = devices.iter().filter(|one| one.manufacturer == "gone" && one.audit_reason.is_some());
@@ -233,7 +241,7 @@ async fn late_audit_logs_of_manufacturers_that_are_gone_do_not_hold_up_others() 
             {
                 break;
             }
-            tokio::task::yield_now().await;
+            patience.wait(&devices).await;
         }
         registrar.stop().await;
     }

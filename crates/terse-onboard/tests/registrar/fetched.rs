@@ -10,6 +10,7 @@ use terse_net::Clock;
 use terse_onboard::registrar::{FetchError, FetchOptions, Fetched, OperatorError, Rejection, fetch};
 use terse_pki::Authority;
 
+use super::patience::{Patience, soon};
 use super::scripted_masa::{NONCELESS_LIFETIME, Script};
 use super::world::{Device, PROVIDER, SERIAL, World, ahead, authority, now, refused};
 
@@ -168,9 +169,7 @@ async fn a_log_that_does_not_come_with_the_voucher_comes_when_the_masa_is_back()
     assert_eq!(pledge.voucher_status(true).await.status, 200);
     assert_eq!(pledge.get("/.well-known/est/cacerts").await.status, 202);
     world.masa.come_back().await;
-    while pledge.get("/.well-known/est/cacerts").await.status == 202 {
-        tokio::task::yield_now().await;
-    }
+    pledge.until_decided("/.well-known/est/cacerts").await;
     assert_eq!(world.operator().await.devices().await.unwrap()[0].audit, "good");
     registrar.stop().await;
 }
@@ -250,7 +249,7 @@ async fn pledges_that_wait_for_a_masa_take_no_place_of_one_with_a_fetched_vouche
     let silent = world.masa.listen_silently().await;
     tokio::time::sleep(std::time::Duration::from_secs(1)).await;
     let probe = tokio::spawn(async move { pledge.request_voucher(&request).await.status });
-    let _connection = silent.accept().await.unwrap();
+    let _connection = soon(silent.accept()).await.unwrap();
     let mut waiting = tokio::task::JoinSet::new();
     for number in 0..4 {
         let (device, registrar) = (world.device(&format!("D-{number}")), registrar.clone());
@@ -284,15 +283,17 @@ async fn an_expired_voucher_is_not_used_and_removed() {
     let request = device.voucher_request(&pledge);
     assert_eq!(pledge.request_voucher(&request).await.status, 202);
     let database = world.database().await;
+    let patience = Patience::new();
     loop {
         let row = sqlx::query("SELECT COUNT(*), COUNT(voucher), COUNT(registrar_request) FROM fetched");
         let row = row.fetch_one(&database).await.unwrap();
         // That it was asked for is remembered: the audit log names it.
         assert_eq!(row.get::<i64, _>(0), 1);
-        if (row.get::<i64, _>(1), row.get::<i64, _>(2)) == (0, 0) {
+        let left = (row.get::<i64, _>(1), row.get::<i64, _>(2));
+        if left == (0, 0) {
             break;
         }
-        tokio::task::yield_now().await;
+        patience.wait(left).await;
     }
     registrar.stop().await;
 }

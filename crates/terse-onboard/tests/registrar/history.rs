@@ -22,9 +22,7 @@ async fn a_request_is_repeated_after_a_newer_one_and_goes_after_some_days() {
     registrar.stop().await;
 
     let registrar = world.start_at(ahead(6 * DAY)).await;
-    while world.count("requests").await != 1 {
-        tokio::task::yield_now().await;
-    }
+    world.until_count("requests", 1).await;
     registrar.stop().await;
     assert_eq!(world.count("history").await, 2);
 
@@ -48,9 +46,7 @@ async fn requests_without_an_answer_go_after_some_days() {
     registrar.stop().await;
     for (days, left) in [(4, 1), (6, 0)] {
         let registrar = world.start_at(ahead(days * DAY)).await;
-        while world.count("requests").await != left {
-            tokio::task::yield_now().await;
-        }
+        world.until_count("requests", left).await;
         registrar.stop().await;
     }
 }

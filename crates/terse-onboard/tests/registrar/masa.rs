@@ -5,6 +5,7 @@ use terse_brski::http::VOUCHER_CMS_JSON;
 use terse_pki::IdevidOptions;
 
 use super::scripted_masa::Script;
+use super::vacant::Vacant;
 use super::world::{Device, SERIAL, World, ahead, now, refused};
 
 #[tokio::test]
@@ -76,12 +77,12 @@ async fn a_masa_that_is_busy_is_asked_the_same_again_when_it_says() {
     let registrar = world.start().await;
     let mut pledge = device.connect(&registrar).await;
     let request = device.voucher_request(&pledge);
-    world.masa.script(Script::Busy(20));
+    world.masa.script(Script::Busy(60));
     let answer = pledge.request_voucher(&request).await;
-    assert_eq!((answer.status, answer.retry_after), (202, Some(20)));
+    assert_eq!((answer.status, answer.retry_after), (202, Some(60)));
     registrar.stop().await;
     world.masa.script(Script::Honest);
-    for (seconds, status, requests) in [(5, 202, 1), (30, 200, 2)] {
+    for (seconds, status, requests) in [(5, 202, 1), (90, 200, 2)] {
         let registrar = world.start_at(ahead(seconds)).await;
         let mut pledge = device.connect(&registrar).await;
         assert_eq!(pledge.request_voucher(&request).await.status, status);
@@ -116,10 +117,8 @@ async fn a_masa_that_has_refused_or_is_away_for_hours_is_asked_anew() {
 #[tokio::test]
 async fn a_masa_that_is_down_keeps_the_pledge_waiting() {
     let world = World::new().await;
-    // Nobody listens at the port of a listener that is gone.
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let gone = listener.local_addr().unwrap();
-    drop(listener);
+    let nobody = Vacant::new();
+    let gone = nobody.address;
     world.change(&world.masa.address.to_string(), &gone.to_string());
     let registrar = world.start().await;
     let device = world.device(SERIAL);
@@ -158,13 +157,8 @@ async fn a_slow_masa_holds_up_nobody() {
     world.masa.release();
     world.masa.release();
     let mut pledge = device.connect(&registrar).await;
-    while pledge.request_voucher(&request).await.status != 200 {
-        tokio::task::yield_now().await;
-    }
-    let mut pledge = other.connect(&registrar).await;
-    while pledge.request_voucher(&request_2).await.status != 200 {
-        tokio::task::yield_now().await;
-    }
+    pledge.until_voucher(&request).await;
+    other.connect(&registrar).await.until_voucher(&request_2).await;
     assert_eq!((world.masa.requests().len(), world.masa.issued()), (2, 2));
     registrar.stop().await;
 }

@@ -73,9 +73,7 @@ async fn a_rejected_device_is_known_when_its_requests_are_forgotten() {
     assert_eq!(rejected, Rejection::Rejected("maker".into()));
     registrar.stop().await;
     let registrar = world.start_at(ahead(6 * 86_400)).await;
-    while world.count("requests").await > 0 {
-        tokio::task::yield_now().await;
-    }
+    world.until_count("requests", 0).await;
     assert_eq!(world.operator().await.accept(SERIAL, None).await.unwrap(), "maker");
     registrar.stop().await;
     let registrar = world.start().await;

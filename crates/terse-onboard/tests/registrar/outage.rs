@@ -5,16 +5,20 @@ use std::time::Duration;
 use terse_onboard::client::Incoming;
 use tokio::task::JoinSet;
 
+use super::enrolment::until_good;
+use super::patience::{Patience, soon};
 use super::scripted_masa::Script;
-use super::world::{Device, Pledge, Running, SERIAL, World};
+use super::world::{Device, Pledge, Running, SERIAL, World, text};
 
 /// Sends a voucher request again and again, each time after the Retry-After, until it has another answer than that.
 async fn until_answered(pledge: &mut Pledge, request: &[u8]) -> Incoming {
+    let patience = Patience::new();
     loop {
         let answer = pledge.request_voucher(request).await;
         if answer.status != 202 {
             return answer;
         }
+        patience.check(text(&answer));
         wait(&answer).await;
     }
 }
@@ -70,7 +74,7 @@ async fn many_pledges_wait_for_a_masa_and_each_has_one_voucher() {
         });
     }
     for _ in 0..50 {
-        told.recv().await.unwrap();
+        soon(told.recv()).await.unwrap();
     }
     world.masa.come_back().await;
     assert!(pledges.join_all().await.iter().all(|status| *status == 200));
@@ -137,7 +141,9 @@ async fn a_masa_that_has_no_audit_log_is_not_asked_again_at_once() {
     assert!(world.masa.audit_requests() < 10, "{}", world.masa.audit_requests());
     world.masa.script_audits(Script::Honest);
     let mut answer = pledge.get("/.well-known/est/cacerts").await;
+    let patience = Patience::new();
     while answer.status == 202 {
+        patience.check(text(&answer));
         wait(&answer).await;
         answer = pledge.get("/.well-known/est/cacerts").await;
     }
@@ -165,11 +171,13 @@ async fn a_device_waits_for_its_audit_log_as_long_as_the_masa_is_away() {
     assert_eq!(answer.status, 202);
     wait(&answer).await;
     world.masa.come_back().await;
+    let patience = Patience::new();
     loop {
         let answer = pledge.get("/.well-known/est/cacerts").await;
         if answer.status == 200 {
             break;
         }
+        patience.check(text(&answer));
         assert_eq!(answer.status, 202);
         wait(&answer).await;
     }
@@ -183,14 +191,14 @@ async fn an_audit_log_comes_when_the_masa_is_back_without_the_device() {
     let device = world.device(SERIAL);
     let operator = world.operator().await;
     drop(joined_without_log(&world, &registrar, &device).await);
-    while operator.devices().await.unwrap()[0].audit_reason.is_none() {
-        tokio::task::yield_now().await;
+    let report = async || operator.devices().await.unwrap().remove(0);
+    let patience = Patience::new();
+    while report().await.audit_reason.is_none() {
+        patience.wait(report().await).await;
     }
-    assert_eq!(operator.devices().await.unwrap()[0].audit, "requested");
+    assert_eq!(report().await.audit, "requested");
     world.masa.come_back().await;
-    while operator.devices().await.unwrap()[0].audit != "good" {
-        tokio::task::yield_now().await;
-    }
+    until_good(&operator).await;
     assert_eq!(operator.devices().await.unwrap()[0].audit_reason, None);
     registrar.stop().await;
 }

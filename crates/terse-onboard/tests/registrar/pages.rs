@@ -12,6 +12,7 @@ use tokio::io::AsyncReadExt as _;
 use tokio::net::TcpStream;
 
 use super::browser::{Answer, Browser, attribute, encoded, next};
+use super::patience::{Patience, soon};
 use super::world::{PROVIDER, Pledge, Running, SERIAL, World, ahead, authority, now, tls, validity};
 
 /// A domain that asks its operator, with status pages at loopback and these further keys for them.
@@ -475,12 +476,14 @@ async fn connections_that_say_nothing_are_bounded_and_keep_no_device_out() {
     // The next one of this address is closed at once.
     let mut next = TcpStream::connect(registrar.pages.unwrap()).await.unwrap();
     let mut read = Vec::new();
-    let _ = next.read_to_end(&mut read).await;
+    let _ = soon(next.read_to_end(&mut read)).await;
     assert!(read.is_empty());
     ask(&world, &registrar).await;
     drop(silent);
     let mut browser = browser(&registrar);
+    let patience = Patience::new();
     loop {
+        patience.check("there is no place");
         // The server notices one after the other that they are gone.
         let mut stream = TcpStream::connect(registrar.pages.unwrap()).await.unwrap();
         tokio::io::AsyncWriteExt::write_all(&mut stream, b"GET / HTTP/1.0\r\nHost: localhost\r\n\r\n").await.unwrap();

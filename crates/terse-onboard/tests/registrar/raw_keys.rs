@@ -16,6 +16,7 @@ use terse_onboard::registrar::DeviceReport;
 use terse_tls::{CertificateType, ProtocolVersion};
 
 use super::coaps_pledge::{CoapsPledge, How, refused};
+use super::patience::Patience;
 use super::world::{Device, PROVIDER, SERIAL, World, now, tls, verified};
 
 const RAW: How = How {
@@ -23,7 +24,7 @@ const RAW: How = How {
     path_form: terse_brski::coap::PathForm::Abbreviated,
     max_datagram: 976,
     answers_checks: true,
-    max_retransmit: 4,
+    max_retransmit: 8,
     accepts: &[CertificateType::RAW_PUBLIC_KEY],
 };
 
@@ -53,7 +54,9 @@ async fn with_voucher(world: &World, device: &Device, to: SocketAddr, how: How, 
     let named = |fields: &mut terse_brski::voucher::VoucherRequest| fields.proximity_registrar = vec![name(&key)];
     let request = device.voucher_request_to(chain[0].clone(), named);
     let mut answer = pledge.request_voucher(&request).await;
+    let patience = Patience::new();
     while answer.code == Code::SERVICE_UNAVAILABLE {
+        patience.wait(answer.diagnostic()).await;
         answer = pledge.request_voucher(&request).await;
     }
     assert_eq!(answer.code, Code::CHANGED, "{:?}", answer.diagnostic());
@@ -65,7 +68,9 @@ async fn with_voucher(world: &World, device: &Device, to: SocketAddr, how: How, 
 async fn ask_for_identity_key(pledge: &mut CoapsPledge) -> Response {
     let request = || Request::post(Resource::IdentityKey, content_format::IDENTITY_KEY, b"");
     let mut answer = pledge.send(request()).await;
+    let patience = Patience::new();
     while answer.code == Code::SERVICE_UNAVAILABLE {
+        patience.wait(answer.diagnostic()).await;
         answer = pledge.send(request()).await;
     }
     answer

@@ -132,7 +132,7 @@ async fn a_limit_of_requests_counts_at_once() {
     assert_eq!(pledge.get("/health").await.status, 200);
     world.change("requests_at_once = 1000000", "requests_at_once = 1\nrequests_per_second = 1");
     reloader.reload().unwrap();
-    while pledge.get("/health").await.status != 429 {}
+    pledge.until_too_many().await;
     registrar.stop().await;
 }
 

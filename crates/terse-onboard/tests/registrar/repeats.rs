@@ -4,6 +4,7 @@ use terse_brski::artefact::Format;
 use terse_brski::est::CsrAttributes;
 use tokio::task::JoinSet;
 
+use super::patience::Patience;
 use super::scripted_masa::Script;
 use super::world::{Device, Running, SERIAL, World, ahead, certificate};
 
@@ -52,9 +53,7 @@ async fn a_device_that_is_rejected_while_the_masa_takes_its_time_gets_no_voucher
         let mut pledge = device.connect(&registrar).await;
         let request = device.voucher_request(&pledge);
         let rejected = async {
-            while world.masa.arrived() == 0 {
-                tokio::task::yield_now().await;
-            }
+            world.masa.until_arrived(1).await;
             world.operator().await.reject(SERIAL, None).await.unwrap();
             world.masa.release();
         };
@@ -84,9 +83,7 @@ async fn requests_at_once_are_one_request() {
         world.masa.release();
         world.masa.release();
         let mut pledge = device.connect(&registrars[1]).await;
-        while pledge.request_voucher(&request).await.status != 200 {
-            tokio::task::yield_now().await;
-        }
+        pledge.until_voucher(&request).await;
         assert_eq!((world.masa.arrived(), world.masa.issued()), (2, 1));
         registrars.map(Running::stop).into_iter().collect::<JoinSet<_>>().join_all().await;
     }
@@ -134,7 +131,9 @@ async fn an_address_has_so_many_requests() {
     let registrar = world.start().await;
     let mut pledge = world.device(SERIAL).connect(&registrar).await;
     let mut statuses = Vec::new();
+    let patience = Patience::new();
     while !statuses.contains(&429) {
+        patience.check(&statuses);
         statuses.push(pledge.get("/health").await.status);
     }
     assert_eq!(statuses[..3], [200, 200, 200]);

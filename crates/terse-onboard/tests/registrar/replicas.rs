@@ -12,14 +12,8 @@ use super::world::{Device, Pledge, Running, SERIAL, World, ahead, certificate};
 /// Asks until the voucher is there, always with the same bytes. Returns it, and the connection.
 async fn voucher(device: &Device, registrar: &Running, request: &[u8]) -> (Vec<u8>, Pledge) {
     let mut pledge = device.connect(registrar).await;
-    loop {
-        let answer = pledge.request_voucher(request).await;
-        match answer.status {
-            200 => return (answer.body.to_vec(), pledge),
-            status => assert_eq!(status, 202),
-        }
-        tokio::task::yield_now().await;
-    }
+    let answer = pledge.until_voucher(request).await;
+    (answer.body.to_vec(), pledge)
 }
 
 /// The device joins and enrols at replicas that are killed after each step, and leaves one of everything behind.
@@ -57,9 +51,7 @@ async fn a_request_that_waits_for_the_masa_is_answered_by_another_replica() {
     let mut pledge = device.connect(&first).await;
     let request = device.voucher_request(&pledge);
     assert_eq!(pledge.request_voucher(&request).await.status, 202);
-    while world.masa.arrived() == 0 {
-        tokio::task::yield_now().await;
-    }
+    world.masa.until_arrived(1).await;
     first.kill();
     assert_eq!(world.masa.issued(), 0);
     world.masa.script(Script::Honest);
@@ -86,16 +78,16 @@ async fn a_device_over_coaps_begins_anew_at_another_replica_with_the_same_vouche
     let world = World::new().await.with_coaps();
     let (first, second) = (world.start().await, world.start().await);
     let device = world.device(SERIAL).of(Format::CoseCbor);
-    let how = How { max_retransmit: 1, ..How::default() };
-    let mut pledge = device.connect_coaps(first.coaps.unwrap(), how).await;
+    let mut pledge = device.connect_coaps(first.coaps.unwrap(), How::default()).await;
     let request = device.voucher_request_to(pledge.registrar(), |_| {});
     let answer = pledge.request_voucher(&request).await;
     assert_eq!(answer.code, Code::CHANGED, "{:?}", answer.diagnostic());
 
     pledge.move_to_another_port(second.coaps.unwrap());
+    pledge.give_up_soon();
     let again = Request::post(Resource::RequestVoucher, content_format::VOUCHER_COSE, &request);
     assert!(pledge.try_send(again).await.is_none(), "nobody answers there");
-    let mut anew = device.connect_coaps(second.coaps.unwrap(), how).await;
+    let mut anew = device.connect_coaps(second.coaps.unwrap(), How::default()).await;
     assert_eq!(anew.request_voucher(&request).await.payload, answer.payload);
     assert_eq!(world.masa.issued(), 1);
     first.stop().await;

@@ -3,6 +3,7 @@
 use terse_brski::est::CsrAttributes;
 use terse_pki::Authority;
 
+use super::enrolment::until_good;
 use super::est_server::with_est;
 use super::scripted_est::{EstScript, ScriptedEst, write_crl, write_crl_of};
 use super::world::{Device, Running, SERIAL, World, ahead, authority, certificate, now, refused};
@@ -23,9 +24,7 @@ async fn a_device_whose_ldevid_is_revoked_does_not_come_back_with_its_idevid() {
     assert_eq!(pledge.request_voucher(&voucher).await.status, 200);
     assert_eq!(pledge.voucher_status(true).await.status, 200);
     refused(&pledge.enroll("simpleenroll", &request).await, 403, "revoked");
-    while world.operator().await.devices().await.unwrap()[0].audit != "good" {
-        tokio::task::yield_now().await;
-    }
+    until_good(&world.operator().await).await;
     registrar.stop().await;
     let registrar = world.start_at(ahead(400 * 86_400)).await;
     let mut pledge = device.connect(&registrar).await;

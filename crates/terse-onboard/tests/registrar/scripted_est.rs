@@ -22,6 +22,7 @@ use terse_tls::{ClientAuthentication, Expect, KeyPurposeId, ServerConfig, Trust}
 use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, watch};
 
+use super::patience::Patience;
 use super::world::{PROVIDER, World, authority, now, tls, validity};
 
 /// What the EST server does with a request.
@@ -160,6 +161,22 @@ impl ScriptedEst {
     /// The certification requests that have come, also those that wait.
     pub(crate) fn requests(&self) -> Vec<Received> {
         self.received(|one| !one.path.ends_with("/cacerts"))
+    }
+
+    /// Waits until a certification request has come.
+    pub(crate) async fn until_requested(&self) {
+        let patience = Patience::new();
+        while self.requests().is_empty() {
+            patience.wait(self.ca_requests().len()).await;
+        }
+    }
+
+    /// Waits until so many requests for the CA certificates have come.
+    pub(crate) async fn until_ca_requested(&self, count: usize) {
+        let patience = Patience::new();
+        while self.ca_requests().len() < count {
+            patience.wait(self.ca_requests().len()).await;
+        }
     }
 
     /// The requests for the CA certificates.

@@ -23,6 +23,8 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinHandle;
 
+use super::patience::Patience;
+use super::vacant::Vacant;
 use super::world::{PROVIDER, now, tls, validity};
 
 /// For how many seconds a voucher without a nonce is valid.
@@ -49,6 +51,8 @@ pub(crate) enum Script {
 
 pub(crate) struct ScriptedMasa {
     pub(crate) address: SocketAddr,
+    /// Keeps the address while the MASA is away.
+    _place: Vacant,
     inner: Arc<Inner>,
     server: Arc<ServerConfig>,
     /// What stops it, while it is there.
@@ -99,10 +103,11 @@ impl ScriptedMasa {
         let mut config = ServerConfig::builder(&PROVIDER);
         let unverified = Trust::unverified(&[terse_tls::CertificateType::X509]).unwrap();
         config.credential(tls(&server)).client_authentication(ClientAuthentication::Optional(unverified));
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let address = listener.local_addr().unwrap();
+        let place = Vacant::new();
+        let address = place.address;
+        let listener = TcpListener::bind(address).await.unwrap();
         let server = Arc::new(config.build().unwrap());
-        let masa = Self { address, inner, server, running: Mutex::default() };
+        let masa = Self { address, _place: place, inner, server, running: Mutex::default() };
         masa.run(listener);
         masa
     }
@@ -124,8 +129,9 @@ impl ScriptedMasa {
         let (stop, task) = self.running.lock().unwrap().take().unwrap();
         stop.send_replace(true);
         task.await.unwrap();
-        while TcpStream::connect(self.address).await.is_ok() {
-            tokio::task::yield_now().await;
+        let patience = Patience::new();
+        while let Ok(connection) = TcpStream::connect(self.address).await {
+            patience.wait(connection).await;
         }
     }
 
@@ -136,10 +142,11 @@ impl ScriptedMasa {
 
     /// Takes connections at the same address, and nothing more.
     pub(crate) async fn listen_silently(&self) -> TcpListener {
+        let patience = Patience::new();
         loop {
             match TcpListener::bind(self.address).await {
                 Ok(listener) => return listener,
-                Err(_) => tokio::task::yield_now().await, // the old one is being closed
+                Err(error) => patience.wait(error).await, // the old one is being closed
             }
         }
     }
@@ -174,6 +181,14 @@ impl ScriptedMasa {
     /// How many voucher requests have come, also those that wait.
     pub(crate) fn arrived(&self) -> usize {
         self.inner.state.lock().unwrap().arrived
+    }
+
+    /// Waits until so many voucher requests have come.
+    pub(crate) async fn until_arrived(&self, count: usize) {
+        let patience = Patience::new();
+        while self.arrived() < count {
+            patience.wait(self.arrived()).await;
+        }
     }
 
     pub(crate) fn accepts(&self) -> Vec<Option<String>> {

@@ -9,6 +9,7 @@ use terse_onboard::registrar::{Service, check};
 
 use super::coaps_pledge::How;
 use super::exposition::{Scrape, get};
+use super::patience::Patience;
 use super::scripted_masa::Script;
 use super::world::{Device, Pledge, Running, SERIAL, World, ahead, now};
 
@@ -125,8 +126,9 @@ async fn strangers_make_no_series_and_no_name_of_theirs_is_there() {
     }
     let mut nobody = tokio::net::TcpStream::connect(registrar.address).await.unwrap();
     tokio::io::AsyncWriteExt::write_all(&mut nobody, b"GET / HTTP/1.1\r\n\r\n").await.unwrap();
+    let patience = Patience::new();
     while scrape(&registrar).await.value("terse_handshake_failures_total{transport=\"https\"}") < 1.0 {
-        tokio::task::yield_now().await;
+        patience.wait("no handshake has failed").await;
     }
     let after = scrape(&registrar).await;
     assert_eq!(before.names(), after.names());
@@ -216,9 +218,7 @@ async fn each_dependency_says_how_it_is() {
     assert_eq!(seen.value("terse_masa_requests_total{kind=\"voucher\",outcome=\"unreachable\"}"), 1.0);
 
     world.masa.come_back().await;
-    while pledge.request_voucher(&request).await.status != 200 {
-        tokio::task::yield_now().await;
-    }
+    pledge.until_voucher(&request).await;
     let (status, json) = dependencies(&registrar).await;
     assert_eq!((status.as_str(), &json["dependencies"][1]["ok"]), ("200", &true.into()));
     assert!(json["dependencies"][1]["seen"].as_u64().unwrap().abs_diff(now().as_secs()) < 600);

@@ -25,6 +25,7 @@ use tokio::net::{TcpSocket, TcpStream};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
+use super::patience::{Patience, SAFETY_LIMIT, soon};
 use super::scripted_masa::ScriptedMasa;
 
 pub(crate) const SERIAL: &str = "WI-3005";
@@ -105,7 +106,7 @@ impl Running {
 
     pub(crate) async fn stop(self) {
         self.stop.send_replace(true);
-        self.task.await.unwrap();
+        soon(self.task).await.unwrap();
     }
 
     /// Ends all that runs, wherever it is.
@@ -220,6 +221,18 @@ impl World {
         let count =
             sqlx::query_scalar(&format!("SELECT COUNT(*) FROM {table}")).fetch_one(&self.database().await).await;
         count.unwrap()
+    }
+
+    /// Waits until a table has so many rows: the chores of a registrar take their time.
+    pub(crate) async fn until_count(&self, table: &str, rows: i64) {
+        let patience = Patience::new();
+        loop {
+            let count = self.count(table).await;
+            if count == rows {
+                return;
+            }
+            patience.wait(format_args!("{table} has {count} rows, not {rows}")).await;
+        }
     }
 
     pub(crate) async fn operator(&self) -> Operator {
@@ -342,8 +355,9 @@ impl Device {
         let mut pledge = self.connect(registrar).await;
         let request = self.voucher_request(&pledge);
         let mut voucher = pledge.request_voucher(&request).await;
+        let patience = Patience::new();
         while voucher.status == 202 {
-            tokio::task::yield_now().await; // all connections to the MASA are in use
+            patience.wait(text(&voucher)).await; // all connections to the MASA are in use
             voucher = pledge.request_voucher(&request).await;
         }
         assert_eq!(voucher.status, 200, "{}", text(&voucher));
@@ -367,7 +381,7 @@ pub(crate) struct Pledge {
     format: Format,
 }
 
-pub(crate) const LIMITS: ResponseLimits = ResponseLimits { body: 32_768, time: Duration::from_secs(120) };
+pub(crate) const LIMITS: ResponseLimits = ResponseLimits { body: 32_768, time: SAFETY_LIMIT };
 
 impl Pledge {
     pub(crate) async fn connect(registrar: &Running, credential: Option<terse_tls::Credential>) -> Self {
@@ -408,9 +422,30 @@ impl Pledge {
         self.send(Outgoing { path, ..Outgoing::default() }).await
     }
 
+    /// Asks for the health until that was too often.
+    pub(crate) async fn until_too_many(&mut self) {
+        let patience = Patience::new();
+        while self.get("/health").await.status != 429 {
+            patience.check("no request was too many");
+        }
+    }
+
     pub(crate) async fn request_voucher(&mut self, request: &[u8]) -> Incoming {
         let content_type = Format::of_artefact(request).media_type();
         self.post("/.well-known/brski/requestvoucher", content_type, request).await
+    }
+
+    /// Asks until the voucher is there, always with the same bytes. It asks again and again, and not after the Retry-After.
+    pub(crate) async fn until_voucher(&mut self, request: &[u8]) -> Incoming {
+        let patience = Patience::new();
+        loop {
+            let answer = self.request_voucher(request).await;
+            match answer.status {
+                200 => return answer,
+                status => assert_eq!(status, 202, "{}", text(&answer)),
+            }
+            patience.wait(text(&answer)).await;
+        }
     }
 
     pub(crate) async fn voucher_status(&mut self, status: bool) -> Incoming {
@@ -434,9 +469,23 @@ impl Pledge {
         self.post(&format!("/.well-known/est/{path}"), "application/pkcs10", &encode_body(request)).await
     }
 
+    /// Sends a certification request until its certificate is there, always the same bytes, and not after the Retry-After.
+    pub(crate) async fn until_enrolled(&mut self, request: &[u8]) {
+        let patience = Patience::new();
+        loop {
+            let answer = self.enroll("simpleenroll", request).await;
+            match answer.status {
+                200 => return,
+                status => assert_eq!(status, 202, "{}", text(&answer)),
+            }
+            patience.wait(text(&answer)).await;
+        }
+    }
+
     /// Gets something of EST until that is there or refused: the audit log takes its time. It asks again and again, and
     /// not after the Retry-After that is checked here.
     pub(crate) async fn until_decided(&mut self, path: &str) -> Incoming {
+        let patience = Patience::new();
         loop {
             let incoming = self.get(path).await;
             if incoming.status != 202 {
@@ -444,7 +493,7 @@ impl Pledge {
             }
             let seconds = incoming.retry_after.unwrap();
             assert!((1..=5).contains(&seconds), "{seconds}");
-            tokio::task::yield_now().await;
+            patience.wait(text(&incoming)).await;
         }
     }
 }

@@ -6,6 +6,8 @@ use std::net::SocketAddr;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
+use crate::patience::soon;
+
 /// An answer over plain HTTP.
 pub(crate) struct Answer {
     pub(crate) status: String,
@@ -19,7 +21,7 @@ pub(crate) async fn get(address: SocketAddr, path: &str) -> Answer {
     let request = format!("GET {path} HTTP/1.1\r\nHost: operator\r\n\r\n");
     stream.write_all(request.as_bytes()).await.unwrap();
     let mut answer = String::new();
-    stream.read_to_string(&mut answer).await.unwrap();
+    soon(stream.read_to_string(&mut answer)).await.unwrap();
     let (head, body) = answer.split_once("\r\n\r\n").unwrap_or_else(|| panic!("no answer: {answer:?}"));
     let status = head.split(' ').nth(1).unwrap().to_owned();
     Answer { status, head: head.to_ascii_lowercase(), body: body.into() }

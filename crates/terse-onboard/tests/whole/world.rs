@@ -17,6 +17,9 @@ use tokio::runtime::Runtime;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
+use super::patience::{Patience, soon};
+use super::vacant::Vacant;
+
 pub(crate) struct World {
     pub(crate) masa: Masa,
     /// Where the registrar listens itself.
@@ -31,6 +34,8 @@ pub(crate) struct World {
 /// A MASA, in a runtime of its own, with which all of its tasks die.
 pub(crate) struct Masa {
     config: MasaConfig,
+    /// Keeps the address while the MASA is away.
+    _place: Vacant,
     runtime: Mutex<Option<Runtime>>,
 }
 
@@ -90,7 +95,7 @@ impl World {
     pub(crate) async fn stop(self) {
         self.stop.send(true).unwrap();
         for service in self.services {
-            service.await.unwrap();
+            soon(service).await.unwrap();
         }
         self.masa.kill();
     }
@@ -99,9 +104,10 @@ impl World {
 impl Masa {
     /// Starts at a port that the system picks, and keeps it.
     fn start(mut config: MasaConfig) -> Self {
-        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        config.listen = listener.local_addr().unwrap();
-        let this = Self { config, runtime: Mutex::new(None) };
+        let place = Vacant::new();
+        config.listen = place.address;
+        let listener = std::net::TcpListener::bind(config.listen).unwrap();
+        let this = Self { config, _place: place, runtime: Mutex::new(None) };
         this.run(listener);
         this
     }
@@ -132,10 +138,11 @@ impl Masa {
 
     /// Starts again at the same address.
     pub(crate) fn restart(&self) {
+        let patience = Patience::new();
         let listener = loop {
             match std::net::TcpListener::bind(self.config.listen) {
                 Ok(listener) => break listener,
-                Err(_) => std::thread::yield_now(), // the old one is being closed
+                Err(error) => patience.check(error), // the old one is being closed
             }
         };
         self.run(listener);
