@@ -5,6 +5,10 @@
 
 mod aiocoap;
 mod multicast;
+#[path = "waits/patience.rs"]
+mod patience;
 mod responder;
 mod seeker;
+#[path = "waits/vacant.rs"]
+mod vacant;
 mod world;

@@ -3,12 +3,14 @@
 //! `tools/prepare.sh` installs it in `target/python`.
 
 use std::io::{BufRead as _, BufReader};
-use std::process::{Child, ChildStdout, Command, Stdio};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 
 use terse_onboard::discovery::coap::{CoreResponder, Link, Links, Reach, Seeker, Sought};
 use terse_onboard::discovery::{Change, Discovery as _, Place};
 
-use super::world::{Running, is_on_link, skipped, soon};
+use super::patience::{SAFETY_LIMIT, soon};
+use super::world::{Running, is_on_link, skipped};
 
 /// Returns a Python that has aiocoap.
 fn python() -> Option<&'static str> {
@@ -27,7 +29,7 @@ fn python() -> Option<&'static str> {
 /// A script that runs, and is ended when this is dropped.
 struct Script {
     child: Child,
-    output: BufReader<ChildStdout>,
+    lines: Receiver<String>,
 }
 
 impl Script {
@@ -37,14 +39,18 @@ impl Script {
         command.arg("-u").arg(path).args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.spawn().unwrap();
         let output = BufReader::new(child.stdout.take().unwrap());
-        Self { child, output }
+        let (sender, lines) = mpsc::channel();
+        std::thread::spawn(move || output.lines().map_while(Result::ok).try_for_each(|line| sender.send(line)));
+        Self { child, lines }
     }
 
     /// Returns the next line that it prints, or an empty one at the end.
     fn line(&mut self) -> String {
-        let mut line = String::new();
-        self.output.read_line(&mut line).unwrap();
-        line.trim_end().into()
+        match self.lines.recv_timeout(SAFETY_LIMIT) {
+            Ok(line) => line,
+            Err(RecvTimeoutError::Disconnected) => String::new(),
+            Err(RecvTimeoutError::Timeout) => panic!("the script says nothing, and does not end"),
+        }
     }
 }
 

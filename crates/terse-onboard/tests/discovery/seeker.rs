@@ -6,7 +6,9 @@ use terse_onboard::discovery::coap::{Reach, Seeker, Sought};
 use terse_onboard::discovery::{Change, Discovery as _, Place};
 use tokio::net::UdpSocket;
 
-use super::world::{answer, soon};
+use super::patience::soon;
+use super::vacant::vacant_udp;
+use super::world::answer;
 
 const LINKS: u8 = 40;
 
@@ -154,13 +156,15 @@ async fn an_answer_that_asks_for_it_is_acknowledged() {
 /// The network reports that nobody has the port, until somebody has.
 #[tokio::test(start_paused = true)]
 async fn a_host_that_is_not_there_yet_is_asked_again() {
-    let place = Host::new().await.place();
+    let (nobody, address) = vacant_udp();
+    let place = Place::from(address);
     let mut seeker = Seeker::new(&[Sought::JoinProxy], Reach::Hosts(vec![place.clone()])).unwrap();
     tokio::select! {
         change = seeker.next() => panic!("{change:?}"),
         () = tokio::time::sleep(core::time::Duration::from_secs(100)) => {}
     }
-    let host = Host(UdpSocket::bind((place.host(), place.port())).await.unwrap());
+    drop(nobody); // as late as can be: nobody else may take the port
+    let host = Host(UdpSocket::bind(address).await.unwrap());
     let found = next(&mut seeker, &host, &[&|question| answer(question, LINKS, "<>;brski-jp=5684")]).await;
     assert_eq!(found, Change::Found(loopback(5684)));
 }

@@ -12,13 +12,7 @@ use terse_onboard::discovery::coap::{CoreCounters, CoreResponder};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-/// The time after which a test is taken to hang.
-pub(crate) const SAFETY_LIMIT: Duration = Duration::from_secs(60);
-
-/// Waits for what comes soon.
-pub(crate) async fn soon<T>(future: impl Future<Output = T>) -> T {
-    tokio::time::timeout(SAFETY_LIMIT, future).await.expect("it comes")
-}
+use super::patience::{SAFETY_LIMIT, soon};
 
 pub(crate) fn question(query: &'static str) -> Question {
     Question::new(query, &mut OsRng).unwrap()
@@ -79,6 +73,14 @@ impl Asking {
         let mut question = question(query);
         self.send(&question.next_datagram());
         question.read(&self.receive()).expect("links").links
+    }
+
+    /// Whether a datagram has come, without a wait.
+    pub(crate) fn has_come(&self) -> bool {
+        self.0.set_nonblocking(true).unwrap();
+        let has_come = self.0.recv(&mut [0; 2_048]).is_ok();
+        self.0.set_nonblocking(false).unwrap();
+        has_come
     }
 
     /// Returns how many datagrams have come, for as long as the next one comes in this time.

@@ -9,8 +9,10 @@ use terse_net::tokio::{Framing, Jpy, Plain};
 use terse_onboard::join_proxy::{Mode, UdpLimits, UdpProxy};
 use terse_tls::Path;
 
+use super::patience::{Patience, SAFETY_LIMIT};
 use super::registrar::Registrar;
-use super::world::{Proxy, SAFETY_LIMIT, configs, datagrams, exchange, pledge, pledge_on, socket};
+use super::vacant::vacant_udp;
+use super::world::{Proxy, configs, datagrams, exchange, pledge, pledge_on, socket};
 
 /// Lets two pledges connect at once, each of which has its own answers. Returns their paths.
 fn two_at_once<F: Framing + 'static>(ip: &str, mode: Mode, framing: F) -> [Path; 2] {
@@ -127,7 +129,7 @@ fn link_local_pledges_are_answered_on_their_interface() {
 fn the_next_registrar_is_used_when_one_is_gone_or_silent() {
     for mode in [Mode::Stateful, Mode::Stateless] {
         let (config, server) = configs(datagrams());
-        let gone = UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        let (_nobody, gone) = vacant_udp();
         let silent = UdpSocket::bind("127.0.0.1:0").unwrap();
         silent.set_read_timeout(Some(SAFETY_LIMIT)).unwrap();
         let registrar = match mode {
@@ -154,12 +156,13 @@ fn the_next_registrar_is_used_when_one_is_gone_or_silent() {
 #[test]
 fn a_registrar_that_starts_later_is_used() {
     let (config, server) = configs(datagrams());
-    let reserved = UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let (nobody, reserved) = vacant_udp();
     let proxy = Proxy::start("127.0.0.1:0", Mode::Stateless, &[reserved]);
     let early = socket(proxy.address.ip(), proxy.address);
     for _ in 0..10 {
         early.send(b"is anybody there?").unwrap();
     }
+    drop(nobody); // as late as can be: nobody else may take the port
     let registrar = Registrar::start(&reserved.to_string(), server, Jpy::new());
     let mut client = pledge(&config, proxy.address);
     client.set_limit(SAFETY_LIMIT);
@@ -187,11 +190,12 @@ fn a_pledge_whose_registrar_is_gone_comes_to_the_next_one() {
 /// Sends until something arrives at a registrar. Returns from where.
 fn arrive(pledge: &UdpSocket, registrar: &UdpSocket) -> SocketAddr {
     registrar.set_read_timeout(Some(core::time::Duration::from_millis(50))).unwrap();
-    for _ in 0..1_000 {
+    let patience = Patience::new();
+    loop {
         pledge.send(b"hello").unwrap();
         if let Ok((_, from)) = registrar.recv_from(&mut [0; 100]) {
             return from;
         }
+        patience.check("nothing arrives");
     }
-    panic!("nothing arrives");
 }

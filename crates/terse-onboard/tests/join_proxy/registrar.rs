@@ -12,7 +12,8 @@ use terse_net::{Clock, DatagramClient, DatagramEvent};
 use terse_tls::{ConfigBuilder, ConnectionHandle, EndpointLimits, Path, ServerConfig};
 use tokio::sync::mpsc as tokio_mpsc;
 
-use super::world::{SAFETY_LIMIT, exchange};
+use super::patience::{Patience, SAFETY_LIMIT};
+use super::world::exchange;
 
 /// A message to send, and who waits for that.
 type Command = (Vec<u8>, Sender<()>);
@@ -64,15 +65,15 @@ impl Registrar {
     /// Returns from where to where.
     #[track_caller]
     pub(crate) fn moved(&self, client: &mut DatagramClient) -> (Path, Path) {
-        for _ in 0..200 {
+        let patience = Patience::new();
+        loop {
             exchange(client, b"goes on");
             match self.events.recv_timeout(Duration::from_millis(50)) {
                 Ok((DatagramEvent::AddressChanged { from, to }, _)) => return (from, to),
                 Ok(other) => panic!("{other:?}"),
-                Err(_) => {}
+                Err(_) => patience.check("the pledge has not moved"),
             }
         }
-        panic!("the pledge has not moved");
     }
 
     /// Sends a message to all pledges, and returns when that was done.

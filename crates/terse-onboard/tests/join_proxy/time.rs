@@ -7,8 +7,9 @@ use std::thread;
 use terse_net::tokio::{Jpy, Plain};
 use terse_onboard::join_proxy::Mode;
 
+use super::patience::SAFETY_LIMIT;
 use super::registrar::Registrar;
-use super::world::{Proxy, SAFETY_LIMIT, configs, datagrams, exchange, pledge};
+use super::world::{Proxy, configs, datagrams, exchange, pledge};
 
 const DAY: Duration = Duration::from_secs(24 * 3_600);
 

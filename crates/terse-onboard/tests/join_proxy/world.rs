@@ -16,10 +16,9 @@ use terse_pki::{Authority, AuthorityOptions, LeafOptions, Validity};
 use terse_tls::{ClientConfig, ConfigBuilder, Connection, Credential, Datagrams, ServerAddress, ServerConfig, Trust};
 use tokio::sync::{mpsc, watch};
 
-pub(crate) const NAME: &str = "registrar.example";
+use super::patience::{Patience, SAFETY_LIMIT};
 
-/// The time after which a test is taken to hang.
-pub(crate) const SAFETY_LIMIT: Duration = Duration::from_secs(60);
+pub(crate) const NAME: &str = "registrar.example";
 
 /// Returns settings that are quick enough for tests, and patient enough for a busy machine.
 pub(crate) fn datagrams() -> Datagrams {
@@ -70,15 +69,16 @@ pub(crate) fn pledge_on(config: &Arc<ClientConfig>, socket: UdpSocket) -> Datagr
 /// Sends a message, again and again, until its echo comes.
 pub(crate) fn exchange(client: &mut DatagramClient, message: &[u8]) {
     let mut received = [0; 256];
-    for _ in 0..200 {
+    let patience = Patience::new();
+    loop {
         client.set_limit(Duration::from_millis(300));
         client.send(message).unwrap();
         match client.receive(&mut received) {
             Ok(len) => return assert_eq!(&received[..len], message),
             Err(error) => assert!(error.is_timeout(), "{error}"),
         }
+        patience.check("no echo");
     }
-    panic!("no echo");
 }
 
 /// A join proxy in a thread.
