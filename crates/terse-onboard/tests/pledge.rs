@@ -12,12 +12,18 @@ use terse_tls::CertificateError;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 
+#[path = "waits/patience.rs"]
+mod patience;
 mod pki;
 mod registrar;
 mod signer;
+#[path = "waits/vacant.rs"]
+mod vacant;
 
+use patience::soon;
 use pki::{PKI, SERIAL};
 use registrar::{Answer, Registrar};
+use vacant::Vacant;
 
 /// Settings of a pledge that tries once.
 pub(crate) fn once() -> Settings {
@@ -36,7 +42,8 @@ async fn join(discovery: impl Discovery, settings: &Settings) -> Outcome {
     let folder = tempfile::tempdir().unwrap();
     let credentials = CredentialDirectory::new(folder.path().join("credentials"));
     let mut progress = Vec::new();
-    let result = onboard(&PKI.device(), discovery, &credentials, settings, |event| progress.push(event)).await;
+    let device = PKI.device();
+    let result = soon(onboard(&device, discovery, &credentials, settings, |event| progress.push(event))).await;
     Outcome { result, progress, credentials, _folder: folder }
 }
 
@@ -95,7 +102,7 @@ async fn a_device_earns_its_credential_through_a_join_proxy() {
     assert_eq!(stages, expected);
     assert_eq!(outcome.progress.last(), Some(&Progress::Enrolled { is_reported: true }));
     stop.send(true).unwrap();
-    assert!(running.await.unwrap().unreachable == 0);
+    assert!(soon(running).await.unwrap().unreachable == 0);
 }
 
 /// Returns an answer for requests whose path ends so.
@@ -172,7 +179,7 @@ async fn a_credential_that_cannot_be_stored_is_told_and_nothing_is_left() {
     let (device, credentials) = (PKI.device(), CredentialDirectory::new(&file));
     let mut progress = Vec::new();
     let places = Fixed::new([registrar.place()]);
-    let result = onboard(&device, places, &credentials, &once(), |event| progress.push(event)).await;
+    let result = soon(onboard(&device, places, &credentials, &once(), |event| progress.push(event))).await;
     let expected = AttemptFailed::Enrollment(EnrollmentFailed::NotStored);
     assert_eq!(result.unwrap_err(), GaveUp::Failed(registrar.place(), expected));
     assert!(progress.iter().any(|event| matches!(event, Progress::NotStored(problem) if problem.contains("file"))));
@@ -214,9 +221,8 @@ async fn the_right_domain_is_found_among_several() {
 
 #[tokio::test]
 async fn nobody_at_a_place_is_a_failed_attempt() {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let place = Place::new("127.0.0.1", listener.local_addr().unwrap().port());
-    drop(listener);
+    let nobody = Vacant::new();
+    let place = Place::new("127.0.0.1", nobody.address.port());
     let outcome = join(Fixed::new([place.clone()]), &once()).await;
     assert_eq!(outcome.failure(), AttemptFailed::ConnectionLost);
 }

@@ -14,6 +14,7 @@ use terse_pki::IdevidOptions;
 use terse_tls::crypto::{CryptoError, SigningKey};
 
 use super::once;
+use super::patience::soon;
 use super::pki::{PKI, SERIAL};
 use super::registrar::Registrar;
 
@@ -48,7 +49,7 @@ fn device(chain: &[CertificateDer<'static>], signer: AsyncSigner) -> Result<Devi
 async fn join(device: &Device, registrar: &Registrar) -> Result<Onboarded, GaveUp> {
     let folder = tempfile::tempdir().unwrap();
     let credentials = CredentialDirectory::new(folder.path().join("credentials"));
-    onboard(device, Fixed::new([registrar.place()]), &credentials, &once(), |_| {}).await
+    soon(onboard(device, Fixed::new([registrar.place()]), &credentials, &once(), |_| {})).await
 }
 
 /// The IDevID that the manufacturer makes with a key of this algorithm.

@@ -8,6 +8,7 @@ use terse_onboard::discovery::{Fixed, Place};
 use terse_onboard::pledge::{CredentialDirectory, DtlsVersion, onboard};
 use tokio::net::UdpSocket;
 
+use super::patience::soon;
 use super::registrar::{Registrar, Reply, Script};
 use super::relay::{Fault, Relay};
 use super::{WHOLE, device, impatient, join, once, until};
@@ -94,7 +95,7 @@ async fn a_registrar_that_goes_away_ends_the_attempt() {
     let registrar = Registrar::start(script).await;
     let place = registrar.place();
     let vanishing = tokio::spawn(async move {
-        receiver.recv().await;
+        soon(receiver.recv()).await;
         registrar.vanish().await;
     });
     let why = join(&device(), place, &impatient()).await.failure();
@@ -109,7 +110,7 @@ async fn a_registrar_that_never_answers_ends_the_attempt() {
     let port = silent.local_addr().unwrap().port();
     let why = join(&device(), Place::new("127.0.0.1", port), &impatient()).await.failure();
     assert_eq!(why, AttemptFailed::ConnectionLost);
-    drop(silent);
+    silent.connect(("127.0.0.1", port)).await.unwrap(); // to itself: it hears nobody else, and the port is unreachable
     let why = join(&device(), Place::new("127.0.0.1", port), &impatient()).await.failure();
     assert_eq!(why, AttemptFailed::ConnectionLost);
     let registrar = Registrar::start(Script::answering_at(Resource::RequestVoucher, 9, Reply::Silence)).await;
@@ -128,7 +129,7 @@ async fn a_pledge_that_is_stopped_closes_its_connection() {
     let joining = onboard(&device, Fixed::new([registrar.place()]), &credentials, &settings, |_| {});
     tokio::select! {
         result = joining => panic!("{result:?}"),
-        () = until(|| !registrar.seen().is_empty()) => {}
+        () = until(|| registrar.seen().len(), |seen| *seen > 0) => {}
     }
-    until(|| registrar.closed() > 0).await;
+    until(|| registrar.closed(), |closed| *closed > 0).await;
 }
