@@ -12,6 +12,8 @@ mod est;
 mod libcoap;
 mod libcoap_client;
 mod masa;
+#[path = "waits/patience.rs"]
+mod patience;
 mod programs;
 mod registrar;
 mod relay;

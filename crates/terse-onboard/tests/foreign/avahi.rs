@@ -17,13 +17,15 @@ use terse_onboard::registrar::{self, InitOptions, init};
 use terse_pki::{Authority, AuthorityOptions, Validity};
 use tokio::sync::watch;
 
+use super::patience::{SAFETY_LIMIT, soon};
 use super::programs::{Folder, is_here, skipped};
 
 #[test]
 fn avahi_finds_a_registrar_until_it_is_withdrawn() {
     let Some(link) = Link::enter("foreign::avahi::avahi_finds_a_registrar_until_it_is_withdrawn") else { return };
     assert_eq!(link.browse(), Vec::<String>::new());
-    let mut browsing = link.spawn("timeout", &format!("{SAFETY_LIMIT} avahi-browse -rp _brski-registrar._tcp"));
+    let mut browsing =
+        link.spawn("timeout", &format!("{} avahi-browse -rp _brski-registrar._tcp", SAFETY_LIMIT.as_secs()));
     let mut said = Lines::of(browsing.0.stdout.take().unwrap());
     let announcement = Announcement::new(Service::Registrar, "plant", 8443).unwrap();
     let address = format!(";{ADDRESS};");
@@ -44,7 +46,8 @@ fn avahi_finds_a_registrar_until_it_is_withdrawn() {
 fn a_registrar_that_is_configured_to_be_announced_is_found_until_it_stops() {
     let name = "foreign::avahi::a_registrar_that_is_configured_to_be_announced_is_found_until_it_stops";
     let Some(link) = Link::enter(name) else { return };
-    let mut browsing = link.spawn("timeout", &format!("{SAFETY_LIMIT} avahi-browse -rp _brski-registrar._tcp"));
+    let mut browsing =
+        link.spawn("timeout", &format!("{} avahi-browse -rp _brski-registrar._tcp", SAFETY_LIMIT.as_secs()));
     let mut said = Lines::of(browsing.0.stdout.take().unwrap());
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     let (port, mut known, stop, running) = runtime.block_on(async {
@@ -60,11 +63,11 @@ fn a_registrar_that_is_configured_to_be_announced_is_found_until_it_stops() {
     let address = format!(";{ADDRESS};{port};");
     said.until(|line| line.starts_with("=;link0;IPv4;registrar;") && line.contains(&address));
     runtime.block_on(async {
-        let found = known.wait_for(|registrars| !registrars.is_empty()).await.unwrap().clone();
+        let found = soon(known.wait_for(|registrars| !registrars.is_empty())).await.unwrap().clone();
         assert!(found.iter().all(|registrar| registrar.port() == port));
         stop.send_replace(true);
-        running.await.unwrap();
-        known.wait_for(Vec::is_empty).await.unwrap();
+        soon(running).await.unwrap();
+        soon(known.wait_for(Vec::is_empty)).await.unwrap();
     });
     said.until(|line| line.starts_with("-;link0;IPv4;registrar;"));
 }
@@ -79,12 +82,12 @@ fn a_join_proxy_that_avahi_announces_is_found_until_it_is_withdrawn() {
         let mut browser = Browser::new(Service::Proxy).unwrap();
         let mut known = Vec::new();
         while known.is_empty() {
-            note(&mut known, browser.next().await);
+            note(&mut known, soon(browser.next()).await);
         }
         publisher.end();
         // Other addresses of it may have come meanwhile.
         while !known.is_empty() {
-            note(&mut known, browser.next().await);
+            note(&mut known, soon(browser.next()).await);
         }
     });
 }
@@ -213,7 +216,8 @@ impl Lines {
     fn until(&mut self, is_it: impl Fn(&str) -> bool) {
         let mut said = Vec::new();
         while !said.last().is_some_and(|line: &String| is_it(line)) {
-            said.push(self.0.recv().unwrap_or_else(|_| panic!("it ended before: {said:#?}")));
+            let line = self.0.recv_timeout(SAFETY_LIMIT);
+            said.push(line.unwrap_or_else(|error| panic!("the line does not come ({error}): {said:#?}")));
         }
     }
 }
@@ -241,9 +245,6 @@ const NAMESPACES: [&str; 6] = ["--net", "--mount", "--pid", "--fork", "--kill-ch
 
 /// The address of one end of the link (RFC 5737).
 const ADDRESS: &str = "192.0.2.1";
-
-/// The seconds after which a search is taken to hang.
-const SAFETY_LIMIT: u32 = 120;
 
 /// A message bus on which everybody may do everything.
 const BUS: &str = r#"<busconfig>

@@ -1,5 +1,6 @@
 //! The client of libcoap, as Debian has it for two libraries of DTLS, and what it logs.
 
+use super::patience::Patience;
 use super::programs::{Folder, is_here};
 use super::world::{SERIAL, World};
 
@@ -52,12 +53,14 @@ impl<'a> Client<'a> {
 
     /// Sends a request until it is decided.
     pub(crate) fn send_until_decided(&self, arguments: &str, path: &str) -> Response {
+        let patience = Patience::new();
         loop {
             let response = self.send(arguments, path);
             if response.code.as_deref() != Some("5.03") {
                 return response;
             }
             assert!(response.options.contains("Max-Age:"), "{response:?}");
+            patience.check(response);
         }
     }
 

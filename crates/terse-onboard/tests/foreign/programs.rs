@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
+use super::patience::SAFETY_LIMIT;
+
 /// Whether a program is here: it runs with `argument`. If not, the test says so, and fails where nothing may be skipped.
 pub(crate) fn is_here(program: &str, argument: &str, package: &str) -> bool {
     let tried = Command::new(program).arg(argument).stdout(Stdio::null()).stderr(Stdio::null()).status();
@@ -47,9 +49,10 @@ impl Folder<'_> {
         std::fs::read(self.path(name)).unwrap()
     }
 
-    /// Runs a program with these arguments, words separated by spaces.
+    /// Runs a program with these arguments, words separated by spaces. One that hangs is ended, and has failed.
     pub(crate) fn output(&self, program: &str, arguments: &str) -> Output {
-        let mut command = Command::new(program);
+        let mut command = Command::new("timeout");
+        command.arg(SAFETY_LIMIT.as_secs().to_string()).arg(program);
         command.args(arguments.split_whitespace()).current_dir(self.0).stdin(Stdio::null());
         command.output().unwrap()
     }
@@ -99,6 +102,7 @@ impl Folder<'_> {
         let _ = std::fs::remove_file(self.path(BODY)); // the first time there is none
         let mut command = Command::new("curl");
         command.args(["--silent", "--show-error", "--noproxy", "*", "--output", BODY]);
+        command.args(["--max-time", &SAFETY_LIMIT.as_secs().to_string()]);
         command.args(["--write-out", "%{http_code} %{content_type}"]);
         command.args(arguments.split_whitespace()).current_dir(self.0).stdin(Stdio::null());
         command.output().unwrap()

@@ -13,6 +13,7 @@ use tokio::runtime::Runtime;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
+use super::patience::{Patience, soon};
 use super::programs::{Answer, Folder};
 
 /// The serial number of the device.
@@ -109,7 +110,7 @@ impl World {
         self.stop.send(true).unwrap();
         self.runtime.block_on(async {
             for service in self.services {
-                service.await.unwrap();
+                soon(service).await.unwrap();
             }
         });
     }
@@ -133,11 +134,13 @@ impl World {
     /// Sends a request until it is decided.
     #[track_caller]
     pub(crate) fn curl_until_decided(&self, arguments: &str) -> Answer {
+        let patience = Patience::new();
         loop {
             let answer = self.folder().curl(arguments);
             if answer.status != 202 {
                 return answer;
             }
+            patience.check(answer.text());
         }
     }
 
