@@ -30,6 +30,9 @@ pub mod masa;
 mod metrics;
 mod network;
 pub mod pages;
+#[cfg(test)]
+#[path = "../tests/waits/patience.rs"]
+mod patience;
 pub mod pledge;
 pub mod rate;
 pub mod registrar;
@@ -38,3 +41,6 @@ pub mod serve;
 mod shares;
 mod stop;
 pub mod store;
+#[cfg(test)]
+#[path = "../tests/waits/vacant.rs"]
+mod vacant;
