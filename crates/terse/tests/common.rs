@@ -4,20 +4,23 @@
 //! A safety limit ends a test that hangs; no test asserts how long anything takes.
 #![allow(dead_code, unreachable_pub)] // each test file uses a part
 
+use core::fmt::Debug;
 use core::time::Duration;
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, Receiver};
+use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use serde_json::Value;
 use terse_pki::{Authority, AuthorityOptions, Chain, LeafOptions, Validity};
 
-/// The time after which a program is taken to hang.
-pub const SAFETY_LIMIT: Duration = Duration::from_secs(120);
+/// The time after which a program is taken to hang, also on a machine that is slow and busy.
+pub const SAFETY_LIMIT: Duration = Duration::from_secs(300);
 
 pub const SERVER: &str = "broker.plant.example";
 pub const CLIENT: &str = "sensor17.plant.example";
@@ -150,16 +153,18 @@ pub fn json(line: &str) -> Value {
 #[track_caller]
 pub fn run(mut command: Command) -> Outcome {
     let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    let (stdout, stderr) = (collect(child.stdout.take().unwrap()), collect(child.stderr.take().unwrap()));
-    let code = wait(&mut child);
-    Outcome { code, stdout: stdout.join().unwrap(), stderr: stderr.join().unwrap() }
+    let (stdout, stderr) = (Said::by(child.stdout.take().unwrap()), Said::by(child.stderr.take().unwrap()));
+    let Some(status) = ended(&mut child) else {
+        panic!("still running after {SAFETY_LIMIT:?}: {command:?}: {}{}", stdout.so_far(), stderr.so_far())
+    };
+    Outcome { code: status.code(), stdout: stdout.all(), stderr: stderr.all() }
 }
 
 /// A server in the background, stopped when dropped.
 pub struct Server {
     child: Child,
     lines: Receiver<String>,
-    stderr: Option<JoinHandle<String>>,
+    stderr: Option<Said>,
     pub address: String,
 }
 
@@ -167,10 +172,8 @@ impl Server {
     #[track_caller]
     pub fn start(mut command: Command) -> Self {
         let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-        let stdout = BufReader::new(child.stdout.take().unwrap());
-        let (sender, lines) = mpsc::channel();
-        thread::spawn(move || stdout.lines().map_while(Result::ok).try_for_each(|line| sender.send(line)));
-        let stderr = Some(collect(child.stderr.take().unwrap()));
+        let lines = lines(child.stdout.take().unwrap());
+        let stderr = Some(Said::by(child.stderr.take().unwrap()));
         let mut server = Self { child, lines, stderr, address: String::new() };
         let Ok(first) = server.lines.recv_timeout(SAFETY_LIMIT) else { panic!("no output: {:?}", server.end()) };
         server.address = first.strip_prefix("listening ").expect("the first line").into();
@@ -180,7 +183,7 @@ impl Server {
     /// Returns the next line of standard output.
     #[track_caller]
     pub fn line(&self) -> String {
-        self.lines.recv_timeout(SAFETY_LIMIT).expect("a line from the server")
+        self.lines.recv_timeout(SAFETY_LIMIT).unwrap_or_else(|error| panic!("no line: {error}: {}", self.said()))
     }
 
     /// Returns the report of the next connection.
@@ -193,7 +196,12 @@ impl Server {
     pub fn end(&mut self) -> String {
         let _ = self.child.kill();
         let _ = self.child.wait();
-        self.stderr.take().map(|stderr| stderr.join().unwrap()).unwrap_or_default()
+        self.stderr.take().map(Said::all).unwrap_or_default()
+    }
+
+    /// Returns what is on its standard error so far.
+    fn said(&self) -> String {
+        self.stderr.as_ref().map(Said::so_far).unwrap_or_default()
     }
 
     /// Asks the server to end, as a service manager does, and returns its exit code and its standard error.
@@ -215,7 +223,10 @@ impl Server {
     /// Waits until the server exits by itself, and returns its exit code.
     #[track_caller]
     pub fn wait(&mut self) -> Option<i32> {
-        wait(&mut self.child)
+        let Some(status) = ended(&mut self.child) else {
+            panic!("still running after {SAFETY_LIMIT:?}: {}", self.said())
+        };
+        status.code()
     }
 }
 
@@ -225,27 +236,83 @@ impl Drop for Server {
     }
 }
 
-fn collect(mut source: impl Read + Send + 'static) -> JoinHandle<String> {
-    thread::spawn(move || {
-        let mut bytes = Vec::new();
-        let _ = source.read_to_end(&mut bytes);
-        String::from_utf8_lossy(&bytes).into_owned()
-    })
+/// What a program writes, which is read for as long as it runs.
+pub struct Said {
+    bytes: Arc<Mutex<Vec<u8>>>,
+    reader: JoinHandle<()>,
 }
 
-#[track_caller]
-fn wait(child: &mut Child) -> Option<i32> {
+impl Said {
+    pub fn by(mut source: impl Read + Send + 'static) -> Self {
+        let bytes = Arc::<Mutex<Vec<u8>>>::default();
+        let read = bytes.clone();
+        let reader = thread::spawn(move || {
+            let mut chunk = [0; 4_096];
+            while let Ok(len @ 1..) = source.read(&mut chunk) {
+                read.lock().unwrap().extend_from_slice(&chunk[..len]);
+            }
+        });
+        Self { bytes, reader }
+    }
+
+    pub fn so_far(&self) -> String {
+        String::from_utf8_lossy(&self.bytes.lock().unwrap()).into_owned()
+    }
+
+    /// Waits for the end, and returns all.
+    pub fn all(self) -> String {
+        self.reader.join().unwrap();
+        String::from_utf8_lossy(&self.bytes.lock().unwrap()).into_owned()
+    }
+}
+
+/// Returns the lines that a program writes.
+pub fn lines(source: impl Read + Send + 'static) -> Receiver<String> {
+    let (sender, lines) = mpsc::channel();
+    thread::spawn(move || BufReader::new(source).lines().map_while(Result::ok).try_for_each(|line| sender.send(line)));
+    lines
+}
+
+/// Waits until a program has ended. One that hangs is killed: then there is no status.
+pub fn ended(child: &mut Child) -> Option<ExitStatus> {
     let start = Instant::now();
     loop {
         if let Some(status) = child.try_wait().unwrap() {
-            return status.code();
+            return Some(status);
         }
         if start.elapsed() > SAFETY_LIMIT {
             let _ = child.kill();
-            panic!("still running after {SAFETY_LIMIT:?}");
+            let _ = child.wait();
+            return None;
         }
-        thread::sleep(Duration::from_millis(5));
+        thread::sleep(GLANCE);
     }
+}
+
+/// Since when a test waits for a state, at which it looks again and again.
+pub struct Patience(Instant);
+
+impl Patience {
+    pub fn new() -> Self {
+        Self(Instant::now())
+    }
+
+    /// Lets a moment pass before the next look. `seen` is what the last one has seen.
+    #[track_caller]
+    pub fn wait(&self, seen: impl Debug) {
+        assert!(self.0.elapsed() < SAFETY_LIMIT, "it has not come after {SAFETY_LIMIT:?}; seen last: {seen:?}");
+        thread::sleep(GLANCE);
+    }
+}
+
+/// The time between two looks.
+const GLANCE: Duration = Duration::from_millis(2);
+
+/// Connects to an address, for reads that do not hang.
+pub fn connect(address: &str) -> TcpStream {
+    let stream = TcpStream::connect(address).unwrap();
+    stream.set_read_timeout(Some(SAFETY_LIMIT)).unwrap();
+    stream
 }
 
 #[cfg(unix)]

@@ -8,14 +8,11 @@ mod agreement;
 mod namespaces;
 mod traffic;
 
-use core::time::Duration;
-use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::thread;
-use std::time::Instant;
 
-use crate::common::{CLIENT, SERVER, Server, run, terse};
+use crate::common::{CLIENT, Patience, SAFETY_LIMIT, SERVER, Server, lines, run, terse};
 use agreement::Agreement;
 use namespaces::{Background, End, INTERFACE, Link};
 use serde_json::Value;
@@ -32,9 +29,6 @@ const ALGORITHMS: &str = "--suite TLS_AES_128_GCM_SHA256 --suite TLS_ECDHE_RSA_W
 /// The most attempts at a connection that agrees: on a busy machine an acknowledgement may be late, so that TCP
 /// retransmits.
 const ATTEMPTS: usize = 5;
-
-/// The time after which a program is taken to hang.
-const SAFETY_LIMIT: Duration = Duration::from_secs(60);
 
 #[test]
 fn the_simulator_agrees_with_the_kernel() {
@@ -169,14 +163,13 @@ fn connect(link: &Link, pki: &Path, version: &str, mode: &str) -> Traffic {
     let _tcpdump = Background(record(link, &file));
     let report: Value = client();
     assert_eq!(report["mode"], mode, "{report}");
-    let start = Instant::now();
+    let patience = Patience::new();
     loop {
         let traffic = Traffic::of_tcpdump(&file);
         if traffic.is_over {
             return traffic;
         }
-        assert!(start.elapsed() < SAFETY_LIMIT, "the connection is not over: {traffic:?}");
-        thread::sleep(Duration::from_millis(5));
+        patience.wait(traffic);
     }
 }
 
@@ -185,9 +178,13 @@ fn record(link: &Link, file: &Path) -> std::process::Child {
     let mut command: Command = link.command(End::Client, "tcpdump");
     command.args(["-i", INTERFACE, "-U", "--immediate-mode", "-Z", "root", "-w"]).arg(file).arg("tcp");
     let mut child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
-    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
-    assert!(lines.any(|line| line.contains("listening on")), "tcpdump does not listen");
-    thread::spawn(move || lines.for_each(drop));
+    let lines = lines(child.stderr.take().unwrap());
+    let mut said = Vec::new();
+    while !said.last().is_some_and(|line: &String| line.contains("listening on")) {
+        let line = lines.recv_timeout(SAFETY_LIMIT);
+        said.push(line.unwrap_or_else(|error| panic!("tcpdump does not listen: {error}: {said:?}")));
+    }
+    thread::spawn(move || lines.into_iter().for_each(drop));
     child
 }
 

@@ -14,12 +14,9 @@ use std::net::{TcpStream, UdpSocket};
 use std::thread;
 use std::time::Instant;
 
-use crate::common::{Pki, SERVER, Server};
+use crate::common::{Patience, Pki, SAFETY_LIMIT, SERVER, Server};
 use terse_net::{Clock, DatagramClient, OsRng, Stream, Timed};
 use terse_tls::{ClientConfig, Connection, Datagrams, ProtocolVersion, ServerAddress, Trust};
-
-/// The time after which a test is taken to hang.
-const SAFETY_LIMIT: Duration = Duration::from_secs(60);
 
 /// The number of connections of the honest client, one after the other.
 const CONNECTIONS: usize = 60;
@@ -82,7 +79,9 @@ impl World {
         client.handshake().unwrap();
         let mut received = [0; 256];
         for _ in 0..3 {
+            let patience = Patience::new();
             loop {
+                patience.wait("no echo");
                 client.send(&MESSAGE).unwrap();
                 client.set_limit(Duration::from_secs(1));
                 match client.receive(&mut received) {
@@ -135,8 +134,9 @@ impl World {
                 })
             })
             .collect();
+        let patience = Patience::new();
         while self.attacks.load(Ordering::Relaxed) < 2 * hostile.len() as u32 {
-            thread::sleep(Duration::from_millis(5)); // time for the attacks to begin
+            patience.wait(self.attacks.load(Ordering::Relaxed)); // time for the attacks to begin
         }
         let beside = self.measure(honest);
         self.stop.store(true, Ordering::Relaxed);

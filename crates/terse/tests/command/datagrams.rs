@@ -22,8 +22,10 @@ fn full_and_cached() {
         ("--tls 1.3", "DTLS 1.3", ("ServerHello", 206), 2),
         ("--tls 1.2", "DTLS 1.2", ("HelloVerifyRequest", 23), 3),
     ] {
-        let server = pki.server(MUTUAL);
-        let objects = pki.client(&server, &format!("{DEVICE} --repeat 2 {only}")).objects();
+        // A busy machine sends nothing twice then.
+        let patient = "--initial-timeout 30000";
+        let server = pki.server(&format!("{MUTUAL} {patient}"));
+        let objects = pki.client(&server, &format!("{DEVICE} --repeat 2 {only} {patient}")).objects();
         assert_eq!(modes(&objects), ["full", "compact"]);
         for (object, peer) in objects.iter().flat_map(|object| [(object.clone(), SERVER), (server.report(), CLIENT)]) {
             assert_eq!((&object["version"], &object["transport"]), (&json!(version), &json!("datagram")));
@@ -234,9 +236,13 @@ fn nobody_answers() {
     let address = silent.local_addr().unwrap().to_string();
     let outcome = pki.client_at(&address, "--dtls --timeout 2 --initial-timeout 100 -v");
     let line = outcome.stderr.lines().last().unwrap_or_default();
-    for part in ["did not answer, asked ", " times in 2.0 s", "check the address"] {
+    for part in ["did not answer, asked ", "check the address"] {
         assert!(line.contains(part), "{part}: {outcome:#?}");
     }
+    // On a busy machine it may be a little later.
+    let waited = line.split_once(" times in ").and_then(|(_, rest)| rest.split_once(" s"));
+    let waited: f64 = waited.expect("how long that took").0.parse().expect("a number of seconds");
+    assert!(waited >= 2.0, "{outcome:#?}");
     assert!(outcome.stderr.contains("the flight is sent again"), "{outcome:#?}");
     let report = &outcome.lines()[0];
     assert_eq!(report["transport"], "datagram");
@@ -249,10 +255,10 @@ fn an_idle_connection_is_forgotten() {
     let pki = Pki::new();
     let server = pki.server("--dtls --idle-timeout 1");
     // The client waits for data that does not come, and learns that the connection is over.
-    pki.client(&server, "--dtls --expect 5 --timeout 60").refused(1, &["closed the connection after 0 of 5"]);
+    pki.client(&server, "--dtls --expect 5 --timeout 120").refused(1, &["closed the connection after 0 of 5"]);
     assert!(server.report()["error"].as_str().unwrap().contains("did not answer in time"));
     let server = pki.server("--idle-timeout 1");
-    pki.client(&server, "--expect 5 --timeout 60").refused(1, &["closed the connection after 0 of 5"]);
+    pki.client(&server, "--expect 5 --timeout 120").refused(1, &["closed the connection after 0 of 5"]);
 }
 
 #[test]

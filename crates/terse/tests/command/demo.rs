@@ -3,9 +3,8 @@
 use std::fs;
 use std::path::Path;
 use std::process::Stdio;
-use std::time::Duration;
 
-use crate::common::{run, terse};
+use crate::common::{Patience, ended, run, terse};
 
 fn is_empty(folder: &Path) -> bool {
     fs::read_dir(folder).unwrap().next().is_none()
@@ -44,17 +43,16 @@ fn a_demo_that_is_interrupted_leaves_nothing_behind() {
             let mut entries = fs::read_dir(folder.path()).unwrap().flatten();
             entries.any(|entry| entry.path().join(file).exists())
         };
-        let ended = loop {
-            match demo.try_wait().unwrap() {
-                Some(status) => break status, // on a slow machine the file may have come and gone
-                None if is_there() => {
-                    let id = demo.id().to_string();
-                    assert!(std::process::Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
-                    break demo.wait().unwrap();
-                }
-                None => std::thread::sleep(Duration::from_millis(1)),
-            }
-        };
+        let patience = Patience::new();
+        // On a slow machine the file may have come and gone.
+        while demo.try_wait().unwrap().is_none() && !is_there() {
+            patience.wait(file);
+        }
+        if demo.try_wait().unwrap().is_none() {
+            let id = demo.id().to_string();
+            assert!(std::process::Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
+        }
+        let ended = ended(&mut demo).unwrap_or_else(|| panic!("{file}: it does not end"));
         assert!(ended.code().is_some_and(|code| code <= 1), "{file}: {ended}");
         assert!(is_empty(folder.path()), "{file}");
         assert_eq!(processes_of(folder.path()), Vec::<String>::new(), "{file}");

@@ -2,17 +2,17 @@
 #![cfg(unix)]
 
 use std::fs;
-use std::io::{BufRead as _, BufReader};
 use std::path::Path;
-use std::process::{Child, ChildStderr, ChildStdout, Command, Stdio};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::Receiver;
 
-use crate::common::{run, terse};
+use crate::common::{SAFETY_LIMIT, ended, lines, run, terse};
 
 /// A service whose log is read line by line. It ends when this is dropped.
 pub(crate) struct Service {
     child: Child,
-    lines: BufReader<ChildStdout>,
-    log: BufReader<ChildStderr>,
+    lines: Receiver<String>,
+    log: Receiver<String>,
     pub(crate) address: String,
 }
 
@@ -25,44 +25,51 @@ impl Service {
 
     pub(crate) fn start_with(mut command: Command) -> Self {
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-        let lines = BufReader::new(child.stdout.take().unwrap());
-        let log = BufReader::new(child.stderr.take().unwrap());
-        let mut service = Self { child, lines, log, address: String::new() };
+        let (stdout, log) = (lines(child.stdout.take().unwrap()), lines(child.stderr.take().unwrap()));
+        let mut service = Self { child, lines: stdout, log, address: String::new() };
         let first = service.line();
-        service.address = first.trim().strip_prefix("listening ").expect("the first line").into();
+        service.address = first.strip_prefix("listening ").expect("the first line").into();
         service
     }
 
     /// Returns the next line of standard output.
-    pub(crate) fn line(&mut self) -> String {
-        let mut line = String::new();
-        self.lines.read_line(&mut line).unwrap();
-        line
+    #[track_caller]
+    pub(crate) fn line(&self) -> String {
+        let line = self.lines.recv_timeout(SAFETY_LIMIT);
+        line.unwrap_or_else(|error| panic!("no line: {error}: {:?}", self.log.try_iter().collect::<Vec<_>>()))
     }
 
     /// Returns the lines of the log up to the one with `part`.
-    pub(crate) fn log_until(&mut self, part: &str) -> String {
+    #[track_caller]
+    pub(crate) fn log_until(&self, part: &str) -> String {
+        self.log_until_one_of(&[part])
+    }
+
+    #[track_caller]
+    fn log_until_one_of(&self, parts: &[&str]) -> String {
         let mut lines = String::new();
-        while !lines.contains(part) {
-            assert_ne!(self.log.read_line(&mut lines).unwrap(), 0, "the service has ended: {lines}");
+        while !parts.iter().any(|part| lines.contains(part)) {
+            let line = self.log.recv_timeout(SAFETY_LIMIT);
+            lines += &line.unwrap_or_else(|error| panic!("{parts:?} does not come: {error}: {lines}"));
+            lines.push('\n');
         }
         lines
     }
 
     /// Sends SIGHUP, and returns the lines of the log up to the one that says how it ended.
-    pub(crate) fn hang_up(&mut self) -> String {
+    #[track_caller]
+    pub(crate) fn hang_up(&self) -> String {
         self.signal("-HUP");
-        let mut lines = String::new();
-        while !lines.contains("was read again") && !lines.contains("nothing was changed") {
-            assert_ne!(self.log.read_line(&mut lines).unwrap(), 0, "the service has ended: {lines}");
-        }
-        lines
+        self.log_until_one_of(&["was read again", "nothing was changed"])
     }
 
     /// Sends SIGTERM, and returns the exit code.
     pub(crate) fn terminate(mut self) -> Option<i32> {
         self.signal("-TERM");
-        self.child.wait().unwrap().code()
+        let Some(status) = ended(&mut self.child) else {
+            panic!("still running after {SAFETY_LIMIT:?}: {:?}", self.log.try_iter().collect::<Vec<_>>())
+        };
+        status.code()
     }
 
     fn signal(&self, signal: &str) {
@@ -88,7 +95,7 @@ fn ok(words: &[&str]) {
 /// Goes through what can come of a changed configuration.
 fn reads_again(service: &str, config: &Path) {
     let text = fs::read_to_string(config).unwrap();
-    let mut running = Service::start(&[service, "--config", config.to_str().unwrap()]);
+    let running = Service::start(&[service, "--config", config.to_str().unwrap()]);
     assert!(running.hang_up().contains("the configuration was read again"));
     fs::write(config, format!("colour = 1\n{text}")).unwrap();
     let log = running.hang_up();

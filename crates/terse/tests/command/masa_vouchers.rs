@@ -21,10 +21,7 @@ use terse_tls::{ClientConfig, ServerAddress, Trust};
 use tokio::net::TcpStream;
 
 use super::masa::Place;
-use crate::common::{now, validity};
-
-/// The time after which a response is taken to hang.
-const SAFETY_LIMIT: Duration = Duration::from_secs(120);
+use crate::common::{SAFETY_LIMIT, now, validity};
 
 /// A device, and the registrar of a domain.
 struct Scene {

@@ -34,7 +34,7 @@ fn a_device_joins_and_renews_by_a_ca_whose_key_is_in_a_token() {
     fs::set_permissions(&pin, fs::Permissions::from_mode(0o640)).unwrap();
     let warned = place.registrar("check").stdout;
     assert!(warned.contains("ca/pin: others can read it; run chmod 600"), "{warned}");
-    let mut registrar = place.serve();
+    let registrar = place.serve();
     place.joins("WI-3005", &registrar.address);
     let ldevid = place.path("credential-WI-3005/ldevid.pem");
     let before = fs::read(&ldevid).unwrap();

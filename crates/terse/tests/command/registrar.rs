@@ -4,12 +4,10 @@ use std::fs;
 use std::io::{Read as _, Write as _};
 use std::path::PathBuf;
 use std::process::Stdio;
-use std::thread;
-use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use crate::common::{Outcome, SAFETY_LIMIT, Server, mode, run, terse};
+use crate::common::{Outcome, Patience, Server, connect, mode, run, terse};
 
 /// A directory in which the command runs, with the CA of a manufacturer in `maker`.
 struct Place(tempfile::TempDir);
@@ -222,13 +220,13 @@ fn certificates_that_end_are_listed_and_the_log_reminds_of_them() {
     let mut command = terse();
     command.args(["registrar", "--config", "plant/registrar.toml"]).current_dir(place.0.path());
     let mut registrar = command.stdout(Stdio::null()).stderr(fs::File::create(&log).unwrap()).spawn().unwrap();
-    let begin = Instant::now();
+    let patience = Patience::new();
     let reminded = loop {
         let written = fs::read_to_string(&log).unwrap();
-        if written.contains("terse registrar ending") || begin.elapsed() > SAFETY_LIMIT {
+        if written.contains("terse registrar ending") {
             break written;
         }
-        thread::sleep(Duration::from_millis(20));
+        patience.wait(written);
     };
     registrar.kill().unwrap();
     registrar.wait().unwrap();
@@ -261,7 +259,7 @@ fn both_services_say_where_their_health_is() {
     for server in [place.serve(), Server::start(command)] {
         let line = server.line();
         let address = line.strip_prefix("health ").unwrap();
-        let mut stream = std::net::TcpStream::connect(address).unwrap();
+        let mut stream = connect(address);
         stream.write_all(b"GET /health HTTP/1.1\r\nHost: here\r\n\r\n").unwrap();
         let mut answer = String::new();
         stream.read_to_string(&mut answer).unwrap();
@@ -296,7 +294,7 @@ fn both_services_have_status_pages_and_hash_passwords() {
     for server in [place.serve(), Server::start(command)] {
         let line = server.line();
         let address = line.strip_prefix("pages ").unwrap();
-        let mut stream = std::net::TcpStream::connect(address).unwrap();
+        let mut stream = connect(address);
         stream.write_all(b"GET /login HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").unwrap();
         let mut answer = String::new();
         stream.read_to_string(&mut answer).unwrap();
@@ -515,12 +513,14 @@ fn the_certificates_of_a_device_are_revoked_and_listed() {
         let ca = terse_pki::Authority::load(&place.path("plant/ca")).unwrap();
         ca.read_crl(&crl.into()).unwrap().1.len()
     };
+    let patience = Patience::new();
     loop {
         let written = place.registrar("crl --der --out domain.crl --json").object();
         assert_eq!((&written["written"], written["number"].is_u64()), (&json!(["domain.crl"]), true), "{written}");
         if revoked("domain.crl") == 2 {
             break;
         }
+        patience.wait(written);
     }
     let printed = place.registrar("crl").stdout;
     assert!(
@@ -532,7 +532,7 @@ fn the_certificates_of_a_device_are_revoked_and_listed() {
     assert!(written.stdout.starts_with("domain.pem  the next one comes before 20"), "{written:?}");
     assert_eq!(fs::read_to_string(place.path("domain.pem")).unwrap(), printed);
     place.registrar("crl --der").refused(2, &["required arguments"]);
-    let mut stream = std::net::TcpStream::connect(address).unwrap();
+    let mut stream = connect(&address);
     stream.write_all(b"GET /crl/domain.crl HTTP/1.1\r\nHost: here\r\n\r\n").unwrap();
     let mut answer = Vec::new();
     stream.read_to_end(&mut answer).unwrap();

@@ -5,10 +5,10 @@ use std::fs::{self, File};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-use std::thread;
-use std::time::Duration;
 
 use serde_json::Value;
+
+use crate::common::Patience;
 
 const TERSE: &str = env!("CARGO_BIN_EXE_terse");
 
@@ -154,6 +154,7 @@ fn what_is_kept_is_what_a_run_prints() {
 fn is_killed(mut command: Command, partial: &Path) -> bool {
     let before = lines(partial);
     let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("the program runs");
+    let patience = Patience::new();
     loop {
         if let Some(status) = child.try_wait().expect("the child is ours") {
             assert!(status.success(), "it ended by itself: {status}");
@@ -163,14 +164,16 @@ fn is_killed(mut command: Command, partial: &Path) -> bool {
             child.kill().expect("it is killed");
             return child.wait().expect("it has ended").signal() == Some(9);
         }
-        thread::sleep(Duration::from_millis(1));
+        patience.wait(lines(partial));
     }
 }
 
 #[test]
 fn a_sweep_that_is_killed_and_resumed_is_the_same() {
     // On a machine that is busy the sweep may end before it is killed: there must be more runs then.
+    let patience = Patience::new();
     for seeds in (1_u32..).map(|attempt| 100 * attempt) {
+        patience.wait(format_args!("now with {seeds} seeds"));
         let place = Place::new(SOURCE);
         let partial = place.path("killed/shard-1-of-1.partial");
         let options = format!("--seeds {seeds}");
@@ -236,7 +239,9 @@ fn a_complete_shard_is_not_run_again() {
 fn runs_of_an_earlier_sweep_are_used_where_they_belong() {
     let place = Place::new(SOURCE);
     let partial = place.path("runs/shard-1-of-1.partial");
+    let patience = Patience::new();
     while !is_killed(place.sweep("runs", "--seeds 400 --jobs 1"), &partial) {
+        patience.wait("it has ended before");
         fs::remove_file(place.path("runs/shard-1-of-1.parquet")).expect("it was complete");
     }
     // The first runs of the first row are done: with two seeds, two of four runs are left.

@@ -9,7 +9,7 @@ use std::thread;
 use super::records;
 use super::relay::Relay;
 use super::service::{Ended, FULL, Fault, HIT, Role, Service};
-use crate::common::{Outcome, Server, run, terse};
+use crate::common::{Outcome, Patience, Server, run, terse};
 
 pub(crate) const SERIAL: &str = "WI-3005";
 
@@ -92,16 +92,18 @@ impl Plant {
 
     /// Onboards the device while the disk is full at first. Returns whether a write was refused because of that.
     pub(crate) fn join_while_the_disk_is_full(&self) -> Result<bool, Outcome> {
+        let patience = Patience::new();
         while self.masa.is_closed() || self.registrar.is_closed() {
             assert!(!self.services.iter().any(Service::has_ended), "a service has not started");
-            thread::sleep(GLANCE);
+            patience.wait((self.masa.is_closed(), self.registrar.is_closed()));
         }
         let (full, hit) = (self.path(FULL), self.path(HIT));
         fs::write(&full, "").unwrap();
         thread::scope(|scope| {
             let joining = scope.spawn(|| self.join());
+            let patience = Patience::new();
             while !hit.exists() && !joining.is_finished() {
-                thread::sleep(GLANCE);
+                patience.wait("no write was refused");
             }
             thread::sleep(WHILE);
             fs::remove_file(&full).unwrap();
@@ -121,9 +123,6 @@ impl Plant {
 
 /// How long a disk stays full when a service has noticed it.
 const WHILE: Duration = Duration::from_millis(500);
-
-/// How often something is looked at that comes.
-const GLANCE: Duration = Duration::from_millis(5);
 
 fn ok(arguments: &[&str]) {
     let mut command = terse();

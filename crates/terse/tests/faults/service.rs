@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 use std::thread::{self, JoinHandle};
 
 use super::relay::Relay;
-use crate::common::terse;
+use crate::common::{Patience, terse};
 
 /// Which service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,6 +70,10 @@ impl Service {
         // If it was killed just now, nobody is asked.
         let _ = Command::new("kill").args(["-TERM", &running.child.id().to_string()]).stderr(Stdio::null()).status();
         drop(running);
+        let patience = Patience::new();
+        while !keeper.is_finished() {
+            patience.wait("the service does not end");
+        }
         keeper.join().unwrap()
     }
 }

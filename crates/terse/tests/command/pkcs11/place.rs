@@ -1,14 +1,13 @@
 //! A manufacturer with its MASA and devices, and a registrar whose CA has its key in a token.
 
 use std::fs;
-use std::io::Read as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use super::hsm::{self, Hsm};
 use super::{Server, Service, run, terse};
-use crate::common::{Outcome, json};
+use crate::common::{Outcome, Said, ended, json};
 
 /// A directory in which the command runs.
 pub(super) struct Place {
@@ -151,9 +150,10 @@ impl Pledge {
     /// Waits until the device has joined.
     #[track_caller]
     pub(super) fn joins(mut self) {
-        let mut report = String::new();
-        self.0.stdout.take().unwrap().read_to_string(&mut report).unwrap();
-        assert!(self.0.wait().unwrap().success(), "{report}");
+        let report = Said::by(self.0.stdout.take().unwrap());
+        let status = ended(&mut self.0);
+        let report = report.all();
+        assert!(status.is_some_and(|status| status.success()), "{status:?}: {report}");
         let report = json(report.trim());
         assert_eq!((&report["enrolled"], &report["reported"]), (&true.into(), &true.into()), "{report}");
     }

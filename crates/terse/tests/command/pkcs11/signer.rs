@@ -1,8 +1,7 @@
 //! The key in a process of its own, behind the socket of `p11-kit server`: it hangs, goes away and comes back.
 
 use std::fs;
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::TcpStream;
+use std::io::{Read as _, Write as _};
 use std::os::unix::process::CommandExt as _;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
@@ -10,6 +9,7 @@ use std::process::{Child, Command, Stdio};
 use super::hsm::{self, Hsm, is_there, library, spy};
 use super::place::Place;
 use super::{CA, Service, run};
+use crate::common::{SAFETY_LIMIT, connect, lines};
 
 /// The signer process, which serves the token at `signer.sock`.
 struct Signer(Child);
@@ -23,8 +23,7 @@ impl Signer {
         command.arg("pkcs11:token=plant").stdout(Stdio::piped()).process_group(0); // each client has a process
         place.hsm.configure(&mut command);
         let mut child = command.spawn().unwrap();
-        let mut first = String::new();
-        BufReader::new(child.stdout.take().unwrap()).read_line(&mut first).unwrap();
+        let first = lines(child.stdout.take().unwrap()).recv_timeout(SAFETY_LIMIT).expect("p11-kit starts");
         assert!(first.contains("P11_KIT_SERVER_ADDRESS"), "{first}");
         Self(child)
     }
@@ -72,7 +71,7 @@ fn serve(place: &Place) -> Service {
 
 /// Asks for the health of the registrar.
 fn is_well(address: &str) -> bool {
-    let mut stream = TcpStream::connect(address).unwrap();
+    let mut stream = connect(address);
     stream.write_all(b"GET /health HTTP/1.1\r\nHost: here\r\nConnection: close\r\n\r\n").unwrap();
     let mut answer = String::new();
     stream.read_to_string(&mut answer).unwrap();
@@ -90,7 +89,7 @@ fn a_signer_that_hangs_or_is_away_holds_up_nobody_and_is_found_again() {
     check().refused(1, &["intermediate1.key-uri: ", "has no token", "start what is behind the module"]);
     let signer = Signer::start(&place);
     assert_eq!(check().code, Some(0));
-    let mut registrar = serve(&place);
+    let registrar = serve(&place);
     let health = registrar.line();
     let health = health.trim().strip_prefix("health ").unwrap().to_owned();
     place.joins("WI-3005", &registrar.address);
@@ -125,7 +124,7 @@ fn a_signer_that_hangs_or_is_away_holds_up_nobody_and_is_found_again() {
 fn what_is_revoked_while_the_signer_hangs_is_not_renewed() {
     let Some((place, _)) = place() else { return };
     let signer = Signer::start(&place);
-    let mut registrar = serve(&place);
+    let registrar = serve(&place);
     place.joins("WI-3005", &registrar.address);
     let ldevid = || {
         let devices = place.registrar("devices --json").objects();
@@ -149,7 +148,7 @@ fn what_is_revoked_while_the_signer_hangs_is_not_renewed() {
 fn a_registrar_ends_although_its_signer_hangs() {
     let Some((place, _)) = place() else { return };
     let signer = Signer::start(&place);
-    let mut registrar = serve(&place);
+    let registrar = serve(&place);
     signer.signal("-STOP");
     let _pledge = place.pledge("WI-3005", &registrar.address);
     registrar.log_until("the key of the CA does not answer in time");
@@ -164,7 +163,7 @@ fn a_pin_that_was_changed_is_tried_once_while_the_registrar_serves() {
     let log = place.path("spy.log");
     let mut command = with_signer(&place, place.command("registrar --config plant/registrar.toml"));
     command.env("PKCS11SPY", client).env("PKCS11SPY_OUTPUT", &log);
-    let mut registrar = Service::start_with(command);
+    let registrar = Service::start_with(command);
     place.joins("WI-3005", &registrar.address);
     assert_eq!(hsm::logins(&log), 1);
 
