@@ -80,7 +80,7 @@ struct Quirky {
 impl Quirky {
     fn pair(at_most: usize) -> (Self, Self) {
         let quirky = |socket: UnixStream| {
-            socket.set_read_timeout(Some(Duration::from_secs(60))).unwrap(); // what hangs, fails
+            socket.set_read_timeout(Some(Duration::from_secs(300))).unwrap(); // what hangs, fails
             Self { socket, at_most, interrupted: false, writes_fail: None, writes: 0, reads: 0 }
         };
         let (a, b) = UnixStream::pair().unwrap();

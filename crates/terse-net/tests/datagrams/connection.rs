@@ -19,7 +19,9 @@ use tokio::net::UdpSocket;
 use tokio::time::timeout;
 
 use super::signing::Outside;
-use super::world::{EchoServer, NAME, Relay, SAFETY_LIMIT, configs, configs_with, datagrams, socket};
+use super::world::{
+    EchoServer, NAME, Patience, Relay, SAFETY_LIMIT, configs, configs_with, datagrams, patient, socket, vacant,
+};
 
 fn connector(config: &ConfigBuilder<ClientConfig>) -> DatagramConnector {
     DatagramConnector::new(Arc::new(config.build().unwrap()), Clock::new()).with_handshake_limit(SAFETY_LIMIT)
@@ -41,7 +43,9 @@ async fn connect(config: &ConfigBuilder<ClientConfig>, address: SocketAddr) -> R
 
 /// Sends a message until its echo comes: it may be lost.
 async fn exchange<T: DatagramSocket>(connection: &mut DatagramConnection<T>) {
+    let patience = Patience::new();
     loop {
+        patience.check("no echo");
         connection.send(b"hello").await.unwrap();
         let mut received = [0; 8];
         if let Ok(len) = timeout(Duration::from_millis(300), connection.receive(&mut received)).await {
@@ -140,7 +144,7 @@ async fn a_server_that_says_nothing_is_asked_again() {
 #[tokio::test]
 async fn a_time_limit_ends_a_handshake_that_would_go_on() {
     let silent = socket();
-    let connector = connector(&configs(Datagrams::default()).0).with_handshake_limit(Duration::from_millis(50));
+    let connector = connector(&configs(patient()).0).with_handshake_limit(Duration::from_millis(50));
     let socket = connected(silent.local_addr().unwrap()).await;
     let no_answer = no_answer(connector.connect(name(), socket).await);
     assert_eq!((no_answer.asked, no_answer.heard), (1, false));
@@ -150,7 +154,7 @@ async fn a_time_limit_ends_a_handshake_that_would_go_on() {
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn a_closed_port_is_asked_as_often_as_any() {
-    let closed = socket().local_addr().unwrap();
+    let (_nobody, closed) = vacant();
     let no_answer = no_answer(connect(&impatient(), closed).await);
     assert_eq!((no_answer.asked, no_answer.network), (3, Some(ErrorKind::ConnectionRefused)));
 }
@@ -179,7 +183,7 @@ impl DatagramSocket for Reluctant {
 
 #[tokio::test]
 async fn what_the_socket_does_not_take_at_once_goes_later() {
-    let (config, server) = configs(datagrams());
+    let (config, server) = configs(patient());
     let server = EchoServer::start(server);
     let socket = Reluctant(connected(server.address).await, RefCell::default());
     let mut client = connector(&config).connect(name(), socket).await.unwrap();

@@ -17,11 +17,11 @@ use terse_net::{Clock, DatagramEvent, NetError};
 use terse_tls::{ApiMisuse, EndpointLimits, Error, Path};
 use world::{AsyncServer, exchange, runtime};
 
-use super::world::{Relay, SAFETY_LIMIT, client, configs, datagrams, socket};
+use super::world::{Relay, SAFETY_LIMIT, client, configs, datagrams, patient, socket};
 
 #[test]
 fn many_clients_at_a_time() {
-    let (config, server) = configs(datagrams());
+    let (config, server) = configs(patient());
     let server = AsyncServer::start(server, Plain);
     let address = server.address;
     thread::scope(|scope| {
@@ -99,7 +99,7 @@ fn a_connection_that_is_idle_ends() {
 #[test]
 fn a_flood_holds_up_no_timer() {
     let (config, server) = configs(datagrams());
-    let server = AsyncServer::start_with(server, Plain, |server| server.with_idle_timeout(Duration::from_millis(200)));
+    let server = AsyncServer::start_with(server, Plain, |server| server.with_idle_timeout(Duration::from_secs(2)));
     let stop = Arc::new(AtomicBool::new(false));
     let (stopping, address) = (stop.clone(), server.address);
     let mut client = client(&config, address);
@@ -186,7 +186,7 @@ impl Framing for Wrong {
 #[test]
 fn what_a_framing_does_wrong_is_counted() {
     for wrong in [Wrong::Range, Wrong::Mute, Wrong::Length] {
-        let (config, server) = configs(datagrams().max_retransmissions(1));
+        let (config, server) = configs(datagrams().initial_timeout(500).max_retransmissions(1));
         let server = AsyncServer::start(server, wrong);
         assert!(matches!(client(&config, server.address).handshake(), Err(NetError::NoAnswer(_))));
         let (_, sockets) = server.end();

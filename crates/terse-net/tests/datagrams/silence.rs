@@ -1,16 +1,23 @@
 //! The server does not exist, is silent, or refuses without proof.
 
+use alloc::sync::Arc;
 use core::time::Duration;
 use std::io::ErrorKind;
+use std::sync::mpsc;
 
 use terse_net::{NetError, NoAnswer};
 use terse_tls::{AlertDescription, CertificateError, Datagrams, Error, ProtocolVersion};
 
-use super::world::{EchoServer, SAFETY_LIMIT, client, configs, configs_of, datagrams, socket};
+use super::world::{EchoServer, SAFETY_LIMIT, client, configs, configs_of, datagrams, patient, socket, vacant};
 
 /// Returns a client's configuration that gives up after three attempts.
 fn impatient() -> terse_tls::ConfigBuilder<terse_tls::ClientConfig> {
-    configs(Datagrams::default().initial_timeout(20).min_timeout(20).max_retransmissions(2)).0
+    impatient_after(20)
+}
+
+/// The same, whose first attempt waits for so many milliseconds, and the next ones for twice and four times that.
+fn impatient_after(milliseconds: u64) -> terse_tls::ConfigBuilder<terse_tls::ClientConfig> {
+    configs(Datagrams::default().initial_timeout(milliseconds).min_timeout(20).max_retransmissions(2)).0
 }
 
 #[track_caller]
@@ -47,7 +54,7 @@ fn a_server_that_says_nothing_is_asked_again() {
 #[test]
 fn a_time_limit_ends_a_handshake_that_would_go_on() {
     let silent = socket();
-    let (config, _) = configs(Datagrams::default());
+    let (config, _) = configs(patient());
     let mut client = client(&config, silent.local_addr().unwrap());
     client.set_limit(Duration::from_millis(50));
     let no_answer = no_answer(client.handshake());
@@ -60,7 +67,7 @@ fn a_time_limit_ends_a_handshake_that_would_go_on() {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_closed_port_is_asked_as_often_as_any() {
-    let closed = socket().local_addr().unwrap();
+    let (_nobody, closed) = vacant();
     let mut client = client(&impatient(), closed);
     let no_answer = no_answer(client.handshake());
     assert_eq!((no_answer.asked, no_answer.network), (3, Some(ErrorKind::ConnectionRefused)));
@@ -70,24 +77,39 @@ fn a_closed_port_is_asked_as_often_as_any() {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_server_that_comes_up_late_is_found() {
-    let (config, server) = configs(datagrams());
-    let reserved = socket();
-    let address = reserved.local_addr().unwrap();
-    drop(reserved);
+    let (mut config, server) = configs(datagrams());
+    let (sent_again, is_sent_again) = mpsc::channel();
+    config.trace(Arc::new(SentAgain(sent_again)));
+    let (nobody, address) = vacant();
     let server = std::thread::spawn(move || {
-        std::thread::sleep(Duration::from_millis(250));
+        is_sent_again.recv_timeout(SAFETY_LIMIT).expect("the client asks again");
+        drop(nobody); // as late as can be: nobody else may take the port
         EchoServer::start_at(address, server)
     });
     let mut client = client(&config, address);
+    client.set_limit(SAFETY_LIMIT);
     client.handshake().unwrap();
     assert!(client.connection().summary().retransmissions > 0);
     drop(server.join().unwrap());
 }
 
+/// Tells when a flight is sent again.
+#[cfg(target_os = "linux")]
+struct SentAgain(mpsc::Sender<()>);
+
+#[cfg(target_os = "linux")]
+impl terse_tls::Trace for SentAgain {
+    fn event(&self, event: terse_tls::TraceEvent<'_>) {
+        if matches!(event, terse_tls::TraceEvent::SentAgain { .. }) {
+            let _ = self.0.send(()); // once is enough
+        }
+    }
+}
+
 #[test]
 fn something_else_that_answers_is_no_server() {
     let other = socket();
-    let mut client = client(&impatient(), other.local_addr().unwrap());
+    let mut client = client(&impatient_after(500), other.local_addr().unwrap());
     let answering = std::thread::spawn(move || {
         other.set_read_timeout(Some(SAFETY_LIMIT)).unwrap();
         for _ in 0..3 {
@@ -105,7 +127,7 @@ fn something_else_that_answers_is_no_server() {
 #[test]
 fn an_alert_that_nobody_vouches_for_is_believed_in_the_end() {
     let refusing = socket();
-    let mut client = client(&impatient(), refusing.local_addr().unwrap());
+    let mut client = client(&impatient_after(2_000), refusing.local_addr().unwrap());
     let answering = std::thread::spawn(move || {
         refusing.set_read_timeout(Some(SAFETY_LIMIT)).unwrap();
         let (_, from) = refusing.recv_from(&mut [0; 2_000]).unwrap();

@@ -1,13 +1,14 @@
 //! The tests share configurations, a server in a thread, and a relay with faults.
 
 use alloc::sync::Arc;
+use core::fmt::Debug;
 use core::net::SocketAddr;
 use core::sync::atomic::{AtomicBool, Ordering};
 use core::time::Duration;
 use std::net::UdpSocket;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread::{self, JoinHandle};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use terse_net::{Clock, DatagramClient, DatagramEvent, DatagramServer, OsRng};
 use terse_pki::{Authority, AuthorityOptions, LeafOptions, Validity};
@@ -20,12 +21,32 @@ use terse_tls::{
 
 pub const NAME: &str = "broker.example";
 
-/// The time after which a test is taken to hang.
-pub const SAFETY_LIMIT: Duration = Duration::from_secs(60);
+/// The time after which a test is taken to hang, also on a machine that is slow and busy.
+pub const SAFETY_LIMIT: Duration = Duration::from_secs(300);
+
+/// Since when a test waits for a state, at which it looks again and again.
+pub struct Patience(Instant);
+
+impl Patience {
+    pub fn new() -> Self {
+        Self(Instant::now())
+    }
+
+    /// Fails when that has taken too long. `seen` is what the last look has seen.
+    #[track_caller]
+    pub fn check(&self, seen: impl Debug) {
+        assert!(self.0.elapsed() < SAFETY_LIMIT, "it has not come after {SAFETY_LIMIT:?}; seen last: {seen:?}");
+    }
+}
 
 /// Returns settings that are quick enough for tests, and patient enough for a busy machine.
 pub fn datagrams() -> Datagrams {
     Datagrams::default().initial_timeout(100).min_timeout(100).max_timeout(800).max_retransmissions(60)
+}
+
+/// Returns settings with which a busy machine sends nothing twice, for tests that count messages and lose none.
+pub fn patient() -> Datagrams {
+    datagrams().max_timeout(60_000).initial_timeout(60_000)
 }
 
 /// Returns the configurations of a client and of a server that requires a certificate.
@@ -67,6 +88,15 @@ pub fn configs_with(
 /// Returns a socket on loopback.
 pub fn socket() -> UdpSocket {
     UdpSocket::bind("127.0.0.1:0").unwrap()
+}
+
+/// Returns a socket at which nothing arrives, and its address: it is connected to itself, so that others are told that the port is
+/// unreachable, and nobody else gets it.
+pub fn vacant() -> (UdpSocket, SocketAddr) {
+    let socket = socket();
+    let address = socket.local_addr().unwrap();
+    socket.connect(address).unwrap();
+    (socket, address)
 }
 
 /// Returns a client of the server at `address`.

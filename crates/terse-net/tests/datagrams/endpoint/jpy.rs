@@ -8,14 +8,14 @@ use terse_net::tokio::{Framing, Jpy};
 use terse_net::{DatagramEvent, Watch};
 use terse_tls::Path;
 
-use super::super::world::{SAFETY_LIMIT, Way, client, configs, datagrams, socket};
+use super::super::world::{SAFETY_LIMIT, Way, client, configs, datagrams, patient, socket};
 use super::world::{AsyncServer, Passing, Proxy, exchange, wrap};
 
 const MAX_DATAGRAM: usize = 400;
 
 #[test]
 fn pledges_behind_one_proxy_do_not_mix() {
-    let (config, server) = configs(datagrams().max_datagram(MAX_DATAGRAM));
+    let (config, server) = configs(patient().max_datagram(MAX_DATAGRAM));
     let server = AsyncServer::start(server, Jpy::new());
     let headers: [&[u8]; 4] = [b"one", b"two", &[7; 28], &[8; 64]];
     let proxy = Proxy::start(server.address, &headers, MAX_DATAGRAM, |_| true);
@@ -102,7 +102,7 @@ fn a_header_that_changes_is_a_change_of_path() {
 /// Whatever else is sent to the port changes nothing but a counter.
 #[test]
 fn what_is_no_jpy_is_counted() {
-    let (config, server) = configs(datagrams().max_datagram(MAX_DATAGRAM));
+    let (config, server) = configs(patient().max_datagram(MAX_DATAGRAM));
     let server = AsyncServer::start(server, Jpy::new().max_header(32));
     let hostile = socket();
     hostile.connect(server.address).unwrap();

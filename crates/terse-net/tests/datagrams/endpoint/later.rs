@@ -20,7 +20,9 @@ use terse_tls::{
     ServerConfig, SignatureScheme,
 };
 
-use super::super::world::{NAME, Relay, SAFETY_LIMIT, client, client_on, configs, configs_with, datagrams, socket};
+use super::super::world::{
+    NAME, Patience, Relay, SAFETY_LIMIT, client, client_on, configs, configs_with, datagrams, patient, socket,
+};
 use super::world::{AsyncServer, exchange};
 
 /// A key that is elsewhere.
@@ -56,11 +58,6 @@ pub(super) fn outside(
         .map(|credential| terse_tls::Credential::new(credential.chain().to_vec(), key.clone()).unwrap());
     client.credentials(inside.collect::<Vec<_>>());
     (client, server, key)
-}
-
-/// Returns settings of clients that send nothing twice, so that a server that has forgotten one is not asked again.
-fn patient() -> Datagrams {
-    datagrams().max_timeout(60_000).initial_timeout(60_000)
 }
 
 /// Waits until `is_set`, in a task.
@@ -108,8 +105,11 @@ impl Slow {
     }
 }
 
+#[track_caller]
 fn wait_until(is_so: impl Fn() -> bool) {
+    let patience = Patience::new();
     while !is_so() {
+        patience.check("it is not so");
         thread::sleep(Duration::from_millis(2));
     }
 }
@@ -122,7 +122,9 @@ fn begin(config: &ConfigBuilder<ClientConfig>, socket: &UdpSocket, has_asked: im
     let mut connection = Connection::client(config, name, clock.now(), &mut OsRng).unwrap();
     socket.set_read_timeout(Some(Duration::from_millis(5))).unwrap();
     let mut buffer = [0; 2_000];
+    let patience = Patience::new();
     while !has_asked() {
+        patience.check("nobody was asked for a signature");
         connection.handle_timeout(clock.now()).unwrap();
         while let Some(len) = connection.poll_transmit(clock.now(), &mut buffer) {
             socket.send(&buffer[..len]).unwrap();

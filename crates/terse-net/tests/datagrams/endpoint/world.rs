@@ -14,7 +14,7 @@ use terse_tls::summary::Summary;
 use terse_tls::{ConfigBuilder, EndpointCounters, EndpointLimits, Path, ServerConfig};
 use tokio::runtime::{Builder, Runtime};
 
-use super::super::world::{SAFETY_LIMIT, Way, socket};
+use super::super::world::{Patience, SAFETY_LIMIT, Way, socket};
 
 /// Returns a runtime of one thread.
 pub fn runtime() -> Runtime {
@@ -130,7 +130,9 @@ pub fn handle<F: Framing>(
 
 /// Sends a message until its echo comes: it may be lost, also because the server waits for an answer of its own.
 pub fn exchange(client: &mut DatagramClient) {
+    let patience = Patience::new();
     loop {
+        patience.check("no echo");
         client.set_limit(Duration::from_millis(300));
         client.send(b"hello").unwrap();
         match client.receive(&mut [0; 8]) {
