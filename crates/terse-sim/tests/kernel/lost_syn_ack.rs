@@ -3,6 +3,7 @@
 
 use crate::link::{KERNEL, Link};
 use crate::namespace::set;
+use crate::script::{PATIENCE, TRIES};
 use core::time::Duration;
 use std::io::Write;
 use std::net::TcpListener;
@@ -29,11 +30,15 @@ pub(crate) fn compare(link: &mut Link) {
     // The data is longer than the initial window, or shorter: without new data, the probe is the last segment.
     for (sack, len) in [(false, 20_000), (true, 20_000), (true, 5_000)] {
         set("tcp_sack", if sack { "1" } else { "0" });
-        let kernel = of_kernel(link, sack, len);
-        let ours = of_ours(&syn(1, sack), len);
-        println!("after a lost SYN-ACK, {len} bytes, SACK {sack}: the kernel {kernel:?}, Config::linux() {ours:?}");
-        assert_eq!((kernel.burst, kernel.first_again), (ours.burst, ours.first_again));
-        assert!(kernel.waited.abs_diff(ours.waited) <= 5, "the kernel waits for another time");
+        // On a busy machine we may see late what the kernel sends.
+        let same = (0..TRIES).any(|_| {
+            let kernel = of_kernel(link, sack, len);
+            let ours = of_ours(&syn(1, sack), len);
+            println!("after a lost SYN-ACK, {len} bytes, SACK {sack}: the kernel {kernel:?}, Config::linux() {ours:?}");
+            (kernel.burst, kernel.first_again) == (ours.burst, ours.first_again)
+                && kernel.waited.abs_diff(ours.waited) <= 5
+        });
+        assert!(same, "the kernel sends something else, or waits for another time");
     }
 }
 
@@ -72,7 +77,7 @@ fn of_kernel(link: &mut Link, sack: bool, len: usize) -> Beginning {
     });
     let begun = Instant::now();
     let next = |link: &mut Link| loop {
-        assert!(begun.elapsed() < Duration::from_secs(20), "the kernel is silent");
+        assert!(begun.elapsed() < PATIENCE, "the kernel is silent");
         if let Some((segment, _)) = link.receive(Duration::from_millis(10)) {
             return (link.now(), segment);
         }

@@ -123,6 +123,7 @@ fn converse(link: &mut Link, script: &'static Script, kernel_listens: bool) -> (
     };
     link.transmit(&mut connection);
     while connection.state() == State::SynSent || connection.state() == State::SynReceived {
+        assert!(begun.elapsed() < PATIENCE, "the handshake does not end: {connection:?}");
         link.step(&mut connection);
     }
     for (index, (pause, writes)) in script.turns.iter().enumerate() {
@@ -136,7 +137,7 @@ fn converse(link: &mut Link, script: &'static Script, kernel_listens: bool) -> (
         } else {
             let mut received = Vec::new();
             while received.len() < writes.iter().sum() {
-                assert!(begun.elapsed() < PATIENCE, "it does not end");
+                assert!(begun.elapsed() < PATIENCE, "it does not end: {} bytes have come", received.len());
                 link.step(&mut connection);
                 read(&mut connection, link.now(), &mut received);
                 link.transmit(&mut connection);
@@ -148,6 +149,7 @@ fn converse(link: &mut Link, script: &'static Script, kernel_listens: bool) -> (
         link.transmit(&mut connection);
     }
     while !connection.is_peer_finished() {
+        assert!(begun.elapsed() < PATIENCE, "the kernel does not close: {connection:?}");
         link.step(&mut connection);
     }
     if !kernel_listens {
@@ -155,7 +157,7 @@ fn converse(link: &mut Link, script: &'static Script, kernel_listens: bool) -> (
         link.transmit(&mut connection);
     }
     while !(kernel.is_finished() && connection.is_closed()) {
-        assert!(begun.elapsed() < PATIENCE, "it does not end");
+        assert!(begun.elapsed() < PATIENCE, "it does not end: {connection:?}");
         link.step(&mut connection);
     }
     kernel.join().expect("the kernel's side");
@@ -194,5 +196,8 @@ fn kernel_side(script: &Script, port: u16, listener: Option<TcpListener>) {
     assert_eq!(stream.read(&mut [0; 1]).expect("we close"), 0);
 }
 
-const PATIENCE: Duration = Duration::from_secs(20);
-const TRIES: u32 = 5;
+/// The time after which a connection is taken to hang.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
+
+/// How often something is tried that depends on who is late: most of these on a busy machine.
+pub(crate) const TRIES: u32 = 20;

@@ -4,6 +4,7 @@
 use crate::link::{KERNEL, Link};
 use crate::lost_syn_ack::{answer, syn};
 use crate::namespace::set;
+use crate::script::{PATIENCE, TRIES};
 use core::time::Duration;
 use std::io::Write;
 use std::net::TcpListener;
@@ -27,7 +28,7 @@ pub(crate) fn compare(link: &mut Link) {
     for writes in WRITES {
         for nagle in [Nagle::Off, Nagle::Minshall] {
             // On a busy machine the kernel's application may be late, or ours.
-            let same = (0..5).any(|_| {
+            let same = (0..TRIES).any(|_| {
                 let kernel = of_kernel(link, writes, nagle);
                 let ours = of_ours(writes, nagle);
                 println!("writes of {writes:?}, {nagle:?}: the kernel {kernel:?}, Config::linux() {ours:?}");
@@ -57,7 +58,9 @@ fn of_kernel(link: &mut Link, writes: &'static [usize], nagle: Nagle) -> Payload
     });
     let syn = syn(port, false);
     link.send_segment(&syn);
+    let begun = Instant::now();
     let syn_ack = loop {
+        assert!(begun.elapsed() < PATIENCE, "no SYN-ACK");
         if let Some((segment, _)) = link.receive(Duration::from_millis(10)) {
             break segment;
         }
