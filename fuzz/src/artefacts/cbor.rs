@@ -4,6 +4,7 @@ use pki_types::CertificateDer;
 use terse_brski::cose::{Signed, Unsigned, without_certificates};
 use terse_brski::telemetry::Status;
 use terse_brski::voucher::{MAX_LEN, Voucher, VoucherRequest};
+use terse_brski::{Malformed, SignatureRefused};
 use terse_tls::SignatureScheme;
 
 use crate::pki::{INTERMEDIATE, SERVER};
@@ -58,26 +59,39 @@ fn status(cbor: &[u8]) {
     }
 }
 
-/// What is verified without the certificates that came along is verified with them; and what a registrar forwards is the same.
+/// All readers refuse the same as malformed. What is verified without the certificates that came along is verified with them; and
+/// what a registrar forwards is the same.
 fn signed(encoded: &[u8]) {
     let provider = provider::transparent();
     let signers = [CertificateDer::from(SERVER)];
+    let of_anyone = Signed::verify(&provider, encoded, &signers);
+    let of_signers = Signed::verify_by(&provider, encoded, &signers);
     let stripped = without_certificates(encoded);
-    if let Ok(signed) = Signed::verify_by(&provider, encoded, &signers) {
+    assert_eq!(malformed(&of_anyone), malformed(&of_signers));
+    assert_eq!(malformed(&of_anyone), stripped.as_ref().err());
+    if let Ok(signed) = of_signers {
         assert_eq!(signed.chain, signers);
         let stripped = stripped.as_ref().expect("it parses");
         let again = Signed::verify_by(&provider, stripped, &signers).expect("its signature is the same");
         assert_eq!(signed.content, again.content);
         assert_eq!(without_certificates(stripped).as_ref(), Ok(stripped));
-        assert_eq!(Signed::verify(&provider, encoded, &signers).expect("it has a signer").content, signed.content);
+        assert_eq!(of_anyone.as_ref().expect("it has a signer").content, signed.content);
     }
-    match Signed::verify(&provider, encoded, &signers) {
+    match of_anyone {
         Ok(signed) => {
             assert!((1..=17).contains(&signed.chain.len()), "the signer's, and 16 at most that came along");
             voucher(&signed.content);
             request(&signed.content);
         }
         Err(error) => assert!(!error.to_string().is_empty()),
+    }
+}
+
+/// Returns why the structure does not parse. The certificate of the one signer does.
+fn malformed(verified: &Result<Signed, SignatureRefused>) -> Option<&Malformed> {
+    match verified {
+        Err(SignatureRefused::Malformed(malformed)) => Some(malformed),
+        _ => None,
     }
 }
 

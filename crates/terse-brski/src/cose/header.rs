@@ -10,6 +10,7 @@ use minicbor::data::Type;
 
 use super::MAX_CERTIFICATES;
 use super::algorithm::Algorithm;
+use super::parse::Sign1;
 use crate::cbor::Reader;
 use crate::{Malformed, SignatureRefused};
 
@@ -52,16 +53,16 @@ pub(super) const X5BAG: Label<'static> = Label::Integer(32);
 /// The label of certificates in the order of a chain, which begins with the signer's.
 pub(super) const X5CHAIN: Label<'static> = Label::Integer(33);
 
-/// Both headers.
+/// Both headers. Every function that takes a COSE_Sign1 reads them in this one way, so that all of them refuse the same headers
+/// as malformed.
 #[derive(Default)]
 pub(super) struct Headers<'a> {
     /// The labels so far.
     labels: Vec<Label<'a>>,
     /// How many of them are protected.
     protected_labels: usize,
-    /// Whether certificates are skipped.
-    skips_certificates: bool,
-    algorithm: Option<Algorithm>,
+    /// The value of `alg`, which is `None` if it is no integer: no algorithm that is known here has a name.
+    algorithm: Option<i128>,
     critical: Vec<Label<'a>>,
     /// The x5chain that is protected, then the other one.
     x5chains: [Vec<Cow<'a, [u8]>>; 2],
@@ -70,9 +71,17 @@ pub(super) struct Headers<'a> {
 }
 
 impl<'a> Headers<'a> {
-    /// Returns headers of which x5bag and x5chain are skipped, whatever they are.
-    pub(super) fn without_certificates() -> Self {
-        Self { skips_certificates: true, ..Self::default() }
+    /// Reads both headers.
+    pub(super) fn read(sign1: &'a Sign1<'_>) -> Result<Self, Malformed> {
+        let mut headers = Self::default();
+        headers.read_protected(&sign1.protected)?;
+        headers.read_unprotected(&mut Reader::new(sign1.unprotected))?;
+        Ok(headers)
+    }
+
+    /// Returns the algorithm.
+    pub(super) fn algorithm(&self) -> Result<Algorithm, SignatureRefused> {
+        Algorithm::of_value(self.algorithm.ok_or(SignatureRefused::Algorithm)?)
     }
 
     /// Returns the certificates of possible signers: the first of each x5chain, and those of x5bag.
@@ -86,15 +95,17 @@ impl<'a> Headers<'a> {
     }
 
     /// Reads the header that is protected: a map, or nothing (RFC 9052, 3).
-    pub(super) fn read_protected(&mut self, encoded: &'a [u8]) -> Result<(), SignatureRefused> {
+    fn read_protected(&mut self, encoded: &'a [u8]) -> Result<(), Malformed> {
         if !encoded.is_empty() {
             let mut reader = Reader::new(encoded);
             let mut entries = reader.map()?;
             while entries.next(&mut reader)? {
                 match self.read_label(&mut reader)? {
                     ALG => {
-                        let value = reader.integer()?.ok_or(SignatureRefused::Algorithm)?; // or text, of which none is known
-                        self.algorithm = Some(Algorithm::of_value(value)?);
+                        self.algorithm = reader.integer()?;
+                        if self.algorithm.is_none() {
+                            reader.skip()?;
+                        }
                     }
                     CRIT => self.critical = read_critical(&mut reader)?,
                     label => self.read_value(&label, &mut reader)?,
@@ -103,25 +114,23 @@ impl<'a> Headers<'a> {
             reader.finish()?;
         }
         self.protected_labels = self.labels.len();
+        if !self.labels.contains(&ALG) {
+            return Err(Malformed::Missing("alg"));
+        }
         self.check_critical()
     }
 
     /// Reads the header that is not protected.
-    pub(super) fn read_unprotected(&mut self, reader: &mut Reader<'a>) -> Result<(), SignatureRefused> {
+    fn read_unprotected(&mut self, reader: &mut Reader<'a>) -> Result<(), Malformed> {
         let mut entries = reader.map()?;
         while entries.next(reader)? {
             let label = self.read_label(reader)?;
             if label == CRIT {
-                return Err(Malformed::Invalid("crit").into());
+                return Err(Malformed::Invalid("crit"));
             }
             self.read_value(&label, reader)?;
         }
         Ok(())
-    }
-
-    /// Returns the algorithm, which is protected.
-    pub(super) fn algorithm(&self) -> Result<Algorithm, Malformed> {
-        self.algorithm.ok_or(Malformed::Missing("alg"))
     }
 
     fn read_label(&mut self, reader: &mut Reader<'a>) -> Result<Label<'a>, Malformed> {
@@ -144,8 +153,8 @@ impl<'a> Headers<'a> {
     /// Reads certificates, or skips what has no meaning here.
     fn read_value(&mut self, label: &Label<'_>, reader: &mut Reader<'a>) -> Result<(), Malformed> {
         match *label {
-            X5BAG if !self.skips_certificates => self.x5bag.extend(read_certificates(reader, "x5bag")?),
-            X5CHAIN if !self.skips_certificates => {
+            X5BAG => self.x5bag.extend(read_certificates(reader, "x5bag")?),
+            X5CHAIN => {
                 let [protected, other] = &mut self.x5chains;
                 let chain = if self.protected_labels == 0 { protected } else { other };
                 *chain = read_certificates(reader, "x5chain")?;
@@ -161,9 +170,9 @@ impl<'a> Headers<'a> {
     }
 
     /// RFC 9052, 3.1: a label in `crit` is known, and the parameter is protected.
-    fn check_critical(&self) -> Result<(), SignatureRefused> {
+    fn check_critical(&self) -> Result<(), Malformed> {
         let is_known = |label: &Label<'_>| label.name().is_some() && self.labels.contains(label);
-        if self.critical.iter().all(is_known) { Ok(()) } else { Err(Malformed::Invalid("crit").into()) }
+        if self.critical.iter().all(is_known) { Ok(()) } else { Err(Malformed::Invalid("crit")) }
     }
 }
 
@@ -199,4 +208,4 @@ fn read_certificates<'a>(reader: &mut Reader<'a>, name: &'static str) -> Result<
 }
 
 /// The most parameters in both headers.
-pub(super) const MAX_PARAMETERS: usize = 16;
+const MAX_PARAMETERS: usize = 16;

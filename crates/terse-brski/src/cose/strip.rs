@@ -4,15 +4,19 @@
 use alloc::vec::Vec;
 
 use super::COSE_SIGN1;
-use super::header::{Label, MAX_PARAMETERS, X5BAG, X5CHAIN};
+use super::header::{Headers, Label, X5BAG, X5CHAIN};
 use super::parse::Sign1;
 use crate::Malformed;
 use crate::cbor::{Reader, Writer, encoded_len};
 
 /// Removes x5bag and x5chain from the unprotected header of a COSE_Sign1, whose signature is not verified here, and stays
-/// what it is. Everything else is kept byte by byte, but the heads of the structure are the shortest.
+/// what it is. Everything else is kept byte by byte, but the heads of the structure are the shortest. [`Signed::verify`] refuses
+/// the same as malformed.
+///
+/// [`Signed::verify`]: super::Signed::verify
 pub fn without_certificates(cose: &[u8]) -> Result<Vec<u8>, Malformed> {
     let sign1 = Sign1::read(cose)?;
+    Headers::read(&sign1)?;
     let mut kept = Vec::new();
     let mut reader = Reader::new(sign1.unprotected);
     let mut entries = reader.map()?;
@@ -21,9 +25,6 @@ pub fn without_certificates(cose: &[u8]) -> Result<Vec<u8>, Malformed> {
         let label = Label::read(&mut reader)?;
         reader.skip()?;
         if label != X5BAG && label != X5CHAIN {
-            if kept.len() == MAX_PARAMETERS {
-                return Err(Malformed::TooMany("header parameters"));
-            }
             kept.push(sign1.unprotected.get(start..reader.position()).ok_or(Malformed::Cbor)?);
         }
     }

@@ -15,7 +15,7 @@ use super::header::Headers;
 use super::parse::Sign1;
 use super::{CONTEXT, Signed};
 use crate::SignatureRefused;
-use crate::cbor::{Reader, Writer, encoded_len};
+use crate::cbor::{Writer, encoded_len};
 use crate::certificate::{Fields, algorithm_and_key_of};
 
 impl Signed {
@@ -27,7 +27,7 @@ impl Signed {
         signers: &[CertificateDer<'_>],
     ) -> Result<Self, SignatureRefused> {
         let sign1 = Sign1::read(cose)?;
-        let headers = sign1.headers(Headers::default())?;
+        let headers = Headers::read(&sign1)?;
         let candidates = signers.iter().map(AsRef::as_ref).chain(headers.signers());
         let (content, signer) = verify(provider, &sign1, headers.algorithm()?, candidates)?;
         let mut chain = vec![signer];
@@ -40,15 +40,16 @@ impl Signed {
         Ok(Self { content, chain: chain.into_iter().map(owned).collect() })
     }
 
-    /// Verifies a COSE_Sign1 by one of `signers`. The certificates that came with it are ignored, whatever they are, as a registrar
-    /// must ignore those of a pledge's request: the signer's certificate is all that there is in [`Self::chain`].
+    /// Verifies a COSE_Sign1 by one of `signers`. The certificates that came with it are ignored, as a registrar must ignore those
+    /// of a pledge's request: the signer's certificate is all that there is in [`Self::chain`]. [`Self::verify`] refuses the same
+    /// as malformed.
     pub fn verify_by(
         provider: &CryptoProvider,
         cose: &[u8],
         signers: &[CertificateDer<'_>],
     ) -> Result<Self, SignatureRefused> {
         let sign1 = Sign1::read(cose)?;
-        let algorithm = sign1.headers(Headers::without_certificates())?.algorithm()?;
+        let algorithm = Headers::read(&sign1)?.algorithm()?;
         let (content, signer) = verify(provider, &sign1, algorithm, signers.iter().map(AsRef::as_ref))?;
         Ok(Self { content, chain: vec![CertificateDer::from(signer).into_owned()] })
     }
@@ -64,14 +65,6 @@ impl Signed {
 /// Returns the SubjectPublicKeyInfo of a certificate, if it can be read.
 fn key(certificate: &[u8]) -> Option<&[u8]> {
     Fields::read(certificate).ok().map(|fields| fields.public_key)
-}
-
-impl<'a> Sign1<'a> {
-    fn headers(&'a self, mut headers: Headers<'a>) -> Result<Headers<'a>, SignatureRefused> {
-        headers.read_protected(&self.protected)?;
-        headers.read_unprotected(&mut Reader::new(self.unprotected))?;
-        Ok(headers)
-    }
 }
 
 /// Returns the content, and the first certificate whose key has signed it.

@@ -168,22 +168,61 @@ fn the_first_of_each_x5chain_can_be_the_signer_s() {
     }
 }
 
-/// A registrar must ignore them in a pledge's request.
+/// Checks that each function that takes a COSE_Sign1 refuses this one, which is signed, for this reason.
+fn refused_by_all(cose: &[u8], malformed: Malformed) {
+    let refused = SignatureRefused::from(malformed);
+    assert_eq!(refusal(cose), refused, "{cose:x?}");
+    assert_eq!(Signed::verify_by(&PROVIDER, cose, &P256.chain[..1]).unwrap_err(), refused, "{cose:x?}");
+    assert_eq!(without_certificates(cose), Err(malformed), "{cose:x?}");
+}
+
+/// A registrar ignores the certificates in a pledge's request, but not that their parameter is malformed.
 #[test]
-fn certificates_of_a_request_are_ignored_whatever_they_are() {
+fn readers_agree_on_malformed_certificates() {
     let many = certificates(&vec![P256.chain[1].clone(); 17]);
-    for (label, value) in
-        [32, 33].into_iter().flat_map(|label| [&[0x80][..], &[0xf6], b"\x61a", &many].map(|it| (label, it)))
-    {
-        let protected = with_protected(&[(1, ALG_ES256), (label, value)]);
-        for cose in [with_unprotected(&[(label, value)]), protected, in_both(label, value)] {
-            let signed = Signed::verify_by(&PROVIDER, &cose, &P256.chain[..1]).unwrap();
-            assert_eq!(signed.chain, P256.chain[..1], "{label} {value:x?}");
+    for (label, name) in [(32, "x5bag"), (33, "x5chain")] {
+        for (value, malformed) in [
+            (&[0x80][..], Malformed::Invalid(name)),
+            (&[0xf6], Malformed::Cbor),
+            (b"\x61a", Malformed::Cbor),
+            (&many, Malformed::TooMany("certificates")),
+        ] {
+            refused_by_all(&with_protected(&[(1, ALG_ES256), (label, value)]), malformed);
+            refused_by_all(&with_unprotected(&[(label, value)]), malformed);
+            refused_by_all(&in_both(label, value), malformed);
         }
+        let certificate = bytes(&P256.chain[0]);
+        let twice = with_unprotected(&[(label, &certificate), (label, &certificate)]);
+        refused_by_all(&twice, Malformed::Duplicate(name));
     }
-    let twice = with_unprotected(&[(32, &[0xf6]), (32, &[0xf6])]);
-    let refused = Signed::verify_by(&PROVIDER, &twice, &P256.chain[..1]).unwrap_err();
-    assert_eq!(refused, Malformed::Duplicate("x5bag").into());
+    // A text as an x5bag, which is even critical, in a structure of indefinite length. Fuzzing has found it.
+    let critical = Forgery::with(|forgery| {
+        forgery.head = vec![0xd2, 0x9f];
+        forgery.protected = header(&[(1, ALG_ES256), (2, &[0x81, 0x18, 0x20]), (32, b"\x61c")]);
+        forgery.unprotected = b"\xbf\x04\x41k\x61x\xd2\xa1\x01\x80\xff".to_vec();
+        forgery.tail = vec![0xff];
+    });
+    refused_by_all(&critical, Malformed::Cbor);
+}
+
+#[test]
+fn readers_agree_on_other_malformed_parameters() {
+    refused_by_all(&Forgery::with(|forgery| forgery.protected.clear()), Malformed::Missing("alg"));
+    refused_by_all(&with_protected(&[(1, ALG_ES256), (2, &[0x80])]), Malformed::Invalid("crit"));
+    refused_by_all(&with_unprotected(&[(2, &[0x81, 0x01])]), Malformed::Invalid("crit"));
+    refused_by_all(&with_unprotected(&[(1, ALG_ES256)]), Malformed::Duplicate("alg"));
+    refused_by_all(&with_unprotected(&[(4, b"\x41a"), (4, b"\x41a")]), Malformed::Duplicate("a header parameter"));
+    refused_by_all(&Forgery::with(|forgery| forgery.unprotected = vec![0xf6]), Malformed::Cbor);
+    let many: Vec<(i64, &[u8])> = (100..116).map(|label| (label, &b"\xf6"[..])).collect();
+    refused_by_all(&with_unprotected(&many), Malformed::TooMany("header parameters"));
+}
+
+/// An algorithm that is not known is not malformed: a registrar can forward what only a pledge can verify.
+#[test]
+fn other_algorithms_are_stripped() {
+    for value in [&[0x38, 0x23][..], b"\x65ES256", &[0xf6]] {
+        assert!(without_certificates(&with_protected(&[(1, value)])).is_ok(), "{value:x?}");
+    }
 }
 
 #[test]
