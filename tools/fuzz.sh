@@ -2,7 +2,8 @@
 # Coverage-guided fuzzing with libFuzzer, on stable Rust.
 #
 #   tools/fuzz.sh build                       build all targets; say where they are
-#   tools/fuzz.sh run SECONDS [TARGET...]     fuzz each target, or those, for so long; a finding is an error
+#   tools/fuzz.sh check [TARGET...]           each target, or those: the corpus and as many other inputs, the same every time
+#   tools/fuzz.sh run SECONDS [TARGET...]     fuzz each target, or those, for so long, from a random seed or SEED
 #   tools/fuzz.sh replay TARGET FILE...       run these inputs once
 #   tools/fuzz.sh minimise TARGET DIRECTORY   put into fuzz/corpus what of DIRECTORY reaches more than others
 #   tools/fuzz.sh seed                        add recordings of handshakes, and other seeds, to fuzz/corpus
@@ -33,31 +34,90 @@ max_len() {
     esac
 }
 
-run() { # seconds target
-    found=${CARGO_TARGET_DIR:-target}/findings/$2
+# So many inputs, with those of the corpus, take about three seconds of an idle core.
+runs() {
+    case $1 in
+        pair | datagram_client | datagram_server | endpoint) echo 4500 ;;
+        client | server) echo 15000 ;;
+        *) echo 60000 ;;
+    esac
+}
+
+check() { # target
+    # A directory does not determine an order of its files, which libFuzzer takes for those of one length.
+    inputs=$(mktemp)
+    find "fuzz/corpus/$1" -type f | LC_ALL=C sort | paste -sd, | tr -d '\n' >"$inputs"
+    status=0
+    # libFuzzer would learn from all that is compared, of which addresses and numbers of files are others in each process. An
+    # input that never ends is a finding, but not one that waits for a processor.
+    fuzz "$1" "tools/fuzz.sh check $1" "$binaries/$1" -seed=1 -runs="$(runs "$1")" -use_cmp=0 -timeout=300 -reload=0 \
+        -seed_inputs="@$inputs" || status=$?
+    rm -f "$inputs"
+    return "$status"
+}
+
+run() { # target
+    # libFuzzer takes 0 for no seed.
+    seed=${SEED:-$(($(od -An -N3 -tu4 /dev/urandom) + 1))}
     new=$(mktemp -d)
+    status=0
+    fuzz "$1" "SEED=$seed tools/fuzz.sh run $seconds $1" "$binaries/$1" -seed="$seed" -max_total_time="$seconds" -timeout=10 \
+        "$new" "fuzz/corpus/$1" || status=$?
+    rm -rf "$new"
+    return "$status"
+}
+
+# Runs libFuzzer, by a command that is completed here, and says what it reached. `again` does the same another time.
+fuzz() { # target again command...
+    target=$1
+    again=$2
+    shift 2
+    found=${CARGO_TARGET_DIR:-target}/findings/$target
     mkdir -p "$found"
     log=$(mktemp)
     if [ -d /dev/shm ]; then
         export TMPDIR=/dev/shm # for `cache_file`, which writes files
     fi
     status=0
-    "$binaries/$2" -max_total_time="$1" -max_len="$(max_len "$2")" -rss_limit_mb=1024 -timeout=10 \
-        -artifact_prefix="$found/" "$new" "fuzz/corpus/$2" >"$log" 2>&1 || status=$?
-    runs=$(sed -n 's/^Done \([0-9]*\) runs.*/\1/p' "$log")
-    coverage=$(sed -n 's/.* cov: \([0-9]*\) .*/\1/p' "$log" | tail -1)
-    grown=$(find "$new" -type f | wc -l)
-    rm -rf "$new"
+    "$@" -max_len="$(max_len "$target")" -rss_limit_mb=1024 -artifact_prefix="$found/" >"$log" 2>&1 || status=$?
     if [ "$status" != 0 ]; then
         cat "$log"
         file=$(sed -n 's/.*Test unit written to //p' "$log" | tail -1)
         rm -f "$log"
-        echo "fuzz: $2: a finding; to replay it: tools/fuzz.sh replay $2 $file"
+        echo "fuzz: $target: a finding"
+        echo "fuzz: $target: its input alone: tools/fuzz.sh replay $target $file"
+        echo "fuzz: $target: all again: $again"
         return 1
     fi
+    inputs=$(sed -n 's/^Done \([0-9]*\) runs.*/\1/p' "$log")
+    took=$(sed -n 's/^Done .* in \([0-9]*\) second.*/\1/p' "$log")
+    seed=$(sed -n 's/^INFO: Seed: //p' "$log")
+    edges=$(sed -n 's/.* cov: \([0-9]*\) .*/\1/p' "$log" | tail -1)
+    grown=$(grep -c '^#[0-9]*.NEW ' "$log" || :)
     rm -f "$log"
-    printf 'fuzz: %-15s %9s inputs in %s s, %s edges covered, %s inputs reached more than the corpus\n' \
-        "$2" "$runs" "$1" "$coverage" "$grown"
+    printf 'fuzz: %-15s %9s inputs in %s s from seed %s, %s edges covered, %s inputs reached more than the corpus\n' \
+        "$target" "$inputs" "$took" "$seed" "$edges" "$grown"
+}
+
+# Runs a command for each target, as many at a time as there are processors.
+each() { # command
+    echo "fuzz: building the targets"
+    build
+    findings=$(mktemp)
+    running=0
+    for target in $targets; do
+        { "$1" "$target" || printf ' %s' "$target" >>"$findings"; } &
+        running=$((running + 1))
+        [ "$((running % $(nproc)))" != 0 ] || wait
+    done
+    wait
+    if [ -s "$findings" ]; then
+        echo "fuzz: findings in:$(cat "$findings")"
+        rm -f "$findings"
+        exit 1
+    fi
+    rm -f "$findings"
+    echo "fuzz: no findings in: $targets"
 }
 
 merge() { # target directory
@@ -72,28 +132,15 @@ case $command in
         build
         echo "$binaries"
         ;;
+    check)
+        [ "$#" = 0 ] || targets=$*
+        each check
+        ;;
     run)
         seconds=$1
         shift
         [ "$#" = 0 ] || targets=$*
-        echo "fuzz: building the targets"
-        build
-        # As many targets run at a time as there are processors.
-        findings=$(mktemp)
-        running=0
-        for target in $targets; do
-            { run "$seconds" "$target" || printf ' %s' "$target" >>"$findings"; } &
-            running=$((running + 1))
-            [ "$((running % $(nproc)))" != 0 ] || wait
-        done
-        wait
-        if [ -s "$findings" ]; then
-            echo "fuzz: findings in:$(cat "$findings")"
-            rm -f "$findings"
-            exit 1
-        fi
-        rm -f "$findings"
-        echo "fuzz: no findings in: $targets"
+        each run
         ;;
     replay)
         build
