@@ -15,6 +15,7 @@ use terse_sim::compare::{
 use terse_sim::link::{Direction, Framing, Link, PROFILES};
 use terse_sim::packet::Packet;
 use terse_sim::{Exchange, tcp};
+use terse_testkit::rng::seeds;
 use terse_tls::crypto::CryptoProvider;
 use terse_tls::identity::IdentityAlgorithm;
 use terse_tls::resume::ExternalPsk;
@@ -394,7 +395,7 @@ fn fragments_that_were_given_up_leave_the_application_its_bytes() {
     let mut setting = setting(Version::Dtls13, Mode::Full, link);
     setting.ip = IpVersion::V6;
     let mut count = 0;
-    for seed in 0..60 {
+    for seed in seeds(60) {
         let Ok(measured) = (Comparison { seed, ..comparison.clone() }).measure(&setting, &mut Unwatched) else {
             continue;
         };

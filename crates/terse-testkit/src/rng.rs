@@ -1,6 +1,8 @@
 //! Randomness can be replayed: the same seed gives the same bytes. It must never be used for keys that protect
 //! anything.
 
+use core::ops::Range;
+
 use terse_tls::crypto::{CryptoError, Rng};
 
 /// A generator seeded with a number (SplitMix64, Steele et al., 2014).
@@ -34,5 +36,38 @@ impl Rng for SeededRng {
             chunk.copy_from_slice(&self.next_u64().to_be_bytes()[..chunk.len()]);
         }
         Ok(())
+    }
+}
+
+/// The seeds of a test that is run under several. A test that fails under one of them says which: see [`seeds`].
+#[derive(Debug)]
+pub struct Seeds {
+    left: Range<u64>,
+    current: Option<u64>,
+}
+
+/// Returns so many seeds: 0, 1 and so on, or from the number on that the variable `TERSE_SOAK_SEED` names. So the check has the
+/// same seeds in every run, and a soak has others.
+pub fn seeds(count: u64) -> Seeds {
+    let first = std::env::var("TERSE_SOAK_SEED");
+    let first: u64 = first.map_or(0, |first| first.parse().expect("TERSE_SOAK_SEED is a number"));
+    let end = first.checked_add(count).expect("TERSE_SOAK_SEED leaves room for all seeds");
+    Seeds { left: first..end, current: None }
+}
+
+impl Iterator for Seeds {
+    type Item = u64;
+
+    fn next(&mut self) -> Option<u64> {
+        self.current = self.left.next();
+        self.current
+    }
+}
+
+impl Drop for Seeds {
+    fn drop(&mut self) {
+        if let Some(seed) = self.current.filter(|_| std::thread::panicking()) {
+            eprintln!("the seed is {seed}; with TERSE_SOAK_SEED={seed} it is the first one");
+        }
     }
 }

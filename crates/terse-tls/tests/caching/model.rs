@@ -8,7 +8,7 @@ use pki_types::CertificateRevocationListDer;
 use terse_pki::{LeafOptions, Usage};
 use terse_testkit::pair::{Failed, Side, at};
 use terse_testkit::pki::{self, CLIENT_NAME, Pki, SERVER_NAME};
-use terse_testkit::rng::SeededRng;
+use terse_testkit::rng::{SeededRng, seeds};
 use terse_tls::cache::Schemes;
 use terse_tls::crypto::CryptoProvider;
 use terse_tls::summary::Peer;
@@ -31,7 +31,7 @@ pub(crate) const CHANGES: usize = 11;
 #[test]
 fn model_caching_changes_nothing_but_the_bytes() {
     let (mut connections, mut cached) = (0, 0);
-    for seed in 0..SEQUENCES {
+    for seed in seeds(SEQUENCES) {
         let mut model = Model { has_several: seed % 3 == 1, ..Model::new(seed) };
         if model.has_several {
             model.world.server.certificate_authorities(true);

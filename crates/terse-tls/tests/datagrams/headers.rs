@@ -3,7 +3,7 @@
 
 use alloc::collections::VecDeque;
 
-use terse_testkit::rng::SeededRng;
+use terse_testkit::rng::{SeededRng, seeds};
 use terse_tls::{
     AddressChange, ConnectionHandle, Datagrams, EndpointEvent, EndpointLimits, Path, ProtocolVersion, Undefended,
 };
@@ -90,7 +90,7 @@ fn many_pledges_join_through_one_proxy_at_once() {
 #[test]
 fn pledges_connect_although_datagrams_are_lost_and_overtake_each_other() {
     for version in BOTH_VERSIONS {
-        for seed in 0..20 {
+        for seed in seeds(20) {
             // Quick enough that no cookie grows old.
             let datagrams = Datagrams::default().max_datagram(300).max_retransmissions(60).max_timeout(2_000);
             let mut world = world(version, datagrams, EndpointLimits::default());

@@ -1,7 +1,7 @@
 //! A client that wanders from network to network, all of which lose much, and somebody who copies what it sends and is faster.
 //! Whatever happened, in the end both sides hear each other.
 
-use terse_testkit::rng::SeededRng;
+use terse_testkit::rng::{SeededRng, seeds};
 use terse_tls::{ConnectionIdUsage, Datagrams, EndpointEvent, EndpointLimits, Path, ProtocolVersion};
 
 use super::world::{World, address, setup_of};
@@ -10,7 +10,7 @@ use super::world::{World, address, setup_of};
 fn wandering() {
     for version in [ProtocolVersion::TLS_1_2, ProtocolVersion::TLS_1_3] {
         let (mut moved, mut kept, mut issued) = (0, 0, 0);
-        for seed in 0..60 {
+        for seed in seeds(60) {
             let world = wander(version, seed);
             moved += world.events.iter().filter(|(_, event)| is_change(event)).count();
             kept += world.endpoint.counters().paths_kept;

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::vec;
 use std::vec::Vec;
 
-use terse_testkit::rng::SeededRng;
+use terse_testkit::rng::{SeededRng, seeds};
 use terse_tls::crypto::CryptoError;
 
 use super::*;
@@ -30,7 +30,7 @@ fn attempts(table: &mut Table, rng: &mut SeededRng, end: u64) -> Vec<(u64, u32)>
 
 #[test]
 fn attempts_are_3_to_5_seconds_apart_and_go_to_each_proxy_in_turn() {
-    for seed in 0..50 {
+    for seed in seeds(50) {
         let begun = attempts(&mut table(5), &mut SeededRng::new(seed), 60_000);
         let first: Vec<_> = begun.iter().take(5).map(|(_, proxy)| *proxy).collect();
         assert_eq!(first, [0, 1, 2, 3, 4], "seed {seed}");
@@ -45,7 +45,7 @@ fn attempts_are_3_to_5_seconds_apart_and_go_to_each_proxy_in_turn() {
 
 #[test]
 fn the_back_off_of_a_proxy_doubles_to_an_hour() {
-    for seed in 0..20 {
+    for seed in seeds(20) {
         let begun = attempts(&mut table(1), &mut SeededRng::new(seed), 24 * 3_600_000);
         let mut backoff = 5_000;
         for pair in begun.windows(2) {

@@ -2,6 +2,8 @@
 
 use core::time::Duration;
 
+use terse_testkit::rng::seeds;
+
 use super::{STREAM, World, constrained, handshake, slow};
 use crate::link::{Direction, Link};
 use crate::script::Party;
@@ -71,7 +73,7 @@ fn every_packet_may_be_lost_or_doubled() {
 
 #[test]
 fn all_complete_under_loss() {
-    for (seed, nagle) in (0..200).flat_map(|seed| [(seed, Nagle::On), (seed, Nagle::Off)]) {
+    for (seed, nagle) in seeds(200).flat_map(|seed| [(seed, Nagle::On), (seed, Nagle::Off)]) {
         let link = Link::ieee802154().with_paths(|path| path.loss = 0.05);
         let mut world = world(constrained(nagle), link, seed);
         world.run();

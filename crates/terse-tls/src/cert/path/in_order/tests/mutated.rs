@@ -7,7 +7,7 @@ use pki_types::{
 };
 use rcgen::{BasicConstraints, CrlDistributionPoint, ExtendedKeyUsagePurpose, GeneralSubtree, IsCa, NameConstraints};
 use terse_testkit::pki::{DAY, SERVER_NAME, unix_time};
-use terse_testkit::rng::SeededRng;
+use terse_testkit::rng::{SeededRng, seeds};
 
 use super::ca::{Holder, good};
 use super::der::Element;
@@ -115,7 +115,7 @@ fn what_is_accepted_in_order_is_accepted_by_path_building() {
         [Expect::Server(&name), Expect::Client, Expect::AnyUsage, Expect::Usage(KeyPurposeId::SERVER_AUTH)];
     let all = provider().signatures.all;
     let (mut accepted, mut only_with_building) = (0, 0);
-    for seed in 0..SEEDS {
+    for seed in seeds(SEEDS) {
         let mut rng = SeededRng::new(seed);
         let chain = world.mutated(&mut rng);
         let expect = expectations[rng.below(expectations.len())];
