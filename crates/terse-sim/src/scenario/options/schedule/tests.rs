@@ -155,7 +155,7 @@ fn a_root_with_more_cells_than_there_are_slots_has_the_rest_in_the_last_one() {
 
 #[test]
 fn a_large_network_is_laid_out_at_once() {
-    let begun = std::time::Instant::now();
+    let before = processor_time();
     for branching in [2, 4, 100] {
         let topology = topology(Shape::CompleteTree { motes: 1_000, branching });
         let schedule = ScheduleOptions::default();
@@ -166,5 +166,13 @@ fn a_large_network_is_laid_out_at_once() {
         assert!(u64::from(slots) > 4 * branching, "{slots}");
     }
     // It takes some 30 ms; the slow way takes several seconds.
-    assert!(begun.elapsed() < Duration::from_secs(1), "{:?}", begun.elapsed());
+    let took = processor_time() - before;
+    assert!(took < Duration::from_secs(1), "{took:?}");
+}
+
+/// Returns how long this thread had a processor, whatever else the machine did, or nothing where Linux does not tell.
+fn processor_time() -> Duration {
+    let told = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    let nanoseconds = told.split_whitespace().next().and_then(|first| first.parse().ok());
+    Duration::from_nanos(nanoseconds.unwrap_or_default())
 }
