@@ -1,27 +1,33 @@
 //! A manufacturer with a device, and a domain with a registrar.
+//!
+//! What must always hold: all certificates and signatures have the same lengths in every process, though their keys are new
+//! in each. ECDSA signatures in DER vary in length (RFC 3279, 2.2.3), and one byte more can be one frame more.
 
-use std::collections::BTreeMap;
-use std::sync::{Arc, LazyLock, Mutex};
+use std::sync::{Arc, LazyLock};
 
-use pki_types::CertificateDer;
+use pki_types::{CertificateDer, SubjectPublicKeyInfoDer};
 use terse_pki::{
     Authority, AuthorityOptions, CertificationRequest, IdevidOptions, LdevidPolicy, LeafOptions, RegistrarOptions,
     Subject, Validity, VoucherSignerOptions,
 };
 use terse_rustcrypto::PROVIDER;
 use terse_sim::onboarding::{IssuesLdevids, Parties};
-use terse_tls::Credential;
+use terse_tls::crypto::{CryptoError, Rng, Signing, SigningKey};
+use terse_tls::{Credential, SignatureScheme};
 
-/// The cryptography is deterministic: with these parties a run is a function of its setting.
+/// With these parties a run is a function of its setting.
 pub(crate) static PARTIES: LazyLock<Parties> = LazyLock::new(made);
 
 fn made() -> Parties {
     let (maker, domain) = (authority("Maker"), authority("Plant"));
     let masa_url = Some("masa.maker.example".parse().unwrap());
-    let idevid = maker.issue_idevid(&IdevidOptions { masa_url, ..IdevidOptions::new("WI-3005", NOW - 3_600) }).unwrap();
-    let signer = maker.issue_voucher_signer(&VoucherSignerOptions::new("Maker MASA", validity())).unwrap();
-    let registrar = domain.issue_registrar(&RegistrarOptions::new("registrar.plant.example", validity())).unwrap();
-    let key = maker.issue(&LeafOptions::new("key.example", validity())).unwrap();
+    let of_device = IdevidOptions { masa_url, ..IdevidOptions::new("WI-3005", NOW - 3_600) };
+    let idevid = issued(|| maker.issue_idevid(&of_device).unwrap());
+    let of_signer = VoucherSignerOptions::new("Maker MASA", validity());
+    let signer = issued(|| maker.issue_voucher_signer(&of_signer).unwrap());
+    let of_registrar = RegistrarOptions::new("registrar.plant.example", validity());
+    let registrar = issued(|| domain.issue_registrar(&of_registrar).unwrap());
+    let ldevid_key = maker.issue(&LeafOptions::new("key.example", validity())).unwrap();
     Parties {
         provider: PROVIDER,
         idevid: credential(&idevid),
@@ -29,36 +35,68 @@ fn made() -> Parties {
         masa: credential(&signer),
         registrar: credential(&registrar),
         domain: domain.certificates().cloned().collect(),
-        ldevid_key: PROVIDER.load_key(key.key()).unwrap(),
-        authority: Arc::new(Domain { authority: domain, issued: Mutex::default() }),
+        ldevid_key: key(&ldevid_key),
+        authority: Arc::new(Domain(domain)),
         begins: NOW,
     }
 }
 
-/// A CA that answers the same request by the same certificate, whose serial number is random: runs then sign the same.
-struct Domain {
-    authority: Authority,
-    issued: Mutex<BTreeMap<Vec<u8>, Vec<CertificateDer<'static>>>>,
-}
+/// The CA of the domain.
+struct Domain(Authority);
 
 impl IssuesLdevids for Domain {
     fn issue(&self, request: &[u8], idevid: &CertificateDer<'_>) -> Result<Vec<CertificateDer<'static>>, String> {
-        let mut issued = self.issued.lock().unwrap();
-        if let Some(known) = issued.get(request) {
-            return Ok(known.clone());
-        }
         let parsed = CertificationRequest::from_der(request).map_err(|error| error.to_string())?;
-        let subject = Subject::of(idevid).map_err(|error| error.to_string())?;
-        let new = self.authority.issue_ldevid(&parsed, &LdevidPolicy::new(subject, validity()));
-        let new = new.map_err(|error| error.to_string())?;
-        issued.insert(request.to_vec(), new.clone());
-        Ok(new)
+        let policy = LdevidPolicy::new(Subject::of(idevid).map_err(|error| error.to_string())?, validity());
+        loop {
+            let new = self.0.issue_ldevid(&parsed, &policy).map_err(|error| error.to_string())?;
+            if ends_with_usual_signature(&new[0]) {
+                return Ok(new);
+            }
+        }
     }
+}
+
+/// A key whose signatures have the usual length.
+struct Usual(Arc<dyn SigningKey>);
+
+impl SigningKey for Usual {
+    fn schemes(&self) -> &[SignatureScheme] {
+        self.0.schemes()
+    }
+
+    fn public_key(&self) -> SubjectPublicKeyInfoDer<'_> {
+        self.0.public_key()
+    }
+
+    fn sign(&self, scheme: SignatureScheme, message: &[u8], rng: &mut dyn Rng) -> Result<Signing, CryptoError> {
+        loop {
+            match self.0.sign(scheme, message, rng)? {
+                Signing::Done(signature) if signature.len() != USUAL => {}
+                signed => return Ok(signed),
+            }
+        }
+    }
+}
+
+/// The most frequent length of an ECDSA signature by a key on P-256. Every second one has it.
+const USUAL: usize = 71;
+
+/// Whether a certificate ends with a BIT STRING that has a signature of the usual length.
+fn ends_with_usual_signature(certificate: &CertificateDer<'_>) -> bool {
+    let bit_string = certificate.len().checked_sub(USUAL + 3).and_then(|start| certificate.get(start..));
+    bit_string.is_some_and(|bit_string| bit_string.starts_with(&[0x03, 1 + USUAL as u8, 0, 0x30, USUAL as u8 - 2]))
+}
+
+fn issued(issue: impl Fn() -> terse_pki::Credential) -> terse_pki::Credential {
+    core::iter::repeat_with(issue).find(|issued| ends_with_usual_signature(issued.leaf())).unwrap()
 }
 
 fn authority(name: &str) -> Authority {
     let options = AuthorityOptions::new("p256x2".parse().unwrap(), validity());
-    Authority::new(&AuthorityOptions { name: name.into(), key_identifiers: true, ..options }).unwrap()
+    let options = AuthorityOptions { name: name.into(), key_identifiers: true, ..options };
+    let mut all = core::iter::repeat_with(|| Authority::new(&options).unwrap());
+    all.find(|authority| authority.certificates().all(ends_with_usual_signature)).unwrap()
 }
 
 fn validity() -> Validity {
@@ -66,7 +104,12 @@ fn validity() -> Validity {
 }
 
 fn credential(issued: &terse_pki::Credential) -> Credential {
-    Credential::new(issued.chain().to_vec(), PROVIDER.load_key(issued.key()).unwrap()).unwrap()
+    Credential::new(issued.chain().to_vec(), key(issued)).unwrap()
+}
+
+/// AWS-LC makes another signature each time; those of RustCrypto are deterministic.
+fn key(issued: &terse_pki::Credential) -> Arc<dyn SigningKey> {
+    Arc::new(Usual(terse_aws_lc::PROVIDER.load_key(issued.key()).unwrap()))
 }
 
 const NOW: u64 = 1_767_225_600;
