@@ -70,8 +70,8 @@ pub(super) struct Sent {
 }
 
 impl Sent {
-    /// Adds a datagram of the handshake. Returns its fate.
-    pub(super) fn add(&mut self, side: Side, datagram: &[u8], loss: Loss) -> Fate {
+    /// Adds a datagram of the handshake. Returns its fate, and whether it brings something new, as far as that can be seen.
+    pub(super) fn add(&mut self, side: Side, datagram: &[u8], loss: Loss) -> (Fate, bool) {
         let records = records(datagram, 0).unwrap_or_default();
         let fragments: Vec<Fragment> = records.iter().flat_map(Record::fragments).collect();
         let places: Vec<Range<Place>> = records.iter().flat_map(places).collect();
@@ -83,7 +83,7 @@ impl Sent {
         self.protected += usize::from(is_protected);
         self.datagrams += usize::from(is_new);
         let is_chosen = |of: Side, number| is_new && of == side && number == before.datagrams;
-        match loss {
+        let fate = match loss {
             Loss::Only(of, number) if is_chosen(of, number) => Fate::Lost,
             Loss::Late(of, number) if is_chosen(of, number) => Fate::Late,
             Loss::Pieces(pieces) => {
@@ -99,7 +99,8 @@ impl Sent {
                 if is_lost { Fate::Lost } else { Fate::Passed }
             }
             _ => Fate::Passed,
-        }
+        };
+        (fate, is_new)
     }
 }
 
@@ -202,7 +203,7 @@ mod tests {
 
     fn fates(side: Side, datagrams: &[Vec<u8>], loss: Loss) -> Vec<Fate> {
         let mut sent = Sent::default();
-        datagrams.iter().map(|datagram| sent.add(side, datagram, loss)).collect()
+        datagrams.iter().map(|datagram| sent.add(side, datagram, loss).0).collect()
     }
 
     /// The messages that are in lost datagrams.
@@ -256,6 +257,9 @@ mod tests {
                 let [once, twice] = [count(&once), count(&twice)];
                 assert_eq!(once[1..], twice[1..], "{side:?}, {loss:?}");
             }
+            let mut sent = Sent::default();
+            let news = twice.iter().filter(|datagram| sent.add(side, datagram, Loss::None).1);
+            assert!(news.eq(&once), "{side:?}, {room}");
         }
     }
 

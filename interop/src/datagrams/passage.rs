@@ -27,10 +27,10 @@ impl Passage {
     /// Keeps a datagram. Returns the datagrams to pass on now, with their senders.
     pub(super) fn take(&mut self, side: Side, bytes: &[u8], loss: Loss) -> Vec<(Side, Vec<u8>)> {
         let sent = if side == Side::Client { &mut self.client } else { &mut self.server };
-        let fate = match belongs_to_handshake(bytes) {
+        let (fate, is_new) = match belongs_to_handshake(bytes) {
             true => sent.add(side, bytes, loss),
-            false if side == Side::Client && loss != Loss::None && self.is_early(bytes) => Fate::Held,
-            false => Fate::Passed,
+            false if side == Side::Client && loss != Loss::None && self.is_early(bytes) => (Fate::Held, true),
+            false => (Fate::Passed, true),
         };
         let mut passed_on = Vec::new();
         match fate {
@@ -45,7 +45,7 @@ impl Passage {
         if side == Side::Server && is_of_application(bytes) {
             passed_on.extend(mem::take(&mut self.held).into_iter().map(|bytes| (Side::Client, bytes)));
         }
-        self.datagrams.push(Datagram { side, bytes: bytes.into(), fate });
+        self.datagrams.push(Datagram { side, bytes: bytes.into(), fate, is_new });
         passed_on
     }
 
@@ -98,6 +98,8 @@ pub struct Datagram {
     pub bytes: Vec<u8>,
     /// The fate of the datagram.
     pub fate: Fate,
+    /// Whether it brings something that its sender has not sent before, as far as this is in the clear.
+    pub is_new: bool,
 }
 
 /// Displays the sender, and the types of the records, as far as they are in the clear.

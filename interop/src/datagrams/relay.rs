@@ -192,7 +192,7 @@ mod tests {
         server.send_to(b"three", from).unwrap();
         let len = client.recv(&mut buffer).unwrap();
         assert_eq!(&buffer[..len], b"three");
-        let datagram = |side, bytes: &[u8], fate| Datagram { side, bytes: bytes.into(), fate };
+        let datagram = |side, bytes: &[u8], fate| Datagram { side, bytes: bytes.into(), fate, is_new: true };
         let expected = [
             datagram(Side::Client, b"\x16one", Fate::Passed),
             datagram(Side::Server, b"\x16two", Fate::Lost),
