@@ -8,8 +8,12 @@ mod foreign;
 mod join_proxy;
 mod masa;
 mod masa_postgres;
+#[path = "waits/patience.rs"]
+mod patience;
 mod pledge;
 mod pledge_coaps;
 mod registrar;
 mod registrar_postgres;
+#[path = "waits/vacant.rs"]
+mod vacant;
 mod whole;

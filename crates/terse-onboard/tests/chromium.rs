@@ -10,8 +10,6 @@ mod chromium;
 mod database;
 mod hand;
 mod masa;
-#[path = "waits/patience.rs"]
-mod patience;
 #[allow(dead_code)] // a part of it is enough here, and so it is below
 #[path = "foreign/programs.rs"]
 mod programs;
@@ -22,8 +20,6 @@ mod scene;
 #[allow(dead_code)]
 #[path = "registrar/scripted_masa.rs"]
 mod scripted_masa;
-#[path = "waits/vacant.rs"]
-mod vacant;
 mod walk;
 #[allow(dead_code)]
 #[path = "registrar/world.rs"]

@@ -5,10 +5,6 @@
 
 mod aiocoap;
 mod multicast;
-#[path = "waits/patience.rs"]
-mod patience;
 mod responder;
 mod seeker;
-#[path = "waits/vacant.rs"]
-mod vacant;
 mod world;

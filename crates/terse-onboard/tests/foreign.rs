@@ -12,8 +12,6 @@ mod est;
 mod libcoap;
 mod libcoap_client;
 mod masa;
-#[path = "waits/patience.rs"]
-mod patience;
 mod programs;
 mod registrar;
 mod relay;

@@ -3,10 +3,6 @@
 mod config;
 mod hostile;
 mod pass;
-#[path = "waits/patience.rs"]
-mod patience;
 mod registrar;
 mod time;
-#[path = "waits/vacant.rs"]
-mod vacant;
 mod world;

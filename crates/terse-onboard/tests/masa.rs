@@ -18,8 +18,6 @@ mod moved;
 mod old;
 mod operator;
 mod pages;
-#[path = "waits/patience.rs"]
-mod patience;
 mod raw_keys;
 mod refusals;
 mod reload;

@@ -25,8 +25,6 @@ mod moved;
 mod operator;
 #[path = "masa/pages.rs"]
 mod pages;
-#[path = "waits/patience.rs"]
-mod patience;
 #[path = "masa/raw_keys.rs"]
 mod raw_keys;
 #[path = "masa/refusals.rs"]

@@ -12,18 +12,14 @@ use terse_tls::CertificateError;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 
-#[path = "waits/patience.rs"]
-mod patience;
 mod pki;
 mod registrar;
 mod signer;
-#[path = "waits/vacant.rs"]
-mod vacant;
 
-use patience::soon;
+use crate::patience::soon;
+use crate::vacant::Vacant;
 use pki::{PKI, SERIAL};
 use registrar::{Answer, Registrar};
-use vacant::Vacant;
 
 /// Settings of a pledge that tries once.
 pub(crate) fn once() -> Settings {

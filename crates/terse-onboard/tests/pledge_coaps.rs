@@ -14,8 +14,6 @@ use terse_tls::{CertificateError, Datagrams};
 
 mod faults;
 mod identity_keys;
-#[path = "waits/patience.rs"]
-mod patience;
 #[path = "pledge/pki.rs"]
 mod pki;
 mod raw;
@@ -24,7 +22,7 @@ mod relay;
 mod renewal;
 mod signer;
 
-use patience::{Patience, soon};
+use crate::patience::{Patience, soon};
 use pki::PKI;
 use registrar::{Registrar, Reply, Script, success};
 use relay::{Relay, Way};

@@ -25,8 +25,6 @@ mod masa;
 mod operator;
 mod outage;
 mod pages;
-#[path = "waits/patience.rs"]
-mod patience;
 mod raw_keys;
 mod reload;
 mod repeats;
@@ -34,7 +32,5 @@ mod replicas;
 mod revocation;
 mod scripted_est;
 mod scripted_masa;
-#[path = "waits/vacant.rs"]
-mod vacant;
 mod watched;
 mod world;

@@ -40,8 +40,6 @@ mod operator;
 mod outage;
 #[path = "registrar/pages.rs"]
 mod pages;
-#[path = "waits/patience.rs"]
-mod patience;
 #[path = "registrar/raw_keys.rs"]
 mod raw_keys;
 #[path = "registrar/reload.rs"]
@@ -56,8 +54,6 @@ mod revocation;
 mod scripted_est;
 #[path = "registrar/scripted_masa.rs"]
 mod scripted_masa;
-#[path = "waits/vacant.rs"]
-mod vacant;
 #[path = "registrar/watched.rs"]
 mod watched;
 #[path = "registrar/world.rs"]

@@ -6,10 +6,6 @@ use terse_onboard::discovery::Fixed;
 use terse_onboard::pledge::{CredentialDirectory, GaveUp, Onboarded, Progress, Settings, onboard, renew};
 use terse_pki::{KeyAlgorithm, Subject};
 
-#[path = "waits/patience.rs"]
-mod patience;
-#[path = "waits/vacant.rs"]
-mod vacant;
 mod world;
 
 use world::World;

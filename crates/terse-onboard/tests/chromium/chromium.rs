@@ -8,8 +8,8 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 
 use serde_json::{Value, json};
 
-use super::patience::SAFETY_LIMIT;
 use super::programs::is_here;
+use crate::patience::SAFETY_LIMIT;
 
 pub(crate) struct Chromium {
     /// The shell that ends chromedriver when its standard input is closed.

@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use super::chromium::Chromium;
-use super::patience::Patience;
 use super::walk::{PAGE, ask};
+use crate::patience::Patience;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Hand {

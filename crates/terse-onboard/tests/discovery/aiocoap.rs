@@ -9,8 +9,8 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use terse_onboard::discovery::coap::{CoreResponder, Link, Links, Reach, Seeker, Sought};
 use terse_onboard::discovery::{Change, Discovery as _, Place};
 
-use super::patience::{SAFETY_LIMIT, soon};
 use super::world::{Running, is_on_link, skipped};
+use crate::patience::{SAFETY_LIMIT, soon};
 
 /// Returns a Python that has aiocoap.
 fn python() -> Option<&'static str> {

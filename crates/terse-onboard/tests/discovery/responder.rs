@@ -5,8 +5,8 @@ use std::time::Instant;
 
 use terse_onboard::discovery::coap::{CoreResponder, Links};
 
-use super::patience::Patience;
 use super::world::{Asking, Running, question};
+use crate::patience::Patience;
 
 fn join_proxy() -> Running {
     Running::start(CoreResponder::new(Links::join_proxy(5684)).at("127.0.0.1:0".parse().unwrap()).unwrap())

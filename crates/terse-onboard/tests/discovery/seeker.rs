@@ -6,9 +6,9 @@ use terse_onboard::discovery::coap::{Reach, Seeker, Sought};
 use terse_onboard::discovery::{Change, Discovery as _, Place};
 use tokio::net::UdpSocket;
 
-use super::patience::soon;
-use super::vacant::vacant_udp;
 use super::world::answer;
+use crate::patience::soon;
+use crate::vacant::vacant_udp;
 
 const LINKS: u8 = 40;
 

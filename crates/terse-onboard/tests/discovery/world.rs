@@ -12,7 +12,7 @@ use terse_onboard::discovery::coap::{CoreCounters, CoreResponder};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-use super::patience::{SAFETY_LIMIT, soon};
+use crate::patience::{SAFETY_LIMIT, soon};
 
 pub(crate) fn question(query: &'static str) -> Question {
     Question::new(query, &mut OsRng).unwrap()

@@ -17,8 +17,8 @@ use terse_onboard::registrar::{self, InitOptions, init};
 use terse_pki::{Authority, AuthorityOptions, Validity};
 use tokio::sync::watch;
 
-use super::patience::{SAFETY_LIMIT, soon};
 use super::programs::{Folder, is_here, skipped};
+use crate::patience::{SAFETY_LIMIT, soon};
 
 #[test]
 fn avahi_finds_a_registrar_until_it_is_withdrawn() {

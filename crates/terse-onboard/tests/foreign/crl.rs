@@ -4,9 +4,9 @@ use terse_net::Clock;
 use terse_onboard::registrar::Operator;
 
 use super::est::{PKCS10, read_certificates};
-use super::patience::Patience;
 use super::programs::are_curl_and_openssl_here;
 use super::world::{SERIAL, World};
+use crate::patience::Patience;
 
 const VERIFY: &str = "verify -crl_check -purpose sslclient -partial_chain -trusted domain/ca/intermediate1.pem \
                       -CRLfile list.pem ldevid.pem";

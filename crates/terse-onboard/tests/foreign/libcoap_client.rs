@@ -1,8 +1,8 @@
 //! The client of libcoap, as Debian has it for two libraries of DTLS, and what it logs.
 
-use super::patience::Patience;
 use super::programs::{Folder, is_here};
 use super::world::{SERIAL, World};
+use crate::patience::Patience;
 
 /// The programs: one with OpenSSL, one with GnuTLS.
 pub(crate) const OPENSSL: &str = "coap-client-openssl";

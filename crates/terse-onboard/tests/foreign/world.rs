@@ -13,8 +13,8 @@ use tokio::runtime::Runtime;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-use super::patience::{Patience, soon};
 use super::programs::{Answer, Folder};
+use crate::patience::{Patience, soon};
 
 /// The serial number of the device.
 pub(crate) const SERIAL: &str = "WI-3005";

@@ -13,9 +13,9 @@ use terse_brski::join_proxy::{HEADER_LEN, OnLink};
 use terse_net::tokio::{Jpy, Plain};
 use terse_onboard::join_proxy::{Mode, UdpLimits};
 
-use super::patience::{Patience, SAFETY_LIMIT};
 use super::registrar::Registrar;
 use super::world::{Proxy, configs, datagrams, exchange, pledge, pledge_on, socket};
+use crate::patience::{Patience, SAFETY_LIMIT};
 
 const LOCALHOST: IpAddr = IpAddr::V4(core::net::Ipv4Addr::LOCALHOST);
 

@@ -9,10 +9,10 @@ use terse_net::tokio::{Framing, Jpy, Plain};
 use terse_onboard::join_proxy::{Mode, UdpLimits, UdpProxy};
 use terse_tls::Path;
 
-use super::patience::{Patience, SAFETY_LIMIT};
 use super::registrar::Registrar;
-use super::vacant::vacant_udp;
 use super::world::{Proxy, configs, datagrams, exchange, pledge, pledge_on, socket};
+use crate::patience::{Patience, SAFETY_LIMIT};
+use crate::vacant::vacant_udp;
 
 /// Lets two pledges connect at once, each of which has its own answers. Returns their paths.
 fn two_at_once<F: Framing + 'static>(ip: &str, mode: Mode, framing: F) -> [Path; 2] {

@@ -12,8 +12,8 @@ use terse_net::{Clock, DatagramClient, DatagramEvent};
 use terse_tls::{ConfigBuilder, ConnectionHandle, EndpointLimits, Path, ServerConfig};
 use tokio::sync::mpsc as tokio_mpsc;
 
-use super::patience::{Patience, SAFETY_LIMIT};
 use super::world::exchange;
+use crate::patience::{Patience, SAFETY_LIMIT};
 
 /// A message to send, and who waits for that.
 type Command = (Vec<u8>, Sender<()>);

@@ -7,9 +7,9 @@ use std::thread;
 use terse_net::tokio::{Jpy, Plain};
 use terse_onboard::join_proxy::Mode;
 
-use super::patience::SAFETY_LIMIT;
 use super::registrar::Registrar;
 use super::world::{Proxy, configs, datagrams, exchange, pledge};
+use crate::patience::SAFETY_LIMIT;
 
 const DAY: Duration = Duration::from_secs(24 * 3_600);
 

@@ -16,7 +16,7 @@ use terse_pki::{Authority, AuthorityOptions, LeafOptions, Validity};
 use terse_tls::{ClientConfig, ConfigBuilder, Connection, Credential, Datagrams, ServerAddress, ServerConfig, Trust};
 use tokio::sync::{mpsc, watch};
 
-use super::patience::{Patience, SAFETY_LIMIT};
+use crate::patience::{Patience, SAFETY_LIMIT};
 
 pub(crate) const NAME: &str = "registrar.example";
 

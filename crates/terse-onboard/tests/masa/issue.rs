@@ -20,8 +20,8 @@ use terse_onboard::masa::{MasaService, VoucherSigner};
 use tokio::sync::{Barrier, Notify, Semaphore};
 use tokio::task::JoinSet;
 
-use super::patience::Patience;
 use super::scene::{Domain, SERIAL, Scene, issued, now, refused, send, soon, voucher};
+use crate::patience::Patience;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_device_gets_a_voucher_that_leads_to_its_anchors() {

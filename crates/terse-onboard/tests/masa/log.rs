@@ -9,8 +9,8 @@ use terse_onboard::masa::{LogHead, LogProblem, MasaService, MasaStore, VerifyOpt
 use tokio::task::JoinSet;
 
 use super::by_hand::{Hand, verified, verified_with};
-use super::patience::Patience;
 use super::scene::{Domain, SERIAL, Scene, now};
+use crate::patience::Patience;
 
 /// A scene whose device has had five vouchers, two of them for another domain.
 async fn scene() -> Scene {

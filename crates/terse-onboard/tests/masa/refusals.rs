@@ -6,8 +6,8 @@ use terse_brski::audit_log::AuditLog;
 use terse_brski::masa::Claims;
 use terse_onboard::client::Outgoing;
 
-use super::patience::Patience;
 use super::scene::{Domain, Scene, refused, send, voucher};
+use crate::patience::Patience;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_device_that_another_domain_has_is_not_given_away() {

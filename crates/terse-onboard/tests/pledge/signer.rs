@@ -14,9 +14,9 @@ use terse_pki::IdevidOptions;
 use terse_tls::crypto::{CryptoError, SigningKey};
 
 use super::once;
-use super::patience::soon;
 use super::pki::{PKI, SERIAL};
 use super::registrar::Registrar;
+use crate::patience::soon;
 
 /// What a signer was asked to sign.
 type Asked = Arc<Mutex<Vec<Vec<u8>>>>;

@@ -8,10 +8,10 @@ use terse_onboard::discovery::{Fixed, Place};
 use terse_onboard::pledge::{CredentialDirectory, DtlsVersion, onboard};
 use tokio::net::UdpSocket;
 
-use super::patience::soon;
 use super::registrar::{Registrar, Reply, Script};
 use super::relay::{Fault, Relay};
 use super::{WHOLE, device, impatient, join, once, until};
+use crate::patience::soon;
 
 /// Each `nth` datagram of a direction is lost.
 fn losing(nth: usize) -> Fault {

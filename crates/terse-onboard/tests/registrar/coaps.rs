@@ -19,8 +19,8 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use super::coaps_pledge::{CoapsPledge, How, refused};
-use super::patience::{Patience, soon};
 use super::world::{Device, PROVIDER, SERIAL, World, authority, now, verified};
+use crate::patience::{Patience, soon};
 
 const COSE: Format = Format::CoseCbor;
 const DTLS_1_2: How = How {

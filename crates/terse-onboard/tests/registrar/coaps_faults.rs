@@ -11,8 +11,8 @@ use tokio::net::UdpSocket;
 use tokio::task::AbortHandle;
 
 use super::coaps_pledge::{CoapsPledge, How};
-use super::patience::{Patience, soon};
 use super::world::{SERIAL, World, tls};
+use crate::patience::{Patience, soon};
 
 const COSE: Format = Format::CoseCbor;
 

@@ -15,8 +15,8 @@ use terse_tls::{
     CertificateType, CipherSuite, ClientConfig, Connection, Datagrams, ProtocolVersion, ServerAddress, Trust,
 };
 
-use super::patience::Patience;
 use super::world::{Device, PROVIDER, World, now, tls};
+use crate::patience::Patience;
 
 /// A connection of a client of constrained BRSKI.
 pub(crate) struct CoapsPledge {

@@ -15,8 +15,8 @@ use x509_cert::crl::CertificateList;
 use x509_cert::der::Decode as _;
 
 use super::exposition::Scrape;
-use super::patience::{Patience, soon};
 use super::world::{Device, Running, SERIAL, World, ahead, certificate, now, refused};
+use crate::patience::{Patience, soon};
 
 const DAY: u64 = 86_400;
 

@@ -7,9 +7,9 @@ use terse_brski::voucher::{Assertion, Nonce};
 use terse_onboard::registrar::Operator;
 use terse_pki::Authority;
 
-use super::patience::Patience;
 use super::scripted_masa::Script;
 use super::world::{SERIAL, World, ahead, certificate, now, refused, text};
+use crate::patience::Patience;
 
 #[tokio::test]
 async fn est_waits_for_the_status_of_the_voucher() {

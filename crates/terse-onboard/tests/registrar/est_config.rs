@@ -6,9 +6,9 @@ use terse_onboard::registrar::{Service, check};
 use terse_pki::LeafOptions;
 
 use super::est_server::with_est;
-use super::patience::Patience;
 use super::scripted_est::{EstScript, ScriptedEst};
 use super::world::{Device, Running, SERIAL, World, ahead, authority, certificate, refused, validity};
+use crate::patience::Patience;
 
 const CERTS_ONLY: &str = "application/pkcs7-mime; smime-type=certs-only";
 

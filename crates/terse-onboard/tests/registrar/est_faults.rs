@@ -6,10 +6,10 @@ use terse_brski::est::{CsrAttributes, encode_body};
 use terse_pki::{LeafOptions, Subject};
 
 use super::est_server::{stored, with_est};
-use super::patience::Patience;
 use super::scripted_est::{EstScript, ScriptedEst, write_crl};
-use super::vacant::Vacant;
 use super::world::{Device, Pledge, SERIAL, ahead, authority, certificate, refused, text, validity};
+use crate::patience::Patience;
+use crate::vacant::Vacant;
 
 const CERTS_ONLY: &str = "application/pkcs7-mime; smime-type=certs-only";
 

@@ -3,9 +3,9 @@
 use terse_brski::est::CsrAttributes;
 
 use super::est_server::with_est;
-use super::patience::Patience;
 use super::scripted_est::EstScript;
 use super::world::{SERIAL, ahead, refused, text};
+use crate::patience::Patience;
 
 #[tokio::test]
 async fn a_device_passes_so_many_requests_on_in_a_day() {

@@ -7,9 +7,9 @@ use terse_pki::{IdevidOptions, KeyAlgorithm, Subject};
 use terse_tls::{Expect, Trust};
 use tokio::task::JoinSet;
 
-use super::patience::Patience;
 use super::scripted_est::{EstScript, ScriptedEst, openssl};
 use super::world::{Device, PROVIDER, Running, SERIAL, World, ahead, certificate, now, refused, text};
+use crate::patience::Patience;
 
 /// A world whose registrar passes requests on, with these further keys of `est_server`.
 pub(crate) async fn with_est(further: &str) -> (World, ScriptedEst) {

@@ -8,9 +8,9 @@ use terse_brski::http::{JSON, VOUCHER_CMS_JSON};
 use terse_onboard::client::Outgoing;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
-use super::patience::{Patience, soon};
 use super::scripted_masa::Script;
 use super::world::{LIMITS, SERIAL, World, ahead, certificate, refused};
+use crate::patience::{Patience, soon};
 
 #[tokio::test]
 async fn an_end_between_request_and_voucher_loses_neither() {

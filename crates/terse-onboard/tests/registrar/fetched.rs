@@ -10,9 +10,9 @@ use terse_net::Clock;
 use terse_onboard::registrar::{FetchError, FetchOptions, Fetched, OperatorError, Rejection, fetch};
 use terse_pki::Authority;
 
-use super::patience::{Patience, soon};
 use super::scripted_masa::{NONCELESS_LIFETIME, Script};
 use super::world::{Device, PROVIDER, SERIAL, World, ahead, authority, now, refused};
+use crate::patience::{Patience, soon};
 
 async fn fetch_for(world: &World, serial: &str) -> Result<Fetched, FetchError> {
     fetch(&world.config(), Clock::new(), &FetchOptions::new(serial.into())).await

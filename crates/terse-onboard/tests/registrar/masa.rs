@@ -5,8 +5,8 @@ use terse_brski::http::VOUCHER_CMS_JSON;
 use terse_pki::IdevidOptions;
 
 use super::scripted_masa::Script;
-use super::vacant::Vacant;
 use super::world::{Device, SERIAL, World, ahead, now, refused};
+use crate::vacant::Vacant;
 
 #[tokio::test]
 async fn what_a_masa_answers_has_its_status() {

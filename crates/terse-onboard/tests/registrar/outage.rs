@@ -6,9 +6,9 @@ use terse_onboard::client::Incoming;
 use tokio::task::JoinSet;
 
 use super::enrolment::until_good;
-use super::patience::{Patience, soon};
 use super::scripted_masa::Script;
 use super::world::{Device, Pledge, Running, SERIAL, World, text};
+use crate::patience::{Patience, soon};
 
 /// Sends a voucher request again and again, each time after the Retry-After, until it has another answer than that.
 async fn until_answered(pledge: &mut Pledge, request: &[u8]) -> Incoming {

@@ -12,8 +12,8 @@ use tokio::io::AsyncReadExt as _;
 use tokio::net::TcpStream;
 
 use super::browser::{Answer, Browser, attribute, encoded, next};
-use super::patience::{Patience, soon};
 use super::world::{PROVIDER, Pledge, Running, SERIAL, World, ahead, authority, now, tls, validity};
+use crate::patience::{Patience, soon};
 
 /// A domain that asks its operator, with status pages at loopback and these further keys for them.
 async fn world(pages: &str) -> World {

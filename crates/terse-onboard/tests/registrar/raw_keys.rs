@@ -16,8 +16,8 @@ use terse_onboard::registrar::DeviceReport;
 use terse_tls::{CertificateType, ProtocolVersion};
 
 use super::coaps_pledge::{CoapsPledge, How, refused};
-use super::patience::Patience;
 use super::world::{Device, PROVIDER, SERIAL, World, now, tls, verified};
+use crate::patience::Patience;
 
 const RAW: How = How {
     version: ProtocolVersion::TLS_1_3,

@@ -4,9 +4,9 @@ use terse_brski::artefact::Format;
 use terse_brski::est::CsrAttributes;
 use tokio::task::JoinSet;
 
-use super::patience::Patience;
 use super::scripted_masa::Script;
 use super::world::{Device, Running, SERIAL, World, ahead, certificate};
+use crate::patience::Patience;
 
 #[tokio::test]
 async fn the_same_request_has_the_same_voucher_everywhere() {

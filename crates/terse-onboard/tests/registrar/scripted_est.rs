@@ -22,8 +22,8 @@ use terse_tls::{ClientAuthentication, Expect, KeyPurposeId, ServerConfig, Trust}
 use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, watch};
 
-use super::patience::Patience;
 use super::world::{PROVIDER, World, authority, now, tls, validity};
+use crate::patience::Patience;
 
 /// What the EST server does with a request.
 #[derive(Clone, Debug, Default)]

@@ -23,9 +23,9 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinHandle;
 
-use super::patience::Patience;
-use super::vacant::Vacant;
 use super::world::{PROVIDER, now, tls, validity};
+use crate::patience::Patience;
+use crate::vacant::Vacant;
 
 /// For how many seconds a voucher without a nonce is valid.
 pub(crate) const NONCELESS_LIFETIME: u64 = 30 * 86_400;

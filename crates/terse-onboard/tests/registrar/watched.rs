@@ -9,9 +9,9 @@ use terse_onboard::registrar::{Service, check};
 
 use super::coaps_pledge::How;
 use super::exposition::{Scrape, get};
-use super::patience::Patience;
 use super::scripted_masa::Script;
 use super::world::{Device, Pledge, Running, SERIAL, World, ahead, now};
+use crate::patience::Patience;
 
 impl World {
     /// The same domain, whose registrar is watched.

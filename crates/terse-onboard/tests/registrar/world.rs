@@ -25,8 +25,8 @@ use tokio::net::{TcpSocket, TcpStream};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-use super::patience::{Patience, SAFETY_LIMIT, soon};
 use super::scripted_masa::ScriptedMasa;
+use crate::patience::{Patience, SAFETY_LIMIT, soon};
 
 pub(crate) const SERIAL: &str = "WI-3005";
 

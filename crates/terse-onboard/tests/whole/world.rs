@@ -17,8 +17,8 @@ use tokio::runtime::Runtime;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-use super::patience::{Patience, soon};
-use super::vacant::Vacant;
+use crate::patience::{Patience, soon};
+use crate::vacant::Vacant;
 
 pub(crate) struct World {
     pub(crate) masa: Masa,
