@@ -4,7 +4,6 @@
 //! again.
 
 use core::fmt;
-use core::mem;
 
 use terse_tls::ContentType;
 
@@ -17,7 +16,7 @@ use crate::pki::Side;
 #[derive(Debug, Default)]
 pub(super) struct Passage {
     pub(super) datagrams: Vec<Datagram>,
-    /// Data of the client that its server could not read yet.
+    /// Data of the client that its server cannot read yet, or perhaps not yet.
     held: Vec<Vec<u8>>,
     client: Sent,
     server: Sent,
@@ -42,11 +41,29 @@ impl Passage {
         if let Some(late) = before.next_back().filter(|before| before.fate == Fate::Late) {
             passed_on.push((side, late.bytes.clone()));
         }
+        // A server may acknowledge a part of its client's last flight with the keys of application data, and drop what comes
+        // before the rest. After a loss, data pass again until the server has sent data itself: it ignores a record that it
+        // has received (RFC 9147, 4.5.1).
+        let may_be_dropped = self.client_has_lost() && !self.server_has_sent_data();
+        if side == Side::Client && fate == Fate::Passed && may_be_dropped && is_data(bytes) {
+            self.held.push(bytes.into());
+        }
         if side == Side::Server && is_of_application(bytes) {
-            passed_on.extend(mem::take(&mut self.held).into_iter().map(|bytes| (Side::Client, bytes)));
+            passed_on.extend(self.held.iter().map(|bytes| (Side::Client, bytes.clone())));
+            if !may_be_dropped || is_data(bytes) {
+                self.held.clear();
+            }
         }
         self.datagrams.push(Datagram { side, bytes: bytes.into(), fate, is_new });
         passed_on
+    }
+
+    fn client_has_lost(&self) -> bool {
+        self.datagrams.iter().any(|datagram| datagram.side == Side::Client && datagram.fate == Fate::Lost)
+    }
+
+    fn server_has_sent_data(&self) -> bool {
+        self.datagrams.iter().any(|datagram| datagram.side == Side::Server && is_data(&datagram.bytes))
     }
 
     /// Whether these are data of DTLS 1.3 that a client sends before its server's handshake is complete.
@@ -60,6 +77,11 @@ impl Passage {
 fn is_of_application(datagram: &[u8]) -> bool {
     let records = records(datagram, 0).unwrap_or_default();
     records.iter().any(|record| record.kind == UNIFIED_HEADER && record.epoch == 3)
+}
+
+/// Whether a datagram of DTLS 1.3 has data, and nothing of the handshake.
+fn is_data(datagram: &[u8]) -> bool {
+    is_of_application(datagram) && !belongs_to_handshake(datagram)
 }
 
 /// The fate of a datagram.
@@ -148,8 +170,16 @@ mod tests {
         let expected = [(Side::Server, acknowledgement.clone()), (Side::Client, data.clone())];
         assert_eq!(take(Side::Server, &acknowledgement), expected);
         assert_eq!(take(Side::Client, &data), [(Side::Client, data.clone())]);
+        // After the loss they pass again until the server has sent data itself.
+        let again = (Side::Client, data.clone());
+        assert_eq!(take(Side::Server, &acknowledgement), [expected[0].clone(), again.clone(), again.clone()]);
+        assert_eq!(take(Side::Server, &data), [(Side::Server, data.clone()), again.clone(), again.clone()]);
+        assert_eq!(take(Side::Server, &acknowledgement), [expected[0].clone()]);
+        assert_eq!(take(Side::Client, &data), [again.clone()]);
+        assert_eq!(take(Side::Server, &acknowledgement), [expected[0].clone()]);
         let fates: Vec<_> = passage.datagrams.iter().map(|datagram| datagram.fate).collect();
-        assert_eq!(fates, [Fate::Passed, Fate::Lost, Fate::Held, Fate::Passed, Fate::Passed, Fate::Passed]);
+        assert_eq!(fates[..4], [Fate::Passed, Fate::Lost, Fate::Held, Fate::Passed]);
+        assert!(fates[4..].iter().all(|fate| *fate == Fate::Passed));
         assert_eq!(Passage::default().take(Side::Client, &data, Loss::None), [(Side::Client, data.clone())]);
     }
 }
