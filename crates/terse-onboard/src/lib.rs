@@ -20,6 +20,9 @@ extern crate alloc;
 
 pub mod client;
 pub mod config;
+#[cfg(test)]
+#[path = "../tests/waits/deadline.rs"]
+mod deadline;
 mod dependencies;
 pub mod discovery;
 mod health;
@@ -30,9 +33,6 @@ pub mod masa;
 mod metrics;
 mod network;
 pub mod pages;
-#[cfg(test)]
-#[path = "../tests/waits/patience.rs"]
-mod patience;
 pub mod pledge;
 pub mod rate;
 pub mod registrar;

@@ -3,13 +3,13 @@
 extern crate alloc;
 
 mod chromium;
+#[path = "waits/deadline.rs"]
+mod deadline;
 mod discovery;
 mod foreign;
 mod join_proxy;
 mod masa;
 mod masa_postgres;
-#[path = "waits/patience.rs"]
-mod patience;
 mod pledge;
 mod pledge_coaps;
 mod registrar;

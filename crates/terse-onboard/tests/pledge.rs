@@ -16,7 +16,7 @@ mod pki;
 mod registrar;
 mod signer;
 
-use crate::patience::soon;
+use crate::deadline::soon;
 use crate::vacant::Vacant;
 use pki::{PKI, SERIAL};
 use registrar::{Answer, Registrar};

@@ -22,7 +22,7 @@ mod relay;
 mod renewal;
 mod signer;
 
-use crate::patience::{Patience, soon};
+use crate::deadline::{Deadline, soon};
 use pki::PKI;
 use registrar::{Registrar, Reply, Script, success};
 use relay::{Relay, Way};
@@ -137,13 +137,13 @@ async fn a_device_earns_its_credential_over_either_version_of_dtls() {
 
 /// Waits until something holds of a registrar or a relay, which is told if it never does.
 pub(crate) async fn until<S: Debug>(look: impl Fn() -> S, holds: impl Fn(&S) -> bool) {
-    let patience = Patience::new();
+    let deadline = Deadline::new();
     loop {
         let seen = look();
         if holds(&seen) {
             return;
         }
-        patience.wait(seen).await;
+        deadline.wait(seen).await;
     }
 }
 

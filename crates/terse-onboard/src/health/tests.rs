@@ -11,7 +11,7 @@ async fn send(address: SocketAddr, request: &str) -> String {
     let mut stream = TcpStream::connect(address).await.unwrap();
     stream.write_all(request.as_bytes()).await.unwrap();
     let mut answer = String::new();
-    crate::patience::soon(stream.read_to_string(&mut answer)).await.unwrap();
+    crate::deadline::soon(stream.read_to_string(&mut answer)).await.unwrap();
     answer
 }
 
@@ -58,11 +58,11 @@ async fn who_holds_connections_has_few_and_for_a_while() {
     }
     let mut refused = TcpStream::connect(address).await.unwrap();
     // It is closed without an answer.
-    assert_eq!(crate::patience::soon(refused.read(&mut [0; 1])).await.unwrap_or(0), 0);
+    assert_eq!(crate::deadline::soon(refused.read(&mut [0; 1])).await.unwrap_or(0), 0);
     // Those that say nothing end, too.
     for mut stream in held {
         let mut rest = Vec::new();
-        let _ = crate::patience::soon(stream.read_to_end(&mut rest)).await; // a reset is an end as well
+        let _ = crate::deadline::soon(stream.read_to_end(&mut rest)).await; // a reset is an end as well
     }
     assert!(send(address, "GET /health HTTP/1.1\r\nHost: health\r\n\r\n").await.starts_with("HTTP/1.1 200"));
 }

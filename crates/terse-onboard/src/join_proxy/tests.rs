@@ -5,8 +5,8 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::task::JoinHandle;
 
 use super::*;
+use crate::deadline::{Deadline, soon};
 use crate::discovery::{Change, Discovery};
-use crate::patience::{Patience, soon};
 use crate::vacant::Vacant;
 
 struct Running {
@@ -32,14 +32,14 @@ impl Running {
 
     /// Connects again and again, until there is a place.
     async fn connect_when_free(&self, listener: &TcpListener) {
-        let patience = Patience::new();
+        let deadline = Deadline::new();
         loop {
             let mut next = self.connect().await;
             tokio::select! {
                 accepted = soon(listener.accept()) => break drop(accepted.unwrap()),
                 closed = is_closed(&mut next) => assert!(closed),
             }
-            patience.check("there is no place");
+            deadline.check("there is no place");
         }
     }
 

@@ -9,7 +9,7 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 use serde_json::{Value, json};
 
 use super::programs::is_here;
-use crate::patience::SAFETY_LIMIT;
+use crate::deadline::SAFETY_LIMIT;
 
 pub(crate) struct Chromium {
     /// The shell that ends chromedriver when its standard input is closed.

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::chromium::Chromium;
 use super::walk::{PAGE, ask};
-use crate::patience::Patience;
+use crate::deadline::Deadline;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Hand {
@@ -25,9 +25,9 @@ impl Hand {
         }
         // The page goes while it is asked.
         let is_new = "return window.isBefore === undefined && document.readyState === 'complete'";
-        let patience = Patience::new();
+        let deadline = Deadline::new();
         while chromium.try_run(is_new, &json!([])) != Ok(json!(true)) {
-            patience.check(format_args!("{text:?} leads nowhere"));
+            deadline.check(format_args!("{text:?} leads nowhere"));
             std::thread::yield_now();
         }
     }

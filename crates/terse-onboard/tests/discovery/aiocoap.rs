@@ -10,7 +10,7 @@ use terse_onboard::discovery::coap::{CoreResponder, Link, Links, Reach, Seeker, 
 use terse_onboard::discovery::{Change, Discovery as _, Place};
 
 use super::world::{Running, is_on_link, skipped};
-use crate::patience::{SAFETY_LIMIT, soon};
+use crate::deadline::{SAFETY_LIMIT, soon};
 
 /// Returns a Python that has aiocoap.
 fn python() -> Option<&'static str> {

@@ -7,7 +7,7 @@ use terse_onboard::discovery::coap::{CoreResponder, GROUP, Link, Links, PORT, Re
 use terse_onboard::discovery::{Change, Discovery as _, Place};
 
 use super::world::{Running, is_on_link, question};
-use crate::patience::{SAFETY_LIMIT, soon};
+use crate::deadline::{SAFETY_LIMIT, soon};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_seeker_finds_a_join_proxy_and_a_registrar_of_one_host_by_multicast() {

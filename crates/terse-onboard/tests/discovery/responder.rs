@@ -6,7 +6,7 @@ use std::time::Instant;
 use terse_onboard::discovery::coap::{CoreResponder, Links};
 
 use super::world::{Asking, Running, question};
-use crate::patience::Patience;
+use crate::deadline::Deadline;
 
 fn join_proxy() -> Running {
     Running::start(CoreResponder::new(Links::join_proxy(5684)).at("127.0.0.1:0".parse().unwrap()).unwrap())
@@ -66,17 +66,17 @@ async fn a_flood_has_the_answers_of_one_share() {
         range.map(|last| Asking::new(&format!("127.0.0.{last}"), running.address)).collect::<Vec<_>>()
     };
     // Somebody is answered once there is room in the queue of the socket.
-    let (patience, first) = (Patience::new(), others(32..36));
+    let (deadline, first) = (Deadline::new(), others(32..36));
     while !first.iter().any(Asking::has_come) {
         first.iter().for_each(|other| other.send(&datagram));
-        patience.wait("nobody is answered").await;
+        deadline.wait("nobody is answered").await;
     }
     // Of thirty others, chance lets one in 32 have the same share.
     let others = others(2..32);
     others.iter().for_each(|other| other.send(&datagram));
-    let (patience, mut answered) = (Patience::new(), 0);
+    let (deadline, mut answered) = (Deadline::new(), 0);
     while answered <= 15 {
-        patience.wait(answered).await;
+        deadline.wait(answered).await;
         answered += others.iter().filter(|other| other.has_come()).count();
     }
     assert!(running.stop().await.refused > 0);

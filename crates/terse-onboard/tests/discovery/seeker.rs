@@ -7,7 +7,7 @@ use terse_onboard::discovery::{Change, Discovery as _, Place};
 use tokio::net::UdpSocket;
 
 use super::world::answer;
-use crate::patience::soon;
+use crate::deadline::soon;
 use crate::vacant::vacant_udp;
 
 const LINKS: u8 = 40;

@@ -12,7 +12,7 @@ use terse_onboard::discovery::coap::{CoreCounters, CoreResponder};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-use crate::patience::{SAFETY_LIMIT, soon};
+use crate::deadline::{SAFETY_LIMIT, soon};
 
 pub(crate) fn question(query: &'static str) -> Question {
     Question::new(query, &mut OsRng).unwrap()

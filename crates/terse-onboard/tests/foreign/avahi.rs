@@ -18,7 +18,7 @@ use terse_pki::{Authority, AuthorityOptions, Validity};
 use tokio::sync::watch;
 
 use super::programs::{Folder, is_here, skipped};
-use crate::patience::{SAFETY_LIMIT, soon};
+use crate::deadline::{SAFETY_LIMIT, soon};
 
 #[test]
 fn avahi_finds_a_registrar_until_it_is_withdrawn() {

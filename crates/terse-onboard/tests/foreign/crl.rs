@@ -6,7 +6,7 @@ use terse_onboard::registrar::Operator;
 use super::est::{PKCS10, read_certificates};
 use super::programs::are_curl_and_openssl_here;
 use super::world::{SERIAL, World};
-use crate::patience::Patience;
+use crate::deadline::Deadline;
 
 const VERIFY: &str = "verify -crl_check -purpose sslclient -partial_chain -trusted domain/ca/intermediate1.pem \
                       -CRLfile list.pem ldevid.pem";
@@ -55,13 +55,13 @@ fn openssl_refuses_a_certificate_that_is_revoked() {
     });
     let serial = folder.openssl("x509 -in ldevid.pem -noout -serial");
     let serial = serial.trim().strip_prefix("serial=").unwrap();
-    let patience = Patience::new();
+    let deadline = Deadline::new();
     let text = loop {
         let text = list();
         if text.contains(serial) {
             break text;
         }
-        patience.check(text);
+        deadline.check(text);
     };
     assert!(text.contains("Cessation Of Operation"), "{text}");
     let refused = folder.output("openssl", VERIFY);

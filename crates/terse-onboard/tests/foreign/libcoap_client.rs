@@ -2,7 +2,7 @@
 
 use super::programs::{Folder, is_here};
 use super::world::{SERIAL, World};
-use crate::patience::Patience;
+use crate::deadline::Deadline;
 
 /// The programs: one with OpenSSL, one with GnuTLS.
 pub(crate) const OPENSSL: &str = "coap-client-openssl";
@@ -53,14 +53,14 @@ impl<'a> Client<'a> {
 
     /// Sends a request until it is decided.
     pub(crate) fn send_until_decided(&self, arguments: &str, path: &str) -> Response {
-        let patience = Patience::new();
+        let deadline = Deadline::new();
         loop {
             let response = self.send(arguments, path);
             if response.code.as_deref() != Some("5.03") {
                 return response;
             }
             assert!(response.options.contains("Max-Age:"), "{response:?}");
-            patience.check(response);
+            deadline.check(response);
         }
     }
 

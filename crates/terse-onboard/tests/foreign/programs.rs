@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-use crate::patience::SAFETY_LIMIT;
+use crate::deadline::SAFETY_LIMIT;
 
 /// Whether a program is here: it runs with `argument`. If not, the test says so, and fails where nothing may be skipped.
 pub(crate) fn is_here(program: &str, argument: &str, package: &str) -> bool {

@@ -14,7 +14,7 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use super::programs::{Answer, Folder};
-use crate::patience::{Patience, soon};
+use crate::deadline::{Deadline, soon};
 
 /// The serial number of the device.
 pub(crate) const SERIAL: &str = "WI-3005";
@@ -134,13 +134,13 @@ impl World {
     /// Sends a request until it is decided.
     #[track_caller]
     pub(crate) fn curl_until_decided(&self, arguments: &str) -> Answer {
-        let patience = Patience::new();
+        let deadline = Deadline::new();
         loop {
             let answer = self.folder().curl(arguments);
             if answer.status != 202 {
                 return answer;
             }
-            patience.check(answer.text());
+            deadline.check(answer.text());
         }
     }
 

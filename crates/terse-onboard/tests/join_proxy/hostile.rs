@@ -15,7 +15,7 @@ use terse_onboard::join_proxy::{Mode, UdpLimits};
 
 use super::registrar::Registrar;
 use super::world::{Proxy, configs, datagrams, exchange, pledge, pledge_on, socket};
-use crate::patience::{Patience, SAFETY_LIMIT};
+use crate::deadline::{Deadline, SAFETY_LIMIT};
 
 const LOCALHOST: IpAddr = IpAddr::V4(core::net::Ipv4Addr::LOCALHOST);
 
@@ -39,14 +39,14 @@ impl Played {
     fn arrive(&self, content: &[u8]) -> (Vec<u8>, SocketAddr) {
         self.socket.set_read_timeout(Some(Duration::from_millis(50))).unwrap();
         let mut buffer = [0; 3_000];
-        let patience = Patience::new();
+        let deadline = Deadline::new();
         loop {
             self.pledge.send(content).unwrap();
             if let Ok((len, from)) = self.socket.recv_from(&mut buffer) {
                 self.socket.set_read_timeout(Some(SAFETY_LIMIT)).unwrap();
                 return (buffer[..len].to_vec(), from);
             }
-            patience.check("nothing arrives");
+            deadline.check("nothing arrives");
         }
     }
 
@@ -127,9 +127,9 @@ fn a_datagram_fits_the_packets_of_the_network_or_is_dropped() {
         scene.pledge.send(&vec![8; max]).unwrap();
         // Whatever was sent again while the proxy looked its registrar up is not there any more.
         let mut buffer = [0; 3_000];
-        let patience = Patience::new();
+        let deadline = Deadline::new();
         let len = loop {
-            patience.check("no other datagram arrives");
+            deadline.check("no other datagram arrives");
             let len = scene.socket.recv(&mut buffer).unwrap();
             if !buffer[..len].ends_with(b"hello") {
                 break len;
@@ -194,9 +194,9 @@ impl Flood {
     /// Waits until each address has sent 20 datagrams so many times more, however slow this machine is.
     fn wait_for(&self, rounds: usize) {
         let end = self.rounds.load(Relaxed) + rounds;
-        let patience = Patience::new();
+        let deadline = Deadline::new();
         while self.rounds.load(Relaxed) < end && !self.thread.as_ref().unwrap().is_finished() {
-            patience.check(self.rounds.load(Relaxed));
+            deadline.check(self.rounds.load(Relaxed));
             thread::sleep(Duration::from_millis(1));
         }
     }
@@ -246,9 +246,9 @@ fn the_stateful_mode_has_a_bounded_number_of_source_ports() {
     }
     let mut ports = BTreeSet::from([own.port()]);
     let receive = || scene.socket.recv_from(&mut [0; 100]).map(|(_, from)| from.port());
-    let patience = Patience::new();
+    let deadline = Deadline::new();
     while ports.len() < 10 {
-        patience.check(&ports);
+        deadline.check(&ports);
         ports.insert(receive().expect("a datagram from another port"));
     }
     // It reads all the others, and passes on what it does.

@@ -11,7 +11,7 @@ use terse_tls::Path;
 
 use super::registrar::Registrar;
 use super::world::{Proxy, configs, datagrams, exchange, pledge, pledge_on, socket};
-use crate::patience::{Patience, SAFETY_LIMIT};
+use crate::deadline::{Deadline, SAFETY_LIMIT};
 use crate::vacant::vacant_udp;
 
 /// Lets two pledges connect at once, each of which has its own answers. Returns their paths.
@@ -190,12 +190,12 @@ fn a_pledge_whose_registrar_is_gone_comes_to_the_next_one() {
 /// Sends until something arrives at a registrar. Returns from where.
 fn arrive(pledge: &UdpSocket, registrar: &UdpSocket) -> SocketAddr {
     registrar.set_read_timeout(Some(core::time::Duration::from_millis(50))).unwrap();
-    let patience = Patience::new();
+    let deadline = Deadline::new();
     loop {
         pledge.send(b"hello").unwrap();
         if let Ok((_, from)) = registrar.recv_from(&mut [0; 100]) {
             return from;
         }
-        patience.check("nothing arrives");
+        deadline.check("nothing arrives");
     }
 }

@@ -13,7 +13,7 @@ use terse_tls::{ConfigBuilder, ConnectionHandle, EndpointLimits, Path, ServerCon
 use tokio::sync::mpsc as tokio_mpsc;
 
 use super::world::exchange;
-use crate::patience::{Patience, SAFETY_LIMIT};
+use crate::deadline::{Deadline, SAFETY_LIMIT};
 
 /// A message to send, and who waits for that.
 type Command = (Vec<u8>, Sender<()>);
@@ -65,13 +65,13 @@ impl Registrar {
     /// Returns from where to where.
     #[track_caller]
     pub(crate) fn moved(&self, client: &mut DatagramClient) -> (Path, Path) {
-        let patience = Patience::new();
+        let deadline = Deadline::new();
         loop {
             exchange(client, b"goes on");
             match self.events.recv_timeout(Duration::from_millis(50)) {
                 Ok((DatagramEvent::AddressChanged { from, to }, _)) => return (from, to),
                 Ok(other) => panic!("{other:?}"),
-                Err(_) => patience.check("the pledge has not moved"),
+                Err(_) => deadline.check("the pledge has not moved"),
             }
         }
     }

@@ -9,7 +9,7 @@ use terse_onboard::join_proxy::Mode;
 
 use super::registrar::Registrar;
 use super::world::{Proxy, configs, datagrams, exchange, pledge};
-use crate::patience::SAFETY_LIMIT;
+use crate::deadline::SAFETY_LIMIT;
 
 const DAY: Duration = Duration::from_secs(24 * 3_600);
 

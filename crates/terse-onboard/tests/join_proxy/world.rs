@@ -16,7 +16,7 @@ use terse_pki::{Authority, AuthorityOptions, LeafOptions, Validity};
 use terse_tls::{ClientConfig, ConfigBuilder, Connection, Credential, Datagrams, ServerAddress, ServerConfig, Trust};
 use tokio::sync::{mpsc, watch};
 
-use crate::patience::{Patience, SAFETY_LIMIT};
+use crate::deadline::{Deadline, SAFETY_LIMIT};
 
 pub(crate) const NAME: &str = "registrar.example";
 
@@ -69,7 +69,7 @@ pub(crate) fn pledge_on(config: &Arc<ClientConfig>, socket: UdpSocket) -> Datagr
 /// Sends a message, again and again, until its echo comes.
 pub(crate) fn exchange(client: &mut DatagramClient, message: &[u8]) {
     let mut received = [0; 256];
-    let patience = Patience::new();
+    let deadline = Deadline::new();
     loop {
         client.set_limit(Duration::from_millis(300));
         client.send(message).unwrap();
@@ -77,7 +77,7 @@ pub(crate) fn exchange(client: &mut DatagramClient, message: &[u8]) {
             Ok(len) => return assert_eq!(&received[..len], message),
             Err(error) => assert!(error.is_timeout(), "{error}"),
         }
-        patience.check("no echo");
+        deadline.check("no echo");
     }
 }
 

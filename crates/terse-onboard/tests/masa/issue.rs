@@ -21,7 +21,7 @@ use tokio::sync::{Barrier, Notify, Semaphore};
 use tokio::task::JoinSet;
 
 use super::scene::{Domain, SERIAL, Scene, issued, now, refused, send, soon, voucher};
-use crate::patience::Patience;
+use crate::deadline::Deadline;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_device_gets_a_voucher_that_leads_to_its_anchors() {
@@ -215,13 +215,13 @@ async fn while_the_signer_is_at_work_the_registrar_is_told_to_come_back() {
     assert_eq!(scene.log().await, []);
     release.add_permits(1);
     // The registrar has hung up; the voucher is issued nonetheless.
-    let patience = Patience::new();
+    let deadline = Deadline::new();
     let answer = loop {
         let answer = scene.ask(masa.address, &request).await;
         if answer.status != 202 {
             break answer;
         }
-        patience.wait(String::from_utf8_lossy(&answer.body)).await;
+        deadline.wait(String::from_utf8_lossy(&answer.body)).await;
     };
     assert_eq!(answer.status, 200);
     assert_eq!(signatures.load(Ordering::SeqCst), 1, "the signer was asked once");

@@ -10,7 +10,7 @@ use tokio::task::JoinSet;
 
 use super::by_hand::{Hand, verified, verified_with};
 use super::scene::{Domain, SERIAL, Scene, now};
-use crate::patience::Patience;
+use crate::deadline::Deadline;
 
 /// A scene whose device has had five vouchers, two of them for another domain.
 async fn scene() -> Scene {
@@ -226,12 +226,12 @@ async fn two_masas_with_one_database_make_one_chain() {
         let request = scene.request(&format!("nonce {number}"));
         let mut connection = scene.connect(masas[number % 2].address, None).await;
         requests.spawn(async move {
-            let patience = Patience::new();
+            let deadline = Deadline::new();
             loop {
                 let answer = super::scene::send(&mut connection, super::scene::voucher(&request)).await.unwrap();
                 match answer.status {
                     200 => return,
-                    202 | 503 => patience.wait(String::from_utf8_lossy(&answer.body)).await,
+                    202 | 503 => deadline.wait(String::from_utf8_lossy(&answer.body)).await,
                     status => panic!("{status}: {}", String::from_utf8_lossy(&answer.body)),
                 }
             }

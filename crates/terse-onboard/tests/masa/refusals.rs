@@ -7,7 +7,7 @@ use terse_brski::masa::Claims;
 use terse_onboard::client::Outgoing;
 
 use super::scene::{Domain, Scene, refused, send, voucher};
-use crate::patience::Patience;
+use crate::deadline::Deadline;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_device_that_another_domain_has_is_not_given_away() {
@@ -124,9 +124,9 @@ async fn requests_from_one_address_and_vouchers_for_one_device_are_limited() {
     assert_eq!(scene.log().await.len(), 2);
     // The fifth request is admitted, and one of the next as well if a minute's fifth has passed.
     let mut statuses = Vec::new();
-    let patience = Patience::new();
+    let deadline = Deadline::new();
     while !statuses.contains(&429) {
-        patience.check(&statuses);
+        deadline.check(&statuses);
         let answer = send(&mut connection, Outgoing { path: "/health", ..Outgoing::default() }).await.unwrap();
         statuses.push(answer.status);
         if answer.status == 429 {

@@ -26,8 +26,8 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-use crate::patience::SAFETY_LIMIT;
-pub(crate) use crate::patience::soon;
+use crate::deadline::SAFETY_LIMIT;
+pub(crate) use crate::deadline::soon;
 
 pub(crate) const SERIAL: &str = "WI-3005";
 

@@ -8,7 +8,7 @@ use terse_tls::ServerAddress;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
-use crate::patience::soon;
+use crate::deadline::soon;
 
 pub(crate) struct Browser {
     address: SocketAddr,

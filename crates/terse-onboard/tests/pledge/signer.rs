@@ -16,7 +16,7 @@ use terse_tls::crypto::{CryptoError, SigningKey};
 use super::once;
 use super::pki::{PKI, SERIAL};
 use super::registrar::Registrar;
-use crate::patience::soon;
+use crate::deadline::soon;
 
 /// What a signer was asked to sign.
 type Asked = Arc<Mutex<Vec<Vec<u8>>>>;

@@ -11,7 +11,7 @@ use tokio::net::UdpSocket;
 use super::registrar::{Registrar, Reply, Script};
 use super::relay::{Fault, Relay};
 use super::{WHOLE, device, impatient, join, once, until};
-use crate::patience::soon;
+use crate::deadline::soon;
 
 /// Each `nth` datagram of a direction is lost.
 fn losing(nth: usize) -> Fault {

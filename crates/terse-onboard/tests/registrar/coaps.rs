@@ -20,7 +20,7 @@ use tokio::task::JoinHandle;
 
 use super::coaps_pledge::{CoapsPledge, How, refused};
 use super::world::{Device, PROVIDER, SERIAL, World, authority, now, verified};
-use crate::patience::{Patience, soon};
+use crate::deadline::{Deadline, soon};
 
 const COSE: Format = Format::CoseCbor;
 const DTLS_1_2: How = How {
@@ -37,9 +37,9 @@ async fn goes_the_whole_way(world: &World, device: &Device, to: SocketAddr, how:
     let mut pledge = device.connect_coaps(to, how).await;
     let request = device.voucher_request_to(pledge.registrar(), |_| {});
     let mut answer = pledge.request_voucher(&request).await;
-    let patience = Patience::new();
+    let deadline = Deadline::new();
     while answer.code == Code::SERVICE_UNAVAILABLE {
-        patience.wait(answer.diagnostic()).await;
+        deadline.wait(answer.diagnostic()).await;
         answer = pledge.request_voucher(&request).await;
     }
     assert_eq!(answer.code, Code::CHANGED, "{:?}", answer.diagnostic());

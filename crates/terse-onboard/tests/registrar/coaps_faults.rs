@@ -12,7 +12,7 @@ use tokio::task::AbortHandle;
 
 use super::coaps_pledge::{CoapsPledge, How};
 use super::world::{SERIAL, World, tls};
-use crate::patience::{Patience, soon};
+use crate::deadline::{Deadline, soon};
 
 const COSE: Format = Format::CoseCbor;
 
@@ -108,9 +108,9 @@ async fn an_address_has_half_of_the_connections_over_coaps_and_is_told_to_wait()
         assert_eq!(third.try_send(Request::discovery("rt=brski")).await, None);
     }
     let mut codes = Vec::new();
-    let patience = Patience::new();
+    let deadline = Deadline::new();
     while !codes.contains(&Code::TOO_MANY_REQUESTS) {
-        patience.check(&codes);
+        deadline.check(&codes);
         codes.push(first.send(Request::discovery("rt=brski")).await.code);
     }
     assert_eq!(codes[0], Code::CONTENT);

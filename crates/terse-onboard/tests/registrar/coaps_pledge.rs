@@ -16,7 +16,7 @@ use terse_tls::{
 };
 
 use super::world::{Device, PROVIDER, World, now, tls};
-use crate::patience::Patience;
+use crate::deadline::Deadline;
 
 /// A connection of a client of constrained BRSKI.
 pub(crate) struct CoapsPledge {
@@ -192,9 +192,9 @@ impl CoapsPledge {
     pub(crate) async fn ca_certificates(&mut self) -> Vec<CertificateDer<'static>> {
         let request = Request::get(Resource::CaCerts).accept(content_format::MULTIPART_CORE);
         let mut response = self.send(request.clone()).await;
-        let patience = Patience::new();
+        let deadline = Deadline::new();
         while response.code == Code::SERVICE_UNAVAILABLE {
-            patience.wait(response.diagnostic()).await;
+            deadline.wait(response.diagnostic()).await;
             assert!((1..=Response::MAX_RETRY_AFTER_S).contains(&response.max_age.unwrap()));
             response = self.send(request.clone()).await;
         }

@@ -16,7 +16,7 @@ use x509_cert::der::Decode as _;
 
 use super::exposition::Scrape;
 use super::world::{Device, Running, SERIAL, World, ahead, certificate, now, refused};
-use crate::patience::{Patience, soon};
+use crate::deadline::{Deadline, soon};
 
 const DAY: u64 = 86_400;
 
@@ -94,14 +94,14 @@ async fn served(registrar: &Running) -> Vec<u8> {
 
 /// The list once it has a certificate.
 async fn served_with(world: &World, registrar: &Running, certificate: &CertificateDer<'_>) -> Vec<u8> {
-    let patience = Patience::new();
+    let deadline = Deadline::new();
     loop {
         let crl = served(registrar).await;
         let list = world.listed(&crl);
         if list.has(certificate) {
             return crl;
         }
-        patience.wait((list.number, list.entries.len())).await;
+        deadline.wait((list.number, list.entries.len())).await;
     }
 }
 
@@ -356,13 +356,13 @@ async fn a_list_of_more_days_is_signed_at_a_reload_and_stays_with_fewer() {
     let first = world.listed(&served(&registrar).await).next_update;
     world.change("crl_days = 7", "crl_days = 400");
     assert_eq!(reloader.reload().unwrap(), [""; 0]);
-    let patience = Patience::new();
+    let deadline = Deadline::new();
     let longer = loop {
         let end = world.operator().await.crl().await.unwrap().next_update;
         if end != first {
             break end;
         }
-        patience.wait(end).await;
+        deadline.wait(end).await;
     };
     assert!((first + 392 * DAY..first + 394 * DAY).contains(&longer));
     world.change("crl_days = 400", "crl_days = 7");

@@ -9,7 +9,7 @@ use terse_pki::Authority;
 
 use super::scripted_masa::Script;
 use super::world::{SERIAL, World, ahead, certificate, now, refused, text};
-use crate::patience::Patience;
+use crate::deadline::Deadline;
 
 #[tokio::test]
 async fn est_waits_for_the_status_of_the_voucher() {
@@ -110,9 +110,9 @@ async fn certificates_that_have_expired_go_but_for_the_newest_of_each_device() {
          certificate_sha256 FROM certificates WHERE certificate_sha256 NOT IN (SELECT ldevid FROM joinings) LIMIT 1)")
     .await;
     let registrar = world.start_at(ahead(400 * 86_400)).await;
-    let patience = Patience::new();
+    let deadline = Deadline::new();
     while world.count("certificates").await == 4 {
-        patience.wait("all four are there").await;
+        deadline.wait("all four are there").await;
     }
     assert_eq!(world.count("certificates").await, 3);
     let kept = "SELECT COUNT(*) FROM joinings WHERE ldevid IN (SELECT certificate_sha256 FROM certificates)";
@@ -252,23 +252,23 @@ async fn an_audit_log_that_does_not_come_keeps_est_closed() {
         let before = world.masa.audit_requests();
         pledge.voucher_status(true).await;
         // Each request of the pledge asks again after a while, unless it is being asked.
-        let patience = Patience::new();
+        let deadline = Deadline::new();
         while world.masa.audit_requests() < before + 2 {
-            patience.check((&audits, world.masa.audit_requests() - before));
+            deadline.check((&audits, world.masa.audit_requests() - before));
             sqlx::query("UPDATE joinings SET audit_tried = 0").execute(&database).await.unwrap();
             assert_eq!(pledge.get("/.well-known/est/cacerts").await.status, 202, "{audits:?}");
         }
     }
     let operator = world.operator().await;
     let why = "the MASA says that the audit log is on another server";
-    let patience = Patience::new();
+    let deadline = Deadline::new();
     loop {
         let report = operator.devices().await.unwrap().remove(0);
         assert_eq!(report.audit, "requested");
         if report.audit_reason.as_deref() == Some(why) {
             break;
         }
-        patience.check(&report);
+        deadline.check(&report);
         sqlx::query("UPDATE joinings SET audit_tried = 0").execute(&database).await.unwrap();
         pledge.get("/.well-known/est/cacerts").await; // the answers to earlier requests come first
     }
@@ -301,13 +301,13 @@ async fn a_log_without_this_domain_is_refused() {
 
 /// Waits for the good audit log of the only device.
 pub(crate) async fn until_good(operator: &Operator) {
-    let patience = Patience::new();
+    let deadline = Deadline::new();
     loop {
         let report = operator.devices().await.unwrap().remove(0);
         if report.audit == "good" {
             return;
         }
-        patience.wait(report).await;
+        deadline.wait(report).await;
     }
 }
 

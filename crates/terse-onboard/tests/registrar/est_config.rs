@@ -8,7 +8,7 @@ use terse_pki::LeafOptions;
 use super::est_server::with_est;
 use super::scripted_est::{EstScript, ScriptedEst};
 use super::world::{Device, Running, SERIAL, World, ahead, authority, certificate, refused, validity};
-use crate::patience::Patience;
+use crate::deadline::Deadline;
 
 const CERTS_ONLY: &str = "application/pkcs7-mime; smime-type=certs-only";
 
@@ -102,9 +102,9 @@ async fn a_new_ca_is_known_also_if_its_certificates_were_asked_for_just_before()
     est.until_ca_requested(2).await;
     est.replace_ca(authority("Plant 2"));
     let released = async {
-        let patience = Patience::new();
+        let deadline = Deadline::new();
         while est.issued() < 2 {
-            patience.wait(est.issued()).await;
+            deadline.wait(est.issued()).await;
         }
         for _ in 0..1_000 {
             tokio::task::yield_now().await; // so that the registrar looks at the certificate before

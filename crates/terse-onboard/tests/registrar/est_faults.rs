@@ -8,7 +8,7 @@ use terse_pki::{LeafOptions, Subject};
 use super::est_server::{stored, with_est};
 use super::scripted_est::{EstScript, ScriptedEst, write_crl};
 use super::world::{Device, Pledge, SERIAL, ahead, authority, certificate, refused, text, validity};
-use crate::patience::Patience;
+use crate::deadline::Deadline;
 use crate::vacant::Vacant;
 
 const CERTS_ONLY: &str = "application/pkcs7-mime; smime-type=certs-only";
@@ -234,9 +234,9 @@ async fn a_device_that_is_rejected_while_the_est_server_takes_its_time_gets_no_c
     };
     let (mut answer, ()) = tokio::join!(pledge.enroll("simpleenroll", &request), rejected);
     // On a busy machine it may take longer than a device is kept waiting.
-    let patience = Patience::new();
+    let deadline = Deadline::new();
     while answer.status == 202 {
-        patience.wait(text(&answer)).await;
+        deadline.wait(text(&answer)).await;
         answer = pledge.enroll("simpleenroll", &request).await;
     }
     refused(&answer, 406, "rejected");

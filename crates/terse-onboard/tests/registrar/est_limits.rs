@@ -5,7 +5,7 @@ use terse_brski::est::CsrAttributes;
 use super::est_server::with_est;
 use super::scripted_est::EstScript;
 use super::world::{SERIAL, ahead, refused, text};
-use crate::patience::Patience;
+use crate::deadline::Deadline;
 
 #[tokio::test]
 async fn a_device_passes_so_many_requests_on_in_a_day() {
@@ -104,9 +104,9 @@ async fn a_certificate_too_many_is_refused_and_not_asked_for_again() {
     };
     let (mut answer, ()) = tokio::join!(pledge.enroll("simpleenroll", &request), others);
     // On a busy machine it may take longer than a device is kept waiting.
-    let patience = Patience::new();
+    let deadline = Deadline::new();
     while answer.status == 202 {
-        patience.wait(text(&answer)).await;
+        deadline.wait(text(&answer)).await;
         answer = pledge.enroll("simpleenroll", &request).await;
     }
     refused(&answer, 429, "tomorrow");

@@ -9,7 +9,7 @@ use tokio::task::JoinSet;
 
 use super::scripted_est::{EstScript, ScriptedEst, openssl};
 use super::world::{Device, PROVIDER, Running, SERIAL, World, ahead, certificate, now, refused, text};
-use crate::patience::Patience;
+use crate::deadline::Deadline;
 
 /// A world whose registrar passes requests on, with these further keys of `est_server`.
 pub(crate) async fn with_est(further: &str) -> (World, ScriptedEst) {
@@ -159,14 +159,14 @@ async fn requests_at_once_are_one_request_and_have_one_certificate() {
     for registrar in registrars.iter().cycle().take(8) {
         let (mut pledge, request) = (device.connect(registrar).await, request.clone());
         tasks.spawn(async move {
-            let patience = Patience::new();
+            let deadline = Deadline::new();
             loop {
                 let answer = pledge.enroll("simpleenroll", &request).await;
                 if answer.status != 202 {
                     return certificate(&answer);
                 }
                 assert_eq!(answer.retry_after, Some(5));
-                patience.wait(text(&answer)).await;
+                deadline.wait(text(&answer)).await;
             }
         });
     }

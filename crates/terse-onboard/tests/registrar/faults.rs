@@ -10,7 +10,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use super::scripted_masa::Script;
 use super::world::{LIMITS, SERIAL, World, ahead, certificate, refused};
-use crate::patience::{Patience, soon};
+use crate::deadline::{Deadline, soon};
 
 #[tokio::test]
 async fn an_end_between_request_and_voucher_loses_neither() {
@@ -25,9 +25,9 @@ async fn an_end_between_request_and_voucher_loses_neither() {
     registrar.stop().await;
     // The MASA issues the voucher, and the registrar is not there to take it.
     world.masa.release();
-    let patience = Patience::new();
+    let deadline = Deadline::new();
     while world.masa.issued() == 0 {
-        patience.wait(world.masa.arrived()).await;
+        deadline.wait(world.masa.arrived()).await;
     }
     world.masa.script(Script::Honest);
     world.change("hold_milliseconds = 1", "hold_milliseconds = 30000");
@@ -83,9 +83,9 @@ async fn a_load_balancer_asks_for_the_health_without_a_certificate() {
     let database = world.database().await;
     sqlx::query("ALTER TABLE joinings RENAME TO gone").execute(&database).await.unwrap();
     let until_health = async |status: &str| {
-        let patience = Patience::new();
+        let deadline = Deadline::new();
         while health().await != status {
-            patience.wait(format_args!("the status is not {status}")).await; // the last look counts for a second
+            deadline.wait(format_args!("the status is not {status}")).await; // the last look counts for a second
         }
     };
     until_health("503").await;
@@ -205,9 +205,9 @@ async fn an_address_has_half_of_the_connections_and_loses_one_that_asks_too_much
     one.until_too_many().await;
     let outgoing = Outgoing { path: "/health", ..Outgoing::default() };
     one.https.send(outgoing, LIMITS).await.unwrap_err();
-    let patience = Patience::new();
+    let deadline = Deadline::new();
     while device.health_from("127.0.0.1", &registrar).await.is_none() {
-        patience.check("there is no place");
+        deadline.check("there is no place");
     }
     registrar.stop().await;
 }
@@ -233,7 +233,7 @@ async fn late_audit_logs_of_manufacturers_that_are_gone_do_not_hold_up_others() 
     for (minutes, others, own) in [(2, 16, "requested"), (3, 16, "good")] {
         let registrar = world.start_at(ahead(60 * minutes)).await;
         let operator = world.operator().await;
-        let patience = Patience::new();
+        let deadline = Deadline::new();
         loop {
             let devices = operator.devices().await.unwrap();
             let of_others = devices.iter().filter(|one| one.manufacturer == "gone" && one.audit_reason.is_some());
@@ -241,7 +241,7 @@ async fn late_audit_logs_of_manufacturers_that_are_gone_do_not_hold_up_others() 
             {
                 break;
             }
-            patience.wait(&devices).await;
+            deadline.wait(&devices).await;
         }
         registrar.stop().await;
     }

@@ -12,7 +12,7 @@ use terse_pki::Authority;
 
 use super::scripted_masa::{NONCELESS_LIFETIME, Script};
 use super::world::{Device, PROVIDER, SERIAL, World, ahead, authority, now, refused};
-use crate::patience::{Patience, soon};
+use crate::deadline::{Deadline, soon};
 
 async fn fetch_for(world: &World, serial: &str) -> Result<Fetched, FetchError> {
     fetch(&world.config(), Clock::new(), &FetchOptions::new(serial.into())).await
@@ -283,7 +283,7 @@ async fn an_expired_voucher_is_not_used_and_removed() {
     let request = device.voucher_request(&pledge);
     assert_eq!(pledge.request_voucher(&request).await.status, 202);
     let database = world.database().await;
-    let patience = Patience::new();
+    let deadline = Deadline::new();
     loop {
         let row = sqlx::query("SELECT COUNT(*), COUNT(voucher), COUNT(registrar_request) FROM fetched");
         let row = row.fetch_one(&database).await.unwrap();
@@ -293,7 +293,7 @@ async fn an_expired_voucher_is_not_used_and_removed() {
         if left == (0, 0) {
             break;
         }
-        patience.wait(left).await;
+        deadline.wait(left).await;
     }
     registrar.stop().await;
 }

@@ -8,17 +8,17 @@ use tokio::task::JoinSet;
 use super::enrolment::until_good;
 use super::scripted_masa::Script;
 use super::world::{Device, Pledge, Running, SERIAL, World, text};
-use crate::patience::{Patience, soon};
+use crate::deadline::{Deadline, soon};
 
 /// Sends a voucher request again and again, each time after the Retry-After, until it has another answer than that.
 async fn until_answered(pledge: &mut Pledge, request: &[u8]) -> Incoming {
-    let patience = Patience::new();
+    let deadline = Deadline::new();
     loop {
         let answer = pledge.request_voucher(request).await;
         if answer.status != 202 {
             return answer;
         }
-        patience.check(text(&answer));
+        deadline.check(text(&answer));
         wait(&answer).await;
     }
 }
@@ -141,9 +141,9 @@ async fn a_masa_that_has_no_audit_log_is_not_asked_again_at_once() {
     assert!(world.masa.audit_requests() < 10, "{}", world.masa.audit_requests());
     world.masa.script_audits(Script::Honest);
     let mut answer = pledge.get("/.well-known/est/cacerts").await;
-    let patience = Patience::new();
+    let deadline = Deadline::new();
     while answer.status == 202 {
-        patience.check(text(&answer));
+        deadline.check(text(&answer));
         wait(&answer).await;
         answer = pledge.get("/.well-known/est/cacerts").await;
     }
@@ -171,13 +171,13 @@ async fn a_device_waits_for_its_audit_log_as_long_as_the_masa_is_away() {
     assert_eq!(answer.status, 202);
     wait(&answer).await;
     world.masa.come_back().await;
-    let patience = Patience::new();
+    let deadline = Deadline::new();
     loop {
         let answer = pledge.get("/.well-known/est/cacerts").await;
         if answer.status == 200 {
             break;
         }
-        patience.check(text(&answer));
+        deadline.check(text(&answer));
         assert_eq!(answer.status, 202);
         wait(&answer).await;
     }
@@ -192,9 +192,9 @@ async fn an_audit_log_comes_when_the_masa_is_back_without_the_device() {
     let operator = world.operator().await;
     drop(joined_without_log(&world, &registrar, &device).await);
     let report = async || operator.devices().await.unwrap().remove(0);
-    let patience = Patience::new();
+    let deadline = Deadline::new();
     while report().await.audit_reason.is_none() {
-        patience.wait(report().await).await;
+        deadline.wait(report().await).await;
     }
     assert_eq!(report().await.audit, "requested");
     world.masa.come_back().await;

@@ -13,7 +13,7 @@ use tokio::net::TcpStream;
 
 use super::browser::{Answer, Browser, attribute, encoded, next};
 use super::world::{PROVIDER, Pledge, Running, SERIAL, World, ahead, authority, now, tls, validity};
-use crate::patience::{Patience, soon};
+use crate::deadline::{Deadline, soon};
 
 /// A domain that asks its operator, with status pages at loopback and these further keys for them.
 async fn world(pages: &str) -> World {
@@ -481,9 +481,9 @@ async fn connections_that_say_nothing_are_bounded_and_keep_no_device_out() {
     ask(&world, &registrar).await;
     drop(silent);
     let mut browser = browser(&registrar);
-    let patience = Patience::new();
+    let deadline = Deadline::new();
     loop {
-        patience.check("there is no place");
+        deadline.check("there is no place");
         // The server notices one after the other that they are gone.
         let mut stream = TcpStream::connect(registrar.pages.unwrap()).await.unwrap();
         tokio::io::AsyncWriteExt::write_all(&mut stream, b"GET / HTTP/1.0\r\nHost: localhost\r\n\r\n").await.unwrap();

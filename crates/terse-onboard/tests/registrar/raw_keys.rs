@@ -17,7 +17,7 @@ use terse_tls::{CertificateType, ProtocolVersion};
 
 use super::coaps_pledge::{CoapsPledge, How, refused};
 use super::world::{Device, PROVIDER, SERIAL, World, now, tls, verified};
-use crate::patience::Patience;
+use crate::deadline::Deadline;
 
 const RAW: How = How {
     version: ProtocolVersion::TLS_1_3,
@@ -54,9 +54,9 @@ async fn with_voucher(world: &World, device: &Device, to: SocketAddr, how: How, 
     let named = |fields: &mut terse_brski::voucher::VoucherRequest| fields.proximity_registrar = vec![name(&key)];
     let request = device.voucher_request_to(chain[0].clone(), named);
     let mut answer = pledge.request_voucher(&request).await;
-    let patience = Patience::new();
+    let deadline = Deadline::new();
     while answer.code == Code::SERVICE_UNAVAILABLE {
-        patience.wait(answer.diagnostic()).await;
+        deadline.wait(answer.diagnostic()).await;
         answer = pledge.request_voucher(&request).await;
     }
     assert_eq!(answer.code, Code::CHANGED, "{:?}", answer.diagnostic());
@@ -68,9 +68,9 @@ async fn with_voucher(world: &World, device: &Device, to: SocketAddr, how: How, 
 async fn ask_for_identity_key(pledge: &mut CoapsPledge) -> Response {
     let request = || Request::post(Resource::IdentityKey, content_format::IDENTITY_KEY, b"");
     let mut answer = pledge.send(request()).await;
-    let patience = Patience::new();
+    let deadline = Deadline::new();
     while answer.code == Code::SERVICE_UNAVAILABLE {
-        patience.wait(answer.diagnostic()).await;
+        deadline.wait(answer.diagnostic()).await;
         answer = pledge.send(request()).await;
     }
     answer

@@ -6,7 +6,7 @@ use tokio::task::JoinSet;
 
 use super::scripted_masa::Script;
 use super::world::{Device, Running, SERIAL, World, ahead, certificate};
-use crate::patience::Patience;
+use crate::deadline::Deadline;
 
 #[tokio::test]
 async fn the_same_request_has_the_same_voucher_everywhere() {
@@ -131,9 +131,9 @@ async fn an_address_has_so_many_requests() {
     let registrar = world.start().await;
     let mut pledge = world.device(SERIAL).connect(&registrar).await;
     let mut statuses = Vec::new();
-    let patience = Patience::new();
+    let deadline = Deadline::new();
     while !statuses.contains(&429) {
-        patience.check(&statuses);
+        deadline.check(&statuses);
         statuses.push(pledge.get("/health").await.status);
     }
     assert_eq!(statuses[..3], [200, 200, 200]);

@@ -23,7 +23,7 @@ use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, watch};
 
 use super::world::{PROVIDER, World, authority, now, tls, validity};
-use crate::patience::Patience;
+use crate::deadline::Deadline;
 
 /// What the EST server does with a request.
 #[derive(Clone, Debug, Default)]
@@ -165,17 +165,17 @@ impl ScriptedEst {
 
     /// Waits until a certification request has come.
     pub(crate) async fn until_requested(&self) {
-        let patience = Patience::new();
+        let deadline = Deadline::new();
         while self.requests().is_empty() {
-            patience.wait(self.ca_requests().len()).await;
+            deadline.wait(self.ca_requests().len()).await;
         }
     }
 
     /// Waits until so many requests for the CA certificates have come.
     pub(crate) async fn until_ca_requested(&self, count: usize) {
-        let patience = Patience::new();
+        let deadline = Deadline::new();
         while self.ca_requests().len() < count {
-            patience.wait(self.ca_requests().len()).await;
+            deadline.wait(self.ca_requests().len()).await;
         }
     }
 

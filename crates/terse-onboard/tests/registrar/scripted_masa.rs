@@ -24,7 +24,7 @@ use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinHandle;
 
 use super::world::{PROVIDER, now, tls, validity};
-use crate::patience::Patience;
+use crate::deadline::Deadline;
 use crate::vacant::Vacant;
 
 /// For how many seconds a voucher without a nonce is valid.
@@ -129,9 +129,9 @@ impl ScriptedMasa {
         let (stop, task) = self.running.lock().unwrap().take().unwrap();
         stop.send_replace(true);
         task.await.unwrap();
-        let patience = Patience::new();
+        let deadline = Deadline::new();
         while let Ok(connection) = TcpStream::connect(self.address).await {
-            patience.wait(connection).await;
+            deadline.wait(connection).await;
         }
     }
 
@@ -142,11 +142,11 @@ impl ScriptedMasa {
 
     /// Takes connections at the same address, and nothing more.
     pub(crate) async fn listen_silently(&self) -> TcpListener {
-        let patience = Patience::new();
+        let deadline = Deadline::new();
         loop {
             match TcpListener::bind(self.address).await {
                 Ok(listener) => return listener,
-                Err(error) => patience.wait(error).await, // the old one is being closed
+                Err(error) => deadline.wait(error).await, // the old one is being closed
             }
         }
     }
@@ -185,9 +185,9 @@ impl ScriptedMasa {
 
     /// Waits until so many voucher requests have come.
     pub(crate) async fn until_arrived(&self, count: usize) {
-        let patience = Patience::new();
+        let deadline = Deadline::new();
         while self.arrived() < count {
-            patience.wait(self.arrived()).await;
+            deadline.wait(self.arrived()).await;
         }
     }
 

@@ -11,7 +11,7 @@ use super::coaps_pledge::How;
 use super::exposition::{Scrape, get};
 use super::scripted_masa::Script;
 use super::world::{Device, Pledge, Running, SERIAL, World, ahead, now};
-use crate::patience::Patience;
+use crate::deadline::Deadline;
 
 impl World {
     /// The same domain, whose registrar is watched.
@@ -126,9 +126,9 @@ async fn strangers_make_no_series_and_no_name_of_theirs_is_there() {
     }
     let mut nobody = tokio::net::TcpStream::connect(registrar.address).await.unwrap();
     tokio::io::AsyncWriteExt::write_all(&mut nobody, b"GET / HTTP/1.1\r\n\r\n").await.unwrap();
-    let patience = Patience::new();
+    let deadline = Deadline::new();
     while scrape(&registrar).await.value("terse_handshake_failures_total{transport=\"https\"}") < 1.0 {
-        patience.wait("no handshake has failed").await;
+        deadline.wait("no handshake has failed").await;
     }
     let after = scrape(&registrar).await;
     assert_eq!(before.names(), after.names());

@@ -26,7 +26,7 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use super::scripted_masa::ScriptedMasa;
-use crate::patience::{Patience, SAFETY_LIMIT, soon};
+use crate::deadline::{Deadline, SAFETY_LIMIT, soon};
 
 pub(crate) const SERIAL: &str = "WI-3005";
 
@@ -225,13 +225,13 @@ impl World {
 
     /// Waits until a table has so many rows: the chores of a registrar take their time.
     pub(crate) async fn until_count(&self, table: &str, rows: i64) {
-        let patience = Patience::new();
+        let deadline = Deadline::new();
         loop {
             let count = self.count(table).await;
             if count == rows {
                 return;
             }
-            patience.wait(format_args!("{table} has {count} rows, not {rows}")).await;
+            deadline.wait(format_args!("{table} has {count} rows, not {rows}")).await;
         }
     }
 
@@ -355,9 +355,9 @@ impl Device {
         let mut pledge = self.connect(registrar).await;
         let request = self.voucher_request(&pledge);
         let mut voucher = pledge.request_voucher(&request).await;
-        let patience = Patience::new();
+        let deadline = Deadline::new();
         while voucher.status == 202 {
-            patience.wait(text(&voucher)).await; // all connections to the MASA are in use
+            deadline.wait(text(&voucher)).await; // all connections to the MASA are in use
             voucher = pledge.request_voucher(&request).await;
         }
         assert_eq!(voucher.status, 200, "{}", text(&voucher));
@@ -424,9 +424,9 @@ impl Pledge {
 
     /// Asks for the health until that was too often.
     pub(crate) async fn until_too_many(&mut self) {
-        let patience = Patience::new();
+        let deadline = Deadline::new();
         while self.get("/health").await.status != 429 {
-            patience.check("no request was too many");
+            deadline.check("no request was too many");
         }
     }
 
@@ -437,14 +437,14 @@ impl Pledge {
 
     /// Asks until the voucher is there, always with the same bytes. It asks again and again, and not after the Retry-After.
     pub(crate) async fn until_voucher(&mut self, request: &[u8]) -> Incoming {
-        let patience = Patience::new();
+        let deadline = Deadline::new();
         loop {
             let answer = self.request_voucher(request).await;
             match answer.status {
                 200 => return answer,
                 status => assert_eq!(status, 202, "{}", text(&answer)),
             }
-            patience.wait(text(&answer)).await;
+            deadline.wait(text(&answer)).await;
         }
     }
 
@@ -471,21 +471,21 @@ impl Pledge {
 
     /// Sends a certification request until its certificate is there, always the same bytes, and not after the Retry-After.
     pub(crate) async fn until_enrolled(&mut self, request: &[u8]) {
-        let patience = Patience::new();
+        let deadline = Deadline::new();
         loop {
             let answer = self.enroll("simpleenroll", request).await;
             match answer.status {
                 200 => return,
                 status => assert_eq!(status, 202, "{}", text(&answer)),
             }
-            patience.wait(text(&answer)).await;
+            deadline.wait(text(&answer)).await;
         }
     }
 
     /// Gets something of EST until that is there or refused: the audit log takes its time. It asks again and again, and
     /// not after the Retry-After that is checked here.
     pub(crate) async fn until_decided(&mut self, path: &str) -> Incoming {
-        let patience = Patience::new();
+        let deadline = Deadline::new();
         loop {
             let incoming = self.get(path).await;
             if incoming.status != 202 {
@@ -493,7 +493,7 @@ impl Pledge {
             }
             let seconds = incoming.retry_after.unwrap();
             assert!((1..=5).contains(&seconds), "{seconds}");
-            patience.wait(text(&incoming)).await;
+            deadline.wait(text(&incoming)).await;
         }
     }
 }

@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
-use crate::patience::soon;
+use crate::deadline::soon;
 
 /// An answer over plain HTTP.
 pub(crate) struct Answer {

@@ -17,7 +17,7 @@ use tokio::runtime::Runtime;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-use crate::patience::{Patience, soon};
+use crate::deadline::{Deadline, soon};
 use crate::vacant::Vacant;
 
 pub(crate) struct World {
@@ -138,11 +138,11 @@ impl Masa {
 
     /// Starts again at the same address.
     pub(crate) fn restart(&self) {
-        let patience = Patience::new();
+        let deadline = Deadline::new();
         let listener = loop {
             match std::net::TcpListener::bind(self.config.listen) {
                 Ok(listener) => break listener,
-                Err(error) => patience.check(error), // the old one is being closed
+                Err(error) => deadline.check(error), // the old one is being closed
             }
         };
         self.run(listener);

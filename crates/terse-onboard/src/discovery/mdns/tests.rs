@@ -194,7 +194,7 @@ async fn a_search_goes_on_after_its_subscription_has_ended() {
     let port = 8_000 + (std::process::id() % 1_000) as u16;
     let _announcement = Announcement::new(Service::Proxy, "after the end", port).unwrap();
     let finding = async { while !matches!(browser.next().await, Change::Found(place) if place.port() == port) {} };
-    crate::patience::soon(finding).await;
+    crate::deadline::soon(finding).await;
 }
 
 #[test]

@@ -9,7 +9,7 @@ use terse_pki::{Authority, AuthorityOptions, LeafOptions, Usage, Validity};
 use tokio::net::{UnixListener, UnixStream};
 
 use super::{Database, Migrations, postgres};
-use crate::patience::Patience;
+use crate::deadline::Deadline;
 
 /// Between a service and its server: it carries bytes as long as it may.
 struct Between {
@@ -88,12 +88,12 @@ async fn a_connection_that_does_not_answer_is_given_up() {
 
     between.is_open.store(true, Ordering::SeqCst);
     // The others were closed, or are closed now; the lock of the lost transaction ends with its connection.
-    let patience = Patience::new();
+    let deadline = Deadline::new();
     let count = loop {
         match sqlx::query(query).fetch_one(&pool).await {
             Ok(row) => break row.get::<i64, _>(0),
             Err(error) => {
-                patience.check(&error);
+                deadline.check(&error);
                 assert!(gave_up(error));
             }
         }
@@ -121,10 +121,10 @@ async fn a_server_is_verified_by_its_certificate_and_its_name() {
     };
     let own_root = format!("&sslrootcert={}", root.display());
     // The server takes a moment to read its configuration again.
-    let patience = Patience::new();
+    let deadline = Deadline::new();
     while let Err(error) = database("localhost", &own_root).check().await {
         assert!(error.to_string().contains("does not support TLS"), "{error}");
-        patience.wait(error).await;
+        deadline.wait(error).await;
     }
     let pool = database("localhost", &own_root).open(&Migrations::REGISTRAR).await.unwrap();
     let query = "SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()";

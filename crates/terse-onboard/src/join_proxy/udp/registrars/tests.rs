@@ -1,7 +1,7 @@
 use rustix::io::Errno;
 
 use super::*;
-use crate::patience::Patience;
+use crate::deadline::Deadline;
 
 fn loopback(last: u8) -> SocketAddr {
     SocketAddr::from(([127, 0, 0, last], 5684))
@@ -21,9 +21,9 @@ async fn all_addresses_are_in_the_order_of_the_registrars_and_each_is_there_once
     let places = [("127.0.0.2", 5684), ("127.0.0.1", 5684), ("127.0.0.2", 5684)];
     let (places, known) = watch::channel(places.map(|(host, port)| Place::new(host, port)).to_vec());
     let registrars = Registrars::start(known, None, Failover::FIRST_SILENCE);
-    let patience = Patience::new();
+    let deadline = Deadline::new();
     while registrars.pass_on().is_none() {
-        patience.wait("there is no address").await;
+        deadline.wait("there is no address").await;
     }
     assert_eq!(registrars.pass_on(), Some(loopback(2)));
     registrars.failed(loopback(2));
@@ -32,9 +32,9 @@ async fn all_addresses_are_in_the_order_of_the_registrars_and_each_is_there_once
     assert_eq!(registrars.pass_on(), Some(loopback(2)), "there are two");
     // Others are used when they are told.
     places.send_replace(vec![Place::new("127.0.0.3", 5684)]);
-    let patience = Patience::new();
+    let deadline = Deadline::new();
     while registrars.pass_on() != Some(loopback(3)) {
-        patience.wait(registrars.pass_on()).await;
+        deadline.wait(registrars.pass_on()).await;
     }
 }
 
@@ -53,9 +53,9 @@ async fn names_are_looked_up_again_when_nobody_tells_of_registrars_any_more() {
     let (places, known) = watch::channel(vec![Place::new("127.0.0.1", 5684)]);
     let registrars = Registrars::start(known, None, Failover::FIRST_SILENCE);
     drop(places);
-    let patience = Patience::new();
+    let deadline = Deadline::new();
     while registrars.pass_on().is_none() {
-        patience.check("there is no address");
+        deadline.check("there is no address");
         tokio::task::yield_now().await; // which takes no time here
     }
     // Once because the sender is gone, and then after each pause.

@@ -21,9 +21,9 @@ pub(crate) fn soon<T>(future: impl Future<Output = T>) -> impl Future<Output = T
 }
 
 /// Since when a test waits for a state, at which it looks again and again.
-pub(crate) struct Patience(Instant);
+pub(crate) struct Deadline(Instant);
 
-impl Patience {
+impl Deadline {
     pub(crate) fn new() -> Self {
         Self(Instant::now())
     }
