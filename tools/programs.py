@@ -71,19 +71,18 @@ def plain():
     return rules()["programs"]["plain"]
 
 
-def build(log=None):
-    """Builds all programs of tests. Returns them, or None if they do not compile."""
+def build(log):
+    """Builds all programs of tests; what Cargo says goes to a file. Returns the run, and the programs if it succeeded."""
     command = [CARGO, "test", *WORKSPACE, "--no-run", "--message-format", "json-render-diagnostics"]
-    built = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=log, text=True)
-    if built.returncode:
-        return None
+    messages = log.with_suffix(".json")
+    run = Run(command, messages, errors=log)
     programs = []
-    for line in built.stdout.splitlines():
+    for line in messages.read_text().splitlines() if not run.status else []:
         message = json.loads(line)
         if message.get("reason") == "compiler-artifact" and message["profile"]["test"] and message.get("executable"):
             target = message["target"]
             programs.append(Program(message["manifest_path"], target["kind"][0], target["name"], message["executable"]))
-    return sorted(programs, key=str)
+    return run, sorted(programs, key=str)
 
 
 class Outcome:
@@ -127,15 +126,15 @@ class Run:
     lock = threading.Lock()
     stopped = threading.Event()
 
-    def __init__(self, command, log, cwd=ROOT, environment=None, minutes=None):
+    def __init__(self, command, log, cwd=ROOT, environment=None, minutes=None, errors=None):
         began = time.monotonic()
-        with open(log, "wb") as output:
+        with open(log, "wb") as output, open(errors or os.devnull, "wb") as error_output:
             with Run.lock:
                 if Run.stopped.is_set():
                     self.status, self.wall, self.cpu, self.expired = -signal.SIGTERM, 0.0, 0.0, False
                     return
-                process = subprocess.Popen(command, cwd=cwd, env=environment or settings(), stdin=subprocess.DEVNULL,
-                                           stdout=output, stderr=subprocess.STDOUT, process_group=0)
+                process = subprocess.Popen(command, cwd=cwd, env=environment, stdin=subprocess.DEVNULL, stdout=output,
+                                           stderr=error_output if errors else subprocess.STDOUT, process_group=0)
                 Run.running.add(process.pid)
         self.expired = False
         timer = threading.Timer(60 * minutes, self.expire, [process.pid]) if minutes else None
