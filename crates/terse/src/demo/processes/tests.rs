@@ -49,14 +49,15 @@ fn a_failure_has_the_words_of_the_process() {
     assert_eq!(report.unwrap_err().to_string(), expected);
     let mut service = scene.start(&format!("echo listening 127.0.0.1:7; {script}"));
     scene.runtime.block_on(service.address()).unwrap();
-    let ended = scene.runtime.block_on(tokio::time::timeout(Duration::from_secs(300), async {
+    let end = async {
         loop {
             match service.ended() {
                 Some(failure) => return failure,
                 None => tokio::time::sleep(Duration::from_millis(1)).await,
             }
         }
-    }));
+    };
+    let ended = scene.runtime.block_on(async { tokio::time::timeout(Duration::from_secs(300), end).await });
     let ended = ended.expect("the process ends");
     assert_eq!(ended.to_string(), expected);
 }
