@@ -19,10 +19,10 @@ fn files(directory: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-/// Returns the names after `self::` in `code`, alone or in a list.
+/// Returns the names after `crate::` in `code`, alone or in a list.
 fn used(code: &str) -> impl Iterator<Item = &str> {
     let is_name = |character: char| character.is_alphanumeric() || character == '_';
-    code.match_indices("self::").flat_map(move |(at, path)| {
+    code.match_indices("crate::").flat_map(move |(at, path)| {
         let rest = &code[at + path.len()..];
         let list = rest.strip_prefix('{').and_then(|rest| rest.split('}').next()).unwrap_or(rest);
         let count = if rest.starts_with('{') { usize::MAX } else { 1 };
@@ -84,6 +84,6 @@ fn a_circle_is_found() {
     };
     assert_eq!(in_circles(&uses(&[("a", "b"), ("b", "c"), ("a", "c")])), [""; 0]);
     assert_eq!(in_circles(&uses(&[("a", "b"), ("b", "c"), ("c", "b")])), ["b", "c"]);
-    let code = "use self::wire::{A, B};\nuse self::{rng, Time};\nlet x = self::summary::x();";
+    let code = "use crate::wire::{A, B};\nuse crate::{rng, Time};\nlet x = crate::summary::x();";
     assert_eq!(used(code).collect::<Vec<_>>(), ["wire", "rng", "Time", "summary"]);
 }
