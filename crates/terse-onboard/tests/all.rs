@@ -1,4 +1,6 @@
-//! All integration tests of this crate in one program, which is compiled and linked once.
+//! All integration tests of this crate in one program, which is compiled and linked once. Those of the services are there twice:
+//! on SQLite and on PostgreSQL.
+#![allow(clippy::duplicate_mod)]
 
 extern crate alloc;
 

@@ -5,9 +5,9 @@
 //! With `TERSE_PICTURES=/tmp/pictures` there are pictures of all pages in that folder afterwards.
 
 mod checks;
-mod chromium;
 #[path = "databases/sqlite.rs"]
 mod database;
+mod driver;
 mod hand;
 mod masa;
 #[allow(dead_code)] // a part of it is enough here, and so it is below

@@ -15,11 +15,9 @@ use terse_testkit::pki::unix_time;
 use terse_tls::{ApiMisuse, Expect, Trust};
 use x509_cert::der::DateTime;
 
-use judged::Judged;
+use crate::pkits::judged::Judged;
 
 mod different;
-#[path = "pkits/judged.rs"]
-mod judged;
 
 struct Case<'a>(&'a Value);
 

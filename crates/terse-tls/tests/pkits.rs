@@ -20,7 +20,7 @@ use x509_cert::name::Name;
 use judged::Judged;
 
 mod different;
-mod judged;
+pub(crate) mod judged;
 
 /// The folder of Debian's package.
 const PKITS: &str = "/usr/lib/python3/dist-packages/cryptography_vectors/x509/PKITS_data";

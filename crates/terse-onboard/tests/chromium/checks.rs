@@ -3,7 +3,7 @@
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::{TcpListener, TcpStream};
 
-use super::chromium::Chromium;
+use super::driver::Chromium;
 use super::walk::Site;
 
 /// A page with all that is looked for in its structure, its colours, its width and its focus.

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::chromium::Chromium;
+use super::driver::Chromium;
 use super::walk::{PAGE, ask};
 use crate::deadline::Deadline;
 

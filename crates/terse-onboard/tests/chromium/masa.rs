@@ -2,7 +2,7 @@
 
 use terse_onboard::masa::MasaConfig;
 
-use super::chromium::Chromium;
+use super::driver::Chromium;
 use super::hand::Hand;
 use super::registrar::{EVIL, SHOWN};
 use super::scene::{Running, SERIAL, Scene, now};

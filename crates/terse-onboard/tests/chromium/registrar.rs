@@ -2,7 +2,7 @@
 
 use terse_onboard::pages::hash_password;
 
-use super::chromium::Chromium;
+use super::driver::Chromium;
 use super::hand::Hand;
 use super::walk::Site;
 use super::world::{Device, Pledge, Running, World, now};

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use super::chromium::{Chromium, Look};
+use super::driver::{Chromium, Look};
 use super::hand::TAB;
 
 /// The questions to a page.
