@@ -175,7 +175,7 @@ mod tests {
         assert_eq!(take(Side::Server, &acknowledgement), [expected[0].clone(), again.clone(), again.clone()]);
         assert_eq!(take(Side::Server, &data), [(Side::Server, data.clone()), again.clone(), again.clone()]);
         assert_eq!(take(Side::Server, &acknowledgement), [expected[0].clone()]);
-        assert_eq!(take(Side::Client, &data), [again.clone()]);
+        assert_eq!(take(Side::Client, &data), [again]);
         assert_eq!(take(Side::Server, &acknowledgement), [expected[0].clone()]);
         let fates: Vec<_> = passage.datagrams.iter().map(|datagram| datagram.fate).collect();
         assert_eq!(fates[..4], [Fate::Passed, Fate::Lost, Fate::Held, Fate::Passed]);
