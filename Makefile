@@ -108,7 +108,7 @@ interop: ## Against OpenSSL, GnuTLS, wolfSSL, BoringSSL, Mbed TLS, Scandium, dim
 	$(CARGO) test $(WORKSPACE) --test bytes --test coaps --test matrix
 
 smoke: ## Whether the benchmarks run, not how fast anything is; and the provider for devices as they have it, signing with RSA
-	$(CARGO) test -p terse-bench -p terse-rustcrypto --test smoke --test all
+	$(CARGO) test --workspace --test smoke --test rustcrypto
 
 bogo: ## BoringSSL's protocol tests (needs Go; BORINGSSL=dir for other sources); prints what passes, and why the rest is not run
 	@if [ "$(WITHOUT_GO)" != skip ] || tools/prepare.sh has-go; then \
