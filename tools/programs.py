@@ -6,8 +6,13 @@ import pathlib
 import re
 import signal
 import subprocess
+import sys
 import threading
 import time
+
+if sys.version_info < (3, 11):
+    sys.exit("tools: Python 3.11 or newer is needed: Debian 12 and Ubuntu 24.04 have it")
+
 import tomllib
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
