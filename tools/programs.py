@@ -25,6 +25,7 @@ WORKSPACE = ["--workspace", "--exclude", "terse-bench"]
 RESULT = re.compile(r"^test (\S.*?)(?: - should panic)? \.\.\. (ok|FAILED|ignored|skipped|no peer)\b.*?(?:<([0-9.]+)s>)?$")
 SUMMARY = re.compile(r"^test result: \w+\. (\d+) passed; (\d+) failed; (\d+) ignored")
 MATRIX = re.compile(r"^(\d+) passed, (\d+) failed, (\d+) skipped$")
+UNITTEST = re.compile(r"^Ran (\d+) tests? in ")
 BOGO = re.compile(r"^\| passed \|.*?\**(\d+)\**\s*\|$")
 SKIPPED = re.compile(r"^(?:prepare: )?skipp(?:ed|ing)\b:?\s*(.*)")
 SLOW = re.compile(r"^test (\S.*) has been running for over 60 seconds$")
@@ -114,6 +115,8 @@ class Outcome:
                 self.passed, self.failed, self.ignored = self.passed + passed, self.failed + failed, self.ignored + ignored
             elif summary := MATRIX.match(line):
                 self.passed, self.failed = self.passed + int(summary[1]), self.failed + int(summary[2])
+            elif summary := UNITTEST.match(line):
+                self.passed += int(summary[1])
             elif summary := BOGO.match(line):
                 self.passed += int(summary[1])
             elif skip := SKIPPED.match(line):
