@@ -11,7 +11,7 @@ FIRMWARE := firmware/Cargo.toml
 SECONDS ?= 60
 
 # Features are those that the chosen packages want. With one choice throughout, nothing is compiled twice: `bogo/run`,
-# `tools/product.sh` and `interop` make the same. Only the benchmarks want more: `rsa-signing`.
+# `tools/product.sh` and `interop` make the same.
 WORKSPACE := --workspace --exclude terse-bench
 
 .PHONY: help demo test test-all prepare lint format clippy documentation product devices firmware size unit doctests lab smoke \
@@ -41,10 +41,10 @@ format:
 	$(CARGO) fmt --all --check --manifest-path $(FIRMWARE)
 
 clippy:
-	$(CARGO) clippy --quiet --workspace --all-targets --features terse-rustcrypto/rsa-signing -- -D warnings
+	$(CARGO) clippy --quiet --workspace --all-targets -- -D warnings
 
 documentation:
-	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --features terse-rustcrypto/rsa-signing --no-deps --quiet
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --quiet
 
 product: ## Whether what users build is free of what is there for tests, and whether cargo can package what is published
 	@CARGO="$(CARGO)" tools/product.sh
@@ -107,8 +107,8 @@ soak: ## Properties, the matrix, lossy onboarding and fuzzing with fresh seeds f
 interop: ## Against OpenSSL, GnuTLS, wolfSSL, BoringSSL, Mbed TLS, Scandium, dimpl, rustls, Bouncy Castle; prints the matrix
 	$(CARGO) test $(WORKSPACE) --test bytes --test coaps --test matrix
 
-smoke: ## Whether the benchmarks run, not how fast anything is; and the provider for devices as they have it, signing with RSA
-	$(CARGO) test --workspace --test smoke --test rustcrypto
+smoke: ## Whether the benchmarks run, not how fast anything is
+	$(CARGO) test --workspace --test smoke
 
 bogo: ## BoringSSL's protocol tests (needs Go; BORINGSSL=dir for other sources); prints what passes, and why the rest is not run
 	@if [ "$(WITHOUT_GO)" != skip ] || tools/prepare.sh has-go; then \

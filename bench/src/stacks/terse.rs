@@ -39,7 +39,7 @@ pub(crate) const AWS_LC: Terse = Terse { name: "terse-aws-lc", provider: &terse_
 
 /// Terse with RustCrypto, for devices.
 pub(super) const RUSTCRYPTO: Terse =
-    Terse { name: "terse-rustcrypto", provider: &terse_rustcrypto::PROVIDER, acknowledges: true };
+    Terse { name: "terse-rustcrypto", provider: &terse_rustcrypto::RSA_SIGNING, acknowledges: true };
 
 /// Terse without the ACKs of a part of a flight.
 #[cfg(terse_testing)]

@@ -18,11 +18,11 @@
 //!
 //! # RSA
 //!
-//! RSA signatures are verified, with a modulus of 2,048 to 4,096 bits. RSA keys do not *sign* unless the Cargo feature
-//! `rsa-signing` is on: the private-key operation of the `rsa` crate is not constant-time, which a remote peer that can
-//! ask for many signatures may be able to measure (the Marvin attack, RUSTSEC-2023-0071). With the feature on, the
-//! operation is blinded, which makes this harder but is no proof against it. Better: an ECDSA or Ed25519 key on a
-//! device, and the `terse-aws-lc` provider on a server.
+//! RSA signatures are verified, with a modulus of 2,048 to 4,096 bits. [`PROVIDER`] does not *sign* with RSA keys: the
+//! private-key operation of the `rsa` crate is not constant-time, which a remote peer that can ask for many signatures may be
+//! able to measure (the Marvin attack, RUSTSEC-2023-0071). A program that needs it all the same names [`RSA_SIGNING`] instead.
+//! The operation is blinded there, which makes the attack harder and does not rule it out. Better: an ECDSA or Ed25519 key on
+//! a device, and the `terse-aws-lc` provider on a server. No Cargo feature turns this on, since a dependency could.
 //!
 //! [`CryptoProvider`]: terse_tls::crypto::CryptoProvider
 //! [`CryptoError::RandomFailed`]: terse_tls::crypto::CryptoError::RandomFailed
@@ -32,7 +32,7 @@
 
 extern crate alloc;
 
-use terse_tls::crypto::CryptoProvider;
+use terse_tls::crypto::{CryptoProvider, LoadKey};
 
 pub mod aead;
 pub mod group;
@@ -44,10 +44,17 @@ pub mod sign;
 pub mod suites;
 pub mod verify;
 
-/// The provider with everything that this crate offers, in its order of preference.
-pub static PROVIDER: CryptoProvider = CryptoProvider::new("rustcrypto", verify::ALL, hash::SHA256, sign::load_key)
-    .tls13_suites(suites::ALL_TLS13)
-    .tls12_suites(suites::ALL_TLS12)
-    .groups(group::ALL)
-    .sha1(Some(hash::sha1))
-    .sha512(Some(hash::sha512));
+/// The provider with everything that this crate offers, in its order of preference, except signing with RSA keys.
+pub static PROVIDER: CryptoProvider = provider(sign::load_key);
+
+/// [`PROVIDER`], which also signs with RSA keys. Read [first](crate#rsa) why that is not the default.
+pub static RSA_SIGNING: CryptoProvider = provider(sign::load_key_or_rsa);
+
+const fn provider(load_key: LoadKey) -> CryptoProvider {
+    CryptoProvider::new("rustcrypto", verify::ALL, hash::SHA256, load_key)
+        .tls13_suites(suites::ALL_TLS13)
+        .tls12_suites(suites::ALL_TLS12)
+        .groups(group::ALL)
+        .sha1(Some(hash::sha1))
+        .sha512(Some(hash::sha512))
+}

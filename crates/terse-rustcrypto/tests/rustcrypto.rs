@@ -1,12 +1,12 @@
 //! What this provider promises beyond the provider suite: replay, deterministic ECDSA, strict Ed25519, RSA limits.
 
 use pki_types::PrivateKeyDer;
-use terse_rustcrypto::{PROVIDER, sign, verify};
+use terse_rustcrypto::{PROVIDER, RSA_SIGNING, sign, verify};
 use terse_testkit::provider_suite::keys::{KEYS, P256_SCALAR, P384_SCALAR, RSA_PKCS8, sec1};
 use terse_testkit::provider_suite::signatures::{P256_SHA256, P384_SHA384, ecdsa_signature};
 use terse_testkit::provider_suite::{FixedRng, SeededRng, hex, private_key, public_key, subject_public_key};
 use terse_tls::SignatureScheme;
-use terse_tls::crypto::{KeyError, Signing};
+use terse_tls::crypto::{CryptoError, KeyError, Signing};
 
 #[test]
 fn key_exchange_can_be_replayed() {
@@ -74,18 +74,17 @@ fn loaders_for_one_kind() {
     }
 }
 
-#[cfg(not(feature = "rsa-signing"))]
 #[test]
-fn rsa_keys_do_not_sign() {
-    assert_eq!(sign::load_key(&private_key(RSA_PKCS8)).err(), Some(KeyError::RsaSigningDisabled));
+fn rsa_keys_sign_only_with_the_provider_that_is_for_it() {
+    let key = private_key(RSA_PKCS8);
+    assert_eq!(PROVIDER.load_key(&key).err(), Some(KeyError::RsaSigningDisabled));
+    assert_eq!(sign::load_key(&key).err(), Some(KeyError::RsaSigningDisabled));
+    assert!(RSA_SIGNING.load_key(&key).is_ok());
 }
 
 /// The salt and the blinding come from the argument: without it there is no signature.
-#[cfg(feature = "rsa-signing")]
 #[test]
 fn rsa_signatures_can_be_replayed() {
-    use terse_tls::crypto::CryptoError;
-
     let key = sign::load_rsa_key(&private_key(RSA_PKCS8)).expect("2,048 bits");
     let run = |seed| key.sign(SignatureScheme::RSA_PSS_RSAE_SHA256, b"sample", &mut SeededRng(seed));
     assert!(run(1).is_ok());

@@ -1,7 +1,7 @@
-//! Private keys sign with ECDSA on P-256 and P-384, Ed25519, and RSA with the feature `rsa-signing`.
+//! Private keys sign with ECDSA on P-256 and P-384, Ed25519, and RSA.
 //!
-//! [`load_key`] takes any of them. A firmware with one kind of key names that kind's loader instead, and its linker
-//! drops the others.
+//! [`load_key`] takes any of them except RSA, and [`load_key_or_rsa`] takes RSA as well. A firmware with one kind of key names
+//! that kind's loader instead, and its linker drops the others.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -17,22 +17,30 @@ use crate::private_key::{Kind, PrivateKey, malformed};
 
 mod ecdsa;
 mod ed25519;
-#[cfg(feature = "rsa-signing")]
 mod rsa;
 
-/// Loads a key of any supported kind.
+/// Loads a key on P-256 or P-384, or an Ed25519 key. Refuses an RSA key with [`KeyError::RsaSigningDisabled`].
 pub fn load_key(key: &PrivateKeyDer<'_>) -> Result<Arc<dyn SigningKey>, KeyError> {
-    let key = PrivateKey::parse(key)?;
-    match key.kind {
-        Kind::P256 => ecdsa::load_p256(&key),
-        Kind::P384 => ecdsa::load_p384(&key),
-        Kind::Ed25519 => ed25519::load(&key),
-        #[cfg(feature = "rsa-signing")]
-        Kind::Rsa => rsa::load(&key),
-        #[cfg(not(feature = "rsa-signing"))]
-        Kind::Rsa => Err(KeyError::RsaSigningDisabled),
-    }
+    load_any(key, |_| Err(KeyError::RsaSigningDisabled))
 }
+
+/// Loads a key of any supported kind. Read first what [the crate's documentation](crate#rsa) says of RSA.
+pub fn load_key_or_rsa(key: &PrivateKeyDer<'_>) -> Result<Arc<dyn SigningKey>, KeyError> {
+    load_any(key, rsa::load)
+}
+
+fn load_any(key: &PrivateKeyDer<'_>, load_rsa: Load) -> Result<Arc<dyn SigningKey>, KeyError> {
+    let key = PrivateKey::parse(key)?;
+    let load = match key.kind {
+        Kind::P256 => ecdsa::load_p256,
+        Kind::P384 => ecdsa::load_p384,
+        Kind::Ed25519 => ed25519::load,
+        Kind::Rsa => load_rsa,
+    };
+    load(&key)
+}
+
+type Load = fn(&PrivateKey<'_>) -> Result<Arc<dyn SigningKey>, KeyError>;
 
 /// Loads an ECDSA key on P-256, and no other.
 pub fn load_p256_key(key: &PrivateKeyDer<'_>) -> Result<Arc<dyn SigningKey>, KeyError> {
@@ -55,17 +63,12 @@ pub fn load_ed25519_key(key: &PrivateKeyDer<'_>) -> Result<Arc<dyn SigningKey>, 
     load_kind(key, Kind::Ed25519, ed25519::load)
 }
 
-/// Loads an RSA key, and no other. Read the crate's documentation first.
-#[cfg(feature = "rsa-signing")]
+/// Loads an RSA key, and no other. Read first what [the crate's documentation](crate#rsa) says of RSA.
 pub fn load_rsa_key(key: &PrivateKeyDer<'_>) -> Result<Arc<dyn SigningKey>, KeyError> {
     load_kind(key, Kind::Rsa, rsa::load)
 }
 
-fn load_kind(
-    key: &PrivateKeyDer<'_>,
-    kind: Kind,
-    load: fn(&PrivateKey<'_>) -> Result<Arc<dyn SigningKey>, KeyError>,
-) -> Result<Arc<dyn SigningKey>, KeyError> {
+fn load_kind(key: &PrivateKeyDer<'_>, kind: Kind, load: Load) -> Result<Arc<dyn SigningKey>, KeyError> {
     let key = PrivateKey::parse(key)?;
     if key.kind == kind { load(&key) } else { Err(KeyError::UnsupportedAlgorithm) }
 }
