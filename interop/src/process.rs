@@ -35,7 +35,7 @@ pub struct Process {
     child: Child,
     stdin: Option<ChildStdin>,
     output: Arc<Output>,
-    files: Arc<Files>,
+    files: Option<Arc<Files>>,
 }
 
 /// The standard output and standard error of a program.
@@ -56,7 +56,14 @@ struct Said {
 
 impl Process {
     /// Starts a program that reads `files`.
-    pub fn start(mut command: Command, files: impl Into<Arc<Files>>) -> Self {
+    pub fn start(command: Command, files: impl Into<Arc<Files>>) -> Self {
+        let mut this = Self::without_files(command);
+        this.files = Some(files.into());
+        this
+    }
+
+    /// Starts a program whose files, if it has any, are kept elsewhere.
+    pub fn without_files(mut command: Command) -> Self {
         let name = format!("{command:?}");
         let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = piped.spawn().unwrap_or_else(|error| panic!("{name} does not start: {error}"));
@@ -64,12 +71,12 @@ impl Process {
         listen(child.stdout.take().expect("piped above"), 0, output.clone());
         listen(child.stderr.take().expect("piped above"), 1, output.clone());
         EXHIBITS.with_borrow_mut(|exhibits| exhibits.push((name.clone(), output.clone())));
-        Self { name, stdin: child.stdin.take(), child, output, files: files.into() }
+        Self { name, stdin: child.stdin.take(), child, output, files: None }
     }
 
     /// Returns the files that the program reads.
     pub fn files(&self) -> Arc<Files> {
-        self.files.clone()
+        self.files.clone().expect("a program that was started with files")
     }
 
     /// Writes to the program's standard input.

@@ -5,6 +5,8 @@ use std::net::TcpStream;
 use std::os::unix::fs::MetadataExt as _;
 use std::os::unix::process::CommandExt as _;
 use std::process::{Child, ChildStdout, Command, Stdio};
+use std::sync::mpsc;
+use std::thread;
 
 use serde_json::{Value, json};
 
@@ -14,8 +16,6 @@ use crate::deadline::SAFETY_LIMIT;
 pub(crate) struct Chromium {
     /// The shell that ends chromedriver when its standard input is closed.
     shell: Child,
-    /// What chromedriver says further.
-    _said: BufReader<ChildStdout>,
     port: u16,
     session: String,
 }
@@ -62,9 +62,8 @@ impl Chromium {
             let mut shell = Command::new("sh");
             shell.args(["-c", SCRIPT]).process_group(0).stdin(Stdio::piped()).stdout(Stdio::piped());
             let mut shell = shell.stderr(Stdio::null()).spawn().expect("sh is here");
-            let mut said = BufReader::new(shell.stdout.take().unwrap());
-            let port = port(&mut said);
-            let mut this = Self { shell, _said: said, port, session: String::new() };
+            let port = port(shell.stdout.take().unwrap());
+            let mut this = Self { shell, port, session: String::new() };
             this.session = this.begin();
             this
         })
@@ -252,11 +251,21 @@ impl Noticed {
     }
 }
 
-/// Returns the port that chromedriver says.
-fn port(said: &mut impl std::io::BufRead) -> u16 {
-    let mut lines = said.lines().map(|line| line.expect("chromedriver starts"));
-    let started = lines.find(|line| line.contains("started successfully on port")).expect("chromedriver starts");
-    started.trim_end_matches('.').rsplit(' ').next().unwrap().parse().unwrap()
+/// Returns the port that chromedriver says. A thread reads its output to the end, since chromedriver must be able to say more.
+fn port(output: ChildStdout) -> u16 {
+    let (sender, lines) = mpsc::channel();
+    thread::spawn(move || {
+        BufReader::new(output).lines().map_while(Result::ok).for_each(|line| drop(sender.send(line)))
+    });
+    let mut said = Vec::new();
+    loop {
+        let line = lines.recv_timeout(SAFETY_LIMIT);
+        let line = line.unwrap_or_else(|error| panic!("chromedriver says no port: {error}; it said {said:?}"));
+        if let Some((_, port)) = line.trim_end_matches('.').split_once("started successfully on port ") {
+            return port.parse().unwrap();
+        }
+        said.push(line);
+    }
 }
 
 /// Returns the name of an element.
@@ -281,5 +290,8 @@ const SCRIPT: &str = r#"
         tries=$((tries + 1))
         [ $tries -lt 1200 ] || pkill -KILL -f "$folder"
     done
-    until rm -rf "$folder" 2>/dev/null; do sleep 0.1; done
+    until rm -rf "$folder" 2>/dev/null || [ $tries -ge 3000 ]; do
+        sleep 0.1
+        tries=$((tries + 1))
+    done
 "#;
