@@ -41,7 +41,7 @@ impl MasaService {
         let options = VoucherSignerOptions::new("Maker MASA", Validity::days(NOW - 1, 9));
         Self {
             masa: scene.masa(policy),
-            signer: scene.maker.issue_voucher_signer(&options).unwrap(),
+            signer: scene.vouchers.issue_voucher_signer(&options).unwrap(),
             device: RefCell::new(scene.device.clone()),
             log: RefCell::default(),
             issued: RefCell::default(),
@@ -94,7 +94,7 @@ pub(crate) fn forward(scene: &Scene, registrar: &Registrar, masa: &MasaService) 
 fn a_device_gets_a_voucher_and_enrols() {
     let scene = Scene::new();
     let registrar = scene.registrar(|policy| {
-        policy.manufacturers[0].voucher_anchors = vec![scene.maker.root().to_vec()];
+        policy.manufacturers[0].voucher_anchors = vec![scene.vouchers.root().to_vec()];
     });
     let masa = MasaService::new(&scene, Policy::default());
     let request = scene.read_by(&registrar);
@@ -112,7 +112,7 @@ fn a_device_gets_a_voucher_and_enrols() {
     assert_eq!((findings.signer_is_known, findings.pins_own_chain), (Some(true), true));
 
     // The pledge verifies it.
-    let maker = Trust::new(&[scene.maker.root().clone()]).unwrap();
+    let maker = Trust::new(&[scene.vouchers.root().clone()]).unwrap();
     let signed = Signed::verify(&PROVIDER, &voucher, &[]).unwrap();
     maker.check(&PROVIDER, &signed.chain, Expect::AnyUsage, Some(now())).unwrap();
     let fields = Voucher::from_json(&signed.content).unwrap();

@@ -68,7 +68,7 @@ impl Services {
     pub(super) fn new(parties: &Parties, random: Random) -> Result<Self, String> {
         let mut policy = registrar::Policy::default();
         let mut manufacturer = Manufacturer::new("Maker", vec![parties.manufacturer.to_vec()]);
-        manufacturer.voucher_anchors = vec![parties.manufacturer.to_vec()];
+        manufacturer.voucher_anchors = parties.masa.chain().first().map(|signer| signer.to_vec()).into_iter().collect();
         policy.manufacturers.push(manufacturer);
         let chain = own_chain(parties);
         let registrar = Registrar::new(&parties.provider, chain, policy).map_err(text)?;
