@@ -155,7 +155,7 @@ impl Scene {
         read_certificates(self.directory.path().join("masa/ca/ca.pem")).unwrap()
     }
 
-    /// What the device verifies vouchers by.
+    /// The certificates by which the device verifies vouchers.
     pub(crate) fn anchors(&self) -> Vec<CertificateDer<'static>> {
         read_certificates(self.directory.path().join("device/WI-3005-anchors.pem")).unwrap()
     }
@@ -204,7 +204,15 @@ impl Scene {
     }
 
     pub(crate) fn request_of(&self, domain: &Domain, nonce: &str) -> Vec<u8> {
-        self.sign_as(domain, &self.fields(domain, nonce))
+        // A pledge has another nonce for each registrar.
+        let nonce = match domain.registrar.chain[0] == self.domain.registrar.chain[0] {
+            true => nonce.to_owned(),
+            false => {
+                let [.., last, end] = *domain.registrar.chain[0] else { panic!() };
+                format!("{nonce} {last:02x}{end:02x}")
+            }
+        };
+        self.sign_as(domain, &self.fields(domain, &nonce))
     }
 
     /// Signs as the registrar of a domain does: in COSE with the path of the IDevID.
