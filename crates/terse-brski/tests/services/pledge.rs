@@ -144,7 +144,7 @@ impl Services {
             "/.well-known/est/csrattrs" => (204, "application/csrattrs", Vec::new()),
             "/.well-known/est/simpleenroll" => {
                 let der = decode_body(body, "CertificationRequest").unwrap();
-                check_certification_request(&der, &CsrAttributes::default(), &presented[0]).unwrap();
+                check_certification_request(&der, &CsrAttributes::default()).unwrap();
                 let subject = Subject::of(&presented[0]).unwrap();
                 let policy = LdevidPolicy::new(subject, Validity::days(NOW - 1, 9));
                 let csr = CertificationRequest::from_der(&der).unwrap();

@@ -227,7 +227,7 @@ impl Services {
             true => asked.body.to_vec(),
             false => decode_body(asked.body, "CertificationRequest").map_err(text)?,
         };
-        check_certification_request(&request, &CsrAttributes::default(), idevid).map_err(text)?;
+        check_certification_request(&request, &CsrAttributes::default()).map_err(text)?;
         let ldevid = self.parties.authority.issue(&request, idevid)?;
         let ldevid = ldevid.into_iter().next().ok_or("the CA has issued nothing")?;
         if let Some(joining) = &mut self.joining {
