@@ -126,6 +126,11 @@ pub fn public_key(certificate: &[u8]) -> Result<&[u8], Malformed> {
     Ok(Fields::read(certificate)?.public_key)
 }
 
+/// Whether two certificates are for the same key.
+pub(crate) fn same_key(a: &[u8], b: &[u8]) -> bool {
+    matches!((public_key(a), public_key(b)), (Ok(a), Ok(b)) if a == b)
+}
+
 /// Returns the subject of a certificate, a DER Name.
 pub fn subject(certificate: &[u8]) -> Result<&[u8], Malformed> {
     Ok(Fields::read(certificate)?.subject.encoded)

@@ -44,6 +44,7 @@ mod json;
 pub mod pledge;
 pub mod telemetry;
 pub mod voucher;
+mod voucher_signer;
 
 #[cfg(feature = "services")]
 pub mod address;

@@ -3,12 +3,15 @@
 use core::num::NonZeroU32;
 use core::time::Duration;
 
+use terse_aws_lc::PROVIDER;
 use terse_brski::pledge::{AttemptFailed, EnrollmentFailed, VoucherRefused};
 use terse_brski::voucher::Assertion;
+use terse_net::files::{read_certificates, read_private_key};
 use terse_onboard::discovery::{Change, Discovery, Fixed, Place};
 use terse_onboard::join_proxy::{JoinProxy, Limits};
-use terse_onboard::pledge::{CredentialDirectory, GaveUp, Onboarded, Progress, Settings, onboard};
-use terse_tls::CertificateError;
+use terse_onboard::masa;
+use terse_onboard::pledge::{CredentialDirectory, Device, GaveUp, Onboarded, Progress, Settings, onboard};
+use terse_tls::{CertificateError, Credential};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 
@@ -114,6 +117,40 @@ async fn a_voucher_of_somebody_else_is_refused_and_the_registrar_is_told() {
     let statuses = registrar.statuses();
     assert_eq!(statuses.len(), 1);
     assert!(!statuses[0].status && statuses[0].reason.is_some());
+}
+
+/// A rogue registrar has the key of the web server of a MASA that was set up with defaults.
+#[tokio::test]
+async fn the_key_of_the_web_server_of_a_masa_takes_no_device() {
+    let folder = tempfile::tempdir().unwrap();
+    let maker = folder.path().join("maker");
+    let now = pki::validity().not_before + 3_600;
+    let options = masa::InitOptions {
+        out: maker.clone(),
+        name: "localhost".into(),
+        listen: "127.0.0.1:0".parse().unwrap(),
+        chain: "p256x2".parse().unwrap(),
+        ca_name: "Maker".into(),
+        days: 30,
+        now,
+    };
+    masa::init(&options).await.unwrap();
+    let config = masa::MasaConfig::read(&maker.join("masa.toml")).unwrap();
+    let made = masa::make_idevid(&config, SERIAL, &masa::DeviceOptions::default(), folder.path(), now).await;
+    made.unwrap();
+    let file = |ending: &str| folder.path().join(format!("{SERIAL}{ending}"));
+    let device = Device::read(&file(".pem"), &file(".key"), &file("-anchors.pem")).unwrap();
+    let join = async |signer: &str| {
+        let chain = read_certificates(maker.join(format!("{signer}.pem"))).unwrap();
+        let key = read_private_key(maker.join(format!("{signer}.key")), None).unwrap();
+        let signer = Credential::new(chain, PROVIDER.load_key(&key).unwrap()).unwrap();
+        let registrar = Registrar::start_with(&signer, |_| None).await;
+        let credentials = CredentialDirectory::new(folder.path().join("credentials"));
+        soon(onboard(&device, Fixed::new([registrar.place()]), &credentials, &once(), |_| {})).await
+    };
+    let refused = join("masa").await.unwrap_err();
+    let GaveUp::Failed(_, AttemptFailed::Voucher(VoucherRefused::Signature(_))) = refused else { panic!("{refused}") };
+    join("voucher").await.unwrap();
 }
 
 /// RFC 8995, 5.6: the pledge comes back with the identical request.

@@ -28,7 +28,7 @@ use register::{Recorded, Register};
 #[command(
     args_conflicts_with_subcommands = true,
     after_help = "Example:
-  terse masa init --out maker                       a CA, the MASA's certificates, and its configuration
+  terse masa init --out maker                       two CAs, the MASA's certificates, and its configuration
   terse masa --config maker/masa.toml               serve registrars
   kill -HUP PID                                     read the configuration and what it names again, while it serves
   terse masa make-idevid WI-3005 --config maker/masa.toml --out WI-3005
@@ -46,7 +46,7 @@ pub(crate) struct MasaArgs {
 
 #[derive(Debug, Subcommand)]
 enum MasaCommand {
-    /// Set up a MASA: the manufacturer's CA, a certificate for HTTPS, one to sign vouchers with, a configuration, a database
+    /// Set up a MASA: a CA for devices and HTTPS, one that issues only voucher signers, certificates of both, a configuration, a database
     #[command(after_help = "Example: terse masa init --out maker --name masa.maker.example\n\
         writes maker/masa.toml, and what it names.")]
     Init(Init),
@@ -126,10 +126,10 @@ struct Init {
     /// Certificates from an IDevID to the root, both counted: 2 to 8
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u8).range(2..=8))]
     chain: u8,
-    /// The name of the manufacturer's CA
+    /// The name of the CA for devices and HTTPS; that for voucher signers is called the same, and "vouchers"
     #[arg(long, value_name = "NAME", default_value = "Manufacturer")]
     ca_name: String,
-    /// How long the certificates for HTTPS and for vouchers are valid; the CA does not expire
+    /// How long the certificates for HTTPS and for vouchers are valid; the CAs do not expire
     #[arg(long, value_name = "N", default_value_t = 3650, value_parser = clap::value_parser!(u32).range(1..))]
     days: u32,
 }

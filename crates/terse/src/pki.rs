@@ -39,7 +39,7 @@ pub(crate) enum PkiCommand {
         `terse pki init --key-identifiers --no-expiry`.")]
     Idevid(Idevid),
     /// Issue the certificates of a MASA, as its manufacturer: one for HTTPS, one to sign vouchers with (RFC 8995)
-    #[command(after_help = "Example: terse pki masa masa.maker.example --ca maker-ca\n\
+    #[command(after_help = "Example: terse pki masa masa.maker.example --ca maker-ca --voucher-ca voucher-ca\n\
         writes masa.maker.example.pem for HTTPS, masa.maker.example-voucher.pem to sign vouchers with, and their keys.")]
     Masa(Masa),
     /// Issue the certificate of a registrar, as its domain (RFC 8995)

@@ -27,7 +27,8 @@ pub struct Context<'a> {
     pub issued: Option<&'a IssuedVoucher>,
     /// The record of the device with this serial number and issuer.
     pub device: Option<&'a Device>,
-    /// The audit log of the device, in any order.
+    /// The audit log of the device, in any order. Of a long one the entries with this nonce are enough, besides the newest one and
+    /// those of the domainIDs in the path of the registrar.
     pub log: &'a [LogEntry],
     /// The customer as whom the registrar has authenticated itself: by a client certificate or by HTTP (RFC 8995, 5.4.1).
     pub customer: Option<&'a str>,
@@ -88,11 +89,13 @@ impl Masa {
             return Ok(Decision::Repeat(voucher));
         }
         self.check_age(request, time)?;
+        self.check_pledge_age(request, time)?;
         self.check_known(request, device)?;
         self.check_pledge_request(request)?;
         let is_sold = device.is_some_and(|device| is_sold(device, request, context.customer));
         self.check_claim(request, owner(device, context.log), is_sold)?;
-        let mut voucher = Voucher::new(request.serial_number().into(), self.assertion(request, is_sold)?);
+        self.check_nonce(request, context.log, time)?;
+        let mut voucher = Voucher::new(request.serial_number().into(), self.assertion(request, is_sold, time)?);
         voucher.created_on = Some(time);
         voucher.nonce = request.nonce().cloned();
         if !self.policy.serial_numbers_are_unique {
@@ -143,6 +146,34 @@ impl Masa {
         }
     }
 
+    /// Checks when the pledge made its request, if that is known: whoever kept it could else show it at any time.
+    fn check_pledge_age(&self, request: &RegistrarRequest, time: UnixTime) -> Result<(), Refusal> {
+        let created_on = request.pledge.as_ref().and_then(|pledge| pledge.created_on);
+        match created_on.zip(self.policy.pledge_max_age) {
+            Some((created_on, max_age)) if after(created_on, max_age) < time => Err(Refusal::PledgeStale),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether the request of the pledge was made so lately that what it saw is still true.
+    fn is_pledge_recent(&self, request: &RegistrarRequest, time: UnixTime) -> bool {
+        let latest = after(time, self.policy.clock_skew);
+        let created_on = request.pledge.as_ref().and_then(|pledge| pledge.created_on);
+        // `check_pledge_age` has refused what is too old.
+        self.policy.pledge_max_age.is_none() || created_on.is_some_and(|created_on| created_on <= latest)
+    }
+
+    /// Checks that the nonce of the pledge has not served before: for another domain, or so long ago that the pledge does not wait
+    /// for an answer any more. Its own domain may sign the request anew meanwhile.
+    fn check_nonce(&self, request: &RegistrarRequest, log: &[LogEntry], time: UnixTime) -> Result<(), Refusal> {
+        let Some(nonce) = request.nonce() else { return Ok(()) };
+        let has_served = |entry: &LogEntry| {
+            let is_over = self.policy.pledge_max_age.is_some_and(|max_age| after(entry.date, max_age) < time);
+            entry.nonce.as_ref() == Some(nonce) && (is_over || !request.path().has_key(&entry.key))
+        };
+        if log.iter().any(has_served) { Err(Refusal::NonceUsed) } else { Ok(()) }
+    }
+
     fn check_known(&self, request: &RegistrarRequest, device: Option<&Device>) -> Result<(), Refusal> {
         // Its IDevID is the manufacturer's word that it exists.
         let is_known = device.is_some() || (self.policy.devices_without_record && request.has_pledge_request());
@@ -169,11 +200,13 @@ impl Masa {
         }
     }
 
-    /// Returns the assertion that is true (RFC 8995, 5.5.5; RFC 8366, 5.3).
-    fn assertion(&self, request: &RegistrarRequest, is_sold: bool) -> Result<Assertion, Refusal> {
+    /// Returns the assertion that the request proves (RFC 8995, 5.5.5; RFC 8366, 5.3): proximity only if the pledge saw the registrar
+    /// lately.
+    fn assertion(&self, request: &RegistrarRequest, is_sold: bool, time: UnixTime) -> Result<Assertion, Refusal> {
         let saw = request.pledge.as_ref().map_or(Saw::NotSaid, |pledge| pledge.saw);
         match (saw, self.policy.proximity) {
-            (Saw::ThisRegistrar, _) => Ok(Assertion::Proximity),
+            (Saw::ThisRegistrar, _) if self.is_pledge_recent(request, time) => Ok(Assertion::Proximity),
+            (Saw::ThisRegistrar, Proximity::Required) if request.nonce().is_some() => Err(Refusal::PledgeUndated),
             (Saw::AnotherRegistrar, Proximity::Required | Proximity::NotContradicted) => Err(Refusal::OtherRegistrar),
             (Saw::NotSaid, Proximity::Required) if request.nonce().is_some() => Err(Refusal::NoProximity),
             _ if is_sold => Ok(Assertion::Verified),

@@ -25,7 +25,11 @@ pub struct Policy {
     /// The age, in seconds, after which a registrar's request is stale. The default is a day; `None` takes any age, and
     /// requests without created-on.
     pub max_age: Option<u64>,
-    /// How many seconds the clock of a registrar may be ahead. The default is 300.
+    /// The age, in seconds, after which a pledge's request is stale that says when it was made. The default is five days: a pledge
+    /// repeats a request for four (RFC 8995, 5.6). One without a date, or with a date in the future, is taken at any age, but says
+    /// nothing about proximity, since it may have been kept. `None` takes any age, and believes it.
+    pub pledge_max_age: Option<u64>,
+    /// How many seconds the clock of a registrar or a pledge may be ahead. The default is 300.
     pub clock_skew: u64,
     /// Whether a voucher is issued although the revocation of the registrar's certificates could not be looked up, where
     /// they say how (RFC 8995, 5.5.3). The default is `false`.
@@ -48,6 +52,7 @@ impl Default for Policy {
             pin: PinChoice::LowestCa,
             nonceless: None,
             max_age: Some(86_400),
+            pledge_max_age: Some(5 * 86_400),
             clock_skew: 300,
             unknown_revocation_is_accepted: false,
             serial_numbers_are_unique: false,

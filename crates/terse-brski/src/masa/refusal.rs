@@ -42,6 +42,12 @@ pub enum Refusal {
     Stale,
     /// The request was created in the future.
     InTheFuture,
+    /// The pledge's request was created too long ago.
+    PledgeStale,
+    /// The pledge's request does not say when it was created, or says a time in the future, and proximity is required.
+    PledgeUndated,
+    /// The nonce of the pledge has served for another voucher.
+    NonceUsed,
     /// The signature of the pledge is refused.
     PledgeSignature(SignatureRefused),
     /// The content of the pledge's request is malformed.
@@ -101,6 +107,9 @@ impl Refusal {
             | Self::Undated
             | Self::Stale
             | Self::InTheFuture
+            | Self::PledgeStale
+            | Self::PledgeUndated
+            | Self::NonceUsed
             | Self::PledgeSignature(_)
             | Self::SerialNumber
             | Self::IdevidIssuer
@@ -171,6 +180,13 @@ impl fmt::Display for Refusal {
             Self::Undated => "the request has no created-on; say when it was made",
             Self::Stale => "the request was made too long ago; sign a new one",
             Self::InTheFuture => "the request was made in the future; set the registrar's clock",
+            Self::PledgeStale => {
+                "the pledge made its request too long ago; let it make a new one, and set its clock if that is wrong"
+            }
+            Self::PledgeUndated => {
+                "the pledge's request does not say when it was made, so that it does not show proximity; set the pledge's clock"
+            }
+            Self::NonceUsed => "the pledge's request has served for a voucher before; let the pledge make a new one",
             Self::SerialNumber => "the serial numbers of request, pledge's request and IDevID differ",
             Self::IdevidIssuer => "the idevid-issuer is not the issuer of the pledge's IDevID",
             Self::NoIdevidIssuer => {

@@ -98,6 +98,7 @@ impl Masa {
             serial_number: verified.idevid.serial_number,
             issuer: verified.idevid.issuer,
             nonce: request.nonce,
+            created_on: request.created_on,
             saw,
             knows_key_digests: has_key_digest(&request.proximity_registrar),
         })
@@ -159,6 +160,8 @@ pub(super) struct Pledge {
     serial_number: String,
     issuer: Option<Vec<u8>>,
     nonce: Option<Nonce>,
+    /// When it was made, if the pledge has a clock.
+    pub(super) created_on: Option<UnixTime>,
     pub(super) saw: Saw,
     /// Whether it has named its registrar by the SHA-256 of the public key, so that it knows such pins.
     pub(super) knows_key_digests: bool,

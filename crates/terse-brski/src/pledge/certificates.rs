@@ -134,11 +134,6 @@ pub(super) fn in_order<'c>(chain: &'c [CertificateDer<'_>]) -> Vec<CertificateDe
     ordered
 }
 
-/// Whether two certificates are for the same key.
-pub(super) fn same_key(a: &CertificateDer<'_>, b: &CertificateDer<'_>) -> bool {
-    matches!((public_key(a), public_key(b)), (Ok(a), Ok(b)) if a == b)
-}
-
 /// Checks the dates of a certificate by itself, if there is a clock.
 pub(super) fn is_valid_at(certificate: &CertificateDer<'_>, time: Option<UnixTime>) -> Result<(), CertificateError> {
     let Some(time) = time else { return Ok(()) };

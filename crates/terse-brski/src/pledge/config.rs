@@ -3,6 +3,7 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
+use core::slice;
 
 use pki_types::CertificateDer;
 use terse_tls::crypto::CryptoProvider;
@@ -10,7 +11,7 @@ use terse_tls::{ApiMisuse, CertificateType, Credential, Expect, SignatureScheme,
 
 use super::certificates::in_order;
 use super::form::{Credentials, Form, Https};
-use crate::certificate::{Idevid, SerialNumberField, is_device};
+use crate::certificate::{Idevid, SerialNumberField};
 use crate::est::MAX_BODY_LEN;
 use crate::{Malformed, SignatureRefused};
 
@@ -32,8 +33,10 @@ pub struct PledgeConfig<F: Form = Https> {
     /// The scheme that the IDevID's key signs with.
     pub(super) scheme: SignatureScheme,
     pub(super) manufacturer: Vec<CertificateDer<'static>>,
-    /// The same anchors. Dates are checked if there is a clock (RFC 8995, 2.6.1).
+    /// Those of them that are CAs of voucher signers. Dates are checked if there is a clock (RFC 8995, 2.6.1).
     pub(super) manufacturer_trust: Trust,
+    /// Whether others have issued the IDevID, so that only their own keys sign vouchers.
+    pub(super) has_device_ca: bool,
     pub(super) paths: Paths,
     pub(super) serial_number: String,
     pub(super) issuer: Option<Vec<u8>>,
@@ -48,12 +51,11 @@ pub type Paths = fn(&[CertificateDer<'_>]) -> Result<Trust, ApiMisuse>;
 
 impl PledgeConfig {
     /// Returns the configuration of the device with this IDevID, whose vouchers are signed under one of the certificates
-    /// `manufacturer`: those of CAs, or of a voucher signer itself.
+    /// `manufacturer`: those of voucher signers, whose keys count whatever their certificates say; or those of CAs that issue only
+    /// voucher signers.
     ///
-    /// If the manufacturer has one CA for its devices and for its voucher signer, the pledge must tell them apart: it takes no
-    /// voucher of a signer whose subject has a serialNumber, or whose certificate names a MASA. Where devices have neither, the
-    /// certificate of the voucher signer itself must be given here. If the IDevID shows that they have neither, CAs of the
-    /// devices are refused.
+    /// A certificate to which the IDevID leads is that of a CA with other customers. Only its own key signs vouchers, and no
+    /// certificate that it has issued. Below the others, no device signs vouchers, and no certificate with an extended key usage.
     pub fn new(
         provider: &CryptoProvider,
         idevid: Credential,
@@ -96,15 +98,21 @@ impl<F: Form> PledgeConfig<F> {
         field: SerialNumberField,
         paths: Paths,
     ) -> Result<Self, ConfigError> {
-        let manufacturer_trust = paths(&manufacturer)?.accept_without_clock();
         let scheme = scheme_of::<F>(provider, &idevid)?;
         let leaf = idevid.chain().first().ok_or(ConfigError::NoCertificate)?;
         let Idevid { serial_number, issuer, .. } = Idevid::read(provider, leaf, field)?;
-        let chain = || in_order(idevid.chain());
-        let leads_there = || manufacturer_trust.check(provider, &chain(), Expect::AnyUsage, None).is_ok();
-        if !is_device(leaf)? && leads_there() {
-            return Err(ConfigError::DevicesPassForSigners);
+        let mut of_signers = Vec::new();
+        for anchor in &manufacturer {
+            let trust = paths(slice::from_ref(anchor))?.accept_without_clock();
+            if trust.check(provider, &in_order(idevid.chain()), Expect::AnyUsage, None).is_err() {
+                of_signers.push(anchor.clone());
+            }
         }
+        let has_device_ca = of_signers.len() < manufacturer.len();
+        let manufacturer_trust = match of_signers.is_empty() && has_device_ca {
+            true => Trust::nobody(),
+            false => paths(&of_signers)?.accept_without_clock(),
+        };
         Ok(Self {
             form,
             provider: *provider,
@@ -112,6 +120,7 @@ impl<F: Form> PledgeConfig<F> {
             scheme,
             manufacturer,
             manufacturer_trust,
+            has_device_ca,
             paths,
             serial_number,
             issuer,
@@ -126,7 +135,7 @@ impl<F: Form> PledgeConfig<F> {
     pub fn into_form<G: Form>(self, form: G) -> Result<PledgeConfig<G>, ConfigError> {
         let scheme = scheme_of::<G>(&self.provider, &self.idevid)?;
         let Self { provider, idevid, manufacturer, manufacturer_trust, paths, serial_number, issuer, .. } = self;
-        let Self { accept_nonceless, require_cmc_ra, max_response, .. } = self;
+        let Self { has_device_ca, accept_nonceless, require_cmc_ra, max_response, .. } = self;
         Ok(PledgeConfig {
             form,
             provider,
@@ -134,6 +143,7 @@ impl<F: Form> PledgeConfig<F> {
             scheme,
             manufacturer,
             manufacturer_trust,
+            has_device_ca,
             paths,
             serial_number,
             issuer,
@@ -205,9 +215,6 @@ pub enum ConfigError {
     Key(SignatureRefused),
     /// The trust anchors of the manufacturer cannot be used.
     Manufacturer(ApiMisuse),
-    /// The IDevID leads to a trust anchor of the manufacturer, and nothing in it tells devices from the signers of vouchers:
-    /// each device could sign vouchers for all others.
-    DevicesPassForSigners,
 }
 
 impl fmt::Display for ConfigError {
@@ -217,9 +224,6 @@ impl fmt::Display for ConfigError {
             Self::Idevid(malformed) => write!(f, "the IDevID cannot be used: {malformed}"),
             Self::Key(refused) => write!(f, "the IDevID cannot sign voucher requests: {refused}"),
             Self::Manufacturer(misuse) => write!(f, "the trust anchors of the manufacturer cannot be used: {misuse}"),
-            Self::DevicesPassForSigners => f.write_str(
-                "each device of the manufacturer could sign vouchers; give the certificate of the voucher signer itself",
-            ),
         }
     }
 }

@@ -46,6 +46,8 @@ pub enum VoucherRefused {
     Signature(SignatureRefused),
     /// The voucher is signed with the key of another device of the manufacturer.
     SignedByDevice,
+    /// The signer leads to no CA of voucher signers. Among the anchors is the CA of the devices, which is none.
+    UnknownSigner,
     /// The signed content is no voucher.
     Malformed(Malformed),
     /// It is for another serial number.
@@ -153,6 +155,10 @@ impl fmt::Display for VoucherRefused {
             Self::ContentType => "it has another media type than the one that was asked for",
             Self::Signature(refused) => return refused.fmt(f),
             Self::Malformed(malformed) => return malformed.fmt(f),
+            Self::UnknownSigner => {
+                "its signer is not known, and the CA of the devices counts for none; give the device the certificate of the \
+                 voucher signer, or of a CA that issues only voucher signers"
+            }
             Self::SignedByDevice => "a device has signed it, and not its manufacturer",
             Self::SerialNumber => "it is for another serial number",
             Self::IdevidIssuer => "it is for a device of another issuer",

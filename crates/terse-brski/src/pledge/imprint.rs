@@ -9,15 +9,16 @@ use core::time::Duration;
 use pki_types::{CertificateDer, UnixTime};
 use terse_tls::{CertificateError, Expect, KeyPurposeId};
 
-use super::certificates::{domain_trust, in_order, is_valid_at, same_key};
+use super::certificates::{domain_trust, in_order, is_valid_at};
 use super::command::Presented;
 use super::config::PledgeConfig;
 use super::failure::VoucherRefused;
 use super::form::{Form, SignedVoucher};
 use super::http::Response;
 use crate::SignatureRefused;
-use crate::certificate::{is_device, is_same_issuer, public_key};
+use crate::certificate::{is_same_issuer, public_key, same_key};
 use crate::voucher::{Assertion, Nonce, Pin, Voucher};
+use crate::voucher_signer::{self, SignerRefused};
 
 /// A voucher of this pledge's manufacturer, for this pledge and this request.
 pub(super) struct VerifiedVoucher(Voucher);
@@ -97,9 +98,8 @@ impl VerifiedVoucher {
     }
 }
 
-/// Checks that the signer is the manufacturer's: its chain leads to an anchor, or its key is that of an anchor; and that it
-/// is no device. The IDevIDs of all its devices lead to the same anchors often, so that else whoever has the key of one
-/// could make vouchers for all others.
+/// Checks that the signer is the manufacturer's: its key is that of an anchor, or its chain leads to an anchor that is a CA of voucher
+/// signers. A CA that has issued the own IDevID has other customers, so that a chain which leads there counts for nothing.
 fn verify_signer<F: Form>(
     config: &PledgeConfig<F>,
     chain: &[CertificateDer<'_>],
@@ -110,12 +110,14 @@ fn verify_signer<F: Form>(
     if config.manufacturer.iter().any(|anchor| same_key(anchor, signer)) {
         return is_valid_at(signer, time).map_err(|error| refused(SignatureRefused::Chain(error)));
     }
-    let checked = config.manufacturer_trust.check(&config.provider, &in_order(chain), Expect::AnyUsage, time);
-    checked.map_err(|error| refused(SignatureRefused::Chain(error)))?;
-    match is_device(signer) {
-        Ok(false) => Ok(()),
-        Ok(true) => Err(VoucherRefused::SignedByDevice),
-        Err(malformed) => Err(refused(malformed.into())),
+    match voucher_signer::check(&config.provider, &config.manufacturer_trust, &in_order(chain), time) {
+        Ok(()) => Ok(()),
+        Err(SignerRefused::Chain(CertificateError::UnknownIssuer)) if config.has_device_ca => {
+            Err(VoucherRefused::UnknownSigner)
+        }
+        Err(SignerRefused::Chain(error)) => Err(refused(SignatureRefused::Chain(error))),
+        Err(SignerRefused::Device) => Err(VoucherRefused::SignedByDevice),
+        Err(SignerRefused::Malformed(malformed)) => Err(refused(malformed.into())),
     }
 }
 

@@ -10,15 +10,15 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use pki_types::{CertificateDer, UnixTime};
-use terse_tls::{Expect, Trust};
+use terse_tls::Trust;
 
 use super::{Manufacturer, PledgeRequest, Refusal, Registrar};
 use crate::artefact::{Format, Signed};
-use crate::certificate::{domain_id, is_device, is_same_issuer, is_unprintable, public_key};
+use crate::certificate::{domain_id, is_same_issuer, is_unprintable, public_key, same_key};
 use crate::digest::public_key_sha256;
 use crate::http::is_named;
 use crate::voucher::{Assertion, MAX_LEN, Nonce, Pin, Voucher};
-use crate::{Malformed, cose};
+use crate::{Malformed, cose, voucher_signer};
 
 /// The response of a MASA to a voucher request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,7 +79,8 @@ pub struct Findings {
     pub pins_own_chain: bool,
     /// The domainID of the certificate that it pins, or of that of this registrar's chain whose key it pins.
     pub domain_id: Option<Vec<u8>>,
-    /// Whether its signer leads to one of [`Manufacturer::voucher_anchors`] and is no device, or `None` if there are none.
+    /// Whether its signer is one of [`Manufacturer::voucher_anchors`], or leads to one as a voucher signer does; or `None` if there are
+    /// none.
     pub signer_is_known: Option<bool>,
 }
 
@@ -167,7 +168,8 @@ impl Registrar {
         })
     }
 
-    /// Whether the signer of a voucher leads to an anchor. One that has an anchor's own certificate does.
+    /// Whether the signer of a voucher is known as the pledge knows it: its key is that of an anchor, or it leads to one that is no CA
+    /// of devices.
     fn is_known_signer(
         &self,
         manufacturer: &Manufacturer,
@@ -176,14 +178,14 @@ impl Registrar {
         time: UnixTime,
     ) -> Option<bool> {
         let signer = (!manufacturer.voucher_anchors.is_empty()).then(|| signed.chain.first())?;
-        let is_anchor = signer.is_some_and(|signer| anchors.contains(signer));
-        // A manufacturer often has one CA for devices and for the signer of vouchers.
-        let is_device = signer.is_none_or(|signer| is_device(signer).unwrap_or(true));
+        let is_anchor = signer.is_some_and(|signer| anchors.iter().any(|anchor| same_key(anchor, signer)));
         let leads_there = || {
-            let trust = Trust::new(anchors);
-            trust.is_ok_and(|trust| trust.check(&self.provider, &signed.chain, Expect::AnyUsage, Some(time)).is_ok())
+            let has_devices = |anchor: &CertificateDer<'_>| manufacturer.anchors.iter().any(|ca| same_key(ca, anchor));
+            let of_signers: Vec<_> = anchors.iter().filter(|anchor| !has_devices(anchor)).cloned().collect();
+            let trust = Trust::new(&of_signers);
+            trust.is_ok_and(|trust| voucher_signer::check(&self.provider, &trust, &signed.chain, Some(time)).is_ok())
         };
-        Some(is_anchor || (!is_device && leads_there()))
+        Some(is_anchor || leads_there())
     }
 }
 

@@ -15,7 +15,6 @@ use x509_cert::request::{CertReq, ExtensionReq};
 
 use super::{AuditState, Joining, Refusal};
 use crate::Malformed;
-use crate::certificate::subject;
 use crate::digest::sha256;
 use crate::est::{CsrAttributes, NotAsAsked};
 use crate::voucher::MAX_LEN;
@@ -50,19 +49,14 @@ impl Joining {
 }
 
 /// Checks that a certification request, DER, is as the CSR attributes asked (RFC 8995, 5.9.2), and that it asks for no name
-/// beyond that. Without a subject in `attributes` it must be that of the IDevID.
-pub fn check_certification_request(
-    request: &[u8],
-    attributes: &CsrAttributes,
-    idevid: &CertificateDer<'_>,
-) -> Result<(), Refusal> {
-    let own = subject(idevid).map_err(Refusal::IdevidField)?;
-    let subject = attributes.subject.clone().unwrap_or_else(|| own.into());
-    check_asked(request, &CsrAttributes { subject: Some(subject), ..attributes.clone() })
+/// beyond that. Without a subject in `attributes`, that of the request does not count: the domain decides it.
+pub fn check_certification_request(request: &[u8], attributes: &CsrAttributes) -> Result<(), Refusal> {
+    check_asked(request, attributes)
 }
 
 /// Checks a re-enrolment (RFC 7030, 4.2.2): the client has authenticated itself by an LDevID of the domain, and asks for the
-/// subject and the subjectAltName that it has. `domain` has the anchors of the domain, and its CRLs if it has any.
+/// subjectAltName that it has. The subject of the request does not count: the domain decides it. `domain` has the anchors of the
+/// domain, and its CRLs if it has any.
 pub fn check_reenrolment(
     provider: &CryptoProvider,
     domain: &Trust,
@@ -75,10 +69,7 @@ pub fn check_reenrolment(
     let malformed = |_| Refusal::CertificationRequest(NotAsAsked::Malformed(Malformed::Der("certificate")));
     let fields = Certificate::from_der(current).map_err(malformed)?;
     let names = fields.tbs_certificate().extensions().and_then(|extensions| names(extensions));
-    let mut asked = CsrAttributes {
-        subject: Some(subject(current).map_err(Refusal::IdevidField)?.into()),
-        ..CsrAttributes::default()
-    };
+    let mut asked = CsrAttributes::default();
     asked.extensions.extend(names.map(Encode::to_der).transpose().map_err(malformed)?);
     check_asked(request, &asked)
 }

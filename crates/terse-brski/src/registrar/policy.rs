@@ -45,8 +45,8 @@ pub struct Manufacturer {
     /// network.
     #[serde(default)]
     pub masa_url: Option<String>,
-    /// The certificates to which those that sign its vouchers lead, DER. With none, the signer of a voucher is not checked:
-    /// the pledge does that (RFC 8995, 5.6).
+    /// The certificates of those that sign its vouchers, or of CAs that issue only these, DER. One with the key of an anchor of IDevIDs
+    /// is no such CA. With none, the signer of a voucher is not checked: the pledge does that (RFC 8995, 5.6).
     #[serde(default)]
     pub voucher_anchors: Vec<Vec<u8>>,
     /// Whether a voucher of a type that is not understood here goes to a pledge whose Accept names the type.

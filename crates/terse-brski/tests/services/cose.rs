@@ -55,7 +55,7 @@ fn received(registrar: &Registrar, request: &PledgeRequest, content_type: &str, 
 fn a_device_gets_a_voucher_without_certificates_and_is_named_in_the_log() {
     let scene = Scene::of(COSE);
     let registrar = scene.registrar(|policy| {
-        policy.manufacturers[0].voucher_anchors = vec![scene.maker.root().to_vec()];
+        policy.manufacturers[0].voucher_anchors = vec![scene.vouchers.root().to_vec()];
     });
     let masa = MasaService::new(&scene, Policy::default());
     let request = read_by(&scene, &registrar, VOUCHER_COSE, None);
@@ -71,7 +71,7 @@ fn a_device_gets_a_voucher_without_certificates_and_is_named_in_the_log() {
     let issued = masa.voucher(&registrar_request, now()).unwrap();
     assert_eq!(masa.voucher(&registrar_request, now()).as_ref(), Ok(&issued), "the same again");
     let with_chain = Signed::verify(&PROVIDER, &issued, &[]).unwrap();
-    let maker = Trust::new(&[scene.maker.root().clone()]).unwrap();
+    let maker = Trust::new(&[scene.vouchers.root().clone()]).unwrap();
     maker.check(&PROVIDER, &with_chain.chain, Expect::AnyUsage, Some(now())).unwrap();
 
     let (content_type, voucher) = received(&registrar, &request, VOUCHER_COSE, &issued);
@@ -99,7 +99,7 @@ fn a_device_gets_a_voucher_without_certificates_and_is_named_in_the_log() {
 fn the_older_name_of_the_type_is_taken_and_answered() {
     let scene = Scene::of(COSE);
     let registrar = scene.registrar(|policy| {
-        policy.manufacturers[0].voucher_anchors = vec![scene.maker.root().to_vec()];
+        policy.manufacturers[0].voucher_anchors = vec![scene.vouchers.root().to_vec()];
     });
     let request = read_by(&scene, &registrar, VOUCHER_COSE_CBOR, None);
     assert_eq!(request.masa_accept(), VOUCHER_COSE, "a MASA is asked by the name of today");

@@ -22,9 +22,10 @@ fn all_roles_sign_with_ed25519() {
             assert_eq!(key.schemes(), [SignatureScheme::ED25519]);
         }
         let device = Device::new(SERIAL.into(), issuer_of(&idevid));
-        let scene = Scene { maker, domain, idevid, registrar, device, format };
+        let vouchers = authority("Maker vouchers", "ed25519x2");
+        let scene = Scene { maker, vouchers, domain, idevid, registrar, device, format };
         let registrar = scene.registrar(|policy| {
-            policy.manufacturers[0].voucher_anchors = vec![scene.maker.root().to_vec()];
+            policy.manufacturers[0].voucher_anchors = vec![scene.vouchers.root().to_vec()];
         });
         let masa = MasaService::new(&scene, Policy::default());
         let (_, voucher) = forward(&scene, &registrar, &masa);
@@ -47,7 +48,7 @@ fn all_roles_sign_with_ed25519() {
                 (Voucher::from_cbor(&signed.content), signed.chain)
             }
         };
-        let maker = Trust::new(&[scene.maker.root().clone()]).unwrap();
+        let maker = Trust::new(&[scene.vouchers.root().clone()]).unwrap();
         maker.check(&PROVIDER, &chain, Expect::AnyUsage, Some(now())).unwrap();
         assert_eq!(content.unwrap().assertion, Assertion::Proximity);
     }

@@ -32,7 +32,7 @@ fn voucher(scene: &Scene) -> Voucher {
 
 fn signed(scene: &Scene, voucher: &Voucher) -> Vec<u8> {
     let options = VoucherSignerOptions::new("Maker MASA", Validity::days(NOW - 1, 9));
-    let signer = scene.maker.issue_voucher_signer(&options).unwrap();
+    let signer = scene.vouchers.issue_voucher_signer(&options).unwrap();
     sign(&signer, signer.chain(), &voucher.to_json())
 }
 

@@ -93,7 +93,7 @@ proptest! {
             let response = MasaResponse { status: 200, content_type, retry_after: None, body: &bytes };
             prop_assert!(registrar.read_masa_response(&scene.read_by(&registrar), &response, now()).is_err());
             let attributes = CsrAttributes::default();
-            prop_assert!(check_certification_request(&bytes, &attributes, scene.idevid.leaf()).is_err());
+            prop_assert!(check_certification_request(&bytes, &attributes).is_err());
             prop_assert!(text_for_people(&bytes).is_none_or(|text| !text.contains('\x1b')));
             Ok(())
         })?;

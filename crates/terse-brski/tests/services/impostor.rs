@@ -80,7 +80,7 @@ fn gets_a_voucher(domain: &Impostor) -> Result<(), Refusal> {
     policy.claims = Claims::Always;
     let masa = scene.masa(policy);
     let Issuance { mut entry, .. } = decide(&masa, &domain.request(&scene), &scene.context())?;
-    entry.key = [9; 32];
+    (entry.key, entry.nonce) = ([9; 32], nonce("of the other key"));
     let context = Context { log: &[entry], ..scene.context() };
     decide(&masa, &domain.request(&scene), &context).map(|_| ())
 }

@@ -121,6 +121,73 @@ fn each_wrong_field_of_the_pledge_is_refused() {
     }
 }
 
+/// An attacker has kept a request, and is the registrar that the device was near to once.
+#[test]
+fn a_request_of_a_pledge_that_was_kept_gets_no_voucher() {
+    for format in Format::ALL {
+        let scene = Scene::of(format);
+        let masa = scene.masa(Policy::default());
+        let made = |created_on| {
+            let mut fields = scene.pledge_fields();
+            fields.created_on = created_on;
+            scene.registrar_request(&scene.registrar_fields(Some(scene.pledge_request(&fields))))
+        };
+        let assertion = |created_on| {
+            let issuance = decide(&masa, &made(created_on), &scene.context()).unwrap();
+            issuance.voucher.assertion
+        };
+        for days in [400, 6] {
+            let kept = made(Some(at(NOW - days * 86_400)));
+            refused(decide(&masa, &kept, &scene.context()), Refusal::PledgeStale, 403);
+        }
+        // A pledge repeats its request for four days.
+        assert_eq!(assertion(Some(at(NOW - 4 * 86_400))), Assertion::Proximity);
+        assert_eq!(assertion(Some(at(NOW + 300))), Assertion::Proximity);
+        // Without a date, or with one that is wrong, it may be of any age: it shows that the device is this one, and not where it is.
+        assert_eq!(assertion(None), Assertion::Logged);
+        assert_eq!(assertion(Some(at(NOW + 400 * 86_400))), Assertion::Logged);
+        // Where proximity is required, that is not enough.
+        let strict = scene.masa(policy(|policy| policy.proximity = Proximity::Required));
+        decide(&strict, &made(Some(now())), &scene.context()).unwrap();
+        for created_on in [None, Some(at(NOW + 400 * 86_400))] {
+            refused(decide(&strict, &made(created_on), &scene.context()), Refusal::PledgeUndated, 403);
+        }
+        // A manufacturer that believes devices without clocks says so.
+        let lax = scene.masa(policy(|policy| policy.pledge_max_age = None));
+        for created_on in [None, Some(at(NOW - 400 * 86_400))] {
+            let issuance = decide(&lax, &made(created_on), &scene.context()).unwrap();
+            assert_eq!(issuance.voucher.assertion, Assertion::Proximity);
+        }
+    }
+}
+
+/// A device that was released, or whose vouchers every domain may have: who kept its request cannot use it again.
+#[test]
+fn a_nonce_of_a_pledge_serves_one_domain_and_not_for_ever() {
+    for format in Format::ALL {
+        let scene = Scene::of(format);
+        let mut undated = scene.pledge_fields();
+        undated.created_on = None;
+        let request = scene.registrar_request(&scene.registrar_fields(Some(scene.pledge_request(&undated))));
+        let masa = scene.masa(policy(|policy| policy.claims = Claims::Always));
+        let entry = decide(&masa, &request, &scene.context()).unwrap().entry;
+        let again = |entry: LogEntry| {
+            let log = [entry];
+            decide(&masa, &request, &Context { log: &log, ..scene.context() }).map(|issuance| issuance.voucher.nonce)
+        };
+        // The registrar signs the same request of the pledge anew, while the pledge waits.
+        assert_eq!(again(entry.clone()), Ok(nonce("base64-or-not")));
+        let earlier = LogEntry { date: at(NOW - 4 * 86_400), ..entry.clone() };
+        assert_eq!(again(earlier), Ok(nonce("base64-or-not")));
+        let long_ago = LogEntry { date: at(NOW - 6 * 86_400), ..entry.clone() };
+        refused(again(long_ago), Refusal::NonceUsed, 403);
+        let of_another_domain = LogEntry { key: [1; 32], ..entry.clone() };
+        refused(again(of_another_domain), Refusal::NonceUsed, 403);
+        let with_another_nonce = LogEntry { key: [1; 32], nonce: nonce("another nonce"), ..entry };
+        assert_eq!(again(with_another_nonce), Ok(nonce("base64-or-not")));
+    }
+}
+
 #[test]
 fn damage_to_either_signature_is_refused() {
     for format in Format::ALL {
@@ -262,7 +329,8 @@ fn an_idevid_can_stand_for_the_record_of_a_device() {
         let context = Context { device: Some(&foreign), ..Context::default() };
         assert_eq!(decide(&masa, &scene.good_request(), &context).unwrap(), issuance);
         // The log says who has the device.
-        let other = LogEntry { key: [9; 32], domain_id: b"other".to_vec(), ..issuance.entry.clone() };
+        let nonce = nonce("another nonce");
+        let other = LogEntry { key: [9; 32], domain_id: b"other".to_vec(), nonce, ..issuance.entry.clone() };
         let later = LogEntry { date: at(NOW + 1), ..issuance.entry };
         let log = [later.clone(), other.clone()];
         decide(&masa, &scene.good_request(), &Context { log: &log, ..Context::default() }).unwrap();

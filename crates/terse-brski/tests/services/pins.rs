@@ -115,7 +115,7 @@ fn a_device_whose_voucher_pins_a_key_belongs_to_the_registrar_with_that_key() {
 fn findings(scene: &Scene, pins: Vec<Pin>) -> Findings {
     let registrar = scene.registrar(|_| {});
     let signer = VoucherSignerOptions::new("Vouchers", Validity::days(NOW - 86_400, 365));
-    let signer = scene.maker.issue_voucher_signer(&signer).unwrap();
+    let signer = scene.vouchers.issue_voucher_signer(&signer).unwrap();
     let request = scene.good_request();
     let mut voucher: Voucher = decide(&scene.masa(Policy::default()), &request, &scene.context()).unwrap().voucher;
     voucher.pins = pins;

@@ -44,7 +44,7 @@ impl Services {
         Self {
             registrar,
             masa: scene.masa(Policy::default()),
-            masa_signer: scene.maker.issue_voucher_signer(&signer).unwrap(),
+            masa_signer: scene.vouchers.issue_voucher_signer(&signer).unwrap(),
             device: scene.device.clone(),
             log: Vec::new(),
             record: None,
@@ -144,7 +144,7 @@ impl Services {
             "/.well-known/est/csrattrs" => (204, "application/csrattrs", Vec::new()),
             "/.well-known/est/simpleenroll" => {
                 let der = decode_body(body, "CertificationRequest").unwrap();
-                check_certification_request(&der, &CsrAttributes::default(), &presented[0]).unwrap();
+                check_certification_request(&der, &CsrAttributes::default()).unwrap();
                 let subject = Subject::of(&presented[0]).unwrap();
                 let policy = LdevidPolicy::new(subject, Validity::days(NOW - 1, 9));
                 let csr = CertificationRequest::from_der(&der).unwrap();
@@ -173,7 +173,7 @@ impl Client {
         let scene = &services.scene;
         let key = PROVIDER.load_key(scene.idevid.key()).unwrap();
         let idevid = terse_tls::Credential::new(scene.idevid.chain().to_vec(), key).unwrap();
-        let config = PledgeConfig::new(&PROVIDER, idevid, vec![scene.maker.root().clone()]).unwrap();
+        let config = PledgeConfig::new(&PROVIDER, idevid, vec![scene.vouchers.root().clone()]).unwrap();
         Self {
             pledge: Pledge::new(Arc::new(config)),
             rng: SeededRng::new(1),

@@ -11,7 +11,7 @@ use terse_brski::registrar::{
 };
 use terse_brski::voucher::{Assertion, MAX_LEN, Pin, Voucher, VoucherRequest};
 use terse_brski::{Malformed, SignatureRefused};
-use terse_pki::{Credential, IdevidOptions, LeafOptions, Validity, VoucherSignerOptions};
+use terse_pki::{Credential, IdevidOptions, LeafOptions, Usage, Validity, VoucherSignerOptions};
 use terse_rustcrypto::PROVIDER;
 use terse_tls::CertificateError;
 
@@ -388,7 +388,7 @@ fn voucher(scene: &Scene) -> (Credential, Voucher) {
     let mut voucher = Voucher::new(SERIAL.into(), Assertion::Proximity);
     voucher.nonce = nonce("base64-or-not");
     voucher.pins = vec![Pin::Certificate(scene.chain()[1].clone())];
-    (scene.maker.issue_voucher_signer(&options).unwrap(), voucher)
+    (scene.vouchers.issue_voucher_signer(&options).unwrap(), voucher)
 }
 
 fn answer(scene: &Scene, registrar: &Registrar, response: &MasaResponse<'_>) -> Result<Answer, Refusal> {
@@ -420,16 +420,24 @@ fn a_voucher_is_looked_at() {
     assert_eq!(findings.domain_id, Some(terse_brski::certificate::domain_id(&PROVIDER, &scene.chain()[1]).unwrap()));
     assert_eq!(findings.signer_is_known, None);
     // The signer leads to the anchor, or is the anchor, or is somebody else.
-    assert_eq!(look(&anchored(scene.maker.root()), &fields).signer_is_known, Some(true));
+    assert_eq!(look(&anchored(scene.vouchers.root()), &fields).signer_is_known, Some(true));
     assert_eq!(look(&anchored(signer.leaf()), &fields).signer_is_known, Some(true));
     let stranger = authority("Maker", "p256x2");
     assert_eq!(look(&anchored(stranger.root()), &fields).signer_is_known, Some(false));
-    // Another device leads to the same anchor.
-    let device = idevid(&scene.maker, "WI-3006");
-    let body = sign(&device, device.chain(), &fields.to_json());
-    let found = answer(&scene, &anchored(scene.maker.root()), &response(&body));
-    let Ok(Answer::Voucher(found)) = found else { panic!("{found:?}") };
-    assert_eq!(found.findings.unwrap().signer_is_known, Some(false));
+    // A device or a web server leads to the same anchor; or the anchor is the CA of devices.
+    let server = LeafOptions { usage: Usage::Server, ..LeafOptions::new("masa.example", Validity::days(NOW - 1, 9)) };
+    let one_ca = scene.maker.issue_voucher_signer(&VoucherSignerOptions::new("MASA", Validity::days(NOW - 1, 9)));
+    for (signer, ca) in [
+        (idevid(&scene.vouchers, "WI-3006"), &scene.vouchers),
+        (scene.vouchers.issue(&server).unwrap(), &scene.vouchers),
+        (idevid(&scene.maker, "WI-3006"), &scene.maker),
+        (one_ca.unwrap(), &scene.maker),
+    ] {
+        let body = sign(&signer, signer.chain(), &fields.to_json());
+        let found = answer(&scene, &anchored(ca.root()), &response(&body));
+        let Ok(Answer::Voucher(found)) = found else { panic!("{found:?}") };
+        assert_eq!(found.findings.unwrap().signer_is_known, Some(false));
+    }
     // What it pins, and that it can be used again, are for people to judge.
     fields.pins = vec![Pin::Certificate(stranger.root().clone())];
     fields.nonce = None;

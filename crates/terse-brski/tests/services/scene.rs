@@ -80,7 +80,10 @@ pub(crate) fn nonce(text: &str) -> Option<Nonce> {
 }
 
 pub(crate) struct Scene {
+    /// The CA of the devices.
     pub(crate) maker: Authority,
+    /// The CA of the voucher signers.
+    pub(crate) vouchers: Authority,
     pub(crate) domain: Authority,
     pub(crate) idevid: Credential,
     pub(crate) registrar: Credential,
@@ -107,7 +110,8 @@ impl Scene {
         let idevid = idevid(&maker, SERIAL);
         let registrar = registrar_credential(&domain);
         let device = Device::new(SERIAL.into(), issuer_of(&idevid));
-        Self { maker, domain, idevid, registrar, device, format: Format::CmsJson }
+        let vouchers = authority("Maker vouchers", "p256x2");
+        Self { maker, vouchers, domain, idevid, registrar, device, format: Format::CmsJson }
     }
 
     /// The registrar's certificates up to the root, leaf first.

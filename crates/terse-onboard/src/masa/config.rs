@@ -32,6 +32,7 @@ use crate::store::Database;
 ///
 ///     [manufacturer]
 ///     anchors = "ca/ca.pem"
+///     voucher_anchors = "voucher-ca/ca.pem"
 ///     masa_url = "masa.maker.example:9443"
 ///
 ///     [policy]
@@ -109,8 +110,11 @@ pub struct KeyFiles {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ManufacturerConfig {
-    /// The roots of IDevIDs. Devices get them as the anchors of vouchers.
+    /// The roots of IDevIDs.
     pub anchors: PathBuf,
+    /// The CAs that issue voucher signers and nothing else. Devices get them as the anchors of vouchers, beside the certificate of
+    /// [`MasaConfig::voucher_signer`]. Without them a device knows only that certificate.
+    pub voucher_anchors: Option<PathBuf>,
     /// The directory of the CA that issues IDevIDs. Only the factory needs it.
     pub ca: Option<PathBuf>,
     /// The MASA URL in IDevIDs.
@@ -217,7 +221,8 @@ impl MasaConfig {
             &mut self.voucher_signer.key,
             &mut self.manufacturer.anchors,
         ];
-        for path in own.into_iter().chain(self.manufacturer.ca.as_mut()).chain(of_customers.flatten()) {
+        let manufacturer = [self.manufacturer.voucher_anchors.as_mut(), self.manufacturer.ca.as_mut()];
+        for path in own.into_iter().chain(manufacturer.into_iter().flatten()).chain(of_customers.flatten()) {
             *path = beside(file, path);
         }
         self

@@ -53,8 +53,8 @@ pub struct Written {
     pub purpose: &'static str,
 }
 
-/// Makes all that a MASA needs: a manufacturer's CA, a certificate for HTTPS, one to sign vouchers with, a database, and
-/// `masa.toml` last.
+/// Makes all that a MASA needs: a CA for devices and a certificate for HTTPS, another CA for the signer of vouchers and nothing
+/// else, a database, and `masa.toml` last.
 pub async fn init(options: &InitOptions) -> Result<Vec<Written>, MasaError> {
     let InitOptions { out, name, listen, now, .. } = options;
     let masa_url = masa_url(name, listen.port())?;
@@ -64,25 +64,30 @@ pub async fn init(options: &InitOptions) -> Result<Vec<Written>, MasaError> {
     }
     // Certificates start early, for peers whose clocks are slow.
     let start = now.saturating_sub(3_600);
-    let authority = Authority::new(&AuthorityOptions {
-        name: options.ca_name.clone(),
-        key_identifiers: true,
-        ..AuthorityOptions::new(options.chain, Validity::without_end(start))
-    })?;
+    let authority = |name: String| {
+        let validity = Validity::without_end(start);
+        Authority::new(&AuthorityOptions {
+            name,
+            key_identifiers: true,
+            ..AuthorityOptions::new(options.chain, validity)
+        })
+    };
+    let (devices, signers) = (authority(options.ca_name.clone())?, authority(of_vouchers(&options.ca_name))?);
     let validity = Validity { not_before: start, ..Validity::days(*now, options.days) };
     let server = LeafOptions { names: names(name), usage: Usage::Server, ..LeafOptions::new(name, validity) };
-    let server = authority.issue(&server)?;
-    // The common name is for people, and has at most 64 characters.
-    let common_name = format!("{} vouchers", name.chars().take(55).collect::<String>());
-    let signer = authority.issue_voucher_signer(&VoucherSignerOptions::new(&common_name, validity))?;
+    let server = devices.issue(&server)?;
+    let signer = signers.issue_voucher_signer(&VoucherSignerOptions::new(&of_vouchers(name), validity))?;
     let unusable = |problem: &dyn core::fmt::Display| ConfigError::new(&out.join("voucher.key"), problem);
     let key = PROVIDER.load_key(signer.key()).map_err(|error| unusable(&error))?;
     Signer::new(&PROVIDER, signer.chain().to_vec(), key).map_err(|problem| unusable(&problem))?;
 
-    authority.save(&out.join("ca"), false)?;
+    devices.save(&out.join("ca"), false)?;
+    signers.save(&out.join("voucher-ca"), false)?;
     let mut written = vec![
-        Written { path: out.join("ca/ca.pem"), purpose: "the manufacturer's root, for registrars and devices" },
+        Written { path: out.join("ca/ca.pem"), purpose: "the root of devices and of HTTPS, for registrars" },
         Written { path: out.join("ca/ca.key"), purpose: "its key" },
+        Written { path: out.join("voucher-ca/ca.pem"), purpose: "the root of voucher signers, for devices" },
+        Written { path: out.join("voucher-ca/ca.key"), purpose: "its key, which is not needed in the network" },
     ];
     for (name, credential, purpose) in [
         ("masa", &server, "certificate chain for HTTPS, without the root"),
@@ -108,7 +113,8 @@ pub async fn make_idevid(
     now: u64,
 ) -> Result<Vec<Written>, MasaError> {
     let authority = read_authority(config)?;
-    let mut anchors = read_certificates(&config.manufacturer.anchors).map_err(ConfigError::from)?;
+    let anchors = config.manufacturer.voucher_anchors.as_deref().map(read_certificates).transpose();
+    let mut anchors = anchors.map_err(ConfigError::from)?.unwrap_or_default();
     // No certificates come with a voucher in COSE: a device must have the signer's own.
     let signer = read_certificates(&config.voucher_signer.chain).map_err(ConfigError::from)?.into_iter().next();
     anchors.extend(signer.filter(|signer| !anchors.contains(signer)));
@@ -214,6 +220,11 @@ fn file_name(serial_number: &str) -> String {
     if name.starts_with('.') { format!("_{name}") } else { name }
 }
 
+/// Returns the common name of a CA or signer of vouchers. It is for people, and has at most 64 characters.
+fn of_vouchers(name: &str) -> String {
+    format!("{} vouchers", name.chars().take(55).collect::<String>())
+}
+
 /// Returns the names of the HTTPS server. Who says `localhost` may connect to either loopback address.
 fn names(name: &str) -> Vec<String> {
     match name {
@@ -256,6 +267,8 @@ key = "voucher.key"
 
 [manufacturer]
 anchors = "ca/ca.pem"
+# The CAs that issue voucher signers and nothing else. Devices verify vouchers by them.
+voucher_anchors = "voucher-ca/ca.pem"
 masa_url = "{masa_url}"
 # Only for `terse masa make-idevid`. A MASA in the network should not have it.
 ca = "ca"

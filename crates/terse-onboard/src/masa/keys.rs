@@ -6,6 +6,7 @@ use alloc::sync::Arc;
 use std::path::Path;
 
 use pki_types::{CertificateDer, UnixTime};
+use terse_brski::certificate::public_key;
 use terse_brski::masa::Masa;
 use terse_net::files::{read_certificates, read_private_key};
 use terse_tls::crypto::{CryptoProvider, SigningKey};
@@ -41,7 +42,7 @@ impl Keys {
             anchors => masa.customers(anchors).map_err(unusable)?,
         };
         let (own, tls) = server(provider, &config.tls, customers.have_certificates(), time)?;
-        let signer = signer(provider, &config.voucher_signer, &anchors, time)?;
+        let signer = voucher_signer(provider, config, time)?;
         let ends = Ends {
             own: first_end(own.first()),
             chain: first_end(own.iter().skip(1)),
@@ -69,7 +70,21 @@ pub(super) fn voucher_signer(
     config: &MasaConfig,
     time: UnixTime,
 ) -> Result<Signer, ConfigError> {
-    signer(provider, &config.voucher_signer, &read_certificates(&config.manufacturer.anchors)?, time)
+    let devices = read_certificates(&config.manufacturer.anchors)?;
+    let Some(path) = &config.manufacturer.voucher_anchors else {
+        return signer(provider, &config.voucher_signer, &devices, time);
+    };
+    let anchors = read_certificates(path)?;
+    let issues_devices = |anchor: &CertificateDer<'_>| devices.iter().any(|device| is_same_key(device, anchor));
+    match anchors.iter().any(issues_devices) {
+        true => Err(ConfigError::new(path, ISSUES_DEVICES)),
+        false => signer(provider, &config.voucher_signer, &anchors, time),
+    }
+}
+
+/// Whether two certificates are for the same key.
+fn is_same_key(a: &CertificateDer<'_>, b: &CertificateDer<'_>) -> bool {
+    matches!((public_key(a), public_key(b)), (Ok(a), Ok(b)) if a == b)
 }
 
 /// Returns the certificates and the configuration of the HTTPS server. Registrars have private CAs, so that their certificates are looked at
@@ -114,10 +129,10 @@ fn signer(
 ) -> Result<Signer, ConfigError> {
     let (chain, key) = read(provider, files)?;
     let unusable = |error: &dyn core::fmt::Display| ConfigError::new(&files.chain, error);
-    // A device accepts the voucher by these anchors.
+    // A device accepts the voucher by these anchors, or by this certificate.
     let trust = Trust::new(anchors).map_err(|error| unusable(&error))?;
     trust
-        .check(provider, &chain, Expect::AnyUsage, Some(time))
+        .check(provider, &chain, Expect::Unrestricted, Some(time))
         .map_err(|error| unusable(&error.of(&"the voucher signer")))?;
     Signer::new(provider, chain, key).map_err(|problem| unusable(&problem))
 }
@@ -131,5 +146,8 @@ fn read(
     let key = provider.load_key(&key).map_err(|error| ConfigError::new(&files.key, error))?;
     Ok((chain, key))
 }
+
+const ISSUES_DEVICES: &str = "a CA of devices is among the anchors of vouchers; make one that issues only voucher signers, or remove \
+                              voucher_anchors";
 
 const NO_ADDRESS: &str = "metrics = true needs health, the address where they are; add health, or remove metrics";

@@ -225,6 +225,10 @@ impl MasaConfig {
         if self.metrics && self.health.is_some_and(|health| !health.ip().is_loopback()) {
             warnings.push("health is no loopback address: everybody who reaches it can read /metrics".into());
         }
+        if self.manufacturer.voucher_anchors.is_none() {
+            let known = "devices know only the voucher signer's own certificate";
+            warnings.push(format!("{known}: give [manufacturer] voucher_anchors before you replace it"));
+        }
         let store = open_existing(self).await?;
         let answered = store.check().await;
         store.close().await;

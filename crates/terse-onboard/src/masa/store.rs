@@ -150,6 +150,13 @@ impl MasaStore {
             }
         }
         known.log.extend(self.newest(device, 1).await?);
+        // The oldest with the nonce are enough: all others followed them for the same domain.
+        if let Some(nonce) = request.nonce() {
+            let query = format!("{SELECT_LOG} AND nonce = $3 ORDER BY number LIMIT 8");
+            let query = sqlx::query(&query).bind(&device.serial_number).bind(&device.idevid_issuer);
+            let rows = query.bind(nonce.as_bytes()).fetch_all(&self.pool).await?;
+            known.log.extend(rows.iter().map(log_entry).collect::<Result<Vec<_>, _>>()?);
+        }
         let query = "SELECT COUNT(*) AS recent FROM (SELECT date FROM audit_log \
                      WHERE serial_number = $1 AND idevid_issuer = $2 ORDER BY number DESC LIMIT $3) AS newest \
                      WHERE date > $4";

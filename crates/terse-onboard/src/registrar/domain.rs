@@ -10,12 +10,15 @@ use super::config::{Config, Enrolment, EstServerConfig};
 use super::crl::DomainTrust;
 use super::est_server::EstServer;
 use super::external_ca::ExternalCa;
+use super::names::{DEFAULT_SUBJECT, SubjectTemplate};
 use super::own_crl::{OwnCrl, issuer_of};
 use super::signing::Turns;
 use crate::config::{ConfigError, beside};
 
 /// The domain.
 pub(super) struct Domain {
+    /// The subjects of devices. Without it, behind an EST server, they are those of IDevIDs.
+    pub(super) subject: Option<SubjectTemplate>,
     /// The names of devices, as they are configured.
     pub(super) names: Vec<String>,
     pub(super) issuer: Issuer,
@@ -76,7 +79,16 @@ impl Domain {
                 return Err(wrong("[enrolment] needs ca, a directory of `terse pki init`, or the table est_server"));
             }
         };
-        Ok(Self { names: enrolment.names.clone(), issuer })
+        let manufacturers: Vec<_> = config.manufacturers.iter().map(|manufacturer| &*manufacturer.name).collect();
+        let template = |attributes: &[String]| {
+            SubjectTemplate::new(attributes, &manufacturers).map_err(|problem| ConfigError::new(path, problem))
+        };
+        let subject = match (&enrolment.subject, &issuer) {
+            (Some(attributes), _) => Some(template(attributes)?),
+            (None, Issuer::Own(_)) => Some(template(&DEFAULT_SUBJECT.map(String::from))?),
+            (None, Issuer::External(_)) => None,
+        };
+        Ok(Self { subject, names: enrolment.names.clone(), issuer })
     }
 
     /// Returns the trust in the LDevIDs of the domain.

@@ -55,10 +55,14 @@ impl Service {
 
     pub(super) async fn csr_attributes(&self, received: &Received) -> Result<Reply, Reply> {
         let (admitted, domain) = self.admit(received).await?;
-        if domain.names.is_empty() {
+        let subject = match &domain.issuer {
+            Issuer::Own(_) => None, // whatever the request says, the CA gives the subject
+            Issuer::External(_) => subject_of(domain, &admitted.device)?,
+        };
+        if domain.names.is_empty() && subject.is_none() {
             return Ok(Reply::nothing());
         }
-        let attributes = attributes(&names_of(domain, &admitted.device)?)?;
+        let attributes = attributes(subject.as_ref(), &names_of(domain, &admitted.device)?)?;
         Ok(Reply::of(Content::CsrAttributes(attributes.to_der())))
     }
 
@@ -72,8 +76,12 @@ impl Service {
             return Ok(issued(certificate));
         }
         let names = names_of(domain, &admitted.device)?;
+        let subject = subject_of(domain, &admitted.device)?;
+        if received.form == Form::Coaps && subject.is_some() && matches!(domain.issuer, Issuer::External(_)) {
+            return Err(Reply::text(403, SUBJECT_UNASKED));
+        }
         let (asked, names) = match (received.form, &domain.issuer) {
-            (Form::Https, _) => (attributes(&names)?, NamePolicy::Required(names)),
+            (Form::Https, _) => (attributes(None, &names)?, NamePolicy::Required(names)),
             // Nobody has told the device to ask for names. The own CA adds them.
             (Form::Coaps, Issuer::Own(_)) => (CsrAttributes::default(), NamePolicy::Fixed(names)),
             (Form::Coaps, Issuer::External(_)) if names.is_empty() => {
@@ -81,13 +89,20 @@ impl Service {
             }
             (Form::Coaps, Issuer::External(_)) => return Err(Reply::text(403, NAMES_UNASKED)),
         };
-        check_certification_request(&der, &asked, idevid)?;
-        let subject = Subject::of(idevid).map_err(|error| refused(&error))?;
+        check_certification_request(&der, &asked)?;
+        let subject = match subject {
+            Some(subject) => subject,
+            None => Subject::of(idevid).map_err(|error| refused(&error))?,
+        };
         let policy = LdevidPolicy {
-            subject: SubjectPolicy::Required(subject.clone()),
             names,
             crl_url: self.crl_url(),
-            ..LdevidPolicy::new(subject, self.validity(domain))
+            ..LdevidPolicy::new(subject.clone(), self.validity(domain))
+        };
+        let policy = match &domain.issuer {
+            Issuer::Own(_) => policy,
+            // An EST server certifies what the request says.
+            Issuer::External(_) => LdevidPolicy { subject: SubjectPolicy::Required(subject), ..policy },
         };
         self.issue(domain, admitted, &der, policy, None, self.held_until(received)).await
     }
@@ -104,7 +119,10 @@ impl Service {
         }
         check_reenrolment(PROVIDER, trust, &received.chain, &der, self.now())?;
         let policy = LdevidPolicy::renewal(ldevid, self.validity(domain)).map_err(|error| refused(&error))?;
-        let policy = LdevidPolicy { crl_url: self.crl_url(), ..policy };
+        let mut policy = LdevidPolicy { crl_url: self.crl_url(), ..policy };
+        if let (Issuer::Own(_), Some(subject)) = (&domain.issuer, subject_of(domain, &admitted.device)?) {
+            policy.subject = SubjectPolicy::Fixed(subject); // that of the earlier certificate may have been the IDevID's
+        }
         self.issue(domain, admitted, &der, policy, Some(ldevid.clone()), self.held_until(received)).await
     }
 
@@ -284,8 +302,18 @@ fn names_of(domain: &Domain, device: &StoredJoining) -> Result<Vec<String>, Repl
     })
 }
 
-fn attributes(names: &[String]) -> Result<CsrAttributes, Reply> {
-    names::attributes(names).map_err(|error| {
+/// Returns the subject that the domain gives to a device, if it decides that.
+fn subject_of(domain: &Domain, device: &StoredJoining) -> Result<Option<Subject>, Reply> {
+    let Some(template) = &domain.subject else { return Ok(None) };
+    let (serial_number, manufacturer) = (&device.serial_number, &device.manufacturer);
+    template.of_device(serial_number, manufacturer).map(Some).ok_or_else(|| {
+        tracing::warn!(serial_number, manufacturer, "no subject can be made of this serial number");
+        Reply::text(403, "no subject can be made of the serial number; an operator can change the subject")
+    })
+}
+
+fn attributes(subject: Option<&Subject>, names: &[String]) -> Result<CsrAttributes, Reply> {
+    names::attributes(subject, names).map_err(|error| {
         tracing::error!(%error, "the CSR attributes cannot be encoded");
         Reply::text(500, "the registrar cannot encode its CSR attributes; its operator must look into it")
     })
@@ -302,6 +330,9 @@ pub(super) fn revoked() -> Reply {
 pub(super) fn too_many() -> Reply {
     Reply::text(429, "the device has got too many certificates; it can go on tomorrow").retry_after(3_600)
 }
+
+const SUBJECT_UNASKED: &str = "certificates have subjects here for which no device asks over CoAPS; an operator can leave the subject \
+                               out, or let the registrar's own CA issue";
 
 const NAMES_UNASKED: &str = "certificates have DNS names here, for which no device asks over CoAPS; an operator can leave the \
                              names out, or let the registrar's own CA issue";

@@ -128,6 +128,8 @@ database = "registrar.db"
 [enrolment]
 ca = "ca"
 days = 365
+# The subject of certificates, whatever devices ask for:
+# subject = ["O={{manufacturer}}", "serialNumber={{serial}}"]
 # names = ["{{serial}}.devices.example"]
 # The list of revoked certificates (CRL) for those who verify certificates of devices: where it is over plain HTTP, where
 # certificates say that it is, and how many days it is valid:

@@ -75,8 +75,12 @@ fn curl_enrols_and_enrols_again() {
     // Another name, another subject, a request that was changed, and no request.
     write_certification_request(folder, "other", &subject, "DNS:other.devices.example");
     enroll("other.p10").is_refusal(400, "2.5.29.17");
-    write_certification_request(folder, "other", "/serialNumber=WI-1", &format!("DNS:{NAME}"));
-    enroll("other.p10").is_refusal(400, "the subject");
+    write_certification_request(folder, "other", "/CN=plant-admin", &format!("DNS:{NAME}"));
+    let other = enroll("other.p10");
+    other.is("application/pkcs7-mime; smime-type=certs-only");
+    assert_eq!(read_certificates(folder, &other.body, "other"), 1);
+    let printed = folder.openssl("x509 -in other.pem -noout -subject");
+    assert!(printed.contains(SERIAL) && !printed.contains("plant-admin"), "the domain decides the subject: {printed}");
     let mut changed = folder.read("ldevid.der");
     *changed.last_mut().unwrap() ^= 1;
     folder.write("changed.der", changed);

@@ -57,7 +57,7 @@ fn curl_gets_a_voucher_and_the_audit_log() {
         answer.is("application/voucher-cms+json");
         folder.write("voucher.cms", &answer.body);
         folder.openssl(
-            "cms -verify -binary -inform DER -in voucher.cms -purpose any -CAfile masa/ca/ca.pem -out voucher.json",
+            "cms -verify -binary -inform DER -in voucher.cms -purpose any -CAfile masa/voucher-ca/ca.pem -out voucher.json",
         );
         let voucher: Value = serde_json::from_slice(&folder.read("voucher.json")).unwrap();
         assert_eq!(voucher["ietf-voucher:voucher"]["nonce"], NONCE);
@@ -123,7 +123,9 @@ fn openssl_verifies_an_export_of_the_audit_log() {
         let end: Value = serde_json::from_slice(&export[content..]).unwrap();
         folder.write("content", &export[..content]);
         folder.write("end.p7", Base64::decode_vec(end["signature"].as_str().unwrap()).unwrap());
-        folder.openssl("cms -verify -inform DER -in end.p7 -CAfile masa/ca/ca.pem -purpose any -out statement.json");
+        folder.openssl(
+            "cms -verify -inform DER -in end.p7 -CAfile masa/voucher-ca/ca.pem -purpose any -out statement.json",
+        );
         let statement: Value = serde_json::from_slice(&folder.read("statement.json")).unwrap();
         let statement = &statement["terse-audit-log"];
         assert_eq!((&statement["length"], &statement["head"]), (&Value::from(1), &Value::from(head.hash_hex())));

@@ -1,12 +1,16 @@
 //! Each refusal has its status, and a text that says what to do.
 
+use core::time::Duration;
+
+use pki_types::UnixTime;
 use terse_brski::artefact::Format;
 use terse_brski::audit_log::AuditLog;
-
 use terse_brski::masa::Claims;
+use terse_brski::voucher::Assertion;
 use terse_onboard::client::Outgoing;
+use terse_onboard::masa::{Change, change_device};
 
-use super::scene::{Domain, Scene, refused, send, voucher};
+use super::scene::{Domain, SERIAL, Scene, issued, now, refused, send, voucher};
 use crate::deadline::Deadline;
 
 #[tokio::test(flavor = "multi_thread")]
@@ -18,6 +22,38 @@ async fn a_device_that_another_domain_has_is_not_given_away() {
         let rival = Domain::new("Rival");
         let answer = scene.ask(masa.address, &scene.request_of(&rival, "a nonce")).await;
         refused(&answer, 403, "the device belongs to another domain; its owner must have it released");
+        assert_eq!(scene.log().await.len(), 1);
+    }
+}
+
+/// A stranger has kept the request of a device that was near to his registrar, whose certificates he has made himself.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_request_that_was_kept_gets_no_voucher() {
+    for format in Format::ALL {
+        let scene = Scene::of(format).await;
+        let masa = scene.start().await;
+        let stranger = Domain::new("Stranger");
+        let pledge_request = |days: Option<u64>| {
+            let mut fields = scene.pledge_fields(&stranger, "a nonce");
+            fields.created_on = days.map(|days| UnixTime::since_unix_epoch(Duration::from_secs(now() - days * 86_400)));
+            scene.sign_as_pledge(&fields)
+        };
+        let request = |domain: &Domain, pledge_request: &[u8]| {
+            let mut fields = scene.fields(domain, "a nonce");
+            fields.prior_signed_voucher_request = Some(pledge_request.into());
+            scene.sign_as(domain, &fields)
+        };
+        let kept = request(&stranger, &pledge_request(Some(400)));
+        refused(&scene.ask(masa.address, &kept).await, 403, "too long ago");
+        assert!(scene.log().await.is_empty());
+        // Nobody knows how old this one is. It shows which device it is, and not where.
+        let undated = pledge_request(None);
+        let voucher = issued(&scene, &scene.ask(masa.address, &request(&stranger, &undated)).await);
+        assert_eq!(voucher.assertion, Assertion::Logged);
+        // Nor does it serve a second time, when the device is free again.
+        change_device(&scene.config, SERIAL, Change::Release).await.unwrap();
+        let again = request(&scene.domain, &undated);
+        refused(&scene.ask(masa.address, &again).await, 403, "has served for a voucher before");
         assert_eq!(scene.log().await.len(), 1);
     }
 }

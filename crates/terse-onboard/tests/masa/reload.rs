@@ -54,9 +54,10 @@ async fn new_connections_see_a_new_certificate() {
     let mut scene = Scene::new().await;
     let (masa, reloader) = start(&scene).await;
     let mut old = scene.connect(masa.address, None).await;
-    // The voucher signer's certificate is of the same CA. Only its name is not that of the server.
-    scene.config.tls.chain = scene.config.voucher_signer.chain.clone();
-    scene.config.tls.key = scene.config.voucher_signer.key.clone();
+    // The device's certificate is of the same CA. Only its name is not that of the server.
+    let device = scene.directory.path().join("device");
+    scene.config.tls.chain = device.join("WI-3005.pem");
+    scene.config.tls.key = device.join("WI-3005.key");
     reloader.reload(&scene.config).unwrap();
     assert!(scene.try_connect(masa.address, None).await.is_err(), "the new certificate has no name of the server");
     let request = super::scene::voucher(&scene.request("a nonce"));

@@ -150,6 +150,12 @@ impl Scene {
         self.config.database = database.beside(&self.directory.path().join("masa.toml"));
     }
 
+    /// The roots of IDevIDs and of the MASA's server.
+    pub(crate) fn roots(&self) -> Vec<CertificateDer<'static>> {
+        read_certificates(self.directory.path().join("masa/ca/ca.pem")).unwrap()
+    }
+
+    /// The certificates by which the device verifies vouchers.
     pub(crate) fn anchors(&self) -> Vec<CertificateDer<'static>> {
         read_certificates(self.directory.path().join("device/WI-3005-anchors.pem")).unwrap()
     }
@@ -198,14 +204,22 @@ impl Scene {
     }
 
     pub(crate) fn request_of(&self, domain: &Domain, nonce: &str) -> Vec<u8> {
-        self.sign_as(domain, &self.fields(domain, nonce))
+        // A pledge has another nonce for each registrar.
+        let nonce = match domain.registrar.chain[0] == self.domain.registrar.chain[0] {
+            true => nonce.to_owned(),
+            false => {
+                let [.., last, end] = *domain.registrar.chain[0] else { panic!() };
+                format!("{nonce} {last:02x}{end:02x}")
+            }
+        };
+        self.sign_as(domain, &self.fields(domain, &nonce))
     }
 
     /// Signs as the registrar of a domain does: in COSE with the path of the IDevID.
     pub(crate) fn sign_as(&self, domain: &Domain, fields: &VoucherRequest) -> Vec<u8> {
         let others = match self.format {
             Format::CmsJson => Vec::new(),
-            Format::CoseCbor => [self.device.chain.clone(), self.anchors()].concat(),
+            Format::CoseCbor => [self.device.chain.clone(), self.roots()].concat(),
         };
         domain.registrar.sign(self.format, &others, &self.format.encode_request(fields))
     }
@@ -256,7 +270,7 @@ impl Scene {
 
     pub(crate) fn connector(&self, client: Option<&Party>) -> Connector {
         let mut config = ClientConfig::builder(&PROVIDER);
-        config.trust(Trust::new(&self.anchors()).unwrap());
+        config.trust(Trust::new(&self.roots()).unwrap());
         if let Some(client) = client {
             config.credential(client.credential());
         }
@@ -342,7 +356,7 @@ pub(crate) fn issued(scene: &Scene, answer: &Incoming) -> Voucher {
         }
     };
     let trust = Trust::new(&scene.anchors()).unwrap();
-    trust.check(&PROVIDER, &chain, Expect::AnyUsage, Some(time())).unwrap();
+    trust.check(&PROVIDER, &chain, Expect::Unrestricted, Some(time())).unwrap();
     content.unwrap()
 }
 

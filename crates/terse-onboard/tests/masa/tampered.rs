@@ -70,7 +70,7 @@ async fn each_signature_and_chain_that_is_changed_is_refused() {
             fields.prior_signed_voucher_request = Some(prior.into());
             format.encode_request(&fields)
         };
-        let path = [scene.device.chain.clone(), scene.anchors()].concat();
+        let path = [scene.device.chain.clone(), scene.roots()].concat();
         let prior = scene.pledge_request(&scene.domain, "a nonce");
         // The registrar's signature, and the pledge's.
         let mut request = scene.request("a nonce");

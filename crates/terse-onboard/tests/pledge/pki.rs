@@ -14,7 +14,10 @@ pub(crate) const SERIAL: &str = "WI-3005";
 
 /// The certificates of a manufacturer, of a domain, and of strangers.
 pub(crate) struct Pki {
+    /// The CA of the devices.
     pub(crate) maker: Authority,
+    /// The CA of the voucher signers.
+    pub(crate) vouchers: Authority,
     pub(crate) domain: Authority,
     pub(crate) idevid: Credential,
     pub(crate) masa: Credential,
@@ -25,22 +28,24 @@ pub(crate) struct Pki {
 
 pub(crate) static PKI: LazyLock<Pki> = LazyLock::new(|| {
     let [maker, domain, stranger] = [("Maker", "p256x2"), ("Plant", "p256x3"), ("Stranger", "p256x2")].map(authority);
+    let vouchers = authority(("Maker vouchers", "p256x2"));
     let signer = VoucherSignerOptions::new("MASA", validity());
     let registrar = RegistrarOptions::new("registrar.plant.example", validity());
     Pki {
         idevid: credential(&maker.issue_idevid(&IdevidOptions::new(SERIAL, 0)).unwrap()),
-        masa: credential(&maker.issue_voucher_signer(&signer).unwrap()),
+        masa: credential(&vouchers.issue_voucher_signer(&signer).unwrap()),
         registrar: credential(&domain.issue_registrar(&registrar).unwrap()),
         stranger_masa: credential(&stranger.issue_voucher_signer(&signer).unwrap()),
         stranger_registrar: credential(&stranger.issue_registrar(&registrar).unwrap()),
         maker,
+        vouchers,
         domain,
     }
 });
 
 impl Pki {
     pub(crate) fn device(&self) -> Device {
-        let config = PledgeConfig::new(&PROVIDER, self.idevid.clone(), vec![self.maker.root().clone()]).unwrap();
+        let config = PledgeConfig::new(&PROVIDER, self.idevid.clone(), vec![self.vouchers.root().clone()]).unwrap();
         Device::new(self.idevid.clone(), config)
     }
 }

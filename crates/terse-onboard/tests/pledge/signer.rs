@@ -43,7 +43,7 @@ fn element(key: Arc<dyn SigningKey>, asked: &Asked, good: usize) -> AsyncSigner 
 }
 
 fn device(chain: &[CertificateDer<'static>], signer: AsyncSigner) -> Result<Device, DeviceError> {
-    Device::with_signer(chain.to_vec(), vec![PKI.maker.root().clone()], signer)
+    Device::with_signer(chain.to_vec(), vec![PKI.vouchers.root().clone()], signer)
 }
 
 async fn join(device: &Device, registrar: &Registrar) -> Result<Onboarded, GaveUp> {

@@ -39,7 +39,7 @@ fn device(algorithm: &str, asked: &Asked, good: usize) -> (Device<Coaps>, terse_
     let options = IdevidOptions { algorithm: Some(algorithm.parse().unwrap()), ..IdevidOptions::new(SERIAL, 0) };
     let idevid = PKI.maker.issue_idevid(&options).unwrap();
     let signer = element(PROVIDER.load_key(idevid.key()).unwrap(), asked, good);
-    let device = Device::with_signer(idevid.chain().to_vec(), vec![PKI.maker.root().clone()], signer).unwrap();
+    let device = Device::with_signer(idevid.chain().to_vec(), vec![PKI.vouchers.root().clone()], signer).unwrap();
     (device.with_form(Coaps::default()).unwrap(), idevid)
 }
 
@@ -76,7 +76,7 @@ fn a_device_with_an_rsa_key_has_no_form_for_coaps() {
     let options = IdevidOptions { algorithm: Some("rsa2048".parse().unwrap()), ..IdevidOptions::new(SERIAL, 0) };
     let idevid = PKI.maker.issue_idevid(&options).unwrap();
     let signer = element(PROVIDER.load_key(idevid.key()).unwrap(), &Asked::default(), 0);
-    let device = Device::with_signer(idevid.chain().to_vec(), vec![PKI.maker.root().clone()], signer).unwrap();
+    let device = Device::with_signer(idevid.chain().to_vec(), vec![PKI.vouchers.root().clone()], signer).unwrap();
     let error = device.with_form(Coaps::default()).unwrap_err().to_string();
     assert!(error.contains("cannot sign voucher requests"), "{error}");
 }

@@ -1,14 +1,15 @@
 //! EST is open for whom, and what it takes (RFC 8995, 5.8.3 and 5.9; RFC 7030).
 
+use pki_types::CertificateDer;
 use terse_brski::audit_log::AuditLog;
 use terse_brski::est::CsrAttributes;
 use terse_brski::masa::LogEntry;
 use terse_brski::voucher::{Assertion, Nonce};
 use terse_onboard::registrar::Operator;
-use terse_pki::Authority;
+use terse_pki::{Authority, IdevidOptions, Subject};
 
 use super::scripted_masa::Script;
-use super::world::{SERIAL, World, ahead, certificate, now, refused, text};
+use super::world::{Device, SERIAL, World, ahead, certificate, now, refused, text};
 use crate::deadline::Deadline;
 
 #[tokio::test]
@@ -129,9 +130,6 @@ async fn wrong_requests_are_refused() {
     let mut pledge = device.join(&registrar).await;
     let good = device.certification_request(&CsrAttributes::default());
 
-    let mut attributes = CsrAttributes::default();
-    attributes.subject = Some(terse_pki::Subject::common_name("admin").unwrap().der().to_vec());
-    refused(&pledge.enroll("simpleenroll", &device.certification_request(&attributes)).await, 400, "subject");
     let mut damaged = good.clone();
     *damaged.last_mut().unwrap() ^= 1;
     refused(&pledge.enroll("simpleenroll", &damaged).await, 400, "");
@@ -159,6 +157,36 @@ fn request_for_another_name(device: &super::world::Device) -> Vec<u8> {
     device.certification_request(&attributes)
 }
 
+fn subject_of(certificate: &CertificateDer<'_>) -> String {
+    Subject::of(certificate).unwrap().to_string()
+}
+
+/// The subject of a certificate is for others to decide by. A manufacturer must not choose it, nor a device.
+#[tokio::test]
+async fn the_domain_decides_the_subject() {
+    let world = World::new().await;
+    let registrar = world.start().await;
+    let admin = Subject::common_name("plant-admin").unwrap();
+    let options = IdevidOptions { subject: admin.clone(), ..IdevidOptions::new(SERIAL, now().as_secs() - 3_600) };
+    let device = Device::with(&world.maker, &options);
+    assert_eq!(subject_of(&device.certificate()), "CN=plant-admin, SERIALNUMBER=WI-3005");
+    let mut pledge = device.join(&registrar).await;
+    let own = "O=maker, SERIALNUMBER=WI-3005";
+    // With the subject of the IDevID, as constrained devices ask for it, and with another one.
+    let mut asked = CsrAttributes::default();
+    let request = device.certification_request(&asked);
+    let ldevid = certificate(&pledge.enroll("simpleenroll", &request).await);
+    assert_eq!(subject_of(&ldevid), own);
+    asked.subject = Some(admin.der().to_vec());
+    let request = device.certification_request(&asked);
+    assert_eq!(subject_of(&certificate(&pledge.enroll("simpleenroll", &request).await)), own);
+    // Nor when it is renewed.
+    let mut member = device.connect_with(&registrar, &ldevid).await;
+    let renewed = certificate(&member.enroll("simplereenroll", &device.certification_request(&asked)).await);
+    assert_eq!(subject_of(&renewed), own);
+    registrar.stop().await;
+}
+
 #[tokio::test]
 async fn re_enrolment_is_for_members_and_their_own_names() {
     let world = World::new().await;
@@ -167,7 +195,7 @@ async fn re_enrolment_is_for_members_and_their_own_names() {
     let ldevid = device.enrol(&registrar).await;
     let mut member = device.connect_with(&registrar, &ldevid).await;
     let foreign = other.certification_request(&CsrAttributes::default());
-    refused(&member.enroll("simplereenroll", &foreign).await, 400, "subject");
+    assert_eq!(subject_of(&certificate(&member.enroll("simplereenroll", &foreign).await)), subject_of(&ldevid));
     let request = device.certification_request(&CsrAttributes::default());
     refused(&member.enroll("simpleenroll", &request).await, 403, "simplereenroll");
 

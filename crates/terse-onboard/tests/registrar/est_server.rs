@@ -76,7 +76,7 @@ async fn a_pledge_comes_from_the_factory_gets_a_credential_of_the_external_ca_an
     let file = |name: &str| world.folder.path().join(name);
     std::fs::write(file("idevid.pem"), idevid.chain_pem()).unwrap();
     std::fs::write(file("idevid.key"), idevid.key_pem().as_bytes()).unwrap();
-    std::fs::write(file("anchors.pem"), world.maker.root_pem()).unwrap();
+    std::fs::write(file("anchors.pem"), terse_pki::to_pem("CERTIFICATE", &world.masa.signer()[0])).unwrap();
     let device = PledgeDevice::read(&file("idevid.pem"), &file("idevid.key"), &file("anchors.pem")).unwrap();
     let place = Place::new("127.0.0.1", registrar.address.port());
     let credentials = CredentialDirectory::new(file("credential"));

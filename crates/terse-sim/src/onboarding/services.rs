@@ -68,7 +68,7 @@ impl Services {
     pub(super) fn new(parties: &Parties, random: Random) -> Result<Self, String> {
         let mut policy = registrar::Policy::default();
         let mut manufacturer = Manufacturer::new("Maker", vec![parties.manufacturer.to_vec()]);
-        manufacturer.voucher_anchors = vec![parties.manufacturer.to_vec()];
+        manufacturer.voucher_anchors = parties.masa.chain().first().map(|signer| signer.to_vec()).into_iter().collect();
         policy.manufacturers.push(manufacturer);
         let chain = own_chain(parties);
         let registrar = Registrar::new(&parties.provider, chain, policy).map_err(text)?;
@@ -227,7 +227,7 @@ impl Services {
             true => asked.body.to_vec(),
             false => decode_body(asked.body, "CertificationRequest").map_err(text)?,
         };
-        check_certification_request(&request, &CsrAttributes::default(), idevid).map_err(text)?;
+        check_certification_request(&request, &CsrAttributes::default()).map_err(text)?;
         let ldevid = self.parties.authority.issue(&request, idevid)?;
         let ldevid = ldevid.into_iter().next().ok_or("the CA has issued nothing")?;
         if let Some(joining) = &mut self.joining {

@@ -20,8 +20,12 @@ pub enum Expect<'a> {
     /// A holder with this extended key usage, which the leaf must name, and with any name. A CA of the path names it as
     /// well, or has no extended key usage.
     Usage(KeyPurposeId),
-    /// A holder with any name and any extended key usage, such as the signer of a document.
+    /// A holder with any name and any extended key usage, such as a device of a manufacturer.
     AnyUsage,
+    /// A holder with any name, whose key is not restricted to purposes of others, such as the signer of a document for whose
+    /// purpose there is no identifier. No certificate of the path has an extended key usage, except one with only anyExtendedKeyUsage: the
+    /// certificate of a TLS server with that of such a server is refused.
+    Unrestricted,
 }
 
 /// An extended key usage: the object identifier of a purpose of a key (RFC 5280, 4.2.1.12).
@@ -38,6 +42,9 @@ impl KeyPurposeId {
     /// id-kp-cmcRA (RFC 6402, 2.10): a registration authority, such as an EST server (RFC 7030, 3.6.1) or a registrar
     /// (RFC 8995, 5.5.4).
     pub const CMC_RA: Self = Self(&[0x2b, 6, 1, 5, 5, 7, 3, 28]);
+
+    /// anyExtendedKeyUsage (RFC 5280, 4.2.1.12): no purpose is excluded.
+    pub(super) const ANY: Self = Self(&[0x55, 0x1d, 37, 0]);
 
     /// Creates the purpose with this object identifier, which is given as the contents of its DER, without tag and
     /// length.
@@ -75,6 +82,7 @@ impl Expect<'_> {
             Self::Client => Purpose::Of(KeyPurposeId::CLIENT_AUTH),
             Self::Usage(id) => Purpose::Of(id),
             Self::AnyUsage => Purpose::Any,
+            Self::Unrestricted => Purpose::Unrestricted,
         }
     }
 
@@ -95,6 +103,7 @@ impl Expect<'_> {
             Self::Client => (b"client, id-kp-clientAuth", &[]),
             Self::Usage(id) => (b"any name, and the extended key usage ", id.0),
             Self::AnyUsage => (b"any name, any extended key usage", &[]),
+            Self::Unrestricted => (b"any name, no restriction by an extended key usage", &[]),
         }
     }
 }
@@ -105,6 +114,8 @@ pub(super) enum Purpose {
     /// This one among them, or none at all.
     Of(KeyPurposeId),
     Any,
+    /// Those that restrict a key to nothing: none at all, or only anyExtendedKeyUsage.
+    Unrestricted,
 }
 
 impl Purpose {
@@ -116,6 +127,7 @@ impl Purpose {
         let is_allowed = match self {
             Self::Of(id) => has_purpose(extended_key_usage, id)?,
             Self::Any => has_purpose(extended_key_usage, KeyPurposeId(&[])).map(|_| true)?,
+            Self::Unrestricted => has_no_other_purpose(extended_key_usage, KeyPurposeId::ANY)?,
         };
         if is_allowed { Ok(()) } else { Err(CertificateError::WrongUsage) }
     }
@@ -126,6 +138,13 @@ fn has_purpose(extended_key_usage: &[u8], purpose: KeyPurposeId) -> Result<bool,
     let mut has = false;
     for_each_key_purpose(extended_key_usage, |id| has |= id == purpose.0)?;
     Ok(has)
+}
+
+/// Whether an extended key usage, DER, names no other purpose than this.
+fn has_no_other_purpose(extended_key_usage: &[u8], purpose: KeyPurposeId) -> Result<bool, CertificateError> {
+    let mut has_none = true;
+    for_each_key_purpose(extended_key_usage, |id| has_none &= id == purpose.0)?;
+    Ok(has_none)
 }
 
 #[cfg(test)]

@@ -35,7 +35,7 @@ pub(super) enum LogCommand {
     #[command(after_help = "Example: terse masa log export --out monday.jsonl --config maker/masa.toml\n\
         OpenSSL verifies the signature, whose content has the SHA-256 of all lines before the last one:\n\
         tail -n 1 monday.jsonl | jq -r .signature | base64 -d > end.p7\n\
-        openssl cms -verify -inform DER -in end.p7 -CAfile maker/ca/ca.pem -purpose any\n\
+        openssl cms -verify -inform DER -in end.p7 -CAfile maker/voucher-ca/ca.pem -purpose any\n\
         head -n -1 monday.jsonl | sha256sum")]
     Export(Export),
     /// Import an export into an empty database: after a loss, or to move between SQLite and PostgreSQL

@@ -50,7 +50,7 @@ pub(super) struct Days {
 pub(super) struct Issuer {
     /// The directory of the CA
     #[arg(long, value_name = "DIR", default_value = "ca")]
-    ca: PathBuf,
+    pub(super) ca: PathBuf,
 }
 
 /// Where files go, and how a private key is written.

@@ -40,6 +40,9 @@ pub(crate) struct Idevid {
 pub(crate) struct Masa {
     #[command(flatten)]
     service: Service,
+    /// The directory of the CA that issues voucher signers and nothing else
+    #[arg(long, value_name = "DIR")]
+    voucher_ca: PathBuf,
 }
 
 #[derive(Debug, Args)]
@@ -92,15 +95,22 @@ impl Idevid {
 impl Masa {
     pub(super) fn run(self) -> Result<Vec<Written>, Failure> {
         let Service { name, names: alternatives, algorithm, days, issuer, output } = self.service;
-        let authority = issuer.load()?;
+        let (authority, of_signers) = (issuer.load()?, Issuer { ca: self.voucher_ca });
+        let signers = of_signers.load()?;
+        if signers.root() == authority.root() {
+            let message =
+                "a CA that issues web servers issues no voucher signers; make another one with `terse pki init`";
+            return Err(Failure::Failed(format!("{}: {message}", of_signers.ca.display())));
+        }
         let validity = issuer.validity(&authority, &days)?;
+        of_signers.validity(&signers, &days)?;
         let options = LeafOptions::new(&name, validity);
         let options = LeafOptions { names: names(&name, alternatives), usage: Usage::Server, algorithm, ..options };
         let server = authority.issue(&options).map_err(failure)?;
         // The common name is for people, and has at most 64 characters.
         let common_name = format!("{} vouchers", name.chars().take(55).collect::<String>());
         let options = VoucherSignerOptions { algorithm, ..VoucherSignerOptions::new(&common_name, validity) };
-        let signer = authority.issue_voucher_signer(&options).map_err(failure)?;
+        let signer = signers.issue_voucher_signer(&options).map_err(failure)?;
         let signer_name = format!("{name}-voucher");
         output.write(&[(&name, " for HTTPS", &server), (&signer_name, " for vouchers", &signer)])
     }

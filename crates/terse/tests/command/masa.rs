@@ -66,8 +66,9 @@ const CHECK: &str = "check --config maker/masa.toml";
 fn init_makes_what_a_masa_needs_once() {
     let place = Place::empty();
     let printed = place.succeeds("init --out maker --name masa.maker.example");
-    for file in ["ca/ca.pem", "ca/ca.key", "masa.pem", "masa.key", "voucher.pem", "voucher.key", "masa.db", "masa.toml"]
-    {
+    let keys =
+        ["ca/ca.pem", "ca/ca.key", "voucher-ca/ca.pem", "voucher-ca/ca.key", "masa.pem", "masa.key", "voucher.pem"];
+    for file in keys.into_iter().chain(["voucher.key", "masa.db", "masa.toml"]) {
         assert!(printed.contains(&format!("maker/{file} ")), "{printed}");
         let secret = file.ends_with(".key");
         assert_eq!(mode(place.path("maker").join(file)) == 0o600, secret, "{file}");
@@ -79,10 +80,20 @@ fn init_makes_what_a_masa_needs_once() {
     let expected = json!({ "ok": true, "customers": 0, "factory": true, "warnings": [] });
     assert_eq!(place.run(&format!("{CHECK} --json")).object(), expected);
 
-    // The CA has no end, and key identifiers, which become the idevid-issuer of voucher requests.
-    let authority = Authority::load(&place.path("maker/ca")).unwrap();
-    assert!(authority.has_key_identifiers().unwrap());
-    assert_eq!(authority.not_after().unwrap(), 253_402_300_799); // 9999-12-31T23:59:59Z
+    // The CAs have no end, and key identifiers, which become the idevid-issuer of voucher requests.
+    let [devices, signers] = ["maker/ca", "maker/voucher-ca"].map(|path| Authority::load(&place.path(path)).unwrap());
+    for authority in [&devices, &signers] {
+        assert!(authority.has_key_identifiers().unwrap());
+        assert_eq!(authority.not_after().unwrap(), 253_402_300_799); // 9999-12-31T23:59:59Z
+    }
+    // Nothing but the voucher signer is issued by the second one.
+    let issuer = |file: &str| {
+        let leaf = CertificateDer::from_pem_file(place.path("maker").join(file)).unwrap();
+        terse_brski::certificate::issuer(&leaf).unwrap().to_vec()
+    };
+    let subject = |authority: &Authority| terse_brski::certificate::subject(authority.root()).unwrap().to_vec();
+    assert_eq!((issuer("masa.pem"), issuer("voucher.pem")), (subject(&devices), subject(&signers)));
+    assert_ne!(subject(&devices), subject(&signers));
 
     place.run("init --out maker").refused(1, &["maker/masa.toml"]);
     assert_eq!(fs::read_to_string(place.path("maker/masa.toml")).unwrap(), configuration);
@@ -119,8 +130,8 @@ fn a_device_is_made_and_registered() {
     let anchors = fs::read(place.path("device/WI-3005-anchors.pem")).unwrap();
     let signer = fs::read_to_string(place.path("maker/voucher.pem")).unwrap();
     let end = signer.find("-----END CERTIFICATE-----\n").unwrap() + "-----END CERTIFICATE-----\n".len();
-    let expected = fs::read_to_string(place.path("maker/ca/ca.pem")).unwrap() + &signer[..end];
-    assert_eq!(String::from_utf8(anchors).unwrap(), expected, "the CA, and the signer of vouchers");
+    let expected = fs::read_to_string(place.path("maker/voucher-ca/ca.pem")).unwrap() + &signer[..end];
+    assert_eq!(String::from_utf8(anchors).unwrap(), expected, "the CA of voucher signers, and the signer");
 
     let audit = "audit WI-3005 --config maker/masa.toml";
     assert_eq!(place.succeeds(audit), "WI-3005: owned by nobody; vouchers: 0\n");
@@ -200,10 +211,10 @@ fn ruin_database(place: &Place) {
 #[test]
 fn check_says_what_is_wrong_and_where() {
     type Harm = fn(&Place);
-    let cases: [(Harm, &str); 12] = [
+    let cases: [(Harm, &str); 14] = [
         (|place| fs::remove_file(place.path("maker/masa.toml")).unwrap(), "maker/masa.toml: "),
         (|place| place.configure("listen", "lisen"), "maker/masa.toml: line 2: unknown field `lisen`"),
-        (|place| place.configure("first-come", "whoever"), "maker/masa.toml: line 30: unknown variant `whoever`"),
+        (|place| place.configure("first-come", "whoever"), "maker/masa.toml: line 32: unknown variant `whoever`"),
         (|place| place.configure("masa.key", "nowhere.key"), "maker/nowhere.key: cannot be read"),
         (|place| place.configure("masa.key", "voucher.key"), "maker/masa.pem: the private key does not belong"),
         (
@@ -214,9 +225,22 @@ fn check_says_what_is_wrong_and_where() {
         (
             |place| {
                 place.succeeds("init --out other");
-                place.configure("ca/ca.pem", "../other/ca/ca.pem");
+                place.configure("\"voucher-ca/ca.pem\"", "\"../other/voucher-ca/ca.pem\"");
             },
             "maker/voucher.pem: ",
+        ),
+        (
+            |place| place.configure("\"voucher-ca/ca.pem\"", "\"ca/ca.pem\""),
+            "maker/ca/ca.pem: a CA of devices is among",
+        ),
+        (
+            // The web server is below the CA of the devices, and signs no vouchers all the same.
+            |place| {
+                place.configure("voucher_anchors", "# voucher_anchors");
+                place.configure("\"voucher.pem\"", "\"masa.pem\"");
+                place.configure("\"voucher.key\"", "\"masa.key\"");
+            },
+            "maker/masa.pem: ",
         ),
         (
             |place| {

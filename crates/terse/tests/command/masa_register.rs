@@ -22,7 +22,7 @@ fn place() -> (Place, Authority) {
     let (place, factory) = (Place::new(), factory("p256x3"));
     let anchors = fs::read_to_string(place.path("maker/ca/ca.pem")).unwrap();
     fs::write(place.path("maker/anchors.pem"), format!("{anchors}{}", factory.root_pem())).unwrap();
-    place.configure("ca/ca.pem", "anchors.pem");
+    place.configure("anchors = \"ca/ca.pem\"", "anchors = \"anchors.pem\"");
     (place, factory)
 }
 

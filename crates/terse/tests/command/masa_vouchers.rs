@@ -59,7 +59,7 @@ impl Scene {
     }
 
     async fn ask(&self, address: &str, request: &[u8]) -> Result<Incoming, ClientError> {
-        let anchors = read_certificates(self.place.path("device/WI-3005-anchors.pem")).unwrap();
+        let anchors = read_certificates(self.place.path("maker/ca/ca.pem")).unwrap();
         let mut config = ClientConfig::builder(&PROVIDER);
         config.trust(Trust::new(&anchors).unwrap());
         let connector = Connector::new(Arc::new(config.build().unwrap()), Clock::new());

@@ -25,6 +25,13 @@ impl Place {
         self.0.path().join(name)
     }
 
+    /// Returns a directory with a second CA, for voucher signers, in `voucher-ca`.
+    fn with_voucher_ca() -> Self {
+        let place = Self::with_ca();
+        place.succeeds("init --key-identifiers --out voucher-ca");
+        place
+    }
+
     /// Runs `terse pki` with words that are separated by spaces.
     fn run(&self, words: &str) -> Outcome {
         let mut command = terse();
@@ -125,8 +132,8 @@ fn a_device_keeps_the_key_that_it_made() {
 
 #[test]
 fn a_masa_has_a_key_for_https_and_one_for_vouchers() {
-    let place = Place::with_ca();
-    let written = place.succeeds("masa masa.maker.example --name 192.0.2.7 --algorithm p384");
+    let place = Place::with_voucher_ca();
+    let written = place.succeeds("masa masa.maker.example --voucher-ca voucher-ca --name 192.0.2.7 --algorithm p384");
     assert!(written.contains("certificate chain for HTTPS") && written.contains("certificate chain for vouchers"));
     assert!(place.has("masa.maker.example.pem", &SERVER_AUTH));
     assert!(!place.has("masa.maker.example.pem", &CLIENT_AUTH));
@@ -136,16 +143,18 @@ fn a_masa_has_a_key_for_https_and_one_for_vouchers() {
     let keys =
         ["masa.maker.example.key", "masa.maker.example-voucher.key"].map(|key| fs::read(place.path(key)).unwrap());
     assert_ne!(keys[0], keys[1]);
+    let one = place.run("masa other.example --voucher-ca ca");
+    one.refused(1, &["ca: a CA that issues web servers issues no voucher signers; make another one"]);
 }
 
 #[test]
 fn either_all_files_are_written_or_none() {
-    let place = Place::with_ca();
+    let place = Place::with_voucher_ca();
     fs::write(place.path("m.example-voucher.key"), "old").unwrap();
     let before = place.files();
-    place.run("masa m.example").refused(1, &["m.example-voucher.key: exists already"]);
+    place.run("masa m.example --voucher-ca voucher-ca").refused(1, &["m.example-voucher.key: exists already"]);
     assert_eq!(place.files(), before);
-    place.succeeds("masa m.example --force");
+    place.succeeds("masa m.example --voucher-ca voucher-ca --force");
     assert_eq!(place.files().len(), before.len() + 3);
 }
 
@@ -270,9 +279,9 @@ fn bad_requests_are_refused_with_a_reason() {
 
 #[test]
 fn keys_are_secret_and_encrypted_if_asked() {
-    let place = Place::with_ca();
+    let place = Place::with_voucher_ca();
     fs::write(place.path("pass"), "correct horse\n").unwrap();
-    for command in ["idevid 1", "registrar r.example", "masa m.example", "csr c.example"] {
+    for command in ["idevid 1", "registrar r.example", "masa m.example --voucher-ca voucher-ca", "csr c.example"] {
         place.succeeds(&format!("{command} --passphrase-file pass --out encrypted"));
     }
     let keys = fs::read_dir(place.path("encrypted")).unwrap().map(|file| file.unwrap().path());
@@ -311,9 +320,10 @@ fn the_examples_of_the_help_run_one_after_the_other() {
     for words in [
         "init --algorithm p256 --chain 3 --out plant-ca",
         "init --key-identifiers --no-expiry --out maker-ca",
+        "init --key-identifiers --no-expiry --out voucher-ca",
         "issue broker.plant.example --server --ca plant-ca",
         "idevid WI-3005 --masa masa.maker.example:9443 --ca maker-ca",
-        "masa masa.maker.example --ca maker-ca",
+        "masa masa.maker.example --ca maker-ca --voucher-ca voucher-ca",
         "registrar registrar.plant.example --ca plant-ca",
         "csr sensor1.plant.example",
     ] {

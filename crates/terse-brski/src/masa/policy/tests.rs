@@ -10,6 +10,7 @@ fn a_policy_survives_storage() {
         pin: PinChoice::RegistrarKey,
         nonceless: Some(Nonceless { lifetime: 1_200, pin: PinChoice::Highest }),
         max_age: None,
+        pledge_max_age: None,
         clock_skew: 1,
         unknown_revocation_is_accepted: true,
         serial_numbers_are_unique: true,

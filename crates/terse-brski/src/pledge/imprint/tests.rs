@@ -1,11 +1,12 @@
 //! Vouchers that are right, or wrong in one place.
 
 use alloc::boxed::Box;
+use alloc::string::ToString as _;
 use alloc::sync::Arc;
 use core::slice;
 use std::vec;
 
-use terse_pki::{LeafOptions, RegistrarOptions, VoucherSignerOptions};
+use terse_pki::{LeafOptions, RegistrarOptions, Usage, VoucherSignerOptions};
 use terse_testkit::vectors;
 use terse_tls::SignatureScheme;
 use terse_tls::crypto::{CryptoError, Rng, Signing, SigningKey};
@@ -50,8 +51,10 @@ fn take(
     };
     let taken = take(config, chain);
     let paths: Paths = Trust::without_path_building;
-    let manufacturer_trust = paths(&config.manufacturer).unwrap().accept_without_clock();
-    let in_order = PledgeConfig { paths, manufacturer_trust, ..config.clone() };
+    let (idevid, anchors) = (config.idevid.clone(), config.manufacturer.clone());
+    let in_order = PledgeConfig::with_paths(Https, &config.provider, idevid, anchors, Default::default(), paths);
+    let PledgeConfig { manufacturer_trust, has_device_ca, .. } = in_order.unwrap();
+    let in_order = PledgeConfig { paths, manufacturer_trust, has_device_ca, ..config.clone() };
     assert_eq!(take(&in_order, chain), taken);
     // The certificates above the leaf may come in any order.
     let above = chain.iter().skip(1).rev();
@@ -143,11 +146,12 @@ fn the_signer_is_the_manufacturer() {
     let unknown = VoucherRefused::Signature(SignatureRefused::Chain(CertificateError::UnknownIssuer));
     assert_eq!(by(&PKI.other_masa, Some(at(NOW))), Err(unknown));
     assert_eq!(by(&PKI.other_masa, None), Err(unknown));
-    assert_eq!(by(&PKI.registrar, Some(at(NOW))), Err(unknown));
+    let wrong = VoucherRefused::Signature(SignatureRefused::Chain(CertificateError::WrongUsage));
+    assert_eq!(by(&PKI.registrar, Some(at(NOW))), Err(wrong));
 
     // Dates of the signer's certificate.
     let ended = terse_pki::Validity { not_before: NOW - 1_000, not_after: NOW - 1 };
-    let ended = credential(&PKI.maker.issue_voucher_signer(&VoucherSignerOptions::new("MASA", ended)).unwrap());
+    let ended = credential(&PKI.vouchers.issue_voucher_signer(&VoucherSignerOptions::new("MASA", ended)).unwrap());
     let expired = CertificateError::Expired { depth: 0, not_after: Date::of(at(NOW - 1)) };
     let expired = VoucherRefused::Signature(SignatureRefused::Chain(expired));
     assert_eq!(by(&ended, Some(at(NOW))), Err(expired));
@@ -163,13 +167,58 @@ fn the_signer_is_the_manufacturer() {
 
 #[test]
 fn a_device_cannot_make_vouchers_for_others() {
-    // Its certificate leads to the same anchor as that of the MASA.
+    // Its certificate leads to the same anchor as that of the MASA, which it should not.
     let options = terse_pki::IdevidOptions::new("WI-6666", NOW - 1_000);
-    let device = credential(&PKI.maker.issue_idevid(&options).unwrap());
+    let device = credential(&PKI.vouchers.issue_idevid(&options).unwrap());
     let refused = take(&config(), Some(at(NOW)), &right(), &device, PKI.registrar.chain());
     assert_eq!(refused, Err(VoucherRefused::SignedByDevice));
+    let unknown = VoucherRefused::Signature(SignatureRefused::Chain(CertificateError::UnknownIssuer));
     let itself = take(&config(), Some(at(NOW)), &right(), &PKI.idevid, PKI.registrar.chain());
-    assert_eq!(itself, Err(VoucherRefused::SignedByDevice));
+    assert_eq!(itself, Err(unknown));
+}
+
+/// A rogue registrar has the key of the MASA's web server.
+#[test]
+fn the_key_of_a_web_server_makes_no_voucher() {
+    let server = LeafOptions { usage: Usage::Server, ..LeafOptions::new("masa.maker.example", validity()) };
+    let by = |config: &PledgeConfig, ca: &terse_pki::Authority| {
+        let thief = credential(&ca.issue(&server).unwrap());
+        take(config, Some(at(NOW)), &right(), &thief, PKI.registrar.chain())
+    };
+    // Below the CA of voucher signers, which should not have issued it; below the one of the devices; below a stranger's.
+    let wrong = VoucherRefused::Signature(SignatureRefused::Chain(CertificateError::WrongUsage));
+    for ca in [&PKI.vouchers, &PKI.maker, &PKI.stranger] {
+        assert_eq!(by(&config(), ca), Err(wrong));
+    }
+}
+
+/// A device that was made when one CA issued devices, the web server and the voucher signer.
+#[test]
+fn a_ca_that_issues_devices_vouches_for_no_signer() {
+    let signer = credential(&PKI.maker.issue_voucher_signer(&VoucherSignerOptions::new("MASA", validity())).unwrap());
+    let of = |anchors: &[&CertificateDer<'static>]| {
+        let anchors = anchors.iter().copied().cloned().collect();
+        PledgeConfig::new(&terse_aws_lc::PROVIDER, PKI.idevid.clone(), anchors).unwrap()
+    };
+    let by = |config: &PledgeConfig, signer: &Credential| {
+        take(config, Some(at(NOW)), &right(), signer, PKI.registrar.chain())
+    };
+    let (ca, itself) = (PKI.maker.root(), &signer.chain()[0]);
+    let refused = by(&of(&[ca]), &signer);
+    assert_eq!(refused, Err(VoucherRefused::UnknownSigner));
+    let text = refused.unwrap_err().to_string();
+    assert!(text.contains("give the device the certificate of the voucher signer"), "{text}");
+    // As devices were made: the CA, and the signer itself.
+    let both = of(&[ca, itself]);
+    assert_eq!(by(&both, &signer), Ok(Assertion::Proximity));
+    let wrong = VoucherRefused::Signature(SignatureRefused::Chain(CertificateError::WrongUsage));
+    let server = credential(&PKI.maker.issue(&LeafOptions::new("masa.maker.example", validity())).unwrap());
+    assert_eq!(by(&both, &server), Err(wrong));
+    let other = credential(&PKI.maker.issue_voucher_signer(&VoucherSignerOptions::new("MASA", validity())).unwrap());
+    assert_eq!(by(&both, &other), Err(VoucherRefused::UnknownSigner));
+    assert_eq!(by(&both, &PKI.idevid), Err(VoucherRefused::UnknownSigner));
+    // Another CA beside it.
+    assert_eq!(by(&of(&[ca, PKI.vouchers.root()]), &PKI.masa), Ok(Assertion::Proximity));
 }
 
 /// Takes a voucher in that pins this.
@@ -366,7 +415,10 @@ fn the_voucher_of_the_rfc_is_accepted_by_its_device() {
     };
     let key = Arc::new(Elsewhere(key_of(&idevid).into()));
     let idevid = Credential::new(vec![idevid], key).unwrap();
-    let config = PledgeConfig::new(&terse_aws_lc::PROVIDER, idevid, vec![vendor]).unwrap();
+    // The CA of the device has issued the signer as well, so that the device must have the signer's own certificate.
+    let signer = Signed::verify(&terse_aws_lc::PROVIDER, &voucher, &[]).unwrap().chain.swap_remove(0);
+    let config = |anchor| PledgeConfig::new(&terse_aws_lc::PROVIDER, idevid.clone(), vec![anchor]).unwrap();
+    let (config, by_ca) = (config(signer), config(vendor));
     assert_eq!(config.serial_number(), "00-D0-E5-F2-00-02");
 
     let request = Signed::verify(&config.provider, &request, &[]).unwrap();
@@ -381,4 +433,6 @@ fn the_voucher_of_the_rfc_is_accepted_by_its_device() {
     }
     let other = VerifiedVoucher::verify(&config, date, &self::nonce(), &response(&voucher)).err();
     assert_eq!(other, Some(VoucherRefused::Nonce));
+    let unknown = VerifiedVoucher::verify(&by_ca, date, &nonce, &response(&voucher)).err();
+    assert_eq!(unknown, Some(VoucherRefused::UnknownSigner));
 }

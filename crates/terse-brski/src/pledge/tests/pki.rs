@@ -29,7 +29,10 @@ pub(in crate::pledge) fn at(seconds: u64) -> UnixTime {
 pub(in crate::pledge) const SERIAL: &str = "WI-3005";
 
 pub(in crate::pledge) struct Pki {
+    /// The CA of the devices.
     pub(in crate::pledge) maker: Authority,
+    /// The CA of the voucher signers.
+    pub(in crate::pledge) vouchers: Authority,
     pub(in crate::pledge) masa: Credential,
     pub(in crate::pledge) idevid: Credential,
     pub(in crate::pledge) domain: Authority,
@@ -43,17 +46,19 @@ pub(in crate::pledge) struct Pki {
 pub(in crate::pledge) static PKI: LazyLock<Pki> = LazyLock::new(|| {
     let (maker, domain, stranger) =
         (authority("Maker", "p256x2"), authority("Plant", "p256x3"), authority("Stranger", "p256x2"));
+    let vouchers = authority("Maker vouchers", "p256x2");
     let subject = Subject::empty().with(NameAttribute::Organization, "Maker").unwrap();
     let idevid = maker.issue_idevid(&IdevidOptions { subject, ..IdevidOptions::new(SERIAL, NOW - 1_000) }).unwrap();
     let signer = VoucherSignerOptions::new("MASA", validity());
     let registrar = RegistrarOptions::new("registrar.plant.example", validity());
     Pki {
-        masa: credential(&maker.issue_voucher_signer(&signer).unwrap()),
+        masa: credential(&vouchers.issue_voucher_signer(&signer).unwrap()),
         other_masa: credential(&stranger.issue_voucher_signer(&signer).unwrap()),
         registrar: credential(&domain.issue_registrar(&registrar).unwrap()),
         other_registrar: credential(&stranger.issue_registrar(&registrar).unwrap()),
         idevid: credential(&idevid),
         maker,
+        vouchers,
         domain,
         stranger,
     }
@@ -83,7 +88,7 @@ pub(in crate::pledge) fn config() -> PledgeConfig {
 }
 
 pub(in crate::pledge) fn config_with(idevid: Credential) -> PledgeConfig {
-    PledgeConfig::new(&PROVIDER, idevid, [PKI.maker.root().clone()].into()).unwrap()
+    PledgeConfig::new(&PROVIDER, idevid, [PKI.vouchers.root().clone()].into()).unwrap()
 }
 
 /// Returns the certificates of an authority, root first.

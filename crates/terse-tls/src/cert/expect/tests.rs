@@ -32,6 +32,7 @@ fn each_expectation_has_a_trust_id_of_its_own() {
         Expect::Usage(KeyPurposeId::SERVER_AUTH),
         Expect::Usage(KeyPurposeId::CLIENT_AUTH),
         Expect::AnyUsage,
+        Expect::Unrestricted,
     ];
     let ids: Vec<TrustId> = expectations.into_iter().map(id).collect();
     for (place, one) in ids.iter().enumerate() {

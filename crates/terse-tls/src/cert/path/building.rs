@@ -11,7 +11,8 @@ use alloc::vec::Vec;
 use pki_types::{CertificateDer, SignatureVerificationAlgorithm, TrustAnchor, UnixTime};
 use webpki::{
     CertRevocationList, EndEntityCert, ExpirationPolicy, ExtendedKeyUsageValidator, KeyPurposeIdIter, KeyUsage,
-    RevocationCheckDepth, RevocationOptions, RevocationOptionsBuilder, UnknownStatusPolicy, VerifiedPath,
+    RequiredEkuNotFoundContext, RevocationCheckDepth, RevocationOptions, RevocationOptionsBuilder, UnknownStatusPolicy,
+    VerifiedPath,
 };
 
 use super::webpki_error::named_error;
@@ -19,7 +20,7 @@ use super::{Candidate, Path, PathValidation, check_leaf};
 use crate::cert::Validity;
 use crate::cert::anchors::anchor_as_issuer;
 use crate::cert::crls::{Crls, Findings};
-use crate::cert::expect::{Expect, Purpose};
+use crate::cert::expect::{Expect, KeyPurposeId, Purpose};
 use crate::cert::fields::Fields;
 use crate::cert::issuers::{Issued, Issuer};
 use crate::cert::signatures::Signatures;
@@ -207,6 +208,17 @@ impl ExtendedKeyUsageValidator for Purpose {
         match self {
             Self::Of(id) => KeyUsage::required_if_present(id.der_contents()).validate(usages),
             Self::Any => usages.try_for_each(|usage| usage.map(|_| ())),
+            // Each is looked at by itself; with none at all there is no restriction.
+            Self::Unrestricted => {
+                let any = KeyPurposeId::ANY.der_contents();
+                usages.try_for_each(|usage| match usage? == webpki::KeyPurposeId::new(any) {
+                    true => Ok(()),
+                    false => Err(webpki::Error::RequiredEkuNotFoundContext(RequiredEkuNotFoundContext {
+                        required: KeyUsage::required(any),
+                        present: Vec::new(),
+                    })),
+                })
+            }
         }
     }
 }

@@ -119,6 +119,28 @@ fn a_usage_is_required_of_the_leaf_and_allowed_by_its_cas() {
     }
 }
 
+/// Whoever has the key of a server is no signer of documents, also if the server's certificate allows any usage besides.
+#[test]
+fn who_is_unrestricted_has_no_extended_key_usage_of_others() {
+    use ExtendedKeyUsagePurpose::{Any, ClientAuth, ServerAuth};
+    let wrong = Err(CertificateError::WrongUsage);
+    for (of_ca, of_leaf, expected) in [
+        (vec![], vec![], Ok(0)),
+        (vec![], vec![Any], Ok(0)),
+        (vec![Any], vec![], Ok(0)),
+        (vec![], vec![ServerAuth], wrong),
+        (vec![], vec![ClientAuth], wrong),
+        (vec![], vec![Any, ServerAuth], wrong),
+        (vec![], vec![ServerAuth, Any], wrong),
+        (vec![ServerAuth], vec![], wrong),
+    ] {
+        let (root, chain) = chain_with_usages(&of_ca, &of_leaf);
+        for trust in trusts(&[root]) {
+            assert_eq!(check(&trust, &chain, Expect::Unrestricted, seconds(NOW)), expected, "{of_ca:?} {of_leaf:?}");
+        }
+    }
+}
+
 #[test]
 fn the_anchor_is_told_by_its_place_in_the_configuration() {
     let pkis = ["Maker A", "Maker B", "Maker C"].map(|name| Pki::named("ed25519x3", name));

@@ -76,7 +76,7 @@ fn the_hash_of_the_key_is_the_default() {
 #[test]
 fn keys_may_sign_later() {
     let late = terse_tls::Credential::new(PKI.idevid.chain().to_vec(), Arc::new(Late(pki::idevid_key()))).unwrap();
-    let config = config_with(Coaps::default(), late, vec![PKI.maker.root().clone()]);
+    let config = config_with(Coaps::default(), late, vec![PKI.vouchers.root().clone()]);
     let mut world = World::with(config.clone(), Registrar::new());
     world.has_late_keys = true;
     world.run_to(Phase::SignVoucherRequest);

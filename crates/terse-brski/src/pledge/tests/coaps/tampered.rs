@@ -89,18 +89,22 @@ fn the_signer_is_the_manufacturer() {
     let unknown = VoucherRefused::Signature(SignatureRefused::Chain(CertificateError::UnknownIssuer));
     let by = |masa: &terse_tls::Credential| Registrar { masa: masa.clone(), ..Registrar::new() };
     assert_eq!(refusal(by(&PKI.other_masa)), unknown);
-    assert_eq!(refusal(by(&PKI.registrar)), unknown);
-    // A device, whose certificate leads to the same anchor as that of the MASA.
-    assert_eq!(refusal(by(&PKI.idevid)), VoucherRefused::SignedByDevice);
+    let wrong = VoucherRefused::Signature(SignatureRefused::Chain(CertificateError::WrongUsage));
+    assert_eq!(refusal(by(&PKI.registrar)), wrong);
+    assert_eq!(refusal(by(&PKI.idevid)), unknown);
+    // A web server and a device, which a CA of voucher signers should not have issued.
+    let options = terse_pki::LeafOptions::new("masa.maker.example", pki::validity());
+    let server = pki::credential(&PKI.vouchers.issue(&options).unwrap());
+    assert_eq!(refusal(by(&server)), wrong);
     let options = terse_pki::IdevidOptions::new("WI-6666", NOW - 1_000);
-    let device = pki::credential(&PKI.maker.issue_idevid(&options).unwrap());
+    let device = pki::credential(&PKI.vouchers.issue_idevid(&options).unwrap());
     assert_eq!(refusal(by(&device)), VoucherRefused::SignedByDevice);
 }
 
 #[test]
 fn a_registrar_removes_the_chain_of_a_signer_that_is_an_anchor_itself() {
     let itself = || {
-        let anchors = vec![PKI.maker.root().clone(), PKI.masa.chain()[0].clone()];
+        let anchors = vec![PKI.vouchers.root().clone(), PKI.masa.chain()[0].clone()];
         config_with(Coaps::default(), PKI.idevid.clone(), anchors)
     };
     let without = || changing(|voucher| without_certificates(voucher).unwrap());

@@ -47,7 +47,7 @@ pub(super) struct World {
 }
 
 pub(super) fn config(form: Coaps) -> PledgeConfig<Coaps> {
-    config_with(form, PKI.idevid.clone(), [PKI.maker.root().clone()].into())
+    config_with(form, PKI.idevid.clone(), [PKI.vouchers.root().clone()].into())
 }
 
 pub(super) fn config_with(

@@ -111,8 +111,8 @@ fn what_is_accepted_in_order_is_accepted_by_path_building() {
     let (building, in_order) =
         (Trust::new(&world.anchors).unwrap(), Trust::without_path_building(&world.anchors).unwrap());
     let name = ServerName::try_from(SERVER_NAME).unwrap();
-    let expectations =
-        [Expect::Server(&name), Expect::Client, Expect::AnyUsage, Expect::Usage(KeyPurposeId::SERVER_AUTH)];
+    let usage = Expect::Usage(KeyPurposeId::SERVER_AUTH);
+    let expectations = [Expect::Server(&name), Expect::Client, Expect::AnyUsage, Expect::Unrestricted, usage];
     let all = provider().signatures.all;
     let (mut accepted, mut only_with_building) = (0, 0);
     for seed in seeds(SEEDS) {
