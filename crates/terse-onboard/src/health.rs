@@ -5,7 +5,6 @@
 //! /health from no more than the database's state, at which there is one look at a time and one in a second; a database that
 //! does not answer is one that fails; a client has few connections, one request on each, and little time.
 
-use alloc::sync::Arc;
 use core::net::SocketAddr;
 use core::time::Duration;
 
@@ -13,34 +12,23 @@ use axum::Router;
 use axum::http::StatusCode;
 use axum::response::IntoResponse;
 use axum::routing::get;
-use hyper::server::conn::http1;
-use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::rt::TokioIo;
 use hyper_util::service::TowerToHyperService;
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use crate::looks::Looks;
-use crate::network::network;
-use crate::shares::Shares;
+use crate::places::Capacity;
+use crate::serve::{Entrance, Rules};
 use crate::stop::stopped;
+use crate::times::Times;
 
 /// A plain HTTP listener.
 #[derive(Debug)]
 pub(crate) struct Health {
     listener: TcpListener,
     address: SocketAddr,
-}
-
-/// What the clients of a listener have.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Bounds {
-    /// The most connections at a time.
-    pub(crate) connections: usize,
-    /// The most of one network.
-    pub(crate) per_network: usize,
-    /// How long a connection may last.
-    pub(crate) time: Duration,
 }
 
 impl Health {
@@ -70,12 +58,12 @@ impl Health {
         };
         let routes = Router::new().route("/health", get(answer)).merge(pages);
         let routes = routes.fallback(async || (StatusCode::NOT_FOUND, NOT_FOUND));
-        self.serve_routes(routes, BOUNDS, stop).await;
+        self.serve_routes(routes, RULES, stop).await;
     }
 
-    /// Answers what `routes` have until `stop` becomes true, within these bounds.
-    pub(crate) async fn serve_routes(self, routes: Router, bounds: Bounds, mut stop: watch::Receiver<bool>) {
-        let shares = Arc::new(Shares::new(bounds.connections, bounds.per_network));
+    /// Answers what `routes` have until `stop` becomes true, by these rules.
+    pub(crate) async fn serve_routes(self, routes: Router, rules: Rules, mut stop: watch::Receiver<bool>) {
+        let entrance = Entrance::new(rules);
         let mut connections = JoinSet::new();
         loop {
             let accepted = tokio::select! {
@@ -85,12 +73,11 @@ impl Health {
             };
             match accepted {
                 Ok((stream, address)) => {
-                    let Some(share) = Shares::take(&shares, network(address.ip())) else { continue };
-                    let routes = routes.clone();
+                    let admitted = entrance.admit(address.ip());
+                    let (service, stop) = (TowerToHyperService::new(routes.clone()), stop.clone());
                     connections.spawn(async move {
-                        // What takes longer is cut off.
-                        let _ = tokio::time::timeout(bounds.time, serve_one(stream, routes, bounds)).await;
-                        drop(share);
+                        let ended = admitted.serve(TokioIo::new(stream), service, stop).await;
+                        tracing::debug!(%address, %ended, "a connection of plain HTTP ended");
                     });
                 }
                 // Such as too many open files: others may close some.
@@ -100,28 +87,17 @@ impl Health {
     }
 }
 
-async fn serve_one(stream: TcpStream, routes: Router, bounds: Bounds) {
-    let connection = http1::Builder::new()
-        .timer(TokioTimer::new())
-        .header_read_timeout(bounds.time)
-        .max_buf_size(MAX_HEAD)
-        .keep_alive(false)
-        .serve_connection(TokioIo::new(stream), TowerToHyperService::new(routes));
-    if let Err(error) = connection.await {
-        tracing::debug!(%error, "a request over plain HTTP failed");
-    }
-}
-
 /// How long what a look has found is kept.
 pub(crate) const KEPT: Duration = Duration::from_secs(1);
 
-/// Half of the connections are for one address.
-const BOUNDS: Bounds = Bounds { connections: CONNECTIONS, per_network: CONNECTIONS / 2, time: Duration::from_secs(5) };
+/// The rules for health: few connections, and little time.
+const RULES: Rules = Rules {
+    capacity: Capacity::half_for_one(CONNECTIONS),
+    times: Times::all(Duration::from_secs(5)),
+    has_one_request: true,
+};
 
 const CONNECTIONS: usize = 16;
-
-/// The most bytes of the head of a request.
-const MAX_HEAD: usize = 16_384;
 
 /// How long nothing is accepted after that has failed.
 const AFTER_FAILURE: Duration = Duration::from_millis(100);

@@ -24,20 +24,26 @@
 //! # }
 //! ```
 //!
+//! A newcomer always gets a place: when all are taken, the connection makes room whose address has most, and that has heard nothing
+//! of the registrar for longest; one that the registrar has answered a second time, which takes a client that goes on with its handshake,
+//! makes room after others.
+//!
 //! What must always hold: connections are bounded in number, in time and in bytes, and each address has a bounded share of
 //! them; a connection holds two sockets and two buffers of [`BUFFER_LEN`] bytes, and nothing else; bytes are passed on as they
 //! came, whatever they are; all goes to a registrar that it was told of, and to nobody else.
 
 use alloc::sync::Arc;
+use core::convert::Infallible;
 use core::net::SocketAddr;
 use core::time::Duration;
 
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinSet;
+use tokio::time::Instant;
 
 use crate::discovery::Place;
-use crate::shares::Shares;
+use crate::places::{Capacity, Origin, Table};
 use crate::stop::stopped;
 
 mod config;
@@ -50,16 +56,16 @@ pub use config::{JoinProxyConfig, LimitsConfig};
 pub use follow::{MAX_REGISTRARS, follow};
 use registrars::{Registrars, Source};
 pub use relay::BUFFER_LEN;
-use relay::{Ended, relay};
+use relay::{Ended, Seat, relay};
 pub use terse_brski::join_proxy::{MAX_PREFIXES, OnLink, Prefix};
 pub use udp::{Mode, UdpConfig, UdpCounters, UdpLimits, UdpProxy};
 
 /// The limits of a join proxy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// The most connections at a time. Further ones are closed at once.
+    /// The most connections at a time. One of them makes room for a further one.
     pub connections: usize,
-    /// The most connections of one address at a time. Further ones are closed at once.
+    /// The most connections of one address at a time. One of them makes room for a further one.
     pub per_address: usize,
     /// How long it may take to connect to a registrar, all that are tried together.
     pub connect: Duration,
@@ -102,8 +108,8 @@ pub struct JoinProxy {
 pub struct Counters {
     /// The connections that were passed on.
     pub relayed: u64,
-    /// The connections that were closed at once, because there were too many.
-    pub refused: u64,
+    /// The connections that made room for others.
+    pub made_room: u64,
     /// The connections for which there was no registrar.
     pub unreachable: u64,
     /// The connections that were cut off for their time or their bytes.
@@ -132,7 +138,10 @@ impl JoinProxy {
     /// Runs until `stop` becomes true. Connections end then, too: a pledge makes another one through another proxy.
     pub async fn run(self, mut stop: watch::Receiver<bool>) -> Counters {
         let Self { listener, registrars, failures, limits } = self;
-        let shares = Arc::new(Shares::new(limits.connections, limits.per_address));
+        let Limits { connections, per_address, .. } = limits;
+        // A link is one network, and all devices are on it.
+        let table = Table::new(Capacity { connections, per_network: connections, per_address });
+        let start = Instant::now();
         let mut counters = Counters::default();
         let mut relays = JoinSet::new();
         let registrars = Arc::new(Registrars::new(registrars, failures));
@@ -154,18 +163,11 @@ impl JoinProxy {
                     continue;
                 }
             };
-            // Each address of a link is another device, as far as a proxy can know.
-            let Some(share) = Shares::take(&shares, address.ip()) else {
-                counters.refused += 1;
-                tracing::debug!(%address, "there are too many connections");
-                continue;
-            };
-            let registrars = registrars.clone();
-            relays.spawn(async move {
-                let ended = one(pledge, address, &registrars, limits).await;
-                drop(share);
-                ended
-            });
+            let (evict, evicted) = oneshot::channel();
+            let (place, victim) = Table::enter(&table, start.elapsed(), Origin::of(address.ip()), evict);
+            drop(victim); // which wakes its task
+            let (seat, registrars) = (Seat { place, start }, registrars.clone());
+            relays.spawn(async move { one(pledge, address, &registrars, limits, seat, evicted).await });
         }
         relays.abort_all();
         while let Some(ended) = relays.join_next().await {
@@ -187,16 +189,34 @@ impl Counters {
                 self.cut_off += 1;
                 bytes
             }
+            Ended::MadeRoom { bytes } => {
+                self.made_room += 1;
+                bytes
+            }
         };
         self.relayed += 1;
         self.bytes += bytes;
     }
 }
 
+/// Whoever drops this ends a connection.
+type Evict = oneshot::Sender<Infallible>;
+
 /// Passes one connection on.
-async fn one(pledge: TcpStream, address: SocketAddr, registrars: &Registrars, limits: Limits) -> Ended {
-    let Some(registrar) = registrars.connect(limits).await else { return Ended::Unreachable };
-    let ended = relay(pledge, registrar, limits).await;
+async fn one(
+    pledge: TcpStream,
+    address: SocketAddr,
+    registrars: &Registrars,
+    limits: Limits,
+    seat: Seat,
+    mut evicted: oneshot::Receiver<Infallible>,
+) -> Ended {
+    let registrar = tokio::select! {
+        registrar = registrars.connect(limits) => registrar,
+        _ = &mut evicted => return Ended::MadeRoom { bytes: 0 },
+    };
+    let Some(registrar) = registrar else { return Ended::Unreachable };
+    let ended = relay(pledge, registrar, limits, seat, evicted).await;
     tracing::debug!(%address, ?ended, "a connection ended");
     ended
 }

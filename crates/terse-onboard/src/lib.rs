@@ -33,14 +33,15 @@ pub mod masa;
 mod metrics;
 mod network;
 pub mod pages;
+mod places;
 pub mod pledge;
 pub mod rate;
 pub mod registrar;
 mod seen;
 pub mod serve;
-mod shares;
 mod stop;
 pub mod store;
+mod times;
 #[cfg(test)]
 #[path = "../tests/waits/vacant.rs"]
 mod vacant;

@@ -47,7 +47,7 @@ use crate::live::Live;
 use crate::pages::Pages;
 use crate::rate::RateLimit;
 use crate::seen::LastSeen;
-use crate::serve::{self, Limits, Peer};
+use crate::serve::{self, Limits, Peer, Proven};
 use crate::stop::stopped;
 
 mod audit;
@@ -320,7 +320,7 @@ async fn limit_rate(State(service): State<Service>, request: Request, next: Next
     let address = request.extensions().get::<Peer>().map(|peer| peer.address.ip());
     let now = Duration::from_millis(service.inner.clock.now().monotonic.0);
     let resource = metrics::resource_at(request.uri().path());
-    let response = match address.map_or(Ok(()), |address| service.inner.rate.admit(address, now)) {
+    let mut response = match address.map_or(Ok(()), |address| service.inner.rate.admit(address, now)) {
         Ok(()) => next.run(request).await,
         Err(wait) => Reply::text(429, "there are too many requests of this address; wait")
             .retry_after(outage::retry_after(wait))
@@ -328,6 +328,9 @@ async fn limit_rate(State(service): State<Service>, request: Request, next: Next
             .into_response(),
     };
     service.inner.metrics.common.answered(resource, metrics::HTTPS, response.status().as_u16());
+    if metrics::is_proof(resource, response.status().as_u16()) {
+        response.extensions_mut().insert(Proven);
+    }
     response
 }
 

@@ -1,8 +1,8 @@
-//! HTTPS servers over [`Acceptor`]s: HTTP/1.1 by hyper, routes by axum, and the certificate that a client has presented in
-//! each request.
+//! Servers of HTTP/1.1 by hyper, with routes by axum: what all listeners of a service have in common, and HTTPS over
+//! [`Acceptor`]s, with the certificate that a client has presented in each request.
 //!
-//! What must always hold: a client costs one connection of a bounded number, and a bounded time between its requests; no
-//! address has all connections; no client holds up another; a stop lets requests under way finish.
+//! What must always hold: a client costs one connection of a bounded number, a bounded memory and a bounded time; a newcomer gets a
+//! place; no client holds up another one; a stop lets requests under way finish.
 
 use alloc::sync::Arc;
 use core::net::SocketAddr;
@@ -13,19 +13,21 @@ use axum::body::Body;
 use axum::extract::Extension;
 use bytes::{Bytes, BytesMut};
 use http_body_util::BodyExt as _;
-use hyper::server::conn::http1;
-use hyper_util::rt::TokioTimer;
 use hyper_util::service::TowerToHyperService;
 use terse_net::tokio::{Acceptor, TlsStream};
 use terse_tls::PresentedPeer;
 use tokio::net::TcpStream;
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use crate::metrics::Connections;
-use crate::network::network;
-use crate::shares::Shares;
+use crate::places::Capacity;
 use crate::stop::stopped;
+use crate::times::Times;
+
+mod connection;
+
+pub(crate) use connection::{Admitted, Ended, Entrance, Proven};
 
 /// The other end of a request, as an extension of it.
 #[derive(Clone, Debug)]
@@ -39,20 +41,51 @@ pub struct Peer {
 /// The limits of a server.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// The most connections at a time. Further ones wait in the acceptor. An address may have half of them, which is enough
-    /// for a join proxy with all its pledges; further ones of it are closed at once.
+    /// The most connections at a time. One address, or one IPv6 prefix of 64 bits, has half of them at most, which is enough for a
+    /// join proxy with all its pledges. A newcomer always gets a place: when all are taken, the connection makes room that has
+    /// proven nothing, comes from where most come from, and was idle longest.
     pub connections: usize,
-    /// How long a client may take for the head of its next request. Pledges wait up to 60 s between two requests (RFC 8995,
-    /// 5.6).
+    /// How long a client may take for the head of its first request, and from an answer to the head of the next request.
     pub between_requests: Duration,
+    /// How long it may take after an answer of 202. Pledges wait up to 60 s then (RFC 8995, 5.6).
+    pub while_waiting: Duration,
+    /// How long a client may take to read an answer.
+    pub write: Duration,
+    /// How long a connection may last. A request that is in work then is answered over another connection.
+    pub total: Duration,
     /// How long requests under way may go on after a stop.
     pub last_requests: Duration,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { connections: 1_000, between_requests: Duration::from_secs(120), last_requests: Duration::from_secs(10) }
+        Self {
+            connections: 1_000,
+            between_requests: Duration::from_secs(30),
+            while_waiting: Duration::from_secs(120),
+            write: Duration::from_secs(20),
+            total: Duration::from_secs(15 * 60),
+            last_requests: Duration::from_secs(10),
+        }
     }
+}
+
+impl Limits {
+    /// Returns the rules for each connection.
+    pub(crate) const fn rules(&self) -> Rules {
+        let Self { connections, between_requests, while_waiting, write, total, .. } = *self;
+        let times = Times { between_requests, while_waiting, write, total };
+        Rules { capacity: Capacity::half_for_one(connections), times, has_one_request: false }
+    }
+}
+
+/// The rules of a listener.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rules {
+    pub(crate) capacity: Capacity,
+    pub(crate) times: Times,
+    /// Whether a connection ends after its first request.
+    pub(crate) has_one_request: bool,
 }
 
 /// Serves the connections of `acceptor` until `stop` becomes true, or until the acceptor is stopped.
@@ -68,29 +101,24 @@ pub(crate) async fn serve_counted(
     counts: Connections,
     mut stop: watch::Receiver<bool>,
 ) {
-    let places = Arc::new(Semaphore::new(limits.connections));
-    let shares = Arc::new(Shares::new(limits.connections, limits.connections.div_ceil(2)));
+    let entrance = Entrance::new(limits.rules());
     let mut connections = JoinSet::new();
     loop {
         while connections.try_join_next().is_some() {}
-        let next = async {
-            let place = places.clone().acquire_owned().await.ok()?; // the semaphore is never closed
-            Some((acceptor.accept().await?, place))
-        };
         let next = tokio::select! {
-            next = next => next,
+            next = acceptor.accept() => next,
             () = stopped(&mut stop) => None,
         };
-        let Some(((stream, address), place)) = next else { break };
-        let Some(share) = Shares::take(&shares, network(address.ip())) else {
-            tracing::debug!(%address, "there are too many connections of this address");
-            counts.refuse();
-            continue;
-        };
-        let (routes, stop, open) = (routes.clone(), stop.clone(), counts.open());
+        let Some((stream, address)) = next else { break };
+        let admitted = entrance.admit(address.ip());
+        let (routes, stop, counts) = (routes.clone(), stop.clone(), counts.clone());
         connections.spawn(async move {
-            serve_one(stream, address, routes, limits, stop).await;
-            drop((share, place, open));
+            let _open = counts.open();
+            let ended = serve_one(admitted, stream, address, routes, stop).await;
+            if matches!(ended, Ended::Evicted) {
+                counts.evict();
+            }
+            tracing::debug!(%address, %ended, "a connection ended");
         });
     }
     acceptor.handle().stop();
@@ -125,34 +153,19 @@ pub(crate) async fn read_body(mut body: Body, limit: usize) -> Result<Bytes, Unr
 }
 
 async fn serve_one(
+    admitted: Admitted,
     stream: TlsStream<TcpStream>,
     address: SocketAddr,
     routes: Router,
-    limits: Limits,
-    mut stop: watch::Receiver<bool>,
-) {
+    stop: watch::Receiver<bool>,
+) -> Ended {
     let presented = stream.connection().presented().cloned().map(Arc::new);
     let service = TowerToHyperService::new(routes.layer(Extension(Peer { address, presented })));
-    let connection = http1::Builder::new()
-        .timer(TokioTimer::new())
-        .header_read_timeout(limits.between_requests)
-        .serve_connection(stream, service);
-    let mut connection = core::pin::pin!(connection);
-    let ended = tokio::select! {
-        ended = connection.as_mut() => Some(ended),
-        () = stopped(&mut stop) => None,
-    };
-    let ended = match ended {
-        Some(ended) => ended,
-        None => {
-            connection.as_mut().graceful_shutdown();
-            connection.await
-        }
-    };
-    if let Err(error) = ended {
-        tracing::debug!(%address, %error, "a connection ended");
-    }
+    admitted.serve(stream, service, stop).await
 }
 
 /// The most bytes of a body that are read to be forgotten.
 const MAX_DISCARDED: usize = 4 << 20;
+
+#[cfg(test)]
+mod tests;

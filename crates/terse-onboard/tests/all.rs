@@ -4,6 +4,10 @@
 
 extern crate alloc;
 
+/// Counts the heap, for the tests that bound the memory of services.
+#[global_allocator]
+static HEAP: terse_heap::CountingAllocator = terse_heap::CountingAllocator;
+
 mod chromium;
 #[path = "waits/deadline.rs"]
 mod deadline;
@@ -16,6 +20,7 @@ mod pledge;
 mod pledge_coaps;
 mod registrar;
 mod registrar_postgres;
+mod stranger;
 #[path = "waits/vacant.rs"]
 mod vacant;
 mod whole;

@@ -23,5 +23,6 @@ mod refusals;
 mod reload;
 mod revocation;
 mod scene;
+mod strangers;
 mod tampered;
 mod watched;

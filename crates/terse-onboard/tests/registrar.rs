@@ -32,5 +32,6 @@ mod replicas;
 mod revocation;
 mod scripted_est;
 mod scripted_masa;
+mod strangers;
 mod watched;
 mod world;

@@ -253,10 +253,10 @@ async fn serve_tcp(
 }
 
 fn report(counters: Counters, udp: Option<UdpCounters>) -> serde_json::Value {
-    let Counters { relayed, refused, unreachable, cut_off, bytes, .. } = counters;
+    let Counters { relayed, made_room, unreachable, cut_off, bytes, .. } = counters;
     json!({
         "relayed": relayed,
-        "refused": refused,
+        "made_room": made_room,
         "unreachable": unreachable,
         "cut_off": cut_off,
         "bytes": bytes,
@@ -265,9 +265,9 @@ fn report(counters: Counters, udp: Option<UdpCounters>) -> serde_json::Value {
 }
 
 fn line(counters: Counters) -> String {
-    let Counters { relayed, refused, unreachable, cut_off, bytes, .. } = counters;
+    let Counters { relayed, made_room, unreachable, cut_off, bytes, .. } = counters;
     format!(
-        "{relayed} connections passed on with {bytes} bytes, {cut_off} of them cut off; {refused} refused, {unreachable} \
+        "{relayed} connections passed on with {bytes} bytes, {cut_off} of them cut off; {made_room} made room for others, {unreachable} \
          without a registrar"
     )
 }

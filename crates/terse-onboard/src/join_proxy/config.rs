@@ -21,7 +21,7 @@ use crate::discovery::{self, Place};
 ///     announce = true                                 # by multicast DNS, for devices; by default not
 ///
 ///     [limits]
-///     connections = 256                               # at a time
+///     connections = 256                               # at a time; one makes room for a newcomer
 ///     per_address = 4                                 # of these, with one device
 ///     idle_seconds = 90                               # a connection on which nothing comes ends
 ///     total_seconds = 900                             # each connection ends
@@ -67,7 +67,7 @@ pub struct JoinProxyConfig {
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct LimitsConfig {
-    /// The most connections at a time: 256 unless it is given.
+    /// The most connections at a time: 256 unless it is given. One of them makes room for a newcomer.
     pub connections: u32,
     /// The most connections of one address at a time: 4 unless it is given.
     pub per_address: u32,

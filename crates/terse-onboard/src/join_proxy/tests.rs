@@ -1,4 +1,3 @@
-use core::net::IpAddr;
 use core::sync::atomic::Ordering::Relaxed;
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -95,37 +94,58 @@ async fn bytes_pass_both_ways_and_each_direction_ends_by_itself() {
     assert_eq!((counters.relayed, counters.bytes, counters.cut_off), (2, 200_000, 0));
 }
 
+/// Which of them is idle longest is decided by what the registrar has sent.
 #[tokio::test]
-async fn one_address_has_its_share_of_the_connections() {
+async fn one_address_has_its_share_of_the_connections_and_makes_room_for_itself() {
     let (listener, place) = registrar().await;
     let running = start(Some(place), Limits { per_address: 2, ..Limits::default() }).await;
-    let first = running.connect().await;
-    let (first_end, _) = soon(listener.accept()).await.unwrap();
+    let mut first = running.connect().await;
+    let (mut first_end, _) = soon(listener.accept()).await.unwrap();
     let mut second = running.connect().await;
     let (_second_end, _) = soon(listener.accept()).await.unwrap();
-    assert!(is_closed(&mut running.connect().await).await, "the third one of an address");
-    // The place of a connection that has ended is free again.
-    drop((first, first_end));
-    running.connect_when_free(&listener).await;
-    second.write_all(b"still there").await.unwrap();
-    assert!(running.stop().await.refused >= 1);
+    second.write_all(b"a stranger sends what it likes").await.unwrap();
+    tokio::time::sleep(Duration::from_millis(5)).await; // so that one is later than the other
+    soon(first_end.write_all(b"hello")).await.unwrap();
+    soon(first.read_exact(&mut [0; 5])).await.unwrap();
+    let mut third = running.connect().await;
+    let (mut third_end, _) = soon(listener.accept()).await.unwrap();
+    assert!(is_closed(&mut second).await, "the third one of an address");
+    for (pledge, registrar) in [(&mut first, &mut first_end), (&mut third, &mut third_end)] {
+        pledge.write_all(b"still there").await.unwrap();
+        soon(registrar.read_exact(&mut [0; 11])).await.unwrap();
+    }
+    assert_eq!(running.stop().await.made_room, 1);
 }
 
-#[test]
-fn places_are_counted_in_all_and_by_address() {
-    let shares = Arc::new(Shares::new(3, 2));
-    let addresses: [IpAddr; 3] = ["fe80::1", "fe80::2", "fe80::3"].map(|address| address.parse().unwrap());
-    let first = [Shares::take(&shares, addresses[0]), Shares::take(&shares, addresses[0])];
-    assert!(first.iter().all(Option::is_some));
-    assert!(Shares::take(&shares, addresses[0]).is_none(), "its share is taken");
-    let _second = Shares::take(&shares, addresses[1]).unwrap();
-    assert!(Shares::take(&shares, addresses[2]).is_none(), "all is taken");
-    drop(first);
-    assert!(Shares::take(&shares, addresses[2]).is_some());
-    let v4: IpAddr = "192.0.2.1".parse().unwrap();
-    let mapped: IpAddr = "::ffff:192.0.2.1".parse().unwrap();
-    let _both = [Shares::take(&shares, v4).unwrap(), Shares::take(&shares, mapped).unwrap()];
-    assert!(Shares::take(&shares, v4).is_none(), "one address in two forms has one share");
+/// Strangers hold all places from many addresses, and say nothing. A pledge comes through, and stays when its handshake goes on.
+#[tokio::test]
+async fn strangers_with_all_places_keep_no_pledge_out() {
+    let (listener, place) = registrar().await;
+    let running = start(Some(place), Limits { connections: 8, ..Limits::default() }).await;
+    let from = async |last: u8| {
+        let socket = tokio::net::TcpSocket::new_v4().unwrap();
+        socket.bind(SocketAddr::from(([127, 0, 3, last], 0))).unwrap();
+        let stream = socket.connect(running.address).await.unwrap();
+        (stream, soon(listener.accept()).await.unwrap().0)
+    };
+    let mut held = Vec::new();
+    for last in 1..20 {
+        held.push(from(last).await);
+    }
+    let (mut pledge, mut registrar) = from(100).await;
+    // A flight of each side, and the answer to the second one.
+    for _ in 0..2 {
+        pledge.write_all(b"flight").await.unwrap();
+        soon(registrar.read_exact(&mut [0; 6])).await.unwrap();
+        registrar.write_all(b"answer").await.unwrap();
+        soon(pledge.read_exact(&mut [0; 6])).await.unwrap();
+    }
+    for last in 1..20 {
+        held.push(from(last).await);
+    }
+    pledge.write_all(b"request").await.unwrap();
+    soon(registrar.read_exact(&mut [0; 7])).await.unwrap();
+    assert_eq!(running.stop().await.made_room, 2 * 19 + 1 - 8);
 }
 
 #[tokio::test]

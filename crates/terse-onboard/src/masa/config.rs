@@ -146,7 +146,8 @@ impl Default for RevocationConfig {
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct MasaLimits {
-    /// The most connections at a time. The default is 1,000.
+    /// The most connections at a time. One address has half of them, and a newcomer gets the place of one that has proven nothing and
+    /// was idle longest. The default is 1,000.
     pub connections: usize,
     /// The most requests from an address in a minute. The default is 600: a registrar makes two for each device.
     pub requests_per_minute: u32,

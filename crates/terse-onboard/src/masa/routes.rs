@@ -23,7 +23,7 @@ use super::metrics::{AUDIT_LOG, HTTPS, VOUCHER, resource_at};
 use super::problem::Problem;
 use super::service::Shared;
 use crate::live::Live;
-use crate::serve::{Peer, UnreadBody, read_body};
+use crate::serve::{Peer, Proven, UnreadBody, read_body};
 
 pub(super) fn routes(live: &Live<Arc<Shared>>) -> Router {
     Router::new()
@@ -48,7 +48,7 @@ async fn admit(
     next: Next,
 ) -> Response {
     let resource = resource_at(request.uri().path());
-    let response = match shared.rate.admit(peer.address.ip(), shared.start.elapsed()) {
+    let mut response = match shared.rate.admit(peer.address.ip(), shared.start.elapsed()) {
         Ok(()) => next.run(request).await,
         Err(wait) => {
             let text = "there are too many requests from this address; send fewer";
@@ -57,6 +57,10 @@ async fn admit(
         }
     };
     shared.metrics.common.answered(resource, HTTPS, response.status().as_u16());
+    // A request that is carried out is signed by a registrar, and for a device of this manufacturer.
+    if matches!(resource, VOUCHER | AUDIT_LOG) && response.status().is_success() {
+        response.extensions_mut().insert(Proven);
+    }
     response
 }
 

@@ -2,7 +2,6 @@
 
 use alloc::sync::Arc;
 use core::net::SocketAddr;
-use core::time::Duration;
 use std::time::Instant;
 
 use axum::Router;
@@ -165,11 +164,7 @@ impl MasaService {
     /// Serves until `stop` becomes true. Requests under way have ten seconds to end then; a voucher that is being signed
     /// longer than that is not issued.
     pub async fn serve(self, listener: TcpListener, stop: watch::Receiver<bool>) {
-        let limits = Limits {
-            connections: self.shared.limits.connections.max(1),
-            between_requests: BETWEEN_REQUESTS,
-            ..Limits::default()
-        };
+        let limits = Limits { connections: self.shared.limits.connections, ..Limits::default() };
         let live = Live::new(Arc::new(self.shared));
         let shared = live.current();
         let counts = shared.metrics.common.connections(HTTPS);
@@ -252,7 +247,3 @@ pub(super) async fn open_store(config: &MasaConfig) -> Result<MasaStore, ConfigE
 pub(super) fn now(clock: Clock) -> Result<UnixTime, ConfigError> {
     clock.now().unix.ok_or_else(|| ConfigError::new("clock".as_ref(), "it stands before 1970; set it"))
 }
-
-/// How long a registrar may take between two requests: the time until a device has reported the status of its voucher, and
-/// the audit log is due, and some more.
-const BETWEEN_REQUESTS: Duration = Duration::from_secs(60);

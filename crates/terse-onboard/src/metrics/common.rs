@@ -17,7 +17,7 @@ pub(crate) struct Common {
     seconds: Series<1, Histogram>,
     refusals: Series<1, Counter>,
     open: Series<1, Gauge>,
-    refused: Series<1, Counter>,
+    evicted: Series<1, Counter>,
     failed: Series<1, Counter>,
     certificates: Series<1, Gauge>,
     database: Gauge,
@@ -37,7 +37,7 @@ pub(crate) struct Kinds {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Connections {
     open: Gauge,
-    refused: Counter,
+    evicted: Counter,
     failed: Counter,
 }
 
@@ -88,9 +88,9 @@ impl Common {
                 ["transport"],
                 transports(),
             ),
-            refused: Series::counters(
+            evicted: Series::counters(
                 registry,
-                ("connections_refused", "Connections that were closed because their address had too many"),
+                ("connections_evicted", "Connections that made room for others"),
                 ["transport"],
                 transports(),
             ),
@@ -134,7 +134,7 @@ impl Common {
     pub(crate) fn connections(&self, transport: &'static str) -> Connections {
         Connections {
             open: self.open.one([transport]),
-            refused: self.refused.one([transport]),
+            evicted: self.evicted.one([transport]),
             failed: self.failed.one([transport]),
         }
     }
@@ -159,9 +159,9 @@ impl Connections {
         OpenConnection(self.open.clone())
     }
 
-    /// Counts a connection that is closed because its address has too many.
-    pub(crate) fn refuse(&self) {
-        self.refused.inc();
+    /// Counts a connection that makes room for another one.
+    pub(crate) fn evict(&self) {
+        self.evicted.inc();
     }
 
     /// Counts what an acceptor reports.

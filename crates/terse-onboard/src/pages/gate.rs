@@ -22,7 +22,7 @@ use super::password::{LoginRefused, Users};
 use super::session::{Cookie, Sessions};
 use super::{Site, Visitor};
 use crate::rate::RateLimit;
-use crate::serve::{UnreadBody, read_body};
+use crate::serve::{Proven, UnreadBody, read_body};
 
 /// What requests share.
 pub(super) struct Gate<S> {
@@ -102,6 +102,9 @@ impl<S: Site> Gate<S> {
         let mut response = self.serve(client, path, &fields, &session, is_post).await?;
         if is_new && !response.headers().contains_key(header::SET_COOKIE) {
             self.set_cookie(&mut response, &session);
+        }
+        if client.certificate.is_some() || self.sessions.user(&session).is_some() {
+            response.extensions_mut().insert(Proven);
         }
         Ok(response)
     }

@@ -1,7 +1,7 @@
 //! The connections of browsers.
 //!
-//! What must always hold: there is a bounded number of them, half of which one address may have; each has a bounded time for
-//! the head of a request, and in all.
+//! What must always hold: they are bounded in number, one address has half of them at most, and a newcomer gets a place; each has a
+//! bounded time for the head of a request, and in all.
 
 use alloc::sync::Arc;
 use core::net::SocketAddr;
@@ -11,20 +11,20 @@ use axum::body::Body;
 use axum::http::Request;
 use hyper::body::Incoming;
 use hyper::rt::{Read, Write};
-use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::rt::TokioIo;
 use terse_net::tokio::{Acceptor, AcceptorEvent};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use super::Site;
 use super::config::PagesSettings;
 use super::gate::{Client, Gate};
-use crate::network::network;
-use crate::shares::{Share, Shares};
+use crate::places::Capacity;
+use crate::serve::{Admitted, Entrance, Rules};
 use crate::stop::stopped;
+use crate::times::Times;
 
 /// A listener for status pages.
 pub(crate) struct Pages {
@@ -56,7 +56,7 @@ impl Pages {
                 return;
             }
         };
-        let shares = Arc::new(Shares::new(CONNECTIONS, CONNECTIONS / 2));
+        let entrance = Entrance::new(RULES);
         let mut connections = JoinSet::new();
         let Some(server) = server else {
             loop {
@@ -66,7 +66,11 @@ impl Pages {
                     () = stopped(&mut stop) => return,
                 };
                 match accepted {
-                    Ok((stream, address)) => spawn_plain(&mut connections, &gate, &shares, stream, address),
+                    Ok((stream, address)) => {
+                        let client = Client { address: address.ip(), certificate: None };
+                        let (admitted, stream) = (entrance.admit(address.ip()), TokioIo::new(stream));
+                        connections.spawn(serve_one(gate.clone(), stream, client, admitted, stop.clone()));
+                    }
                     // Such as too many open files: others may close some.
                     Err(_) => tokio::time::sleep(AFTER_FAILURE).await,
                 }
@@ -83,25 +87,12 @@ impl Pages {
                 },
                 () = stopped(&mut stop) => break,
             };
-            let Some(share) = Shares::take(&shares, network(address.ip())) else { continue };
+            let admitted = entrance.admit(address.ip());
             let summary = stream.connection().summary();
             let client = Client { address: address.ip(), certificate: summary.peer.name() };
-            connections.spawn(serve_one(gate.clone(), stream, client, share));
+            connections.spawn(serve_one(gate.clone(), stream, client, admitted, stop.clone()));
         }
         acceptor.handle().stop();
-    }
-}
-
-fn spawn_plain<S: Site>(
-    connections: &mut JoinSet<()>,
-    gate: &Arc<Gate<S>>,
-    shares: &Arc<Shares>,
-    stream: TcpStream,
-    address: SocketAddr,
-) {
-    if let Some(share) = Shares::take(shares, network(address.ip())) {
-        let client = Client { address: address.ip(), certificate: None };
-        connections.spawn(serve_one(gate.clone(), TokioIo::new(stream), client, share));
     }
 }
 
@@ -109,35 +100,28 @@ async fn serve_one<S: Site, I: Read + Write + Unpin + Send + 'static>(
     gate: Arc<Gate<S>>,
     stream: I,
     client: Client,
-    share: Share,
+    admitted: Admitted,
+    stop: watch::Receiver<bool>,
 ) {
     let service = service_fn(move |request: Request<Incoming>| {
         let (gate, client) = (gate.clone(), client.clone());
         async move { Ok::<_, core::convert::Infallible>(gate.answer(&client, request.map(Body::new)).await) }
     });
-    let connection = http1::Builder::new()
-        .timer(TokioTimer::new())
-        .header_read_timeout(HEAD_TIME)
-        .max_buf_size(MAX_HEAD)
-        .serve_connection(stream, service);
-    // What takes longer is cut off, such as a client that does not read.
-    if let Ok(Err(error)) = tokio::time::timeout(CONNECTION_TIME, connection).await {
-        tracing::debug!(%error, "a connection for status pages ended");
-    }
-    drop(share);
+    let ended = admitted.serve(stream, service, stop).await;
+    tracing::debug!(%ended, "a connection for status pages ended");
 }
 
-/// The most connections at a time; an address has half of them.
-const CONNECTIONS: usize = 64;
-
-/// How long the head of the next request may take.
-const HEAD_TIME: Duration = Duration::from_secs(15);
-
-/// How long a connection may last; a browser makes a new one.
-const CONNECTION_TIME: Duration = Duration::from_secs(120);
-
-/// The most bytes of the head of a request.
-const MAX_HEAD: usize = 16_384;
+/// The rules for browsers, which make a new connection when one has ended.
+const RULES: Rules = Rules {
+    capacity: Capacity::half_for_one(64),
+    times: Times {
+        between_requests: Duration::from_secs(15),
+        while_waiting: Duration::from_secs(15), // no page is answered so
+        write: Duration::from_secs(15),
+        total: Duration::from_secs(120),
+    },
+    has_one_request: false,
+};
 
 /// How long nothing is accepted after that has failed.
 const AFTER_FAILURE: Duration = Duration::from_millis(100);

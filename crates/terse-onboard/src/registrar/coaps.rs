@@ -7,7 +7,8 @@
 //! ```
 //!
 //! What must always hold: each socket has one task, which waits for no peer, no request and no database; a peer has a bounded
-//! number of requests in work, an address has half of the connections, and what a datagram causes is an end of nothing else.
+//! number of requests in work; a newcomer gets a place, which is counted by the device behind a stateless join proxy; what a datagram
+//! causes is an end of nothing else.
 
 use alloc::sync::Arc;
 use core::net::SocketAddr;
@@ -28,8 +29,8 @@ use super::{Service, StartError};
 use crate::config::ConfigError;
 use crate::discovery::coap::{CoreResponder, Links};
 use crate::live::Live;
+use crate::places::{Capacity, Table};
 use crate::serve::Limits;
-use crate::shares::Shares;
 
 mod front;
 mod messages;
@@ -53,9 +54,10 @@ impl Coaps {
     ) -> Result<Self, StartError> {
         let service = live.current();
         let connections = service.inner.settings.config.limits.connections;
-        let shares = Arc::new(Shares::new(connections, connections.div_ceil(2)));
-        // A connection has its place when its handshake is over. Meanwhile it is one of these.
-        let half_open = connections.min(EndpointLimits::default().max_half_open);
+        let table = Table::new(Capacity::half_for_one(connections));
+        // A connection has its place when its handshake is over. Meanwhile it is one of these, and the oldest of them makes
+        // room: if they were few, a stranger could replace a handshake before its client can answer.
+        let half_open = EndpointLimits::default().max_half_open;
         let mut limits = EndpointLimits::default();
         (limits.max_connections, limits.max_half_open) = (connections.saturating_add(half_open), half_open);
 
@@ -63,13 +65,13 @@ impl Coaps {
         let (socket, address) = bind(&own.listen).await?;
         let endpoint = DatagramEndpoint::new(config.clone(), limits, socket, clock);
         let endpoint = endpoint.map_err(|error| wrong(&own.listen, error))?;
-        let pledges = (Front::new(live.clone(), COAPS, shares.clone(), endpoint), address);
+        let pledges = (Front::new(live.clone(), COAPS, table.clone(), endpoint), address);
         let join_proxies = match &own.jpy {
             Some(jpy) => {
                 let (socket, address) = bind(jpy).await?;
                 let endpoint = DatagramEndpoint::with_framing(config.clone(), limits, socket, clock, Jpy::new());
                 let endpoint = endpoint.map_err(|error| wrong(jpy, error))?;
-                Some((Front::new(live.clone(), JPY, shares, endpoint), address))
+                Some((Front::new(live.clone(), JPY, table, endpoint), address))
             }
             None => None,
         };

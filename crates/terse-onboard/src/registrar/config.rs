@@ -262,7 +262,8 @@ pub enum WhoseVouchers {
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct LimitsConfig {
-    /// The most connections at a time.
+    /// The most connections at a time, over HTTPS, and as many over CoAPS. One address has half of them, and a newcomer gets the place
+    /// of one that has proven nothing and was idle longest.
     pub connections: usize,
     /// The most requests in a second of one address, in the long run. A join proxy has one address for all its pledges.
     pub requests_per_second: u32,

@@ -13,13 +13,16 @@ use axum::routing::get;
 use tokio::sync::watch;
 
 use super::Service;
-use crate::health::{Bounds, Health};
+use crate::health::Health;
 use crate::live::Live;
+use crate::places::Capacity;
+use crate::serve::Rules;
+use crate::times::Times;
 
 /// Serves the list until `stop` becomes true.
 pub(super) async fn serve(listener: Health, live: Live<Service>, stop: watch::Receiver<bool>) {
     let routes = Router::new().route(PATH, get(list)).with_state(live);
-    listener.serve_routes(routes.fallback(async || (StatusCode::NOT_FOUND, NOT_FOUND)), BOUNDS, stop).await;
+    listener.serve_routes(routes.fallback(async || (StatusCode::NOT_FOUND, NOT_FOUND)), RULES, stop).await;
 }
 
 async fn list(State(service): State<Service>, headers: HeaderMap) -> Response {
@@ -53,4 +56,8 @@ const NOT_FOUND: &str = "there is nothing here but /crl/domain.crl\n";
 const NONE: &str = "the CA has signed no list of revoked certificates yet\n";
 
 /// A list of many certificates takes its time over a slow link.
-const BOUNDS: Bounds = Bounds { connections: 256, per_network: 32, time: Duration::from_secs(30) };
+const RULES: Rules = Rules {
+    capacity: Capacity { connections: 256, per_network: 32, per_address: 32 },
+    times: Times::all(Duration::from_secs(30)),
+    has_one_request: true,
+};

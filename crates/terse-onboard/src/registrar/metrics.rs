@@ -192,6 +192,13 @@ pub(super) fn resource_at(path: &str) -> &'static str {
     known.copied().unwrap_or(OTHER)
 }
 
+/// Whether the answer of a resource with this status is one that no stranger gets: the client has shown a certificate, which was
+/// verified, and has signed with its key.
+pub(super) fn is_proof(resource: &str, status: u16) -> bool {
+    // Anybody may report a status, and ask for health and links.
+    matches!(status, 200..=299) && ![OTHER, "voucher_status", "enrollstatus", "core", "health"].contains(&resource)
+}
+
 const RESOURCES: [&str; 10] = [
     "requestvoucher",
     "voucher_status",

@@ -293,6 +293,33 @@ async fn a_device_joins_through_a_join_proxy_of_each_mode() {
     }
 }
 
+/// Strangers hold all connections behind a join proxy, and go on coming. The registrar sees the address of the proxy.
+#[tokio::test]
+async fn strangers_behind_a_stateless_join_proxy_keep_no_device_out() {
+    let world = World::new().await.with_coaps();
+    world.change("[limits]", "[limits]\nconnections = 8");
+    let registrar = world.start().await;
+    let (proxy, stop, task) = join_proxy(Mode::Stateless, registrar.jpy.unwrap(), UdpLimits::default()).await;
+    let stranger = super::world::Device::new(&authority("Other"), "stranger");
+    let mut held = Vec::new();
+    for _ in 0..8 {
+        held.push(stranger.connect_coaps(proxy, How::default()).await);
+    }
+    let device = world.device(SERIAL).of(COSE);
+    tokio::select! {
+        () = goes_the_whole_way(&world, &device, proxy, How::default()) => {}
+        () = async {
+            loop {
+                held.push(stranger.connect_coaps(proxy, How::default()).await);
+                tokio::time::sleep(core::time::Duration::from_millis(200)).await;
+            }
+        } => {}
+    }
+    stop.send_replace(true);
+    soon(task).await.unwrap();
+    registrar.stop().await;
+}
+
 #[tokio::test]
 async fn a_device_gets_the_identity_key_of_its_serial_number() {
     let world = World::new().await.with_coaps();

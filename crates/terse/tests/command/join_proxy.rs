@@ -21,17 +21,18 @@ fn a_join_proxy_says_at_its_end_what_it_has_done() {
     let address = registrar.local_addr().unwrap().to_string();
     command.args(["join-proxy", "--listen", "127.0.0.1:0", "--registrar", &address, "--per-address", "1", "--json"]);
     let mut proxy = Server::start(command);
-    let first = std::net::TcpStream::connect(&proxy.address).unwrap();
+    let mut first = connect(&proxy.address);
     let (relayed, _) = registrar.accept().unwrap();
-    let mut second = connect(&proxy.address);
-    let read = std::io::Read::read(&mut second, &mut [0]);
+    let second = connect(&proxy.address);
+    let read = std::io::Read::read(&mut first, &mut [0]);
     let is_closed = read.as_ref().map_or_else(|error| error.kind() != ErrorKind::WouldBlock, |len| *len == 0);
-    assert!(is_closed, "the second one of this address is closed: {read:?}");
+    assert!(is_closed, "the first one of this address makes room: {read:?}");
+    let (second_end, _) = registrar.accept().unwrap();
     proxy.ask_to_end();
     let report = json(&proxy.line());
-    assert_eq!((&report["relayed"], &report["refused"]), (&1.into(), &1.into()), "{report}");
+    assert_eq!((&report["relayed"], &report["made_room"]), (&2.into(), &1.into()), "{report}");
     assert_eq!(proxy.wait(), Some(0));
-    drop((first, relayed));
+    drop((second, second_end, relayed));
 }
 
 /// The registrar is played by the test: it returns each message, and thereby the header with it.

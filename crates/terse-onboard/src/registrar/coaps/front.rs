@@ -10,17 +10,18 @@ use terse_brski::coap::{self, BlockSize, IncomingRequest, RequestId};
 use terse_net::tokio::{DatagramEndpoint, Framing};
 use terse_net::{Clock, DatagramEvent, OsRng};
 use terse_tls::{ConnectionHandle, Instant, Now, PresentedPeer};
+use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use super::messages::{self, Answered};
 use crate::live::Live;
 use crate::metrics::{Connections, OpenConnection};
-use crate::network::network;
+use crate::places::{Origin, Place, Table};
 use crate::registrar::{Service, outage};
 use crate::serve::Limits;
-use crate::shares::{Share, Shares};
 use crate::stop::stopped;
+use crate::times::Timer;
 
 /// A socket for pledges.
 pub(super) struct Front<F> {
@@ -29,7 +30,10 @@ pub(super) struct Front<F> {
     /// The name of the transport, for metrics.
     transport: &'static str,
     connections: Connections,
-    shares: Arc<Shares>,
+    table: Arc<Table<Evict>>,
+    /// The connections of this socket that have made room for others, no more than there are places.
+    evicted: UnboundedReceiver<ConnectionHandle>,
+    evict: UnboundedSender<ConnectionHandle>,
     endpoint: DatagramEndpoint<F>,
     peers: HashMap<ConnectionHandle, Peer>,
     /// When something is to be done for which peer.
@@ -47,26 +51,35 @@ struct Peer {
     alarm: Option<Instant>,
     /// When the connection ends because of an answer. Until then that can be sent again.
     ends: Option<Instant>,
-    _share: Share,
+    place: Place<Evict>,
+    timer: Timer,
     _open: OpenConnection,
+}
+
+/// Tells the front of a connection that it has made room for another one.
+pub(super) struct Evict {
+    front: UnboundedSender<ConnectionHandle>,
+    handle: ConnectionHandle,
 }
 
 impl<F: Framing> Front<F> {
     pub(super) fn new(
         live: Live<Service>,
         transport: &'static str,
-        shares: Arc<Shares>,
+        table: Arc<Table<Evict>>,
         endpoint: DatagramEndpoint<F>,
     ) -> Self {
         let service = live.current();
         let (clock, connections) = (service.inner.clock, service.inner.metrics.common.connections(transport));
-        let endpoint = endpoint.with_idle_timeout(Limits::default().between_requests);
+        let (evict, evicted) = mpsc::unbounded_channel();
         Self {
             live,
             clock,
             transport,
             connections,
-            shares,
+            table,
+            evicted,
+            evict,
             endpoint,
             peers: HashMap::new(),
             alarms: BTreeSet::new(),
@@ -107,6 +120,7 @@ impl<F: Framing> Front<F> {
                 }
             },
             Some(Ok((handle, request, answered))) = self.answers.join_next() => self.answered(handle, request, answered),
+            Some(handle) = self.evicted.recv() => self.evicted(handle),
             () = sleep(alarm) => self.time_passed(),
         }
     }
@@ -121,6 +135,9 @@ impl<F: Framing> Front<F> {
             DatagramEvent::Data(data) => {
                 let (now, largest) = (self.now(), self.largest_blocks(handle));
                 if let Some(peer) = self.peers.get_mut(&handle) {
+                    // Each block is a request of its own.
+                    peer.timer.hear(since_start(now));
+                    peer.place.active(since_start(now));
                     peer.coap.limit_response_blocks(largest);
                     peer.coap.handle_input(now, &data);
                 }
@@ -131,7 +148,7 @@ impl<F: Framing> Front<F> {
                 self.count_failure(handle);
                 self.end(handle);
             }
-            DatagramEvent::PeerClosed | DatagramEvent::Idle => self.end(handle),
+            DatagramEvent::PeerClosed => self.end(handle),
             DatagramEvent::Replaced | DatagramEvent::Evicted => {
                 self.count_failure(handle);
                 self.forget(handle);
@@ -148,28 +165,37 @@ impl<F: Framing> Front<F> {
     }
 
     fn connected(&mut self, handle: ConnectionHandle) {
-        let address = self.endpoint.path(handle).map(|path| path.address().ip());
-        let Some(share) = address.and_then(|address| Shares::take(&self.shares, network(address))) else {
-            tracing::debug!(?address, "there are too many connections of this address");
-            self.connections.refuse();
-            return self.end(handle);
-        };
+        let Some(path) = self.endpoint.path(handle) else { return };
+        let origin = Origin::behind(path.address().ip(), path.header());
         let Some(connection) = self.endpoint.connection(handle) else { return };
         let presented = connection.presented().into_iter().flat_map(PresentedPeer::chain);
         let chain = presented.map(CertificateDer::into_owned).collect();
         let mut config = coap::ServerConfig::default();
         config.block_size = config.block_size.min(BlockSize::for_datagram(connection.max_message()));
         config.max_request = messages::MAX_REQUEST;
-        match coap::Server::new(config, &mut OsRng) {
-            Ok(coap) => {
-                let _open = self.connections.open();
-                let peer = Peer { coap, chain, alarm: None, ends: None, _share: share, _open };
-                self.peers.insert(handle, peer);
-            }
+        let coap = match coap::Server::new(config, &mut OsRng) {
+            Ok(coap) => coap,
             Err(error) => {
                 tracing::error!(%error, "there is no randomness");
-                self.end(handle);
+                return self.end(handle);
             }
+        };
+        let now = since_start(self.now());
+        let (place, victim) = Table::enter(&self.table, now, origin, Evict { front: self.evict.clone(), handle });
+        if let Some(Evict { front, handle }) = victim {
+            let _ = front.send(handle); // a front that is gone has no connections
+        }
+        let (timer, open) = (Timer::new(Limits::default().rules().times, now), self.connections.open());
+        self.peers.insert(handle, Peer { coap, chain, alarm: None, ends: None, place, timer, _open: open });
+        self.proceed(handle);
+    }
+
+    /// Ends a connection that has made room for another one.
+    fn evicted(&mut self, handle: ConnectionHandle) {
+        if self.peers.contains_key(&handle) {
+            tracing::debug!(path = ?self.endpoint.path(handle), "a connection made room for another one");
+            self.connections.evict();
+            self.end(handle);
         }
     }
 
@@ -184,7 +210,8 @@ impl<F: Framing> Front<F> {
             // What is refused is as good as lost, and is asked for again.
             let _ = self.endpoint.send(handle, self.output.get(..len).unwrap_or_default());
         }
-        let alarm = peer.coap.poll_timeout().into_iter().chain(peer.ends).min();
+        let deadline = Some(Instant(peer.timer.deadline().as_millis() as u64)); // 584 million years
+        let alarm = peer.coap.poll_timeout().into_iter().chain(peer.ends).chain(deadline).min();
         if let Some(old) = core::mem::replace(&mut peer.alarm, alarm) {
             self.alarms.remove(&(old, handle));
         }
@@ -199,7 +226,7 @@ impl<F: Framing> Front<F> {
             return;
         }
         let address = self.endpoint.path(handle).map(|path| path.address().ip());
-        let time = Duration::from_millis(now.monotonic.0);
+        let time = since_start(now);
         let service = self.live.current();
         let admitted = address.map_or(Ok(()), |address| service.inner.rate.admit(address, time));
         if let Err(wait) = admitted {
@@ -207,6 +234,7 @@ impl<F: Framing> Front<F> {
             let _ = peer.coap.respond(now, &mut OsRng, id, response);
             return;
         }
+        peer.timer.begin_request();
         let (transport, chain) = (self.transport, peer.chain.clone());
         self.answers.spawn(async move { (handle, id, messages::answer(&service, transport, chain, request).await) });
     }
@@ -222,8 +250,14 @@ impl<F: Framing> Front<F> {
 
     fn answered(&mut self, handle: ConnectionHandle, id: RequestId, answered: Answered) {
         let (now, largest) = (self.now(), self.largest_blocks(handle));
+        let (is_later, is_proof) = (answered.is_later(), answered.is_proof());
         let Answered { response, closes, .. } = answered;
         if let Some(peer) = self.peers.get_mut(&handle) {
+            peer.timer.answer(since_start(now), is_later);
+            peer.place.active(since_start(now));
+            if is_proof {
+                peer.place.prove();
+            }
             peer.coap.limit_response_blocks(largest);
             if let Err(error) = peer.coap.respond(now, &mut OsRng, id, response) {
                 tracing::error!(%error, "there is no randomness for an answer");
@@ -242,7 +276,8 @@ impl<F: Framing> Front<F> {
             self.alarms.pop_first();
             let Some(peer) = self.peers.get_mut(&handle) else { continue };
             peer.alarm = None;
-            if peer.ends.is_some_and(|ends| ends <= now.monotonic) {
+            let is_over = peer.timer.deadline() <= since_start(now);
+            if is_over || peer.ends.is_some_and(|ends| ends <= now.monotonic) {
                 self.end(handle);
                 continue;
             }
@@ -261,6 +296,11 @@ impl<F: Framing> Front<F> {
             self.alarms.remove(&(alarm, handle));
         }
     }
+}
+
+/// Returns the time as places and time limits count it.
+const fn since_start(now: Now) -> Duration {
+    Duration::from_millis(now.monotonic.0)
 }
 
 /// Waits for some milliseconds, or for ever.

@@ -9,7 +9,7 @@ use terse_brski::http::{CBOR, JSON, VOUCHER_COSE};
 use tokio::time::Instant;
 
 use crate::registrar::Service;
-use crate::registrar::metrics::resource_name;
+use crate::registrar::metrics::{is_proof, resource_name};
 use crate::registrar::reply::{Content, Form, Received, Reply};
 use crate::registrar::requests::max_len;
 use crate::registrar::settings::PROVIDER;
@@ -20,6 +20,20 @@ pub(super) struct Answered {
     pub(super) closes: bool,
     /// The status in the terms of HTTP, for metrics.
     status: u16,
+    /// The name of the resource.
+    resource: &'static str,
+}
+
+impl Answered {
+    /// Whether the client is told to come again.
+    pub(super) const fn is_later(&self) -> bool {
+        self.status == 202
+    }
+
+    /// Whether no stranger is answered so.
+    pub(super) fn is_proof(&self) -> bool {
+        is_proof(self.resource, self.status)
+    }
 }
 
 /// Answers a request of a client that has presented these certificates.
@@ -36,7 +50,7 @@ pub(super) async fn answer(
             Err(reply) => reply,
         },
     };
-    counted(service, transport, &request, respond(&request, reply))
+    counted(service, transport, respond(&request, reply))
 }
 
 /// The response to a client that is to wait.
@@ -47,13 +61,12 @@ pub(super) fn too_many(
     retry_after: u32,
 ) -> Response {
     let reply = Reply::text(429, "there are too many requests of this address; wait").retry_after(retry_after);
-    counted(service, transport, request, respond(request, reply)).response
+    counted(service, transport, respond(request, reply)).response
 }
 
 /// Counts a request by its answer.
-fn counted(service: &Service, transport: &'static str, request: &IncomingRequest, answered: Answered) -> Answered {
-    let resource = resource_name(request.resource);
-    service.inner.metrics.common.answered(resource, transport, answered.status);
+fn counted(service: &Service, transport: &'static str, answered: Answered) -> Answered {
+    service.inner.metrics.common.answered(answered.resource, transport, answered.status);
     answered
 }
 
@@ -106,7 +119,7 @@ fn respond(request: &IncomingRequest, reply: Reply) -> Answered {
     let etag = is_tagged.then(|| sha256(PROVIDER, &body)).and_then(|digest| ETag::new(digest.get(..TAG_LEN)?));
     let mut response = Response::from_http(request.method, status, retry_after, format, body);
     response.etag = etag;
-    Answered { response, closes, status }
+    Answered { response, closes, status, resource: resource_name(request.resource) }
 }
 
 /// Returns the content format and the bytes of a content, in a format that is accepted.
