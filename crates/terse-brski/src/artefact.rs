@@ -10,6 +10,7 @@ use pki_types::{CertificateDer, UnixTime};
 use terse_tls::SignatureScheme;
 use terse_tls::crypto::{CryptoProvider, Rng, SigningKey};
 
+use crate::digest::{Sha256, public_key_sha256, sha256};
 use crate::http::{Acceptance, Posted, VOUCHER_CMS_JSON, VOUCHER_COSE, VOUCHER_COSE_CBOR, acceptance, is};
 use crate::voucher::{Voucher, VoucherRequest};
 use crate::{Malformed, SignatureRefused, cms, cose};
@@ -118,6 +119,23 @@ impl Format {
 pub(crate) struct Signed {
     pub(crate) content: Vec<u8>,
     pub(crate) chain: Vec<CertificateDer<'static>>,
+}
+
+impl Signed {
+    /// Returns what identifies a request: the SHA-256 of its form, of the key that has signed it, and of the content. Anybody can
+    /// change the rest and the signature stays good: certificates and their order, how lengths are encoded, unsigned attributes,
+    /// and an ECDSA signature itself. None of this makes another request.
+    pub(crate) fn identity(&self, provider: &CryptoProvider, format: Format) -> Result<Sha256, Malformed> {
+        let signer = self.chain.first().ok_or(Malformed::Invalid("the signer's certificate"))?; // it is always there
+        let mut identified = Vec::with_capacity(1 + 32 + self.content.len());
+        identified.push(match format {
+            Format::CmsJson => 0,
+            Format::CoseCbor => 1,
+        });
+        identified.extend_from_slice(&public_key_sha256(provider, signer)?);
+        identified.extend_from_slice(&self.content);
+        Ok(sha256(provider, &identified))
+    }
 }
 
 impl From<cms::Signed> for Signed {

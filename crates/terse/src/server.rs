@@ -33,10 +33,12 @@ With
   --staple broker.ocsp                                       an OCSP response, for clients that ask for one
   --cert broker-rsa.pem --key broker-rsa.key                 a second certificate, for clients that need RSA
   --dtls --mtu 576 --connection-id 8                         over UDP, in small packets, to clients that may move
-  --stateful-tickets --early-data-size 0                     short tickets, and no early data
+  --stateful-tickets                                         short tickets: sessions are kept in memory
+  --early-data-size 1024                                     with early data, which the network may deliver twice
   --psk-identity sensor-17 --psk-file sensor-17.psk          also or only for a client with a pre-shared key
   --identity-key broker.id --deny denied.txt                 also or only for clients with identity keys (terse pkg)
-  --identity-key broker.id --secret-tickets broker.tickets   ... whose early data is taken also after a restart
+  --identity-key broker.id --early-data-size 1024 \\
+      --secret-tickets broker.tickets                        ... whose early data is taken also after a restart
   --key broker.key --peer-key device.pub                     without --cert: raw public keys";
 
 /// A server for any TLS or DTLS client.
@@ -75,7 +77,7 @@ pub(crate) struct ServerArgs {
         help_heading = "Identity"
     )]
     secret_tickets: SecretTicketsAt,
-    /// Take early data from clients with identity keys that have no ticket. It is not forward secret, and whoever learns this
+    /// With --early-data-size: take early data also from clients with identity keys that have no ticket. It is not forward secret, and whoever learns this
     /// server's key can forge it
     #[arg(long, requires = "identity_keys", help_heading = "Identity")]
     first_contact: bool,
@@ -85,9 +87,10 @@ pub(crate) struct ServerArgs {
     /// Keep sessions in memory; a ticket is then a handle of 16 bytes
     #[arg(long, conflicts_with = "no_tickets", help_heading = "Resumption")]
     stateful_tickets: bool,
-    /// Take N bytes of early data (0-RTT) from clients that come back; 0 takes none [default: 16384]
-    #[arg(long, value_name = "N", help_heading = "Resumption")]
-    early_data_size: Option<u32>,
+    /// Take up to N bytes of early data (0-RTT) from clients that come back; 0 takes none. It is for requests that may come
+    /// twice
+    #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Resumption")]
+    early_data_size: u32,
     /// Send a cookie in HelloRetryRequest
     #[arg(long)]
     hello_retry_cookie: bool,
@@ -125,9 +128,6 @@ impl ServerArgs {
     }
 }
 
-/// The default of `--early-data-size`, in bytes.
-const DEFAULT_EARLY_DATA: u32 = 0x4000;
-
 /// Runs the command.
 pub(crate) fn run(args: ServerArgs, json: bool) -> Result<(), Failure> {
     let server = Server::new(args, json)?;
@@ -153,7 +153,7 @@ impl Server {
         let shared = &args.shared;
         shared.check_datagrams(&[
             (
-                args.early_data_size.is_some_and(|size| size > 0) && !args.no_cookie && !shared.identity.is_given(),
+                args.early_data_size > 0 && !args.no_cookie && !shared.identity.is_given(),
                 "--early-data-size",
                 "would never be used, as a cookie costs a client its early data; add --no-cookie, or leave it out",
             ),
@@ -168,8 +168,8 @@ impl Server {
                 "is for streams; every client over datagrams gets a cookie; leave it out",
             ),
         ])?;
-        if args.first_contact && args.early_data_size == Some(0) {
-            return Err(Failure::Usage("--first-contact takes early data, and --early-data-size 0 takes none".into()));
+        if args.first_contact && args.early_data_size == 0 {
+            return Err(Failure::Usage("--first-contact takes early data; say how much with --early-data-size".into()));
         }
         let provider = shared.crypto.provider();
         let credentials = shared.credentials(&args.certs, &args.keys)?;
@@ -200,12 +200,11 @@ impl Server {
         if !args.no_tickets {
             config.resumption(Some(sessions::server_resumption(provider, args.stateful_tickets)?));
         }
-        if !args.no_tickets || args.first_contact {
-            // A server that sends cookies takes no early data but that of clients whose tickets stand for the cookie.
-            let is_possible = !shared.datagrams.is_given() || args.no_cookie || identities.is_some();
-            let early_data = args.early_data_size.unwrap_or(if is_possible { DEFAULT_EARLY_DATA } else { 0 });
-            config.early_data((early_data > 0).then(|| ServerEarlyData::new(early_data)));
-        }
+        let has_tickets = !args.no_tickets || args.first_contact;
+        // Whether a request may come twice only the operator knows, so early data is off unless it is asked for (RFC 9846,
+        // appendix F.5).
+        config
+            .early_data((has_tickets && args.early_data_size > 0).then(|| ServerEarlyData::new(args.early_data_size)));
         let knows_clients = args.client_ca.is_some() || !shared.peer_keys.is_empty();
         if shared.stapling() != Stapling::Off && !knows_clients {
             let problem = "--ask-staple and --require-staple are for certificates of clients";

@@ -114,8 +114,8 @@ fn connect(link: &Link, pki: &Path, version: &str, mode: &str) -> Traffic {
     let kept = tempfile::tempdir().unwrap();
     let (files, directory) = (pki.display(), kept.path().display());
     let (cache, tickets) = match (mode, version) {
-        ("resumed", "1.2") => ("off".to_owned(), "--stateful-tickets --early-data-size 0"),
-        ("resumed", _) => ("off".to_owned(), "--early-data-size 0"),
+        ("resumed", "1.2") => ("off".to_owned(), "--stateful-tickets"),
+        ("resumed", _) => ("off".to_owned(), ""),
         ("full", _) => ("off".to_owned(), "--no-tickets"),
         (cached, _) => (cached.to_owned(), "--no-tickets"),
     };

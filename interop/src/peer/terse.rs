@@ -65,6 +65,7 @@ fn server_program(case: &Case) -> (Process, u16) {
         words.arg("--ca-names");
     }
     if case.early_data {
+        words.args(["--early-data-size", "16384"]);
         words.arg("--no-cookie"); // which would cost the client its early data
     }
     match case.sessions {

@@ -55,7 +55,7 @@ impl Masa {
             }
             None => None,
         };
-        let sha256 = sha256(&self.provider, body);
+        let sha256 = signed.identity(&self.provider, format).map_err(Refusal::Request)?;
         let request = RegistrarRequest { sha256, format, voucher_type, fields, path, pledge };
         request.check_consistency()?;
         Ok(request)
@@ -176,7 +176,7 @@ pub(super) enum Saw {
 }
 
 impl RegistrarRequest {
-    /// Returns the SHA-256 of the request, by which an issued voucher is found.
+    /// Returns the SHA-256 of what was signed and by which key, by which an issued voucher is found.
     pub const fn sha256(&self) -> &Sha256 {
         &self.sha256
     }

@@ -41,7 +41,7 @@ impl Registrar {
         }
         self.check_proximity(&fields)?;
         Ok(PledgeRequest {
-            sha256: sha256(&self.provider, posted.body),
+            sha256: signed.identity(&self.provider, format).map_err(Refusal::Request)?,
             client: sha256(&self.provider, leaf),
             certificate: leaf.clone().into_owned(),
             manufacturer,
@@ -153,7 +153,7 @@ pub struct PledgeRequest {
 }
 
 impl PledgeRequest {
-    /// Returns the SHA-256 of the request, by which a [`RequestRecord`](super::RequestRecord) is found.
+    /// Returns the SHA-256 of what was signed and by which key, by which a [`RequestRecord`](super::RequestRecord) is found.
     pub const fn sha256(&self) -> &Sha256 {
         &self.sha256
     }

@@ -82,7 +82,11 @@ fn keys_are_replaced() {
 fn early_data_goes_with_the_first_datagrams() {
     let pki = Pki::new();
     let command = "--dtls --cert @client.pem --key @client.key --resume-file @sessions --early-data early --expect 5";
-    for (options, expected) in [("--no-cookie", ["none", "accepted"]), ("", ["none", "none"])] {
+    for (options, expected) in [
+        ("--no-cookie --early-data-size 64", ["none", "accepted"]),
+        ("--no-cookie", ["none", "none"]),
+        ("", ["none", "none"]),
+    ] {
         let server = pki.server(&format!("{MUTUAL} {options}"));
         let objects = pki.client(&server, &format!("{command} --repeat 2")).objects();
         assert_eq!(modes(&objects), ["full", "resumed"]);

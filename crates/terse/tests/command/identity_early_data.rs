@@ -45,7 +45,7 @@ fn check(client: &Value, report: &Value, status: &str, protection: Option<&str>)
 fn tickets_in_files_outlive_both_programs() {
     for transport in ["", "--dtls"] {
         let pki = world();
-        let files = format!("{transport} --secret-tickets @server.tickets");
+        let files = format!("{transport} --early-data-size 64 --secret-tickets @server.tickets");
         for (run, expected) in [("none", None), ("accepted", Some("ticket")), ("accepted", Some("ticket"))] {
             let server = server(&pki, &files);
             let client = connect(&pki, &server, &format!("{transport} --identity-file @client.peers")).object();
@@ -58,6 +58,7 @@ fn tickets_in_files_outlive_both_programs() {
 fn tickets_in_memory_are_gone_after_a_restart() {
     for kept in ["", "--secret-tickets memory", "--secret-tickets sealed"] {
         let pki = world();
+        let kept = &format!("--early-data-size 64 {kept}");
         let first = server(&pki, kept);
         for (status, protection) in [("none", None), ("accepted", Some("ticket"))] {
             let client = connect(&pki, &first, "--identity-file @client.peers").object();
@@ -77,15 +78,15 @@ fn tickets_in_memory_are_gone_after_a_restart() {
 fn a_server_that_has_just_begun_takes_nothing_at_first_contact() {
     for (transport, of_server) in [("", ""), ("--dtls", "--first-contacts-per-second 2")] {
         let pki = world();
-        let server = server(&pki, &format!("{transport} --first-contact {of_server}"));
+        let server = server(&pki, &format!("{transport} --early-data-size 64 --first-contact {of_server}"));
         let client = connect(&pki, &server, &format!("{transport} --first-contact")).object();
         check(&client, &server.report(), "rejected", None);
     }
 }
 
 #[test]
-fn a_server_may_take_none() {
-    for options in ["--no-tickets", "--early-data-size 0"] {
+fn a_server_takes_none_by_default_or_without_tickets() {
+    for options in ["", "--no-tickets --early-data-size 64", "--early-data-size 0"] {
         let pki = world();
         let server = server(&pki, options);
         for _ in 0..2 {
@@ -102,8 +103,9 @@ fn wrong_use_is_explained() {
     client("--ca @ca.pem").refused(2, &["--resume-file", "--identity-file"]);
     client("--ca @ca.pem --resume-file @sessions --first-contact").refused(2, &["required"]);
     let server = |options| run(pki.command("server --listen 127.0.0.1:0 --identity-key @server.id", options));
+    server("--first-contact").refused(2, &["--early-data-size"]);
     server("--first-contact --early-data-size 0").refused(2, &["--early-data-size"]);
-    server("--dtls --first-contact").refused(2, &["--first-contacts-per-second"]);
+    server("--dtls --early-data-size 64 --first-contact").refused(2, &["--first-contacts-per-second"]);
     server("--secret-tickets @nowhere/tickets").refused(1, &["ticket file", "cannot be written"]);
     let trusting = "--identity-key @client.id --first-contact --ca @ca.pem";
     client(trusting).refused(1, &["TLS 1.3 only"]);

@@ -120,7 +120,7 @@ fn a_damaged_session_file_is_reported_and_costs_one_full_handshake() {
 fn early_data_goes_out_with_the_first_flight() {
     let pki = Pki::new();
     for tickets in ["", "--stateful-tickets"] {
-        let server = pki.server(&format!("--echo {tickets}"));
+        let server = pki.server(&format!("--echo --early-data-size 1024 {tickets}"));
         let file = format!("--resume-file @sessions{}", tickets.len());
         for expected in ["none", "accepted", "accepted"] {
             let outcome = pki.client(&server, &format!("{file} --early-data early- --send late --expect 10"));
@@ -142,10 +142,22 @@ fn early_data_that_is_not_accepted_is_sent_after_the_handshake() {
         assert_eq!(outcome.code, Some(0), "{outcome:?}");
         assert_eq!(outcome.stdout.lines().next(), Some("early-late"));
     }
-    let server = pki.server("--echo --early-data-size 0");
-    let objects = pki.client(&server, "--resume-file @t --early-data early- --expect 6 --repeat 2").objects();
-    assert_eq!(objects[1]["mode"], "resumed");
-    assert_eq!(objects[1]["early_data"], "none");
+}
+
+/// A server that nobody has told how much may come twice offers no early data in its tickets.
+#[test]
+fn early_data_is_off_by_default() {
+    let pki = Pki::new();
+    for options in ["", "--stateful-tickets", "--early-data-size 0"] {
+        let server = pki.server(&format!("--echo {options}"));
+        let file = format!("--resume-file @t{}", options.len());
+        let outcome = pki.client(&server, &format!("{file} --early-data early- --expect 6 --repeat 2"));
+        let objects = outcome.objects();
+        assert_eq!((&objects[1]["mode"], &objects[1]["early_data"]), (&"resumed".into(), &"none".into()), "{options}");
+        for _ in 0..2 {
+            assert_eq!(server.report()["early_data"], "none", "{options}");
+        }
+    }
 }
 
 #[test]
