@@ -226,7 +226,7 @@ fn agreements() {
             TLS12 => [
                 unsupported("status_request", Ext::STATUS_REQUEST, |m| add_extension(m, Ext::STATUS_REQUEST, b"")),
                 unsupported("session_ticket", Ext::SESSION_TICKET, |m| add_extension(m, Ext::SESSION_TICKET, b"")),
-                unsupported("points", Ext::EC_POINT_FORMATS, |m| add_extension(m, Ext::EC_POINT_FORMATS, &[1, 0])),
+                illegal("compressed points only", |m| add_extension(m, Ext::EC_POINT_FORMATS, &[1, 1]), ILLEGAL_VALUE),
                 misplaced("early_data", Ext::EARLY_DATA, |m| add_extension(m, Ext::EARLY_DATA, b"")),
                 misplaced("cookie", Ext::COOKIE, |m| add_extension(m, Ext::COOKIE, &[0, 1, 1])),
             ],
@@ -255,6 +255,18 @@ fn supported_groups_of_a_tls12_server_mean_nothing() {
     for body in [&[][..], &[0, 2, 0, 0x1d], &[0, 2, 0, 0x17], b"whatever"] {
         let mut setup = rich(TLS12);
         setup.server.fault(Some(first(SH, move |m| add_extension(m, Ext::SUPPORTED_GROUPS, body))));
+        let mut pair = setup.pair(SEED);
+        pair.handshake().unwrap();
+        assert_eq!(pair.client.summary().group, Some(NamedGroup::X25519), "{body:?}");
+    }
+}
+
+/// pion/dtls sends it to clients that have not offered it. It says what is so anyway.
+#[test]
+fn unasked_point_formats_of_a_tls12_server_mean_nothing() {
+    for body in [&[1, 0][..], &[3, 0, 1, 2]] {
+        let mut setup = rich(TLS12);
+        setup.server.fault(Some(first(SH, move |m| add_extension(m, Ext::EC_POINT_FORMATS, body))));
         let mut pair = setup.pair(SEED);
         pair.handshake().unwrap();
         assert_eq!(pair.client.summary().group, Some(NamedGroup::X25519), "{body:?}");

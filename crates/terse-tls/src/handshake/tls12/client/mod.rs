@@ -176,7 +176,9 @@ pub(crate) fn server_hello(
     let suite = config.offered_suites().find(|id| *id == hello.cipher_suite);
     let suite = suite.and_then(|id| common.provider.tls12_suite(id)).ok_or(PeerMisbehaved::SelectedUnofferedSuite)?;
     let extensions = hello.extensions;
-    extensions.check_response(ExtensionMessage::ServerHello12, &offered)?;
+    // pion/dtls and old servers send `ec_point_formats` unasked. It changes nothing: points are uncompressed anyway.
+    let may_answer = [&offered[..], &[ExtensionType::EC_POINT_FORMATS]].concat();
+    extensions.check_response(ExtensionMessage::ServerHello12, &may_answer)?;
     match extensions.get()? {
         Some(RenegotiationInfo([])) => {}
         Some(_) => return Err(PeerMisbehaved::IllegalRenegotiationInfo.into()), // RFC 5746, 3.4
