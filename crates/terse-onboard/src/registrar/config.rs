@@ -105,8 +105,8 @@ pub struct Enrolment {
     pub crl_url: Option<String>,
     /// The subject of a device's certificate, as attributes: `O={manufacturer}` and `serialNumber={serial}` unless it is given.
     /// `{serial}` stands for the serial number of the device, and `{manufacturer}` for the name of its manufacturer here. What the
-    /// device asks for does not count. An EST server takes the subject from the request of the device, which must ask for this one
-    /// if it is given, and else for that of its IDevID.
+    /// device asks for does not count. An EST server takes the subject from the request of the device, which must ask for this one.
+    /// With `{idevid}` as the only attribute, it must ask for that of its IDevID, which its manufacturer has chosen.
     pub subject: Option<Vec<String>>,
     /// The DNS names that a device must ask for in its certification request, by the CSR attributes: none unless they are
     /// given. `{serial}` stands for its serial number, and `{manufacturer}` for the name of its manufacturer here.

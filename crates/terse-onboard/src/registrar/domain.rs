@@ -10,14 +10,14 @@ use super::config::{Config, Enrolment, EstServerConfig};
 use super::crl::DomainTrust;
 use super::est_server::EstServer;
 use super::external_ca::ExternalCa;
-use super::names::{DEFAULT_SUBJECT, SubjectTemplate};
+use super::names::{DEFAULT_SUBJECT, IDEVID, SubjectTemplate};
 use super::own_crl::{OwnCrl, issuer_of};
 use super::signing::Turns;
 use crate::config::{ConfigError, beside};
 
 /// The domain.
 pub(super) struct Domain {
-    /// The subjects of devices. Without it, behind an EST server, they are those of IDevIDs.
+    /// The subjects of devices. Without it, which only an EST server makes possible, they are those of IDevIDs.
     pub(super) subject: Option<SubjectTemplate>,
     /// The names of devices, as they are configured.
     pub(super) names: Vec<String>,
@@ -84,9 +84,9 @@ impl Domain {
             SubjectTemplate::new(attributes, &manufacturers).map_err(|problem| ConfigError::new(path, problem))
         };
         let subject = match (&enrolment.subject, &issuer) {
+            (Some(attributes), Issuer::External(_)) if *attributes == [IDEVID] => None,
             (Some(attributes), _) => Some(template(attributes)?),
-            (None, Issuer::Own(_)) => Some(template(&DEFAULT_SUBJECT.map(String::from))?),
-            (None, Issuer::External(_)) => None,
+            (None, _) => Some(template(&DEFAULT_SUBJECT.map(String::from))?),
         };
         Ok(Self { subject, names: enrolment.names.clone(), issuer })
     }

@@ -331,8 +331,8 @@ pub(super) fn too_many() -> Reply {
     Reply::text(429, "the device has got too many certificates; it can go on tomorrow").retry_after(3_600)
 }
 
-const SUBJECT_UNASKED: &str = "certificates have subjects here for which no device asks over CoAPS; an operator can leave the subject \
-                               out, or let the registrar's own CA issue";
+const SUBJECT_UNASKED: &str = "certificates have subjects here for which no device asks over CoAPS; an operator can let the registrar's \
+                               own CA issue, or write subject = [\"{idevid}\"] to take what the manufacturer has chosen";
 
 const NAMES_UNASKED: &str = "certificates have DNS names here, for which no device asks over CoAPS; an operator can leave the \
                              names out, or let the registrar's own CA issue";

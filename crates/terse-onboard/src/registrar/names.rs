@@ -102,6 +102,9 @@ pub(super) fn from_hex(text: &str) -> Option<Vec<u8>> {
 /// The subject of a device, unless another one is configured.
 pub(super) const DEFAULT_SUBJECT: [&str; 2] = ["O={manufacturer}", "serialNumber={serial}"];
 
+/// The only attribute of a subject that is the IDevID's.
+pub(super) const IDEVID: &str = "{idevid}";
+
 const SERIAL: &str = "{serial}";
 const MANUFACTURER: &str = "{manufacturer}";
 

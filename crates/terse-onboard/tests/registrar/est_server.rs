@@ -66,6 +66,29 @@ async fn a_device_enrols_reports_and_enrols_again_with_the_ca_behind_an_est_serv
     registrar.stop().await;
 }
 
+/// An EST server certifies what the request says, so that by default a request with the subject of the IDevID does not reach it: the
+/// manufacturer has chosen that.
+#[tokio::test]
+async fn the_domain_decides_the_subject_behind_an_est_server_as_well() {
+    let (world, est) = with_est("").await;
+    world.change("subject = [\"{idevid}\"]\n", "");
+    let registrar = world.start().await;
+    let admin = Subject::common_name("plant-admin").unwrap();
+    let options = IdevidOptions { subject: admin, ..IdevidOptions::new(SERIAL, now().as_secs() - 3_600) };
+    let device = Device::with(&world.maker, &options);
+    let mut pledge = device.join(&registrar).await;
+    let request = device.certification_request(&CsrAttributes::default());
+    refused(&pledge.enroll("simpleenroll", &request).await, 400, "subject");
+    assert!(est.requests().is_empty());
+    let csrattrs = pledge.get("/.well-known/est/csrattrs").await;
+    let attributes = CsrAttributes::from_der(&decode_body(&csrattrs.body, "csrattrs").unwrap()).unwrap();
+    let request = device.certification_request(&attributes);
+    let ldevid = certificate(&pledge.enroll("simpleenroll", &request).await);
+    assert_eq!(Subject::of(&ldevid).unwrap().to_string(), "O=maker, SERIALNUMBER=WI-3005");
+    assert_eq!(est.issued(), 1);
+    registrar.stop().await;
+}
+
 #[tokio::test]
 async fn a_pledge_comes_from_the_factory_gets_a_credential_of_the_external_ca_and_renews_it() {
     let (world, est) = with_est("").await;

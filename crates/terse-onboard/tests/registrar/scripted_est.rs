@@ -122,7 +122,9 @@ impl ScriptedEst {
         std::fs::write(folder.join("registrar.key"), own.key_pem().as_bytes()).unwrap();
         std::fs::write(folder.join("est-ca.pem"), self.anchors.root_pem()).unwrap();
         let url = format!("https://{}", self.address);
-        let table = format!("est_server = {{ url = \"{url}\", anchors = \"est-ca.pem\"{further} }}");
+        // What devices ask for by themselves.
+        let subject = "subject = [\"{idevid}\"]";
+        let table = format!("{subject}\nest_server = {{ url = \"{url}\", anchors = \"est-ca.pem\"{further} }}");
         world.change("ca = \"ca\"\n", &format!("{table}\n"));
     }
 
