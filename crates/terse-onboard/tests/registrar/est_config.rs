@@ -189,7 +189,7 @@ async fn a_wrong_configuration_is_found_before_the_start() {
     let with = |further: &str| ("\"est-ca.pem\"", format!("\"est-ca.pem\", {further}"));
     for ((from, to), part) in [
         (("est_server =", "ca = \"ca\"\nest_server =".to_owned()), "remove one"),
-        (("[enrolment]\nest_server", "[enrolment]\n# est_server".to_owned()), "needs ca"),
+        (("\nest_server", "\n# est_server".to_owned()), "needs ca"),
         (("est_server =", "days = 30\nest_server =".to_owned()), "remove days"),
         ((&url, url.replace("https", "http")), "is no https URL"),
         ((&url, format!("{url}/a?b")), "is no https URL"),

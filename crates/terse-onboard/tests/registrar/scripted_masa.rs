@@ -244,7 +244,7 @@ impl Inner {
         };
         let mut state = self.state.lock().unwrap();
         let State_ { issued, log, requests, last, accepts, is_customer, raw_public_keys_only, .. } = &mut *state;
-        requests.push(*request.sha256());
+        requests.push(terse_brski::digest::sha256(&PROVIDER, body));
         *last = body.to_vec();
         accepts.push(Self::posted(headers, body).accept.map(str::to_owned));
         let serial = request.serial_number().to_owned();

@@ -111,6 +111,12 @@ impl<F: Framing> Front<F> {
     async fn step(&mut self) {
         let alarm = self.alarms.first().map(|(time, _)| time.0.saturating_sub(self.now().monotonic.0));
         tokio::select! {
+            // A connection that has made room takes no request any more. There are few of these, of alarms and of answers for each
+            // event, so that events are not kept waiting.
+            biased;
+            Some(handle) = self.evicted.recv() => self.evicted(handle),
+            () = sleep(alarm) => self.time_passed(),
+            Some(Ok((handle, request, answered))) = self.answers.join_next() => self.answered(handle, request, answered),
             event = self.endpoint.next_event() => match event {
                 Ok((handle, event)) => self.handle(handle, event),
                 Err(error) => {
@@ -119,9 +125,6 @@ impl<F: Framing> Front<F> {
                     tokio::time::sleep(PAUSE).await;
                 }
             },
-            Some(Ok((handle, request, answered))) = self.answers.join_next() => self.answered(handle, request, answered),
-            Some(handle) = self.evicted.recv() => self.evicted(handle),
-            () = sleep(alarm) => self.time_passed(),
         }
     }
 
