@@ -17,6 +17,7 @@ use terse_fuzz::{
 };
 use terse_tls::ProtocolVersion;
 use terse_tls::cache::Scheme;
+use terse_tls::identity::IdentityAlgorithm;
 use terse_tls::summary::{EarlyDataStatus, Mode, Summary};
 
 fn corpus(target: &str) -> Vec<Vec<u8>> {
@@ -201,6 +202,17 @@ fn whole_requests_reach_a_voucher() {
     assert!(reached.iter().filter(whole).count() > 1, "from a pledge to its voucher, in both forms");
     assert!(reached.iter().any(|one| one.is_issued && !one.is_pledge_request), "by a request of a registrar");
     assert!(reached.iter().any(|one| one.is_passed_on && !one.is_issued), "an answer of a MASA");
+}
+
+#[test]
+fn renewals_of_identity_keys_are_complete() {
+    for algorithm in IdentityAlgorithm::ALL {
+        let renewed = corpus("identity").into_iter().filter(|input| {
+            let [what, response @ ..] = &input[..] else { return false };
+            *what == (13 | (algorithm.code() - 1) << 4) && identity::own_renewal(algorithm).finish(response).is_ok()
+        });
+        assert!(renewed.count() > 0, "{algorithm}");
+    }
 }
 
 #[test]
