@@ -11,6 +11,7 @@ use super::{Seed, framed};
 use crate::onboarding::SUBJECT;
 use crate::pki::{CRL, DOMAIN, DOMAIN_CRL, INTERMEDIATE, REGISTRAR, REQUEST, SERVER, public_key};
 use crate::provider::{ECDSA_SIGNATURE, Key};
+use crate::requests::NAME;
 
 /// Returns inputs of every kind that parse.
 pub(super) fn all() -> Vec<Seed> {
@@ -78,10 +79,9 @@ fn serial_number(certificate: &[u8]) -> &[u8] {
 }
 
 fn attributes() -> [(&'static str, CsrAttributes); 4] {
-    let name = b"\x30\x1b\x06\x03\x55\x1d\x11\x04\x14\x30\x12\x82\x10pump.example.com".to_vec();
     let usage = b"\x30\x0e\x06\x03\x55\x1d\x0f\x01\x01\xff\x04\x04\x03\x02\x07\x80".to_vec();
     let mut extension = CsrAttributes::default();
-    extension.extensions.push(name);
+    extension.extensions.push(NAME.to_vec());
     let mut extensions = extension.clone();
     extensions.extensions.push(usage);
     let mut template = extensions.clone();
