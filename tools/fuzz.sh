@@ -10,7 +10,7 @@
 set -eu
 cd "$(dirname "$0")/.."
 
-all="records messages client server pair datagram_client datagram_server endpoint reassembler replay cache_file certificates path identity jpy artefacts coap"
+all="records messages client server pair datagram_client datagram_server endpoint reassembler replay cache_file certificates path identity jpy artefacts requests services coap"
 targets=$all
 host=$(rustc -vV | sed -n 's/^host: //p')
 cargo=${CARGO:-cargo}
@@ -38,7 +38,7 @@ max_len() {
 runs() {
     case $1 in
         pair | datagram_client | datagram_server | endpoint) echo 4500 ;;
-        client | server) echo 15000 ;;
+        client | server | services) echo 15000 ;;
         *) echo 60000 ;;
     esac
 }

@@ -1,5 +1,5 @@
 //! The fuzz target `identity` takes identities, parameters, files of identity keys and of generators, and the values that
-//! a peer sends to a key agreement, with real keys of both algorithms.
+//! a peer sends to a key agreement or to renew a key, with real keys of both algorithms.
 //!
 //! ```text
 //! what(1) bytes
@@ -9,11 +9,18 @@ use std::sync::{Arc, LazyLock};
 
 use terse_ibc::Generator;
 use terse_ibc::files::{KeyFile, parameters_from_pem, parameters_to_pem};
+use terse_ibc::renewal::{Renewal, RenewalError};
 use terse_ibc::ristretto255::Blinded;
 use terse_testkit::pki::NOW;
 use terse_testkit::rng::SeededRng;
+use terse_tls::Summary;
 use terse_tls::crypto::{EphemeralKey, IdentityKey, IdentityPeer, IdentityRole};
-use terse_tls::identity::{Identity, IdentityAlgorithm, IdentityParameters, IdentityType, KnownPeers};
+use terse_tls::identity::{Authority, Identity, IdentityAlgorithm, IdentityParameters, IdentityType, KnownPeers};
+
+use crate::input::{Operation, Shape};
+use crate::machine::Machine;
+use crate::modes::{TRANSPARENT, Tweaks};
+use crate::onboarding::is_for_people;
 
 /// Runs one input.
 pub fn run(data: &[u8]) {
@@ -33,6 +40,8 @@ pub fn run(data: &[u8]) {
         9 => key_file(&in_pem(KEY_LABEL, bytes)),
         10 => parameters_file(&in_pem(PARAMETERS_LABEL, bytes)),
         11 => request(bytes),
+        12 => renewal(algorithm, bytes),
+        13 => renewed(algorithm, bytes),
         _ => {}
     }
 }
@@ -153,6 +162,68 @@ fn request(bytes: &[u8]) {
     let Some(blinded) = bytes.first_chunk() else { return };
     let answer = || KEYS[1].generator.respond(&client(), Blinded(*blinded));
     assert_eq!(answer(), answer());
+}
+
+/// A generator answers any request only over a connection that has proven an identity of it, and always the same; a device takes
+/// the answer to its own one.
+fn renewal(algorithm: IdentityAlgorithm, bytes: &[u8]) {
+    let Keys { generator, .. } = &*KEYS[usize::from(algorithm.code()) - 1];
+    let answer = |accepted: &[Authority], summary: &Summary| generator.renew(accepted, summary, bytes);
+    assert_eq!(answer(&[authority()], &Summary::default()), Err(RenewalError::NotAuthenticated));
+    assert_eq!(answer(&[], &PROVEN), Err(RenewalError::OtherGenerator));
+    match answer(&[authority()], &PROVEN) {
+        Ok(response) => {
+            assert_eq!(answer(&[authority()], &PROVEN).as_ref(), Ok(&response));
+            let own = own_renewal(algorithm);
+            if own.request() == bytes {
+                let key = own.finish(&response).expect("the answer to its own request").into_key();
+                assert_eq!((key.identity(), key.parameters()), (proven(), generator.parameters()));
+            }
+        }
+        Err(error) => is_for_people(&error),
+    }
+}
+
+/// A device takes only a key of its own name, of the same generator, and of no earlier epoch.
+fn renewed(algorithm: IdentityAlgorithm, response: &[u8]) {
+    let Keys { generator, .. } = &*KEYS[usize::from(algorithm.code()) - 1];
+    match own_renewal(algorithm).finish(response) {
+        Ok(key) => {
+            let key = key.into_key();
+            let (new, current) = (key.parameters(), generator.parameters());
+            assert_eq!((key.identity(), new.authority_key()), (proven(), current.authority_key()));
+            assert!(new.epoch() >= current.epoch());
+        }
+        Err(error) => is_for_people(&error),
+    }
+}
+
+/// Returns the renewal of the key of the identity that [`PROVEN`] has.
+pub fn own_renewal(algorithm: IdentityAlgorithm) -> Renewal {
+    let Keys { generator, .. } = &*KEYS[usize::from(algorithm.code()) - 1];
+    let key = generator.issue(proven()).expect("a key");
+    Renewal::new(&*key, &mut SeededRng::new(5)).expect("random bytes")
+}
+
+/// The server's summary of a connection whose client has proven an identity.
+pub static PROVEN: LazyLock<Summary> = LazyLock::new(|| {
+    let mode = TRANSPARENT.iter().find(|mode| mode.name == "identity-both").expect("a mode with identities");
+    let tweaks = Tweaks([0, 0]);
+    let mut sides = [Machine::client(tweaks.client(mode), tweaks), Machine::server(tweaks.server(mode), tweaks)];
+    for from in (0..8).map(|turn| turn % 2) {
+        let flight = core::mem::take(&mut sides[from].output);
+        sides[1 - from].apply(&Operation::new(Shape::Raw, 0, &flight));
+    }
+    sides[1].connection.summary().clone()
+});
+
+fn proven() -> &'static Identity {
+    &PROVEN.peer.identity_based.as_ref().expect("a client with an identity").identity
+}
+
+/// Returns the authority that made the key of the connection.
+pub fn authority() -> Authority {
+    PROVEN.peer.identity_based.as_ref().expect("a client with an identity").authority
 }
 
 /// Real keys of one algorithm.

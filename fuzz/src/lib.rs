@@ -9,6 +9,8 @@
 //! - [`jpy`], [`coap`]: the framing of a join proxy, and CoAP
 //! - [`cache_file`], [`certificates`], [`path`], [`identity`], [`artefacts`]: files, certificates, vouchers, and other input from
 //!   outside
+//! - [`requests`], [`services`]: what registrar and MASA read besides, in parts, and as whole requests, with the certificates of
+//!   [`onboarding`]
 //!
 //! The targets with connections use a [`provider`] that protects nothing, fixed certificates ([`pki`]), the [`modes`]
 //! of a handshake, the [`input`] as a list of operations, and the [`machine`], or [`datagram_machine`], to which they
@@ -31,6 +33,7 @@ pub mod machine;
 pub mod messages;
 pub mod modes;
 pub mod mutate;
+pub mod onboarding;
 pub mod pair;
 pub mod path;
 pub mod pki;
@@ -38,6 +41,8 @@ pub mod provider;
 pub mod reassembler;
 pub mod records;
 pub mod replay;
+pub mod requests;
 pub mod seeds;
 pub mod server;
+pub mod services;
 pub mod watch;

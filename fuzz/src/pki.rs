@@ -18,6 +18,19 @@ pub const CLIENT: &[u8] = include_bytes!("../pki/client.der");
 /// The intermediate's revocation list, which revokes the client's certificate.
 pub const CRL: &[u8] = include_bytes!("../pki/crl.der");
 
+/// The CA of a manufacturer of devices.
+pub const MAKER: &[u8] = include_bytes!("../pki/onboarding/maker.der");
+/// The IDevID of a device of it.
+pub const IDEVID: &[u8] = include_bytes!("../pki/onboarding/idevid.der");
+/// The CA of a domain.
+pub const DOMAIN: &[u8] = include_bytes!("../pki/onboarding/domain.der");
+/// The certificate of its registrar.
+pub const REGISTRAR: &[u8] = include_bytes!("../pki/onboarding/registrar.der");
+/// Its revocation list, which does not revoke that.
+pub const DOMAIN_CRL: &[u8] = include_bytes!("../pki/onboarding/crl.der");
+/// A certification request of the device, for two names.
+pub const REQUEST: &[u8] = include_bytes!("../pki/onboarding/request.der");
+
 /// Returns trust in the root.
 pub fn trust() -> Trust {
     Trust::new(&[ROOT.into()]).expect("the root is well-formed")

@@ -1,11 +1,13 @@
 //! This crypto provider protects nothing and costs nothing, so that a fuzzer gets past the Finished: every primitive
 //! has the shape of a real one and none of its strength. It must never be used for anything else.
 //!
-//! Two of them:
+//! Three of them:
 //! - [`transparent`]: ciphertext is plaintext and every tag, MAC and Finished a constant, so that whatever the fuzzer
 //!   changes is still authentic. Signatures are accepted unless they end in a zero.
 //! - [`binding`]: the same, but MACs, derived keys and tags depend on all that they cover, so that two sides that saw
 //!   different bytes notice.
+//! - [`accepting`]: the same as `transparent`, but content may change behind its digest as well: the SHA-256 of all that is no
+//!   public key is a constant.
 //!
 //! What must always hold: everything is a function of its arguments, so that a run can be replayed.
 
@@ -27,12 +29,17 @@ mod identity;
 
 use aead::Plain;
 pub use aead::TAG;
-use hash::Mix;
+use hash::{Accepted, Mix};
 pub use identity::PlainIdentityKey;
 
 /// Returns the provider whose records, MACs and Finished are always authentic.
 pub const fn transparent() -> CryptoProvider {
     provider(&Suites::<false>::TLS13, &Suites::<false>::TLS12, &Mix::<false, 32>)
+}
+
+/// Returns the provider with which also the digest of changed content is the one that was signed.
+pub const fn accepting() -> CryptoProvider {
+    provider(&Suites::<false>::TLS13, &Suites::<false>::TLS12, &Accepted)
 }
 
 /// Returns the provider whose records, MACs and Finished depend on the bytes that they cover.

@@ -19,6 +19,8 @@ mod coap;
 mod datagrams;
 mod identity;
 mod jpy;
+mod requests;
+mod services;
 mod staples;
 
 /// A name and an input.
@@ -40,6 +42,8 @@ pub fn all() -> Vec<(&'static str, Vec<Seed>)> {
         ("identity", identity::all()),
         ("jpy", jpy::all()),
         ("artefacts", artefacts::all()),
+        ("requests", requests::all()),
+        ("services", services::all()),
         ("coap", coap::all()),
     ]
     .into_iter()
@@ -334,13 +338,18 @@ fn in_time(lists: &[(&str, u8, &[&[u8]])]) -> Vec<Seed> {
     let mut seeds = Vec::new();
     for (name, what, items) in lists {
         for time in [0, 255, 200] {
-            let mut seed = vec![*what, time];
-            for item in *items {
-                seed.extend((item.len() as u16).to_be_bytes());
-                seed.extend(*item);
-            }
-            seeds.push((format!("{name}-{time}"), seed));
+            seeds.push((format!("{name}-{time}"), [&[*what, time], &framed(items)[..]].concat()));
         }
     }
     seeds
+}
+
+/// Returns items as inputs have them, each after its length.
+fn framed(items: &[&[u8]]) -> Vec<u8> {
+    items.iter().flat_map(|item| [&(item.len() as u16).to_be_bytes()[..], item].concat()).collect()
+}
+
+/// Returns the seeds of the target `artefacts`.
+pub fn artefacts() -> Vec<Seed> {
+    artefacts::all()
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
+use terse_brski::SignatureRefused;
 use terse_brski::cms::Signed;
 use terse_brski::cose;
 use terse_fuzz::datagram_machine::DatagramMachine;
@@ -12,10 +13,11 @@ use terse_fuzz::input::Input;
 use terse_fuzz::machine::Machine;
 use terse_fuzz::{
     artefacts, cache_file, certificates, client, coap, datagram_client, datagram_server, endpoint, identity, jpy,
-    messages, pair, path, reassembler, records, replay, seeds, server,
+    messages, pair, path, reassembler, records, replay, requests, seeds, server, services,
 };
 use terse_tls::ProtocolVersion;
 use terse_tls::cache::Scheme;
+use terse_tls::identity::IdentityAlgorithm;
 use terse_tls::summary::{EarlyDataStatus, Mode, Summary};
 
 fn corpus(target: &str) -> Vec<Vec<u8>> {
@@ -130,6 +132,10 @@ fn the_other_targets_hold() {
     replay_all("identity", identity::run);
     replay_all("jpy", jpy::run);
     replay_all("artefacts", artefacts::run);
+    replay_all("requests", requests::run);
+    replay_all("services", |bytes| {
+        services::run(bytes);
+    });
     replay_all("coap", coap::run);
 }
 
@@ -141,7 +147,7 @@ fn some_paths_are_accepted() {
 
 #[test]
 fn artefacts_are_verified() {
-    let provider = terse_fuzz::provider::transparent();
+    let provider = terse_fuzz::provider::accepting();
     let (mut der, mut ber, mut cose) = (0, 0, 0);
     for input in corpus("artefacts") {
         let [what, encoded @ ..] = &input[..] else { continue };
@@ -157,6 +163,56 @@ fn artefacts_are_verified() {
     }
     assert!(der > 0 && ber > der, "{der} in DER, {ber} in both");
     assert!(cose > 0, "none in COSE");
+}
+
+/// Without that, a fuzzer never gets behind the digest of what it changes.
+#[test]
+fn changed_content_is_behind_an_accepted_digest_and_behind_no_other() {
+    let transparent = terse_fuzz::provider::transparent();
+    let accepting = terse_fuzz::provider::accepting();
+    for (name, input) in seeds::artefacts().into_iter().filter(|(name, _)| name.starts_with("signed-request")) {
+        let mut encoded = input[1..].to_vec();
+        let content = Signed::verify_ber(&accepting, &encoded, &[]).unwrap().content;
+        let at = encoded.windows(content.len()).position(|window| window == content).unwrap();
+        let serial_number = content.windows(4).position(|window| window == b"JADA").unwrap();
+        encoded[at + serial_number] = b'X';
+        let changed = Signed::verify_ber(&accepting, &encoded, &[]).unwrap().content;
+        assert_ne!(changed, content, "{name}");
+        assert_eq!(Signed::verify_ber(&transparent, &encoded, &[]).unwrap_err(), SignatureRefused::Digest, "{name}");
+    }
+}
+
+#[test]
+fn crls_say_each_thing_about_a_path() {
+    use terse_brski::masa::RevocationStatus::{Good, Revoked, Unknown};
+    let corpus = corpus("requests");
+    let of_crls = corpus.iter().filter(|input| input.first().is_some_and(|what| what % 8 == 5));
+    let reached: Vec<_> = of_crls.filter_map(|input| requests::crls(&input[1..])).collect();
+    for status in [Good, Revoked, Unknown] {
+        assert!(reached.contains(&status), "{status:?}: only {reached:?}");
+    }
+}
+
+#[test]
+fn whole_requests_reach_a_voucher() {
+    let reached: Vec<_> = corpus("services").iter().map(|input| services::run(input)).collect();
+    let whole = |one: &&services::Reached| {
+        one.is_pledge_request && one.is_registrar_request && one.is_issued && one.is_passed_on
+    };
+    assert!(reached.iter().filter(whole).count() > 1, "from a pledge to its voucher, in both forms");
+    assert!(reached.iter().any(|one| one.is_issued && !one.is_pledge_request), "by a request of a registrar");
+    assert!(reached.iter().any(|one| one.is_passed_on && !one.is_issued), "an answer of a MASA");
+}
+
+#[test]
+fn renewals_of_identity_keys_are_complete() {
+    for algorithm in IdentityAlgorithm::ALL {
+        let renewed = corpus("identity").into_iter().filter(|input| {
+            let [what, response @ ..] = &input[..] else { return false };
+            *what == (13 | (algorithm.code() - 1) << 4) && identity::own_renewal(algorithm).finish(response).is_ok()
+        });
+        assert!(renewed.count() > 0, "{algorithm}");
+    }
 }
 
 #[test]

@@ -62,7 +62,7 @@ fn status(cbor: &[u8]) {
 /// All readers refuse the same as malformed. What is verified without the certificates that came along is verified with them; and
 /// what a registrar forwards is the same.
 fn signed(encoded: &[u8]) {
-    let provider = provider::transparent();
+    let provider = provider::accepting();
     let signers = [CertificateDer::from(SERVER)];
     let of_anyone = Signed::verify(&provider, encoded, &signers);
     let of_signers = Signed::verify_by(&provider, encoded, &signers);
@@ -97,7 +97,7 @@ fn malformed(verified: &Result<Signed, SignatureRefused>) -> Option<&Malformed> 
 
 /// Any content can be signed, and is what its reader gets.
 fn sign(content: &[u8]) {
-    let provider = provider::transparent();
+    let provider = provider::accepting();
     let chain = [SERVER, INTERMEDIATE].map(CertificateDer::from);
     let scheme = SignatureScheme::ECDSA_SECP256R1_SHA256;
     for x5bag in [&chain[..0], &chain[..1], &chain] {

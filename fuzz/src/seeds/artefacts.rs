@@ -110,7 +110,7 @@ fn cose(content: &[u8], x5bag: &[&[u8]]) -> Vec<u8> {
 fn sign(content: &[u8], chain: &[&[u8]], time: Option<UnixTime>) -> Vec<u8> {
     let chain: Vec<_> = chain.iter().map(|certificate| CertificateDer::from(*certificate)).collect();
     let scheme = SignatureScheme::ECDSA_SECP256R1_SHA256;
-    let unsigned = Unsigned::new(&provider::transparent(), content, &chain, scheme, time);
+    let unsigned = Unsigned::new(&provider::accepting(), content, &chain, scheme, time);
     unsigned.expect("the key of the leaf is on P-256").signed(SIGNATURE)
 }
 

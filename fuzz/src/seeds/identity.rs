@@ -5,7 +5,7 @@ use terse_testkit::rng::SeededRng;
 use terse_tls::identity::{IdentityAlgorithm, KnownPeers};
 
 use super::Seed;
-use crate::identity::{KEYS, Keys, client, server};
+use crate::identity::{KEYS, Keys, PROVEN, authority, client, own_renewal, server};
 
 /// Returns what loads, and what real keys agree with.
 pub(super) fn all() -> Vec<Seed> {
@@ -16,6 +16,11 @@ pub(super) fn all() -> Vec<Seed> {
         ("identity-device".into(), [&[5][..], b"device:pump\n7"].concat()),
     ];
     for (keys, algorithm) in KEYS.iter().zip(IdentityAlgorithm::ALL) {
+        let request = own_renewal(algorithm).request();
+        let response = keys.generator.renew(&[authority()], &PROVEN, &request).expect("an identity that was proven");
+        let code = (algorithm.code() - 1) << 4;
+        seeds.push((format!("renewal-{algorithm}"), [&[12 | code], &request[..]].concat()));
+        seeds.push((format!("renewed-{algorithm}"), [&[13 | code], &response[..]].concat()));
         seeds.extend(of(keys).map(|(name, what, bytes)| {
             let what = what | (algorithm.code() - 1) << 4;
             (format!("{name}-{algorithm}"), [&[what], &bytes[..]].concat())
