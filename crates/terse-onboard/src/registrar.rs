@@ -81,6 +81,7 @@ mod reply;
 mod requests;
 mod settings;
 mod signing;
+mod status_limit;
 mod store;
 mod watched;
 
@@ -100,6 +101,7 @@ use pages::StatusPages;
 use reply::Reply;
 use requests::route;
 use settings::Settings;
+use status_limit::StatusLimit;
 use store::Store;
 
 /// A registrar. Clones are the same one.
@@ -115,6 +117,7 @@ struct Inner {
     store: Store,
     clock: Clock,
     rate: Arc<RateLimit>,
+    status_limit: Arc<StatusLimit>,
     metrics: Arc<Metrics>,
     /// The MASAs that cannot be reached.
     outages: Arc<Outages>,
@@ -165,7 +168,9 @@ impl Service {
         let masas_seen = settings.masas.keys().map(|name| (name.clone(), Arc::default())).collect();
         let (outages, audits, audited) = (Arc::default(), Arc::default(), Arc::default());
         let path = path.into();
-        let inner = Inner { path, settings, store, clock, rate, metrics, outages, masas_seen, audits, audited };
+        let status_limit = Arc::default();
+        let inner =
+            Inner { path, settings, store, clock, rate, status_limit, metrics, outages, masas_seen, audits, audited };
         Ok(Self { inner: Arc::new(inner) })
     }
 

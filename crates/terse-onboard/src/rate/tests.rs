@@ -1,6 +1,6 @@
 //! Tests of the limit, with times that are made up.
 
-use super::{Duration, IpAddr, MAX_ADDRESSES, RateLimit};
+use super::{Duration, IpAddr, MAX_CLIENTS, RateLimit};
 
 fn at(milliseconds: u64) -> Duration {
     Duration::from_millis(milliseconds)
@@ -57,11 +57,11 @@ fn others_are_not_affected_but_a_subscriber_is_one() {
 fn a_flood_of_addresses_shares_one_limit_and_no_memory() {
     let limit = RateLimit::per_second(1, 1);
     let address = |number: usize| IpAddr::from((number as u32).to_be_bytes());
-    let passed = (0..3 * MAX_ADDRESSES).filter(|number| limit.admit(address(*number), at(0)).is_ok()).count();
-    assert_eq!(passed, MAX_ADDRESSES + 1);
-    assert_eq!(limit.table.lock().unwrap().due.len(), MAX_ADDRESSES);
+    let passed = (0..3 * MAX_CLIENTS).filter(|number| limit.admit(address(*number), at(0)).is_ok()).count();
+    assert_eq!(passed, MAX_CLIENTS + 1);
+    assert_eq!(limit.table.lock().unwrap().due.len(), MAX_CLIENTS);
     limit.admit(address(0), at(0)).unwrap_err();
     // Those who have all of their requests again make room.
-    limit.admit(address(4 * MAX_ADDRESSES), at(1_000)).unwrap();
+    limit.admit(address(4 * MAX_CLIENTS), at(1_000)).unwrap();
     assert_eq!(limit.table.lock().unwrap().due.len(), 1);
 }

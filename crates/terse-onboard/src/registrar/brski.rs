@@ -3,6 +3,8 @@
 //! What must always hold: the same request has the same answer, in this process and in every other one on the same
 //! database.
 
+use core::time::Duration;
+
 use terse_brski::digest::{Sha256, sha256};
 use terse_brski::registrar::{Decision, PledgeRequest, Refusal, RequestState, Topic};
 use tokio::time::Instant;
@@ -110,6 +112,12 @@ impl Service {
             Some(Known::Joining(stored)) => Some(stored),
             Some(Known::Earlier(_)) | None => None,
         };
+        if let Some(stored) = &stored {
+            // By the IDevID: a certificate that the device is issued later gives it no more messages.
+            let now = Duration::from_millis(self.inner.clock.now().monotonic.0);
+            let admitted = self.inner.status_limit.admit(&stored.joining.idevid, now);
+            admitted.map_err(|seconds| Reply::text(429, TOO_MANY_MESSAGES).retry_after(seconds))?;
+        }
         let joining = stored.as_ref().map(|stored| &stored.joining);
         let decisions = &self.inner.settings.decisions;
         let telemetry = decisions.read_status(topic, &received.chain, &received.posted(), joining)?;
@@ -137,6 +145,8 @@ impl Service {
 pub(super) fn too_many() -> Reply {
     Reply::text(429, "the device has sent too many voucher requests; it can go on tomorrow").retry_after(3_600)
 }
+
+const TOO_MANY_MESSAGES: &str = "the device has sent too many status messages; it can go on later";
 
 const NO_COSE: &str = "the key of this registrar signs no voucher requests in COSE, which has no RSA; send \
                        application/voucher-cms+json, or ask an operator for another key";

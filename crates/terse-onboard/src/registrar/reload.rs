@@ -44,7 +44,8 @@ impl Reloader {
 impl Service {
     /// Returns the same registrar with other settings.
     fn with(&self, settings: Settings) -> Self {
-        let Inner { path, store, clock, rate, metrics, outages, masas_seen, audits, audited, .. } = &*self.inner;
+        let Inner { path, store, clock, rate, status_limit, metrics, outages, masas_seen, audits, audited, .. } =
+            &*self.inner;
         let (limits, earlier) = (&settings.config.limits, &self.inner.settings.config.limits);
         let is_same = limits.requests_per_second == earlier.requests_per_second
             && limits.requests_at_once == earlier.requests_at_once;
@@ -59,6 +60,7 @@ impl Service {
             store: store.clone(),
             clock: *clock,
             rate,
+            status_limit: status_limit.clone(),
             metrics: metrics.clone(),
             outages: outages.clone(),
             masas_seen: settings.masas.keys().map(seen).collect(),

@@ -47,7 +47,10 @@ impl Pool {
     pub(super) async fn open(database: &Database, migrations: &Migrations) -> Result<Self, Error> {
         sqlx::any::install_default_drivers();
         let (kind, options) = match database {
-            Database::File(path) => (Kind::Sqlite, sqlite_options(path)?),
+            Database::File(path) => {
+                keep_private(path)?;
+                (Kind::Sqlite, sqlite_options(path)?)
+            }
             Database::Server(server) => (Kind::Postgres, server.options()?),
         };
         if matches!(database, Database::Server(server) if !server.is_protected()) {
@@ -192,6 +195,36 @@ fn sqlite_options(path: &Path) -> Result<AnyConnectOptions, Error> {
     }
     url.push_str("?mode=rwc");
     url.parse()
+}
+
+/// Creates the file with mode 0600 if it is not there, and takes what others may do with one that is there: it has keys, and who has
+/// which device. SQLite gives `-wal` and `-shm` the mode of the file when it creates them.
+#[cfg(unix)]
+fn keep_private(path: &Path) -> Result<(), Error> {
+    use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
+
+    match std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path) {
+        Ok(_) => return Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+        Err(error) => return Err(error.into()),
+    }
+    for suffix in ["", "-wal", "-shm"] {
+        let mut name = path.as_os_str().to_owned();
+        name.push(suffix);
+        let Ok(metadata) = std::fs::metadata(&name) else { continue };
+        let mode = metadata.permissions().mode();
+        if mode & 0o007 != 0
+            && let Err(error) = std::fs::set_permissions(&name, std::fs::Permissions::from_mode(mode & 0o770))
+        {
+            tracing::warn!(file = ?name, %error, "others can use the database, and this cannot be changed; run chmod o-rwx");
+        }
+    }
+    Ok(())
+}
+
+#[cfg(not(unix))]
+const fn keep_private(_: &Path) -> Result<(), Error> {
+    Ok(())
 }
 
 /// Says what to do if the tables are of another version, or of another service.

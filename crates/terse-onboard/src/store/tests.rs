@@ -37,6 +37,27 @@ async fn all_files_are_migrations_and_both_kinds_have_the_same_versions() {
     }
 }
 
+/// Whatever the umask: a service that no unit of systemd starts has 022. A file that others could read is taken from them.
+#[cfg(unix)]
+#[tokio::test]
+async fn nobody_else_can_read_the_files_of_a_database() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("service.db");
+    let files = ["service.db", "service.db-wal", "service.db-shm"].map(|name| folder.path().join(name));
+    let mode = |path: &PathBuf| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    for expected in [0o600, 0o640] {
+        let pool = Database::File(path.clone()).open(&Migrations::REGISTRAR).await.unwrap();
+        pool.begin().await.unwrap().commit().await.unwrap();
+        assert_eq!(files.each_ref().map(mode), [expected; 3]);
+        let earlier = std::fs::Permissions::from_mode(0o644);
+        files.iter().for_each(|file| std::fs::set_permissions(file, earlier.clone()).unwrap());
+        pool.close().await;
+        std::fs::set_permissions(&path, earlier).unwrap();
+    }
+}
+
 /// Databases of an earlier build, whose migrations `sqlx::migrate!` had read, are taken.
 #[tokio::test]
 async fn migrations_are_what_sqlx_reads_of_the_folder() {
