@@ -15,6 +15,7 @@ use zeroize::Zeroizing;
 
 use crate::key::{LevelKey, Signer};
 use crate::level::Level;
+use crate::name::is_unprintable;
 use crate::{Chain, Credential, Error, ExternalKey, KeyAlgorithm, LeafOptions, Subject};
 use crate::{der, identifier, length, to_pem};
 
@@ -89,7 +90,7 @@ impl Authority {
     pub fn new(options: &AuthorityOptions) -> Result<Self, Error> {
         let name = options.name.trim();
         // RFC 5280, A.1: ub-common-name is 64; intermediates append to the name.
-        if name.is_empty() || name.chars().count() > 60 || name.chars().any(char::is_control) {
+        if name.is_empty() || name.chars().count() > 60 || name.chars().any(is_unprintable) {
             return Err(Error::InvalidName(options.name.clone()));
         }
         let mut levels: Vec<Level> = Vec::new();

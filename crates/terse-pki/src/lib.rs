@@ -117,7 +117,7 @@ pub use ldevid::{ExtensionPolicy, LdevidPolicy, NamePolicy, NotAsRequested, Subj
 pub use leaf::{LeafOptions, Usage};
 pub use masa::VoucherSignerOptions;
 pub use masa_url::MasaUrl;
-pub use name::{NameAttribute, Subject};
+pub use name::{NameAttribute, Subject, is_unprintable};
 pub use ocsp::{OcspHash, OcspOptions, OcspStatus};
 pub use pki_types;
 pub use registrar::{KeyPurpose, RegistrarOptions};

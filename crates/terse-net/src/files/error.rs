@@ -32,7 +32,8 @@ impl Item {
             "X509 CRL" => Self::Crl,
             "CERTIFICATE REQUEST" | "NEW CERTIFICATE REQUEST" => Self::CertificateRequest,
             "PUBLIC KEY" | "RSA PUBLIC KEY" => Self::PublicKey,
-            _ => Self::Other(label.chars().filter(|c| !c.is_control()).take(40).collect()),
+            // RFC 7468, 3: labels are of printable ASCII.
+            _ => Self::Other(label.chars().filter(|c| matches!(c, ' '..='~')).take(40).collect()),
         }
     }
 }

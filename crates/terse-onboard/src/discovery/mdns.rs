@@ -9,6 +9,7 @@ use core::net::{IpAddr, Ipv6Addr, SocketAddr};
 use core::time::Duration;
 
 use mdns_sd::{Receiver, ResolvedService, ScopedIp, ServiceDaemon, ServiceEvent, ServiceInfo};
+use terse_brski::certificate::is_unprintable;
 use tokio::time::Instant;
 
 use super::{Change, Discovery, Place, Service};
@@ -81,7 +82,7 @@ fn info(service: Service, instance: &str, address: SocketAddr) -> Result<Service
         .chars()
         .scan(0, |len, c| {
             *len += c.len_utf8();
-            (*len <= 63 && !c.is_control()).then_some(c)
+            (*len <= 63 && !is_unprintable(c)).then_some(c)
         })
         .collect();
     let host = format!("terse-{port}-{}.local.", std::process::id());

@@ -11,6 +11,7 @@ use std::path::Path;
 
 use argon2::password_hash::{PasswordHash, PasswordHasher as _, PasswordVerifier as _, SaltString};
 use argon2::{Algorithm, Argon2, Params};
+use terse_brski::certificate::is_unprintable;
 use terse_net::OsRng;
 use terse_tls::crypto::Rng as _;
 use tokio::sync::Semaphore;
@@ -46,7 +47,7 @@ impl Hashes {
         let mut hashes: Vec<(String, String)> = Vec::new();
         for user in users {
             let wrong = |problem| ConfigError::new(path, format_args!("[[pages.user]] {:?}: {problem}", user.name));
-            if user.name.is_empty() || user.name.chars().any(char::is_control) {
+            if user.name.is_empty() || user.name.chars().any(is_unprintable) {
                 return Err(wrong("give a name of printable characters"));
             }
             if hashes.iter().any(|(name, _)| *name == user.name) {

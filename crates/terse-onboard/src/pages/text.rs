@@ -104,6 +104,14 @@ mod tests {
         assert_eq!(text, "<bdi>a⟨U+202E⟩b⟨U+0007⟩c⟨U+061C⟩d⟨U+FEFF⟩⟨U+000A⟩⟨U+E0041⟩</bdi>");
     }
 
+    /// `terse-brski` and `terse-pki` have no crate in common: what one of them issues, the other one must read.
+    #[test]
+    fn both_crates_know_the_same_unprintable_characters() {
+        assert!((char::MIN..=char::MAX).all(|c| is_unprintable(c) == terse_pki::is_unprintable(c)));
+        assert!("\u{202e}\u{2028}\u{ad}\u{e0041}\n\u{9b}".chars().all(is_unprintable));
+        assert!(!"Zähler 7 №".chars().any(is_unprintable));
+    }
+
     #[test]
     fn a_long_text_is_cut_off_and_is_whole_in_its_title() {
         let long = "\"".repeat(MAX_SHOWN + 1);

@@ -12,6 +12,7 @@ use core::time::Duration;
 use pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use terse_aws_lc::PROVIDER;
 use terse_brski::certificate;
+use terse_brski::certificate::is_unprintable;
 use terse_brski::coap::Code;
 use terse_brski::est::{UnsignedRequest, decode_body, decode_certs_only_ber, encode_body};
 use terse_net::tokio::Connector;
@@ -210,7 +211,7 @@ async fn store(
 /// Returns the beginning of a text for people, which the registrar has written.
 fn text(body: &[u8]) -> String {
     let text = String::from_utf8_lossy(body);
-    text.chars().filter(|c| !c.is_control()).take(MAX_TEXT_LEN).collect()
+    text.chars().filter(|c| !is_unprintable(*c)).take(MAX_TEXT_LEN).collect()
 }
 
 impl fmt::Display for NotRenewed {

@@ -7,6 +7,7 @@
 
 use std::path::{Path, PathBuf};
 
+use terse_brski::certificate::is_unprintable;
 use terse_brski::certificate::issuer_of_ca;
 use terse_brski::digest::{Sha256, sha256};
 use terse_brski::registrar::{
@@ -114,7 +115,7 @@ impl Service {
     fn expected(&self, options: &FetchOptions) -> Result<ExpectedDevice, FetchError> {
         let serial_number = options.serial_number.clone();
         let is_long = serial_number.chars().count() > MAX_SERIAL_NUMBER_LEN;
-        if serial_number.is_empty() || is_long || serial_number.contains(char::is_control) {
+        if serial_number.is_empty() || is_long || serial_number.contains(is_unprintable) {
             return Err(FetchError::SerialNumber);
         }
         let names = || self.inner.settings.masas.keys().cloned();

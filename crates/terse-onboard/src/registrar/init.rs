@@ -6,6 +6,7 @@ use core::fmt;
 use core::net::{Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
 
+use terse_brski::certificate::is_unprintable;
 use terse_net::{Clock, files};
 use terse_pki::{Authority, AuthorityOptions, Error, RegistrarOptions, Validity, to_pem, write_file};
 
@@ -95,7 +96,7 @@ pub fn init(options: &InitOptions, clock: Clock) -> Result<Vec<PathBuf>, InitErr
 }
 
 fn has_control(options: &InitOptions) -> bool {
-    options.manufacturer.chars().any(char::is_control)
+    options.manufacturer.chars().any(is_unprintable)
 }
 
 fn text(InitOptions { name, manufacturer, listen, coaps, jpy, .. }: &InitOptions) -> String {

@@ -203,11 +203,18 @@ fn sqlite_options(path: &Path) -> Result<AnyConnectOptions, Error> {
 fn keep_private(path: &Path) -> Result<(), Error> {
     use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 
+    // A file that is there must not be opened: if it is closed again, SQLite's locks in this process are gone.
     match std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path) {
         Ok(_) => return Ok(()),
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
         Err(error) => return Err(error.into()),
     }
+    // SQLite follows links, and names the other two files after what it has found.
+    let Ok(path) = path.canonicalize() else {
+        return Err(Error::Configuration(
+            "it is a link to a file that is not there; create the file with mode 0600".into(),
+        ));
+    };
     for suffix in ["", "-wal", "-shm"] {
         let mut name = path.as_os_str().to_owned();
         name.push(suffix);

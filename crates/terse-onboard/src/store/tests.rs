@@ -58,6 +58,17 @@ async fn nobody_else_can_read_the_files_of_a_database() {
     }
 }
 
+#[cfg(unix)]
+#[tokio::test]
+async fn a_link_to_no_file_makes_no_database_that_others_can_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let (link, target) = (folder.path().join("link.db"), folder.path().join("target.db"));
+    std::os::unix::fs::symlink(&target, &link).unwrap();
+    let error = Database::File(link).open(&Migrations::REGISTRAR).await.unwrap_err().to_string();
+    assert!(error.contains("create the file with mode 0600"), "{error}");
+    assert!(!target.exists());
+}
+
 /// Databases of an earlier build, whose migrations `sqlx::migrate!` had read, are taken.
 #[tokio::test]
 async fn migrations_are_what_sqlx_reads_of_the_folder() {

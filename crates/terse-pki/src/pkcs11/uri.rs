@@ -10,6 +10,8 @@
 use core::fmt;
 use std::path::PathBuf;
 
+use crate::name::is_unprintable;
+
 /// A URI that names a private key.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct KeyUri {
@@ -201,7 +203,7 @@ fn token_text(name: &'static str, value: Vec<u8>, max: usize) -> Result<String, 
 
 /// Returns a text that can stand in a message.
 fn plain_text(name: &'static str, value: Vec<u8>) -> Result<String, UriError> {
-    let text = String::from_utf8(value).ok().filter(|text| !text.chars().any(char::is_control));
+    let text = String::from_utf8(value).ok().filter(|text| !text.chars().any(is_unprintable));
     text.ok_or_else(|| UriError::Value(name.into()))
 }
 
