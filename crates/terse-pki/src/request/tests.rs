@@ -191,6 +191,25 @@ fn the_algorithm_of_the_signature_must_fit_the_key() {
     }
 }
 
+/// RFC 4055, 5: implementations MUST accept the parameters being absent as well as present. With ECDSA and Ed25519 they are
+/// always absent (RFC 5758, 3.2; RFC 8410, 3).
+#[test]
+fn the_parameters_of_an_rsa_signature_may_be_absent() {
+    use pki_types::alg_id::*;
+    let mut made = parts(request(KeyAlgorithm::Rsa2048).der());
+    made[1] = tlv(SEQUENCE, &[RSA_PKCS1_SHA256.strip_suffix(&[5, 0]).unwrap()]);
+    let read = CertificationRequest::from_der(&sequence(&made)).unwrap();
+    assert_eq!(read.algorithm(), KeyAlgorithm::Rsa2048);
+    let signature = made[2].len() - 1;
+    made[2][signature] ^= 1;
+    assert_eq!(refusal(&sequence(&made)), RequestError::InvalidSignature);
+    for (algorithm, identifier) in [(KeyAlgorithm::P256, ECDSA_SHA256), (KeyAlgorithm::Ed25519, ED25519)] {
+        let mut made = parts(request(algorithm).der());
+        made[1] = tlv(SEQUENCE, &[identifier.as_ref(), &[5, 0]]);
+        assert_eq!(refusal(&sequence(&made)), RequestError::UnsupportedSignature(algorithm));
+    }
+}
+
 #[test]
 fn keys_that_are_not_certified_here_are_refused() {
     let key = KeyPair::generate_for(&PKCS_ECDSA_P521_SHA512).unwrap();
