@@ -59,6 +59,24 @@ fn every_algorithm_is_read_back() {
     }
 }
 
+/// RFC 7468, 2 and 7: keytool and certreq write the other label, and editors leave their traces.
+#[test]
+fn files_are_read_as_other_programs_write_them() {
+    let made = request(KeyAlgorithm::P256);
+    let pem = made.to_pem();
+    for contents in [
+        pem.replace("CERTIFICATE REQUEST", "NEW CERTIFICATE REQUEST"),
+        pem.replace('\n', " \r\n"),
+        format!("\u{feff}{pem}\n\n"),
+        format!("Alias name: plant\n{pem}end\n"),
+        format!("0 is the number of the plant\n{pem}"),
+        format!("{}{pem}", to_pem("CERTIFICATE", &[0x30, 0])),
+    ] {
+        let read = CertificationRequest::from_file_contents(contents.as_bytes()).expect(&contents);
+        assert_eq!(read.der(), made.der());
+    }
+}
+
 #[test]
 fn a_request_needs_no_names() {
     let made = NewRequest::new(&RequestOptions::new(Subject::empty())).unwrap();
