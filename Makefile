@@ -3,7 +3,7 @@
 
 CARGO ?= cargo
 DEVICE_TARGETS := thumbv7em-none-eabihf thumbv7m-none-eabi
-DEVICE_CRATES := -p terse-tls -p terse-rustcrypto -p terse-brski
+DEVICE_CRATES := -p terse-tls -p terse-rustcrypto -p terse-brski -p terse-pem
 
 # A workspace of its own, since it has no standard library.
 FIRMWARE := firmware/Cargo.toml

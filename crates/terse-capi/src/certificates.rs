@@ -2,7 +2,6 @@
 
 use alloc::vec::Vec;
 
-use pki_types::pem::PemObject;
 use pki_types::{CertificateDer, PrivateKeyDer, SubjectPublicKeyInfoDer};
 use webpki::EndEntityCert;
 use zeroize::Zeroizing;
@@ -18,7 +17,8 @@ pub(crate) fn certificates(bytes: &[u8]) -> Result<Vec<CertificateDer<'static>>,
     let certificates: Vec<_> = if is_der(bytes) {
         sequences(bytes).map(|der| der.map(|der| CertificateDer::from(der.to_vec()))).collect::<Result<_, _>>()?
     } else {
-        let all = CertificateDer::pem_slice_iter(bytes).collect::<Result<_, _>>();
+        let all = terse_pem::all(bytes, terse_pem::CERTIFICATE);
+        let all = all.map(|der| der.map(|der| CertificateDer::from(der.to_vec()))).collect::<Result<_, _>>();
         all.map_err(|_| TerseError::MalformedPem)?
     };
     if certificates.is_empty() { Err(TerseError::MalformedPem.into()) } else { Ok(certificates) }
@@ -26,12 +26,15 @@ pub(crate) fn certificates(bytes: &[u8]) -> Result<Vec<CertificateDer<'static>>,
 
 /// Reads a private key: PKCS #8, SEC 1 or PKCS #1, the first of a PEM text, or DER.
 pub(crate) fn private_key(bytes: &[u8]) -> Result<Zeroizing<PrivateKeyDer<'static>>, Failure> {
-    let key = if is_der(bytes) {
-        PrivateKeyDer::try_from(bytes).map(|key| key.clone_key()).map_err(|_| terse_tls::crypto::KeyError::Malformed)?
+    let decoded;
+    let der = if is_der(bytes) {
+        bytes
     } else {
-        PrivateKeyDer::from_pem_slice(bytes).map_err(|_| TerseError::MalformedPem)?
+        decoded = terse_pem::first(bytes, terse_pem::PRIVATE_KEY).map_err(|_| TerseError::MalformedPem)?;
+        &decoded
     };
-    Ok(Zeroizing::new(key))
+    let key = PrivateKeyDer::try_from(der).map_err(|_| terse_tls::crypto::KeyError::Malformed)?;
+    Ok(Zeroizing::new(key.clone_key()))
 }
 
 /// Reads a public key, a SubjectPublicKeyInfo: the first of a PEM text, or DER.
@@ -39,7 +42,8 @@ pub(crate) fn public_key(bytes: &[u8]) -> Result<SubjectPublicKeyInfoDer<'static
     if is_der(bytes) {
         return Ok(SubjectPublicKeyInfoDer::from(bytes.to_vec()));
     }
-    SubjectPublicKeyInfoDer::from_pem_slice(bytes).map_err(|_| TerseError::MalformedPem.into())
+    let der = terse_pem::first(bytes, terse_pem::PUBLIC_KEY).map_err(|_| TerseError::MalformedPem)?;
+    Ok(der.to_vec().into())
 }
 
 /// Returns the public key of the first certificate of a chain.
@@ -49,8 +53,9 @@ pub(crate) fn public_key_of(chain: &[CertificateDer<'_>]) -> Result<SubjectPubli
     Ok(leaf.subject_public_key_info().into_owned())
 }
 
+/// Whether `bytes` are DER. The first of them is also the digit 0, with which text before a PEM section can begin.
 fn is_der(bytes: &[u8]) -> bool {
-    bytes.first() == Some(&SEQUENCE)
+    bytes.first() == Some(&SEQUENCE) && terse_pem::sections(bytes).next().is_none()
 }
 
 /// Splits `bytes` into the SEQUENCEs that they begin one after the other.

@@ -305,18 +305,17 @@ fn decode(label: &'static str, pem: &str) -> Result<Zeroizing<Vec<u8>>, FileErro
     if pem.len() > MAX_FILE {
         return Err(FileError::Pem);
     }
-    let (found, content) = pem_rfc7468::decode_vec(pem.as_bytes()).map_err(|_| FileError::Pem)?;
-    let content = Zeroizing::new(content); // also if it is the secret of another file
-    if found != label {
-        return Err(FileError::Label(label));
-    }
+    let content = terse_pem::first(pem.as_bytes(), &[label]).map_err(|error| match error {
+        terse_pem::Error::Missing if terse_pem::sections(pem.as_bytes()).next().is_some() => FileError::Label(label),
+        _ => FileError::Pem,
+    })?;
     if content.first() == Some(&VERSION) { Ok(content) } else { Err(FileError::Version) }
 }
 
 impl fmt::Display for FileError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Pem => "it is not a PEM file, or too long for one",
+            Self::Pem => "it is not a whole PEM file, or too long for one: copy it again",
             Self::Label(label) => {
                 return write!(f, "it is another kind of PEM file: -----BEGIN {label}----- is expected");
             }

@@ -10,7 +10,6 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use base64ct::{Base64, Encoding};
 use pkcs8::der::{AnyRef, Decode};
 use pkcs8::spki::SubjectPublicKeyInfoRef;
 use pkcs8::{EncryptedPrivateKeyInfoRef, PrivateKeyInfoRef, pkcs5};
@@ -70,12 +69,9 @@ pub fn read_private_key(
 
 /// Reads the passphrase that is the first line of a file, without its line end.
 pub fn read_passphrase(path: impl AsRef<Path>) -> Result<Zeroizing<Vec<u8>>, FileError> {
-    let read = |contents: &[u8]| {
-        let line = contents.split(|byte| *byte == b'\n').next().unwrap_or_default();
-        match line.strip_suffix(b"\r").unwrap_or(line) {
-            [] => Err(Problem::Empty),
-            passphrase => Ok(Zeroizing::new(passphrase.to_vec())),
-        }
+    let read = |contents: &[u8]| match terse_pem::first_line(contents) {
+        [] => Err(Problem::Empty),
+        passphrase => Ok(Zeroizing::new(passphrase.to_vec())),
     };
     read_file(path.as_ref(), Item::Passphrase, read)
 }
@@ -84,10 +80,10 @@ pub fn read_passphrase(path: impl AsRef<Path>) -> Result<Zeroizing<Vec<u8>>, Fil
 pub const MIN_PSK_LEN: usize = 16;
 
 /// Reads a pre-shared key in hexadecimal digits, as `openssl s_client -psk` takes them and `openssl rand -hex 32` makes
-/// them. White space around them is ignored.
+/// them. White space around them is ignored, and so is a byte order mark.
 pub fn read_psk(path: impl AsRef<Path>) -> Result<Zeroizing<Vec<u8>>, FileError> {
     let read = |contents: &[u8]| {
-        let digits = contents.trim_ascii();
+        let digits = terse_pem::without_byte_order_mark(contents).trim_ascii();
         let mut key = Zeroizing::new(vec![0; digits.len() / 2]);
         base16ct::mixed::decode(digits, &mut key).map_err(|_| Problem::NotHexadecimal)?;
         if key.len() < MIN_PSK_LEN { Err(Problem::PskTooShort { len: key.len() }) } else { Ok(key) }
@@ -129,22 +125,22 @@ fn blocks(contents: &[u8], wanted: Item) -> Result<Vec<Block>, Problem> {
             false => Err(Problem::Missing { found: vec![item] }),
         };
     }
-    // Text between the blocks may be in any encoding; the blocks are ASCII.
-    let text = Zeroizing::new(String::from_utf8_lossy(contents).into_owned());
     let mut blocks = Vec::new();
     let mut found = Vec::new();
-    for (label, body) in sections(&text)? {
-        let item = Item::from_label(label);
+    for section in terse_pem::sections(contents) {
+        let section = section.map_err(|_| Problem::Truncated)?;
+        let item = Item::from_label(section.label);
         if item != wanted {
             if !found.contains(&item) {
                 found.push(item);
             }
             continue;
         }
-        if body.contains("Proc-Type: 4,ENCRYPTED") {
-            return Err(Problem::LegacyEncryption);
+        if section.body.trim_ascii_start().starts_with(b"Proc-Type: 4,ENCRYPTED") {
+            return Err(Problem::LegacyEncryption); // RFC 1421, 4.6.1.1: it is the first header
         }
-        let block = Block { der: decode(body, blocks.len() + 1)?, encrypted: label == "ENCRYPTED PRIVATE KEY" };
+        let der = section.decode().map_err(|_| malformed(blocks.len() + 1, "not base64"))?;
+        let block = Block { der, encrypted: section.label == "ENCRYPTED PRIVATE KEY" };
         match check(&block.der, &wanted) {
             Ok(()) => blocks.push(block),
             Err(reason) => return Err(malformed(blocks.len() + 1, reason)),
@@ -155,25 +151,6 @@ fn blocks(contents: &[u8], wanted: Item) -> Result<Vec<Block>, Problem> {
         (true, false) => Err(Problem::Missing { found }),
         (true, true) => Err(Problem::Unrecognized),
     }
-}
-
-/// Splits PEM text into labels and bodies.
-fn sections(text: &str) -> Result<Vec<(&str, &str)>, Problem> {
-    let mut sections = Vec::new();
-    let mut rest = text;
-    while let Some((_, after)) = rest.split_once("-----BEGIN ") {
-        let (label, after) = after.split_once("-----").ok_or(Problem::Truncated)?;
-        let (body, after) = after.split_once(&format!("-----END {label}-----")).ok_or(Problem::Truncated)?;
-        sections.push((label, body));
-        rest = after;
-    }
-    Ok(sections)
-}
-
-fn decode(body: &str, number: usize) -> Result<Zeroizing<Vec<u8>>, Problem> {
-    let mut base64 = Zeroizing::new(String::with_capacity(body.len()));
-    base64.extend(body.chars().filter(|c| !c.is_ascii_whitespace()));
-    Base64::decode_vec(&base64).map(Zeroizing::new).map_err(|_| malformed(number, "not base64"))
 }
 
 /// Returns the type of a DER value, and whether it is encrypted.

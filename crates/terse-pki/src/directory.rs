@@ -6,12 +6,12 @@
 //! requested; after a failure, a replaced file is the old one or the new one; the CRL of a CA whose key is not here stays as
 //! it is.
 
+use core::fmt;
 use std::fs::{self, OpenOptions};
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use pki_types::pem::PemObject;
 use pki_types::{CertificateDer, CertificateRevocationListDer, PrivateKeyDer};
 use rcgen::KeyPair;
 use zeroize::Zeroizing;
@@ -58,7 +58,7 @@ impl Authority {
             if !path.exists() {
                 break;
             }
-            let certificate = CertificateDer::from_pem_file(&path).map_err(|e| pem_error(&path, e))?;
+            let certificate = read_certificate(&path)?;
             let mut level = Level { certificate, key: None };
             level.key = load_key(directory, number, &level)?;
             levels.push(level);
@@ -121,8 +121,8 @@ impl Authority {
     fn earlier(&self, path: &Path) -> Result<Vec<Earlier>, Error> {
         let mut earlier = vec![Earlier::default(); self.levels().len()];
         if path.exists() {
-            for crl in CertificateRevocationListDer::pem_file_iter(path).map_err(|e| pem_error(path, e))? {
-                let crl = crl.map_err(|e| pem_error(path, e))?;
+            for crl in terse_pem::all(&read_file(path)?, terse_pem::CRL) {
+                let crl = CertificateRevocationListDer::from(crl.map_err(|e| pem_error(path, e))?.to_vec());
                 let (issuer, entries) = self.read_crl(&crl).map_err(|e| Error::file(path, e))?;
                 earlier[issuer] = Earlier { crl: Some(crl), entries }; // `read_crl` returns the number of a level
             }
@@ -142,7 +142,7 @@ struct Earlier {
 pub fn ca_certificates(directory: &Path) -> Result<Vec<CertificateDer<'static>>, Error> {
     let files = (0..).map(|number| paths(directory, number)).map(|[certificate, ..]| certificate);
     let files = files.take_while(|path| path.exists());
-    let read = files.map(|path| CertificateDer::from_pem_file(&path).map_err(|e| pem_error(&path, e)));
+    let read = files.map(|path| read_certificate(&path));
     let certificates = read.collect::<Result<Vec<_>, Error>>()?;
     match certificates.is_empty() {
         true => Err(Error::file(directory, "holds no CA; make one with `terse pki init`")),
@@ -211,8 +211,10 @@ fn load_key(directory: &Path, number: usize, level: &Level) -> Result<Option<Lev
     match (is_there(&key)?, is_there(&uri)?) {
         (false, false) => Ok(None),
         (true, false) => {
-            let der = Zeroizing::new(PrivateKeyDer::from_pem_file(&key).map_err(|e| pem_error(&key, e))?);
-            let pair = KeyPair::try_from(&*der).map_err(|e| Error::file(&key, format!("is no usable key: {e}")))?;
+            let der = terse_pem::first(&read_file(&key)?, terse_pem::PRIVATE_KEY).map_err(|e| pem_error(&key, e))?;
+            let unusable = |e: &dyn fmt::Display| Error::file(&key, format!("is no usable key: {e}"));
+            let der = PrivateKeyDer::try_from(&**der).map_err(|e| unusable(&e))?;
+            let pair = KeyPair::try_from(&der).map_err(|e| unusable(&e))?;
             Ok(Some(LevelKey::Software(Zeroizing::new(pair))))
         }
         (false, true) => {
@@ -276,11 +278,23 @@ fn remove_old(directory: &Path, levels: &[Level]) -> Result<(), Error> {
     Ok(())
 }
 
-fn pem_error(path: &Path, error: pki_types::pem::Error) -> Error {
-    use pki_types::pem::Error as Pem;
+/// Returns the first certificate of a file.
+fn read_certificate(path: &Path) -> Result<CertificateDer<'static>, Error> {
+    let der = terse_pem::first(&read_file(path)?, terse_pem::CERTIFICATE).map_err(|e| pem_error(path, e))?;
+    Ok(der.to_vec().into())
+}
+
+/// Reads a file, which may hold a private key.
+fn read_file(path: &Path) -> Result<Zeroizing<Vec<u8>>, Error> {
+    let read = fs::read(path).map(Zeroizing::new);
+    read.map_err(|e| Error::file(path, format!("cannot be read: {e}; restore it, or make a new CA")))
+}
+
+fn pem_error(path: &Path, error: terse_pem::Error) -> Error {
     match error {
-        Pem::Io(e) => Error::file(path, format!("cannot be read: {e}; restore it, or make a new CA")),
-        Pem::NoItemsFound => Error::file(path, "does not hold what its name says; restore it, or make a new CA"),
+        terse_pem::Error::Missing => {
+            Error::file(path, "does not hold what its name says; restore it, or make a new CA")
+        }
         _ => Error::file(path, "is not valid PEM; restore it, or make a new CA"),
     }
 }

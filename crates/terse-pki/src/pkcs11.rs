@@ -52,17 +52,32 @@ fn beside(path: &Path, other: &Path) -> PathBuf {
     path.parent().map_or_else(|| other.into(), |folder| folder.join(other))
 }
 
-/// Reads the only line of a file.
+/// Reads a file that has only a URI.
 fn read(path: &Path) -> Result<String, Error> {
     let mut text = String::new();
     let read = File::open(path).and_then(|file| file.take(MAX_FILE_LEN).read_to_string(&mut text));
     read.map_err(|e| Error::file(path, format!("cannot be read: {e}; write a PKCS #11 URI there")))?;
-    let line = text.strip_suffix('\n').unwrap_or(&text);
-    Ok(line.strip_suffix('\r').unwrap_or(line).to_owned())
+    Ok(text.strip_prefix('\u{feff}').unwrap_or(&text).trim().to_owned())
 }
 
-/// More than the longest URI and an end of line.
+/// More than the longest URI and the white space around it.
 const MAX_FILE_LEN: u64 = 2 * uri::MAX_LEN as u64;
 
 const OTHER_ALGORITHM: &str = "the certificate has a key that is not supported in a PKCS #11 module; use one with P-256, P-384 or \
                                Ed25519, or keep the key in a file";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_uri_is_read_as_editors_leave_it() {
+        let scratch = tempfile::TempDir::new().unwrap();
+        let path = scratch.path().join("ca.uri");
+        let uri = "pkcs11:token=plant;object=ca";
+        for contents in [uri.to_owned(), format!("{uri}\n"), format!("\u{feff}{uri} \t\r\n\r\n")] {
+            std::fs::write(&path, contents).unwrap();
+            assert_eq!(read(&path).unwrap(), uri);
+        }
+    }
+}

@@ -6,8 +6,6 @@
 
 use core::net::IpAddr;
 
-use pki_types::CertificateSigningRequestDer;
-use pki_types::pem::PemObject;
 use rcgen::{PublicKeyData, SubjectPublicKeyInfo};
 use x509_cert::attr::Attribute;
 use x509_cert::der::asn1::{AnyRef, ObjectIdentifier};
@@ -72,15 +70,17 @@ impl CertificationRequest {
         Ok(Self { der: der.into(), subject, key, algorithm, extensions, names })
     }
 
-    /// Reads a request from a file's contents, which are DER, or PEM (RFC 7468, 7) with the request as its first section.
+    /// Reads a request from a file's contents, which are DER, or the first request of a PEM text (RFC 7468, 7).
     pub fn from_file_contents(contents: &[u8]) -> Result<Self, RequestError> {
-        match contents.first() {
-            Some(&SEQUENCE) => Self::from_der(contents),
-            _ if contents.len() > 2 * MAX_LEN => Err(RequestError::TooLong(contents.len())),
-            _ => match CertificateSigningRequestDer::from_pem_slice(contents) {
-                Ok(der) => Self::from_der(&der),
-                Err(_) => Err(RequestError::Malformed("the file, which is neither DER nor PEM")),
-            },
+        if contents.len() > 2 * MAX_LEN {
+            return Err(RequestError::TooLong(contents.len()));
+        }
+        match terse_pem::first(contents, terse_pem::CERTIFICATE_REQUEST) {
+            Ok(der) => Self::from_der(&der),
+            // The first byte does not suffice to tell DER from PEM: the digit 0 is the same, and text may stand before a request.
+            Err(terse_pem::Error::Missing) if contents.first() == Some(&SEQUENCE) => Self::from_der(contents),
+            Err(terse_pem::Error::Missing) => Err(RequestError::Malformed("the file, which is neither DER nor PEM")),
+            Err(_) => Err(RequestError::Malformed("the PEM of the file, which is damaged or cut off")),
         }
     }
 

@@ -288,6 +288,12 @@ fn certificates_and_keys_are_pem_or_der() {
     let key = certificates::private_key(pki.server[1].as_bytes()).unwrap();
     let same = certificates::private_key(key.secret_der()).unwrap();
     assert_eq!(same.secret_der(), key.secret_der());
+    let edits: [fn(&str) -> String; 3] =
+        [|pem| format!("\u{feff}{pem}"), |pem| pem.replace('\n', " \r\n"), |pem| format!("01 notes\n{pem}\n\nnotes\n")];
+    for edit in edits {
+        assert_eq!(certificates::certificates(edit(&pki.server[0]).as_bytes()).unwrap(), chain);
+        assert_eq!(certificates::private_key(edit(&pki.server[1]).as_bytes()).unwrap().secret_der(), key.secret_der());
+    }
     for wrong in [&b""[..], b"0", b"\x30\x00", b"-----BEGIN PRIVATE KEY-----"] {
         assert!(certificates::private_key(wrong).is_err(), "{wrong:?}");
     }

@@ -87,6 +87,31 @@ fn generators_and_parameters_are_read_back() {
     }
 }
 
+/// RFC 7468, 2: what editors do to a file changes nothing.
+#[test]
+fn files_are_read_as_editors_leave_them() {
+    let generator = generator(IdentityAlgorithm::Ristretto255);
+    let files = [
+        key_file(IdentityAlgorithm::Ristretto255).to_pem().expect("a file"),
+        generator.to_pem(),
+        Zeroizing::new(parameters_to_pem(generator.parameters())),
+    ];
+    let edits: [fn(&str) -> String; 5] = [
+        |pem| pem.replace('\n', " \n"),
+        |pem| pem.replace('\n', "\r\n"),
+        |pem| alloc::format!("\u{feff}{pem}"),
+        |pem| alloc::format!("{pem}\n\n"),
+        |pem| alloc::format!("the device in the cellar\n{pem}until spring\n"),
+    ];
+    for edit in edits {
+        let [key, secret, parameters] = files.each_ref().map(|pem| edit(pem));
+        assert_eq!(KeyFile::from_pem(&key).expect("a key").to_pem().expect("a file"), files[0]);
+        assert_eq!(Generator::from_pem(&secret).expect("a secret").to_pem(), files[1]);
+        assert_eq!(parameters_to_pem(&parameters_from_pem(&parameters).expect("parameters")), *files[2]);
+        assert_eq!(KeyFile::from_pem(&secret).err(), Some(FileError::Label(KEY)));
+    }
+}
+
 /// Every byte of a file counts: a key that is not that of the identity and the parameters is of no use.
 #[test]
 fn a_changed_byte_is_found() {

@@ -27,11 +27,13 @@ pub enum Item {
 impl Item {
     pub(super) fn from_label(label: &str) -> Self {
         match label {
-            "CERTIFICATE" | "X509 CERTIFICATE" => Self::Certificate,
-            "PRIVATE KEY" | "EC PRIVATE KEY" | "RSA PRIVATE KEY" | "ENCRYPTED PRIVATE KEY" => Self::PrivateKey,
-            "X509 CRL" => Self::Crl,
-            "CERTIFICATE REQUEST" | "NEW CERTIFICATE REQUEST" => Self::CertificateRequest,
-            "PUBLIC KEY" | "RSA PUBLIC KEY" => Self::PublicKey,
+            _ if terse_pem::CERTIFICATE.contains(&label) => Self::Certificate,
+            _ if terse_pem::PRIVATE_KEY.contains(&label) => Self::PrivateKey,
+            _ if terse_pem::CRL.contains(&label) => Self::Crl,
+            _ if terse_pem::CERTIFICATE_REQUEST.contains(&label) => Self::CertificateRequest,
+            _ if terse_pem::PUBLIC_KEY.contains(&label) => Self::PublicKey,
+            "ENCRYPTED PRIVATE KEY" => Self::PrivateKey,
+            "RSA PUBLIC KEY" => Self::PublicKey,
             // RFC 7468, 3: labels are of printable ASCII.
             _ => Self::Other(label.chars().filter(|c| matches!(c, ' '..='~')).take(40).collect()),
         }

@@ -54,7 +54,7 @@ fn authority() -> Authority {
 }
 
 fn der(pem: &str) -> Zeroizing<Vec<u8>> {
-    decode(sections(pem).unwrap()[0].1, 1).unwrap()
+    terse_pem::sections(pem.as_bytes()).next().unwrap().unwrap().decode().unwrap()
 }
 
 #[test]
@@ -219,7 +219,13 @@ fn damaged_keys() {
 #[test]
 fn a_passphrase_is_the_first_line() {
     let read = |contents: &str| read_passphrase(file(contents)).unwrap().to_vec();
-    for contents in ["correct horse", "correct horse\n", "correct horse\r\n", "correct horse\nbattery staple\n"] {
+    for contents in [
+        "correct horse",
+        "correct horse\n",
+        "correct horse\r\n",
+        "correct horse\nbattery staple\n",
+        "\u{feff}correct horse\n",
+    ] {
         assert_eq!(read(contents), b"correct horse", "{contents:?}");
     }
     assert_eq!(read(" two  spaces "), b" two  spaces ");
@@ -253,7 +259,9 @@ fn public_keys_are_read_from_pem_and_der() {
 fn a_pre_shared_key_is_written_in_hexadecimal() {
     let digits = "00112233445566778899aAbBcCdDeEfF";
     let key: Vec<u8> = (0..=15).map(|n| n << 4 | n).collect();
-    for contents in [digits.to_owned(), format!("{digits}\n"), format!(" \r\n{digits}\r\n")] {
+    for contents in
+        [digits.to_owned(), format!("{digits}\n"), format!(" \r\n{digits}\r\n"), format!("\u{feff}{digits} \n\n")]
+    {
         assert_eq!(*read_psk(file(&contents)).unwrap(), key, "{contents:?}");
     }
     assert_eq!(read_psk(file(digits.repeat(20))).unwrap().len(), 320);

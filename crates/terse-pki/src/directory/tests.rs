@@ -1,3 +1,4 @@
+use pki_types::pem::PemObject;
 use tempfile::TempDir;
 
 use super::*;
@@ -6,6 +7,21 @@ use crate::authority::tests::{NOW, options};
 
 fn names(paths: &[PathBuf]) -> Vec<&str> {
     paths.iter().map(|path| path.file_name().unwrap().to_str().unwrap()).collect()
+}
+
+#[test]
+fn a_ca_is_read_as_editors_leave_it() {
+    let scratch = TempDir::new().unwrap();
+    let authority = Authority::new(&options("p256x2")).unwrap();
+    authority.save(scratch.path(), false).unwrap();
+    for file in fs::read_dir(scratch.path()).unwrap() {
+        let path = file.unwrap().path();
+        let pem = fs::read_to_string(&path).unwrap();
+        fs::write(&path, format!("\u{feff}notes\n{}\n\n", pem.replace('\n', " \r\n"))).unwrap();
+    }
+    let loaded = Authority::load(scratch.path()).unwrap();
+    assert_eq!(loaded.root(), authority.root());
+    assert!(loaded.has_key(0));
 }
 
 #[test]

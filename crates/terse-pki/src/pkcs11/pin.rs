@@ -19,10 +19,9 @@ pub(super) fn read(path: &Path) -> Result<RawAuthPin, Error> {
     if contents.len() == MAX_LEN {
         return Err(Error::file(path, "this is too long for a PIN; write the PIN alone into this file"));
     }
-    let line = contents.split(|byte| matches!(byte, b'\r' | b'\n')).next().unwrap_or_default();
-    match line.is_empty() {
-        true => Err(Error::file(path, "the first line is empty; write the PIN there")),
-        false => Ok(RawAuthPin::new(Box::new(line.to_vec()))),
+    match terse_pem::first_line(&contents) {
+        [] => Err(Error::file(path, "the first line is empty; write the PIN there")),
+        pin => Ok(RawAuthPin::new(Box::new(pin.to_vec()))),
     }
 }
 
@@ -38,7 +37,7 @@ mod tests {
         let scratch = tempfile::TempDir::new().unwrap();
         let path = scratch.path().join("pin");
         for (contents, is_pin) in
-            [("1234", true), ("1234\n", true), ("1234\r\nmore", true), ("", false), ("\n1234", false)]
+            [("1234", true), ("1234\n", true), ("\u{feff}1234\r\nmore", true), ("", false), ("\n1234", false)]
         {
             std::fs::write(&path, contents).unwrap();
             match read(&path) {

@@ -36,7 +36,12 @@ pub(super) fn identify(
     } else {
         return Err(RequestError::UnsupportedKey);
     };
-    let verifier = verifiers.iter().find(|(identifier, _)| is(signature_algorithm, *identifier));
+    let signs = |known: AlgorithmIdentifier| {
+        // RFC 4055, 5: RSA's parameters are NULL, and absent ones mean the same.
+        let is_without_null = known.strip_suffix(NULL) == Some(signature_algorithm.value());
+        is(signature_algorithm, known) || is_without_null && signature_algorithm.tag() == Tag::Sequence
+    };
+    let verifier = verifiers.iter().find(|(identifier, _)| signs(*identifier));
     let (_, verification) = verifier.ok_or(RequestError::UnsupportedSignature(key_algorithm))?;
     Ok((key_algorithm, *verification))
 }
@@ -89,6 +94,9 @@ fn rsa(public_key: &[u8]) -> Result<KeyAlgorithm, RequestError> {
 
 /// Identifiers of signature algorithms, and how such a signature is verified.
 type Verifiers = &'static [(AlgorithmIdentifier, &'static dyn VerificationAlgorithm)];
+
+/// NULL in DER.
+const NULL: &[u8] = &[5, 0];
 
 const P256: Verifiers =
     &[(alg_id::ECDSA_SHA256, &ECDSA_P256_SHA256_ASN1), (alg_id::ECDSA_SHA384, &ECDSA_P256_SHA384_ASN1)];

@@ -59,6 +59,24 @@ fn every_algorithm_is_read_back() {
     }
 }
 
+/// RFC 7468, 2 and 7: keytool and certreq write the other label, and editors leave their traces.
+#[test]
+fn files_are_read_as_other_programs_write_them() {
+    let made = request(KeyAlgorithm::P256);
+    let pem = made.to_pem();
+    for contents in [
+        pem.replace("CERTIFICATE REQUEST", "NEW CERTIFICATE REQUEST"),
+        pem.replace('\n', " \r\n"),
+        format!("\u{feff}{pem}\n\n"),
+        format!("Alias name: plant\n{pem}end\n"),
+        format!("0 is the number of the plant\n{pem}"),
+        format!("{}{pem}", to_pem("CERTIFICATE", &[0x30, 0])),
+    ] {
+        let read = CertificationRequest::from_file_contents(contents.as_bytes()).expect(&contents);
+        assert_eq!(read.der(), made.der());
+    }
+}
+
 #[test]
 fn a_request_needs_no_names() {
     let made = NewRequest::new(&RequestOptions::new(Subject::empty())).unwrap();
@@ -187,6 +205,25 @@ fn the_algorithm_of_the_signature_must_fit_the_key() {
         }
         // The OID 1.2.840.113549.1.1.5: SHA-1 with RSA.
         made[1] = tlv(SEQUENCE, &[&[6, 9, 0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 1, 1, 5, 5, 0]]);
+        assert_eq!(refusal(&sequence(&made)), RequestError::UnsupportedSignature(algorithm));
+    }
+}
+
+/// RFC 4055, 5: implementations MUST accept the parameters being absent as well as present. With ECDSA and Ed25519 they are
+/// always absent (RFC 5758, 3.2; RFC 8410, 3).
+#[test]
+fn the_parameters_of_an_rsa_signature_may_be_absent() {
+    use pki_types::alg_id::*;
+    let mut made = parts(request(KeyAlgorithm::Rsa2048).der());
+    made[1] = tlv(SEQUENCE, &[RSA_PKCS1_SHA256.strip_suffix(&[5, 0]).unwrap()]);
+    let read = CertificationRequest::from_der(&sequence(&made)).unwrap();
+    assert_eq!(read.algorithm(), KeyAlgorithm::Rsa2048);
+    let signature = made[2].len() - 1;
+    made[2][signature] ^= 1;
+    assert_eq!(refusal(&sequence(&made)), RequestError::InvalidSignature);
+    for (algorithm, identifier) in [(KeyAlgorithm::P256, ECDSA_SHA256), (KeyAlgorithm::Ed25519, ED25519)] {
+        let mut made = parts(request(algorithm).der());
+        made[1] = tlv(SEQUENCE, &[identifier.as_ref(), &[5, 0]]);
         assert_eq!(refusal(&sequence(&made)), RequestError::UnsupportedSignature(algorithm));
     }
 }
