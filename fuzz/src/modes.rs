@@ -157,7 +157,7 @@ const FIRST_CONTACT: &str = "identity-first-contact";
 /// Returns the identity of a server with a new memory for early data at first contact.
 fn meets_first(server: &ServerConfig) -> ServerIdentity {
     let identity = server.identity().cloned().expect("it has one");
-    identity.first_contact(Arc::new(FirstContactMemory::new(2, 0)))
+    identity.first_contact(Arc::new(FirstContactMemory::trusting_clock(2, 0)))
 }
 
 /// Gives both sides identity keys. `known` says whether the client and the server have confirmed the public parts of

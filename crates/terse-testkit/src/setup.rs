@@ -313,7 +313,8 @@ impl Setup {
             client.identity(of_client.clone().known_peers(identity::copy(&known[0])));
             let mut of_server = of_server.clone().known_peers(identity::copy(&known[1]));
             if self.meets_first {
-                of_server = of_server.first_contact(Arc::new(FirstContactMemory::new(4, crate::pki::NOW - 1000)));
+                of_server =
+                    of_server.first_contact(Arc::new(FirstContactMemory::trusting_clock(4, crate::pki::NOW - 1000)));
             }
             server.identity(of_server);
         }

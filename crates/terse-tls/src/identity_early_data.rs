@@ -25,7 +25,7 @@ mod memory;
 mod stateless;
 
 pub(crate) use first_contact::FirstContact;
-pub use first_contact::FirstContactMemory;
+pub use first_contact::{FirstContactHorizon, FirstContactMemory};
 pub use memory::MemorySecretTickets;
 pub use stateless::SecretTicketKeys;
 

@@ -78,9 +78,10 @@ pub(crate) struct ServerArgs {
     )]
     secret_tickets: SecretTicketsAt,
     /// With --early-data-size: take early data also from clients with identity keys that have no ticket. It is not forward secret, and whoever learns this
-    /// server's key can forge it
-    #[arg(long, requires = "identity_keys", help_heading = "Identity")]
-    first_contact: bool,
+    /// server's key can forge it. The file (mode 0600) keeps, from one start to the next, until when some may have been taken, so that
+    /// none is taken twice, whatever the clock says: give each key one file, and no older copy of it
+    #[arg(long, value_name = "FILE", requires = "identity_keys", help_heading = "Identity")]
+    first_contact: Option<PathBuf>,
     /// Send no session tickets: nothing can be resumed
     #[arg(long, help_heading = "Resumption")]
     no_tickets: bool,
@@ -158,7 +159,7 @@ impl Server {
                 "would never be used, as a cookie costs a client its early data; add --no-cookie, or leave it out",
             ),
             (
-                args.first_contact && !args.no_cookie && args.first_contacts_per_second.is_none(),
+                args.first_contact.is_some() && !args.no_cookie && args.first_contacts_per_second.is_none(),
                 "--first-contact",
                 "would never be used, as a cookie costs a client its early data; add --first-contacts-per-second",
             ),
@@ -168,7 +169,7 @@ impl Server {
                 "is for streams; every client over datagrams gets a cookie; leave it out",
             ),
         ])?;
-        if args.first_contact && args.early_data_size == 0 {
+        if args.first_contact.is_some() && args.early_data_size == 0 {
             return Err(Failure::Usage("--first-contact takes early data; say how much with --early-data-size".into()));
         }
         let provider = shared.crypto.provider();
@@ -189,8 +190,8 @@ impl Server {
             if !args.no_tickets {
                 identity = identity.tickets(args.secret_tickets.open(provider)?);
             }
-            if args.first_contact {
-                identity = identity.first_contact(Arc::new(sessions::first_contact_memory(&shared.clock())));
+            if let Some(file) = &args.first_contact {
+                identity = identity.first_contact(Arc::new(sessions::first_contact_memory(file, &shared.clock())?));
             }
             config.identity(identity);
         }
@@ -200,7 +201,7 @@ impl Server {
         if !args.no_tickets {
             config.resumption(Some(sessions::server_resumption(provider, args.stateful_tickets)?));
         }
-        let has_tickets = !args.no_tickets || args.first_contact;
+        let has_tickets = !args.no_tickets || args.first_contact.is_some();
         // Whether a request may come twice only the operator knows, so early data is off unless it is asked for (RFC 9846,
         // appendix F.5).
         config

@@ -5,7 +5,7 @@ use alloc::sync::Arc;
 use core::str::FromStr;
 use std::path::{Path, PathBuf};
 
-use terse_net::{Clock, SecretTicketFile, SessionFile};
+use terse_net::{Clock, FirstContactFile, SecretTicketFile, SessionFile};
 use terse_tls::crypto::CryptoProvider;
 use terse_tls::identity_early_data::{FirstContactMemory, MemorySecretTickets, SecretTicketKeys, SecretTickets};
 use terse_tls::resume::{MemorySessionStore, ServerResumption, TicketKeys};
@@ -94,8 +94,18 @@ impl SecretTicketsAt {
     }
 }
 
-/// Returns the memory of a server that begins now.
-pub(crate) fn first_contact_memory(clock: &Clock) -> FirstContactMemory {
-    let started = clock.now().unix.map_or(0, |time| time.as_secs());
-    FirstContactMemory::new(EARLY_DATA_CONNECTIONS, started)
+/// Returns the memory of a server that begins now, and whose horizon is in this file. A damaged file causes a warning, not a
+/// failure: it costs clients their early data.
+pub(crate) fn first_contact_memory(path: &Path, clock: &Clock) -> Result<FirstContactMemory, Failure> {
+    let (file, damage) = FirstContactFile::open(path).map_err(failed)?;
+    if let Some(damage) = damage {
+        let advice =
+            "no early data is taken at first contact; once the clock is right, remove the file and start again";
+        output::warn(&format!("{}: {advice}", damage.cause()));
+    }
+    if let Some(error) = file.take_error() {
+        output::warn(&error);
+    }
+    let started = clock.now().unix.map_or(u64::MAX, |time| time.as_secs());
+    Ok(FirstContactMemory::new(EARLY_DATA_CONNECTIONS, started, Arc::new(file)))
 }

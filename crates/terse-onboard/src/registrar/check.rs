@@ -3,9 +3,12 @@
 use core::net::SocketAddr;
 use std::path::Path;
 
+use pki_types::CertificateRevocationListDer;
 use terse_net::Clock;
 use terse_pki::Authority;
 use terse_tls::{Expect, KeyPurposeId, Trust};
+use x509_cert::crl::CertificateList;
+use x509_cert::der::Decode as _;
 
 use super::config::Config;
 use super::settings::{PROVIDER, Settings};
@@ -56,7 +59,24 @@ pub async fn check(path: &Path, clock: Clock) -> Result<Vec<String>, ConfigError
     if settings.domain.is_none() {
         warnings.push("there is no [enrolment]: devices get vouchers, and no certificates".into());
     }
+    if let Some(former) = settings.domain.as_ref().and_then(|domain| domain.former()).filter(|former| !former.is_closed)
+        && let Some(crls) = former.trust.file().await
+        && crls.iter().any(|crl| is_late(crl, clock))
+    {
+        warnings.push(
+            "crl.pem of former_ca is late: no LDevID of it is renewed; sign a new list by `terse pki crl`, or set \
+             former_ca_is_closed = true if that CA signs no more lists"
+                .into(),
+        );
+    }
     Ok(warnings)
+}
+
+/// Whether the nextUpdate of a list has come. One without it is never late.
+fn is_late(crl: &CertificateRevocationListDer<'_>, clock: Clock) -> bool {
+    let next_update = <CertificateList>::from_der(crl).ok().and_then(|list| list.tbs_cert_list.next_update);
+    let (Some(next_update), Some(now)) = (next_update, clock.now().unix) else { return false };
+    next_update.to_date_time().unix_duration().as_secs() < now.as_secs()
 }
 
 fn secrets(path: &Path, config: &Config) -> Vec<std::path::PathBuf> {

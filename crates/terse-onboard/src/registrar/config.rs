@@ -90,8 +90,13 @@ pub struct Enrolment {
     /// there.
     pub ca: Option<PathBuf>,
     /// The directory of the CA that has issued LDevIDs before `ca`, which its devices renew by `ca`. Its keys need not be there;
-    /// its `crl.pem` counts, if it is there. Without it LDevIDs of `ca` alone are renewed.
+    /// its `crl.pem` counts, if it is there: what it lists is revoked for ever, and while it is late no LDevID of that CA is
+    /// renewed. Without `former_ca` only LDevIDs of `ca` are renewed.
     pub former_ca: Option<PathBuf>,
+    /// Whether `former_ca` signs no more lists, so that its last one is all that it has revoked, and stops no renewal of others
+    /// when it is late: `false` unless it is given.
+    #[serde(default)]
+    pub former_ca_is_closed: bool,
     /// The EST server to which certification requests are passed on.
     pub est_server: Option<EstServerConfig>,
     /// How many days an LDevID of the own CA is valid: 365 unless it is given.

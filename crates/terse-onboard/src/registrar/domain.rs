@@ -48,6 +48,8 @@ pub(super) struct FormerCa {
     pub(super) trust: Arc<DomainTrust>,
     /// Its name in the database, where its certificates are that were revoked.
     pub(super) issuer: Sha256,
+    /// Whether it signs no more lists, so that a late one is its last.
+    pub(super) is_closed: bool,
 }
 
 impl Domain {
@@ -123,17 +125,21 @@ impl OwnCa {
         // A leaf without its intermediates is known as well.
         let anchors: Vec<_> = authority.certificates().cloned().collect();
         let trust = DomainTrust::new(&anchors, Some(directory.join("crl.pem")))?;
-        let former = enrolment.former_ca.as_ref().map(|former| FormerCa::load(&beside(path, former)));
+        let former = enrolment.former_ca.as_ref();
+        if former.is_none() && enrolment.former_ca_is_closed {
+            return Err(ConfigError::new(path, "former_ca_is_closed needs former_ca; give that, or remove it"));
+        }
+        let former = former.map(|former| FormerCa::load(&beside(path, former), enrolment.former_ca_is_closed));
         let crl = OwnCrl::load(path, enrolment, &authority)?;
         Ok(Self { authority, days, trust, former: former.transpose()?, turns: Turns::default(), crl })
     }
 }
 
 impl FormerCa {
-    fn load(directory: &Path) -> Result<Self, ConfigError> {
+    fn load(directory: &Path, is_closed: bool) -> Result<Self, ConfigError> {
         let anchors = ca_certificates(directory).map_err(|error| ConfigError::new(directory, error))?;
         let issuer = issuer_of(directory, anchors.last())?;
-        Ok(Self { trust: DomainTrust::new(&anchors, Some(directory.join("crl.pem")))?, issuer })
+        Ok(Self { trust: DomainTrust::new(&anchors, Some(directory.join("crl.pem")))?, issuer, is_closed })
     }
 }
 

@@ -16,7 +16,7 @@ use terse_pki::{CertificationRequest, Error, LdevidPolicy, NamePolicy, Subject, 
 use terse_tls::{CertificateError, Expect, Trust};
 use tokio::time::Instant;
 
-use super::domain::{Domain, Issuer, OwnCa};
+use super::domain::{Domain, FormerCa, Issuer, OwnCa};
 use super::pass_on::Errand;
 use super::reply::{Content, Form, Received, Reply};
 use super::settings::PROVIDER;
@@ -163,13 +163,16 @@ impl Service {
             return Err(Refusal::Rejected.into());
         }
         if device.joining.idevid != client {
-            let trust = self.member_trust(self.domain()?, received).await?;
+            let (trust, former) = self.member_trust(self.domain()?, received).await?;
             let is_revoked = match received.chain.first() {
                 Some(ldevid) => device.is_revoked || self.is_revoked(ldevid).await?,
                 None => true,
             };
             if is_revoked {
                 return Err(Refusal::Ldevid(CertificateError::Revoked).into());
+            }
+            if let Some(former) = former {
+                self.check_former_list(former, received).await?;
             }
             return Ok(Admission::Open(Admitted { device, client, trust: Some(Box::new(trust)) }));
         }
@@ -197,8 +200,12 @@ impl Service {
         })
     }
 
-    /// Returns the trust by which the domain's CA, or the one before, stands for the LDevID of a client.
-    async fn member_trust(&self, domain: &Domain, received: &Received) -> Result<Trust, Reply> {
+    /// Returns the trust by which the domain's CA stands for the LDevID of a client, or else the CA before, and that CA then.
+    async fn member_trust<'a>(
+        &self,
+        domain: &'a Domain,
+        received: &Received,
+    ) -> Result<(Trust, Option<&'a FormerCa>), Reply> {
         let check = |trust: &Trust| trust.check(PROVIDER, &received.chain, Expect::Client, Some(self.now()));
         let mut trust = self.trust(domain, self.held_until(received)).await?;
         let mut checked = check(&trust);
@@ -209,7 +216,8 @@ impl Service {
             trust = newer;
         }
         // What the CA before has issued leads to another root, which may have the same name, or to the same one by a CA that the
-        // list is not of. What it has revoked is refused by `is_revoked`, however late its list is.
+        // list is not of. Its list is for `is_revoked` and `check_former_list`.
+        let mut by = None;
         if let (Err(error), Some(former)) = (&checked, domain.former())
             && matches!(
                 error,
@@ -220,8 +228,24 @@ impl Service {
         {
             trust = former.trust.anchors();
             checked = check(&trust);
+            by = Some(former);
         }
-        checked.map(|_| trust).map_err(|error| Refusal::Ldevid(error).into())
+        checked.map(|_| (trust, by)).map_err(|error| Refusal::Ldevid(error).into())
+    }
+
+    /// Refuses an LDevID that only the CA before stands for while the last list of that CA is late, since a later one could name it.
+    async fn check_former_list(&self, former: &FormerCa, received: &Received) -> Result<(), Reply> {
+        if former.is_closed {
+            return Ok(());
+        }
+        match former.trust.get().await.check(PROVIDER, &received.chain, Expect::Client, Some(self.now())) {
+            Ok(_) => Ok(()),
+            Err(CertificateError::CrlExpired | CertificateError::UnknownRevocationStatus) => {
+                tracing::warn!("{LATE_LIST}");
+                Err(Reply::text(403, LATE_LIST))
+            }
+            Err(error) => Err(Refusal::Ldevid(error).into()),
+        }
     }
 
     /// Issues the certificate for a request that was checked, or has it issued. A renewal is that of an LDevID.
@@ -330,6 +354,9 @@ pub(super) fn revoked() -> Reply {
 pub(super) fn too_many() -> Reply {
     Reply::text(429, "the device has got too many certificates; it can go on tomorrow").retry_after(3_600)
 }
+
+const LATE_LIST: &str = "crl.pem of former_ca has no current list, and a later one could name this device; an operator can sign one \
+                         by `terse pki crl`, or set former_ca_is_closed = true if that CA signs no more lists";
 
 const SUBJECT_UNASKED: &str = "certificates have subjects here for which no device asks over CoAPS; an operator can let the registrar's \
                                own CA issue, or write subject = [\"{idevid}\"] to take what the manufacturer has chosen";

@@ -6,7 +6,8 @@ use terse_brski::coap::{Request, Resource, content_format};
 use terse_brski::est::CsrAttributes;
 use terse_ibc::Generator;
 use terse_ibc::files::KeyFile;
-use terse_net::OsRng;
+use terse_net::{Clock, OsRng};
+use terse_onboard::registrar::check;
 use terse_pki::{Authority, AuthorityOptions, RegistrarOptions, Validity, to_pem};
 use terse_tls::identity::IdentityAlgorithm;
 
@@ -149,20 +150,22 @@ async fn with_coaps_another_certificate_waits_for_a_restart() {
     registrar.stop().await;
 }
 
-/// With another root of the same name, LDevIDs of the former CA are renewed as long as the configuration names it.
+/// With another root of the same name, LDevIDs of the former CA are renewed as long as the configuration names it, and its last
+/// list is current, or is said to be the last one.
 #[tokio::test]
 async fn the_domain_ca_is_rolled_while_devices_renew() {
     let world = World::new().await;
     let folder = world.folder.path().join("registrar");
     let (listening, reloader) = world.listen().await;
     let registrar = Running::start(listening);
-    let serials = [SERIAL, "WI-3006", "WI-3007", "WI-3008", "WI-3009"];
-    let [device, late, listed, earlier, lost] = serials.map(|serial| world.device(serial));
+    let serials = [SERIAL, "WI-3006", "WI-3007", "WI-3008", "WI-3009", "WI-3010"];
+    let [device, late, listed, earlier, lost, current] = serials.map(|serial| world.device(serial));
     let first = device.enrol(&registrar).await;
     let of_late = late.enrol(&registrar).await;
     let of_listed = listed.enrol(&registrar).await;
     let of_earlier = earlier.enrol(&registrar).await;
     let of_lost = lost.enrol(&registrar).await;
+    let of_current = current.enrol(&registrar).await;
     let operator = world.operator().await;
     assert_eq!(operator.revoke("WI-3008", None, None).await.unwrap().revoked, 1);
     operator.accept("WI-3008", None).await.unwrap(); // it may come back, but not with this certificate
@@ -172,10 +175,10 @@ async fn the_domain_ca_is_rolled_while_devices_renew() {
     let options = AuthorityOptions { name: "Domain".into(), key_identifiers: true, ..options };
     let another = Authority::new(&options).unwrap();
     another.save(&folder.join("another"), false).unwrap();
-    // A list that is late stops nobody.
+    // A list that is late lacks what was revoked since.
     let days_ago = |days: u64| now().as_secs() - days * 86_400;
-    let validity = Validity { not_before: days_ago(3), not_after: days_ago(1) };
-    former.revoke(&folder.join("ca"), core::slice::from_ref(&of_listed), validity).unwrap();
+    let is_late = Validity { not_before: days_ago(3), not_after: days_ago(1) };
+    former.revoke(&folder.join("ca"), core::slice::from_ref(&of_listed), is_late).unwrap();
     // Its keys are not needed any more.
     fs::remove_file(folder.join("ca/ca.key")).unwrap();
     fs::remove_file(folder.join("ca/intermediate1.key")).unwrap();
@@ -187,6 +190,22 @@ async fn the_domain_ca_is_rolled_while_devices_renew() {
         let mut member = device.connect_with(&registrar, ldevid).await;
         member.enroll("simplereenroll", &request).await
     };
+    refused(&renew(&device, &first).await, 403, "former_ca_is_closed = true");
+    refused(&renew(&listed, &of_listed).await, 403, "revoked");
+    let warnings = async || check(&world.config(), Clock::new()).await.unwrap();
+    assert!(warnings().await.iter().any(|warning| warning.contains("former_ca_is_closed = true")));
+    // By a current one everybody is judged, and nothing need be said.
+    former.revoke(&folder.join("ca"), &[], validity()).unwrap();
+    assert!(!warnings().await.iter().any(|warning| warning.contains("former_ca")));
+    certificate(&renew(&current, &of_current).await);
+    refused(&renew(&listed, &of_listed).await, 403, "revoked");
+    // A CA that is closed has no later list, so that a late one counts.
+    former.revoke(&folder.join("ca"), &[], is_late).unwrap();
+    refused(&renew(&device, &first).await, 403, "former_ca_is_closed = true");
+    world.change("\nformer_ca = \"ca\"", "\nformer_ca = \"ca\"\nformer_ca_is_closed = true");
+    assert_eq!(reloader.reload().unwrap(), [""; 0]);
+    assert!(!warnings().await.iter().any(|warning| warning.contains("former_ca")));
+
     let second = certificate(&renew(&device, &first).await);
     assert!(another.issuer_of(&second).is_ok() && former.issuer_of(&second).is_err());
     let third = certificate(&renew(&device, &second).await);
@@ -201,6 +220,9 @@ async fn the_domain_ca_is_rolled_while_devices_renew() {
     refused(&renew(&lost, &of_lost).await, 403, "revoked");
 
     world.change("\nformer_ca = \"ca\"", "");
+    let error = reloader.reload().unwrap_err();
+    assert!(error.to_string().contains("former_ca_is_closed needs former_ca"), "{error}");
+    world.change("\nformer_ca_is_closed = true", "");
     assert_eq!(reloader.reload().unwrap(), [""; 0]);
     assert_eq!(renew(&device, &third).await.status, 200);
     refused(&renew(&late, &of_late).await, 403, "LDevID");

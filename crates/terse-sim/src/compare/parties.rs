@@ -266,7 +266,7 @@ fn with_server_identity(
             let store = Arc::new(MemorySecretTickets::new(capacity));
             of_server = of_server.tickets(SecretTickets::Stateful { store, lifetime_seconds: LIFETIME });
         } else {
-            of_server = of_server.first_contact(Arc::new(FirstContactMemory::new(RECORDED_HELLOS, 0)));
+            of_server = of_server.first_contact(Arc::new(FirstContactMemory::trusting_clock(RECORDED_HELLOS, 0)));
         }
     }
     server.credentials(Vec::new());

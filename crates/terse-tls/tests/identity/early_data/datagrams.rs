@@ -188,7 +188,7 @@ fn at_first_contact_a_few_are_let_in_every_second() {
         known.provide(key.parameters().authority(), &identity::server(), key.public_part());
         world.of_client = world.of_client.clone().known_peers(Arc::new(known)).first_contact(MAX_SIZE);
     };
-    let memory = Arc::new(FirstContactMemory::new(8, NOW - 100));
+    let memory = Arc::new(FirstContactMemory::trusting_clock(8, NOW - 100));
     world.of_server = world.of_server.clone().first_contact(memory);
     let mut cautious = endpoint(&world, EndpointLimits::default());
     stranger(&mut world);

@@ -1,8 +1,12 @@
 //! Early data at first contact: nothing but names and static keys protects it.
 
+use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
 use terse_testkit::identity;
 use terse_testkit::pki::NOW;
+use terse_tls::cache::NotSaved;
 use terse_tls::identity::KnownPeers;
+use terse_tls::identity_early_data::FirstContactHorizon;
 use terse_tls::{ApiMisuse, Now, PeerMisbehaved};
 
 use super::*;
@@ -25,7 +29,42 @@ fn strangers(algorithm: IdentityAlgorithm) -> World {
 
 /// The server begins anew, so many seconds after the beginning.
 fn restart(world: &mut World, seconds: u64, capacity: usize) {
-    let memory = Arc::new(FirstContactMemory::new(capacity, NOW + seconds));
+    let memory = Arc::new(FirstContactMemory::trusting_clock(capacity, NOW + seconds));
+    world.of_server = world.of_server.clone().first_contact(memory);
+}
+
+/// A disk, which outlives a restart of the server.
+#[derive(Default)]
+struct Disk {
+    horizon: AtomicU64,
+    writes: AtomicU64,
+    is_full: AtomicBool,
+}
+
+impl FirstContactHorizon for Disk {
+    fn saved(&self) -> u64 {
+        self.horizon.load(Ordering::Relaxed)
+    }
+
+    fn save(&self, horizon: u64) -> Result<(), NotSaved> {
+        self.writes.fetch_add(1, Ordering::Relaxed);
+        if self.is_full.load(Ordering::Relaxed) {
+            return Err(NotSaved);
+        }
+        self.horizon.fetch_max(horizon, Ordering::Relaxed);
+        Ok(())
+    }
+}
+
+impl Disk {
+    fn writes(&self) -> u64 {
+        self.writes.load(Ordering::Relaxed)
+    }
+}
+
+/// The server begins anew with this disk, when its clock shows so many seconds after the beginning.
+fn restart_with(world: &mut World, seconds: u64, disk: &Arc<Disk>) {
+    let memory = Arc::new(FirstContactMemory::new(4, NOW + seconds, disk.clone()));
     world.of_server = world.of_server.clone().first_contact(memory);
 }
 
@@ -126,6 +165,85 @@ fn after_a_restart_nothing_is_accepted_that_could_be_a_replay() {
         }
         world.connect_early(accepted + READY, EarlyDataProtection::FirstContact);
     }
+}
+
+/// A flight was taken, and the server begins anew with a clock that was set back, so that it reaches the time of the flight again.
+/// Without a horizon on the disk the flight would be taken again.
+#[test]
+fn after_a_restart_with_the_clock_set_back_no_replay_is_accepted() {
+    const SENT: u64 = 2 * 86_400;
+    let window = u64::from(WINDOW);
+    for back in [2 * window, 3_600, 86_400] {
+        for ahead in [0, window] {
+            let mut world = strangers(RISTRETTO255);
+            let disk = Arc::new(Disk::default());
+            restart_with(&mut world, SENT - 3_600, &disk);
+            let flight = world.flight(SENT + ahead);
+            let (served, failure) = serve(&world.server_config(), &flight, SENT);
+            assert_eq!((failure, &served.delivered[..]), (None, DATA));
+
+            restart_with(&mut world, SENT - back, &disk);
+            for seconds in SENT - window..=SENT + 3 * window {
+                let (served, failure) = serve(&world.server_config(), &flight, seconds);
+                assert_eq!((failure, &served.delivered[..]), (None, &b""[..]), "{back} {seconds}");
+                assert_eq!(served.status(), EarlyDataStatus::Rejected);
+            }
+            // A client loses its early data, and nothing else, until the clock has passed the horizon.
+            forget(&mut world);
+            for seconds in [SENT - back, SENT - back + READY, SENT + 60] {
+                world.connect_rejected(seconds);
+                forget(&mut world);
+            }
+            world.connect_early(SENT + ahead + window + 60 + 1, EarlyDataProtection::FirstContact);
+
+            restart(&mut world, SENT - back, 4);
+            let (served, _) = serve(&world.server_config(), &flight, SENT + ahead);
+            assert_eq!(served.delivered, DATA, "by a memory that trusts the clock");
+        }
+    }
+}
+
+#[test]
+fn the_horizon_is_saved_before_anything_is_accepted_and_about_once_a_minute() {
+    let mut world = strangers(RISTRETTO255);
+    let disk = Arc::new(Disk::default());
+    restart_with(&mut world, 0, &disk);
+    assert_eq!(disk.writes(), 0);
+    for (seconds, writes) in [(READY, 1), (READY + 1, 1), (READY + 59, 1), (READY + 61, 2), (READY + 120, 2)] {
+        let flight = world.flight(seconds);
+        let (hello, _) = split_hello(&flight);
+        assert_eq!(serve(&world.server_config(), hello, seconds).0.status(), EarlyDataStatus::Accepted);
+        assert_eq!(disk.writes(), writes, "{seconds}");
+        assert!(disk.saved() >= NOW + seconds + u64::from(WINDOW));
+    }
+}
+
+/// A server that cannot save the horizon takes no early data, and goes on with the connections.
+#[test]
+fn a_full_disk_costs_the_early_data_and_no_connection() {
+    let mut world = strangers(RISTRETTO255);
+    let disk = Arc::new(Disk::default());
+    restart_with(&mut world, 0, &disk);
+    disk.is_full.store(true, Ordering::Relaxed);
+    for (seconds, writes) in [(READY, 1), (READY, 1), (READY + 1, 2)] {
+        world.connect_rejected(seconds);
+        forget(&mut world);
+        assert_eq!(disk.writes(), writes, "one attempt in a second");
+    }
+    disk.is_full.store(false, Ordering::Relaxed);
+    world.connect_early(READY + 2, EarlyDataProtection::FirstContact);
+}
+
+/// A horizon that is not known any more can be any.
+#[test]
+fn without_a_known_horizon_nothing_is_accepted() {
+    let mut world = strangers(RISTRETTO255);
+    let disk = Arc::new(Disk { horizon: AtomicU64::new(u64::MAX), ..Disk::default() });
+    restart_with(&mut world, 0, &disk);
+    world.connect_rejected(READY);
+    forget(&mut world);
+    world.connect_rejected(1 << 20);
+    assert_eq!(disk.writes(), 0);
 }
 
 /// Two servers with one key and two memories: the attack that a shared memory prevents.

@@ -20,7 +20,7 @@ fn world(client: &Key, server: &Key) -> (World, Arc<KeyLogLines>) {
     let tickets = SecretTickets::Stateful { store: world.tickets.clone(), lifetime_seconds: LIFETIME };
     world.of_client = ClientIdentity::new(Arc::new(client.clone())).early_data(true).first_contact(MAX_SIZE);
     let key: Arc<dyn IdentityKey> = Arc::new(server.clone());
-    let memory = Arc::new(FirstContactMemory::new(4, NOW - 100));
+    let memory = Arc::new(FirstContactMemory::trusting_clock(4, NOW - 100));
     world.of_server = ServerIdentity::new([key]).tickets(tickets).first_contact(memory);
     world.client.suites([SUITE]);
     world.server.suites([SUITE]);
