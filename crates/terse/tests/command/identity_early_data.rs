@@ -132,7 +132,8 @@ fn replay(server: &Server, recorded: &[u8]) -> Value {
 #[test]
 fn after_a_restart_with_the_clock_set_back_a_first_flight_is_not_taken_again() {
     let pki = world();
-    let start = |horizon, at| server(&pki, &format!("--early-data-size 64 --first-contact @{horizon} --at {at}"));
+    let start =
+        |horizon: &str, at: u64| server(&pki, &format!("--early-data-size 64 --first-contact @{horizon} --at {at}"));
     let begin = common::now();
     let first = start("horizon", begin);
     let (begun, patience) = (Instant::now(), Patience::new());
