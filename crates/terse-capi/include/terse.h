@@ -994,8 +994,9 @@ terse_result terse_connection_new_server(const struct terse_server_config *confi
                                          const struct terse_time *now,
                                          struct terse_connection **connection);
 
-// Frees a connection, which may be NULL, and wipes its keys. The peer is told nothing: see `terse_close`. A callback of the
-// connection must not do this; if it does, the connection is leaked.
+// Frees a connection, which may be NULL, and wipes its keys. The peer is told nothing: see `terse_close`. The store of a client may
+// be asked once more; a callback that uses the connection meanwhile gets BUSY. A callback of the connection must not free it; if it
+// does, that call changes nothing, and unless the connection is being freed, it is leaked.
 //
 // # Safety
 //

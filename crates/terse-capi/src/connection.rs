@@ -24,8 +24,8 @@ pub use signature::*;
 /// A connection of a client or a server. One thread at a time: the library takes no lock, and a connection may go from one thread to
 /// another between two calls.
 pub struct TerseConnection {
-    /// In a cell, so that a callback that calls back into the connection is refused.
-    inner: RefCell<Inner>,
+    /// In a cell, so that a callback that calls back into the connection is refused; `None` while the rest is freed.
+    inner: RefCell<Option<Inner>>,
 }
 
 pub(crate) struct Inner {
@@ -118,16 +118,26 @@ pub unsafe extern "C" fn terse_connection_new_server(
     unsafe { new(connection, begin) }
 }
 
-/// Frees a connection, which may be NULL, and wipes its keys. The peer is told nothing: see `terse_close`. A callback of the
-/// connection must not do this; if it does, the connection is leaked.
+/// Frees a connection, which may be NULL, and wipes its keys. The peer is told nothing: see `terse_close`. The store of a client may
+/// be asked once more; a callback that uses the connection meanwhile gets BUSY. A callback of the connection must not free it; if it
+/// does, that call changes nothing, and unless the connection is being freed, it is leaked.
 ///
 /// # Safety
 ///
 /// The pointer is NULL, or a connection that was not freed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn terse_connection_free(connection: *mut TerseConnection) {
+    let is_in_use = |connection: &TerseConnection| match connection.inner.try_borrow_mut() {
+        // What is dropped here calls the program's store. The cell stays locked until all of it is gone, so that no callback meets
+        // a connection of which half is left.
+        Ok(mut inner) => {
+            *inner = None;
+            false
+        }
+        Err(_) => true,
+    };
     // SAFETY: as the caller promises.
-    unsafe { pointers::free_unless(connection, |connection| connection.inner.try_borrow_mut().is_err()) }
+    unsafe { pointers::free_unless(connection, is_in_use) }
 }
 
 /// Takes `len` bytes that the transport has received, and decrypts them in place: any piece of a stream, in order, or one datagram.
@@ -351,7 +361,7 @@ unsafe fn new(
         return error as TerseResult;
     }
     result(begin().map(|(connection, platform, max_datagram)| {
-        let inner = RefCell::new(Inner { connection, platform, max_datagram, failure: None });
+        let inner = RefCell::new(Some(Inner { connection, platform, max_datagram, failure: None }));
         // SAFETY: the place was written before.
         unsafe { pointers::give(place, TerseConnection { inner }) };
     }))
@@ -361,7 +371,8 @@ unsafe fn new(
 fn call(connection: Option<&TerseConnection>, act: impl FnOnce(&mut Inner) -> Result<(), Failure>) -> TerseResult {
     let Some(connection) = connection else { return TerseError::NullPointer as TerseResult };
     let Ok(mut inner) = connection.inner.try_borrow_mut() else { return TerseError::Busy as TerseResult };
-    let outcome = act(&mut inner);
+    let Some(inner) = inner.as_mut() else { return TerseError::Busy as TerseResult };
+    let outcome = act(inner);
     if let Err(Failure::Engine(error)) = &outcome
         && !matches!(error, Error::ApiMisuse(_))
     {

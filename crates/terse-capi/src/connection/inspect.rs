@@ -167,5 +167,5 @@ unsafe fn write(
 /// Asks a connection, unless a call to it has not returned yet.
 pub(crate) fn ask<T>(connection: Option<&TerseConnection>, question: impl FnOnce(&Inner) -> T) -> Option<T> {
     let inner = connection?.inner.try_borrow().ok()?;
-    Some(question(&inner))
+    inner.as_ref().map(question)
 }

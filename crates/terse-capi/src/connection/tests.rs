@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use super::*;
 use crate::*;
 
+mod freed;
 mod holds;
 
 const VALIDITY: terse_pki::Validity = terse_pki::Validity { not_before: 1_763_700_000, not_after: 1_863_700_000 };
