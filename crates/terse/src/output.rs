@@ -6,6 +6,7 @@
 use core::fmt;
 use std::io::{self, Write};
 
+use terse_brski::certificate::is_unprintable;
 use terse_net::Report;
 use terse_tls::Connection;
 use terse_tls::summary::{EarlyDataProtection, EarlyDataStatus, Summary, Traffic, Transport};
@@ -29,22 +30,53 @@ pub(crate) fn data(bytes: &[u8]) -> Result<(), Failure> {
 
 /// Prints one line on standard error. A failure of this cannot be reported anywhere.
 pub(crate) fn warn(text: &impl fmt::Display) {
-    let _ = writeln!(io::stderr().lock(), "terse: {text}");
+    let text = text.to_string();
+    let lines: Vec<_> = text.split('\n').map(printable).collect(); // an error may have several
+    let _ = writeln!(io::stderr().lock(), "terse: {}", lines.join("\n"));
 }
 
 /// Prints a value as one line of JSON.
 pub(crate) fn json(value: &impl serde::Serialize) -> Result<(), Failure> {
     let text = serde_json::to_string(value).map_err(|error| Failure::Failed(error.to_string()))?;
-    line(text)
+    line(escaped(&text))
+}
+
+/// Returns JSON of one line with its unprintable characters as escapes. They are in strings only, where this changes no value.
+fn escaped(json: &str) -> String {
+    let mut escaped = String::with_capacity(json.len());
+    for c in json.chars() {
+        match is_unprintable(c) {
+            true => c.encode_utf16(&mut [0; 2]).iter().for_each(|unit| escaped.push_str(&format!("\\u{unit:04x}"))),
+            false => escaped.push(c),
+        }
+    }
+    escaped
+}
+
+/// The log of a service: each write is one line, in which nothing is unprintable.
+pub(crate) struct LogLine<W>(pub(crate) W);
+
+impl<W: Write> Write for LogLine<W> {
+    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+        let text = String::from_utf8_lossy(line);
+        let text = text.strip_suffix('\n').unwrap_or(&text);
+        writeln!(self.0, "{}", printable(text))?;
+        Ok(line.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
 }
 
 fn cannot_print(error: &io::Error) -> Failure {
     Failure::Failed(format!("cannot write to standard output: {error}"))
 }
 
-/// Replaces the control characters in a text.
+/// Replaces the characters in a text that a terminal would obey: a device can call itself what it likes, and U+202E would turn
+/// around what an operator reads.
 pub(crate) fn printable(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c }).collect()
+    text.chars().map(|c| if is_unprintable(c) { char::REPLACEMENT_CHARACTER } else { c }).collect()
 }
 
 /// Formats a date, such as `2026-11-21 17:05 UTC`.
@@ -183,4 +215,38 @@ fn or_none(value: Option<impl fmt::Display>) -> String {
 /// Formats a number and a noun.
 pub(crate) fn count(n: u32, noun: &str) -> String {
     format!("{n} {noun}{}", if n == 1 { "" } else { "s" })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+
+    use super::{LogLine, escaped, printable};
+
+    #[test]
+    fn nothing_reaches_a_terminal_that_it_would_obey() {
+        let hidden = [
+            '\u{1b}',
+            '\u{9b}',
+            '\u{ad}',
+            '\u{61c}',
+            '\u{200f}',
+            '\u{2028}',
+            '\u{202e}',
+            '\u{2069}',
+            '\u{feff}',
+            '\u{e0041}',
+        ];
+        for c in hidden {
+            let name = format!("WI-{c}3005");
+            assert_eq!(printable(&name), "WI-\u{fffd}3005", "{:x}", u32::from(c));
+            let json = escaped(&serde_json::to_string(&name).unwrap());
+            assert!(json.chars().all(|c| (' '..='~').contains(&c)), "{json}");
+            assert_eq!(serde_json::from_str::<String>(&json).unwrap(), name);
+            let mut log = Vec::new();
+            LogLine(&mut log).write_all(format!("a device reports {name}\nas two\n").as_bytes()).unwrap();
+            assert_eq!(String::from_utf8(log).unwrap(), "a device reports WI-\u{fffd}3005\u{fffd}as two\n");
+        }
+        assert_eq!(printable("Zähler 7 №"), "Zähler 7 №");
+    }
 }

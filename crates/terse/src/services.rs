@@ -45,7 +45,8 @@ pub(crate) fn log(verbose: bool) {
     let level = if verbose { LevelFilter::DEBUG } else { LevelFilter::INFO };
     let targets = Targets::new().with_default(level).with_target("sqlx", LevelFilter::WARN);
     // Errors of the log itself are not reported: to print them panics where standard error cannot be written either.
-    let lines = fmt::layer().with_writer(std::io::stderr).with_ansi(false).log_internal_errors(false);
+    let lines =
+        fmt::layer().with_writer(|| output::LogLine(std::io::stderr())).with_ansi(false).log_internal_errors(false);
     tracing_subscriber::registry().with(lines.with_filter(targets)).init();
 }
 
