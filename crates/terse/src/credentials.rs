@@ -69,8 +69,17 @@ impl Shared {
         let trust = match anchors {
             Some(path) => {
                 let certificates: Vec<CertificateDer<'_>> = files::read_certificates(path).map_err(failed)?;
-                let trust = Trust::new(&certificates).map_err(|error| in_file(path, error))?;
+                let trust = match self.no_path_building {
+                    true => Trust::without_path_building(&certificates),
+                    false => Trust::new(&certificates),
+                };
+                let trust = trust.map_err(|error| in_file(path, error))?;
                 trust.with_stapling(self.stapling())
+            }
+            None if self.no_path_building => {
+                return Err(Failure::Usage(
+                    "--no-path-building is for chains to a CA; give --ca or --client-ca".into(),
+                ));
             }
             None if self.crls.is_empty() && self.stapling() == Stapling::Off => Trust::nobody(),
             None if self.crls.is_empty() => {

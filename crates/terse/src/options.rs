@@ -42,6 +42,10 @@ pub(crate) struct Shared {
     /// or gone, the CRLs that it had stay in force until their nextUpdate
     #[arg(long = "crl", value_name = "FILE", help_heading = "Certificates")]
     pub(crate) crls: Vec<PathBuf>,
+    /// Take only certificate chains that come in order, as the small validator of devices does: no paths are searched, and name
+    /// constraints are refused
+    #[arg(long, help_heading = "Certificates")]
+    pub(crate) no_path_building: bool,
     /// Ask peers to staple an OCSP response to their certificate (RFC 6066); one that comes must be good
     #[arg(long, help_heading = "Certificates")]
     ask_staple: bool,

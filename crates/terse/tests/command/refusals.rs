@@ -281,3 +281,28 @@ fn help_shows_an_example_and_succeeds() {
     command.arg("--version");
     assert_eq!(run(command).stdout, concat!("terse ", env!("CARGO_PKG_VERSION"), "\n"));
 }
+
+/// The validator of devices, which searches no paths, can be tried from the command line, on both sides.
+#[test]
+fn chains_out_of_order_are_refused_without_path_building() {
+    let pki = Pki::with_chain("p256x3");
+    let server = "--echo --client-ca @ca.pem --require-client-cert";
+    let client = "--cert @client.pem --key @client.key --send x --expect 1";
+    let connect = |of_server: &str, of_client: &str| {
+        let server = pki.server(&format!("{server} {of_server}"));
+        pki.client(&server, &format!("{client} {of_client}")).code
+    };
+    let strict = "--no-path-building";
+    assert_eq!(connect(strict, strict), Some(0), "these are in order");
+    for name in ["server.pem", "client.pem"] {
+        let in_order = std::fs::read_to_string(pki.path(name)).unwrap();
+        let end = "-----END CERTIFICATE-----\n";
+        let (leaf, issuers) = in_order.split_once(end).unwrap();
+        let root = std::fs::read_to_string(pki.path("ca.pem")).unwrap();
+        pki.write(name, &format!("{leaf}{end}{root}{issuers}"));
+        assert_eq!(connect("", ""), Some(0), "{name}: a path is found");
+        let [of_server, of_client] = if name == "server.pem" { ["", strict] } else { [strict, ""] };
+        assert_eq!(connect(of_server, of_client), Some(1), "{name}");
+        pki.write(name, &in_order);
+    }
+}
