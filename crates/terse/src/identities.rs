@@ -144,9 +144,7 @@ impl DenyFile {
 /// Reads a list of identities, one in each line; lines that are empty or begin with `#` are comments.
 pub(crate) fn read_denied(path: &Path) -> Result<Vec<Identity>, Failure> {
     let text = read_text(path)?;
-    let lines = (1..).zip(text.lines()).map(|(number, line)| (number, line.trim()));
-    let lines = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
     let parse =
         |(number, line): (u32, &str)| line.parse().map_err(|error| in_file(path, format!("line {number}: {error}")));
-    lines.map(parse).collect()
+    terse_pem::entries(&text).map(parse).collect()
 }

@@ -36,13 +36,10 @@ impl IdentityKeys {
         let pem = Zeroizing::new(std::fs::read_to_string(&secret).map_err(|error| {
             ConfigError::new(&secret, format_args!("{error}; make a generator with terse pkg init"))
         })?);
-        if pem.contains("ENCRYPTED") {
-            return Err(ConfigError::new(
-                &secret,
-                "it is encrypted; the registrar reads only one without a passphrase",
-            ));
-        }
-        let generator = Generator::from_pem(&pem).map_err(|error| ConfigError::new(&secret, error))?;
+        let generator = Generator::from_pem(&pem).map_err(|error| match pem.contains("ENCRYPTED") {
+            true => ConfigError::new(&secret, "it is encrypted; the registrar reads only one without a passphrase"),
+            false => ConfigError::new(&secret, error),
+        })?;
         Ok(Self { generator, name: own.name.clone() })
     }
 

@@ -43,14 +43,14 @@ pub(super) fn to_pem(generator: &Generator, passphrase: Option<&Passphrase>) -> 
 /// Reads the file of a generator.
 pub(super) fn read(path: &Path, passphrase: Option<&Passphrase>) -> Result<Generator, Failure> {
     let pem = read_text(path)?;
-    if !pem.contains(ENCRYPTED) {
-        return Generator::from_pem(&pem).map_err(|error| in_file(path, error));
-    }
+    let der = match terse_pem::first(pem.as_bytes(), &[ENCRYPTED]) {
+        Err(terse_pem::Error::Missing) => return Generator::from_pem(&pem).map_err(|error| in_file(path, error)),
+        der => der.map_err(|error| in_file(path, format!("it {error}")))?,
+    };
     let Some(passphrase) = passphrase else {
         return Err(in_file(path, "the secret is encrypted; give --passphrase-file"));
     };
     let damaged = |_| in_file(path, "its content is damaged");
-    let (label, der) = pem_rfc7468::decode_vec(pem.as_bytes()).map_err(|_| in_file(path, "it is not a PEM file"))?;
     let info = EncryptedPrivateKeyInfoRef::from_der(&der).map_err(damaged)?;
     if !is_accepted(&info.encryption_algorithm) {
         let how = "PBKDF2 with HMAC-SHA-256 and at most 5,000,000 iterations, and AES-256-CBC";
@@ -59,8 +59,7 @@ pub(super) fn read(path: &Path, passphrase: Option<&Passphrase>) -> Result<Gener
     let wrong = || in_file(path, "the passphrase is wrong, or the file is damaged");
     let content = info.encryption_algorithm.decrypt(passphrase, info.encrypted_data.as_bytes());
     let content = Zeroizing::new(content.map_err(|_| wrong())?);
-    let generator = Generator::from_bytes(&content).ok().filter(|_| label == ENCRYPTED);
-    generator.ok_or_else(wrong)
+    Generator::from_bytes(&content).ok().ok_or_else(wrong)
 }
 
 /// Whether a secret is encrypted as docs/identity-format.md, 6, says. Others that the library knows, such as scrypt, can ask

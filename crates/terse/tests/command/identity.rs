@@ -177,6 +177,43 @@ fn a_secret_can_be_encrypted() {
     assert_ne!(after["authority"], before["authority"]);
 }
 
+/// RFC 7468, 2: files with keys, secrets and lists are read as editors leave them.
+#[test]
+fn files_are_read_as_editors_leave_them() {
+    type Edit = fn(&str) -> String;
+    let pki = world("id3dh-ristretto255");
+    pki.write("pass", "\u{feff}correct horse\r\n");
+    pkg(&pki, "init --out @encrypted --passphrase-file @pass").object();
+    let files = ["client.id", "pkg/pkg.pem", "encrypted/pkg.pem"];
+    let files = files.map(|file| (file, fs::read_to_string(pki.path(file)).unwrap()));
+    let server = server(&pki, "");
+    let edits: [(&str, Edit); 4] = [
+        ("blanks at line ends", |pem| pem.replace('\n', " \n")),
+        ("blank lines at the end", |pem| format!("{pem}\n\n")),
+        ("a byte order mark, and other line ends", |pem| format!("\u{feff}{}", pem.replace('\n', "\r\n"))),
+        ("text around it", |pem| {
+            format!("of the device in the cellar, not ENCRYPTED TERSE PKG SECRET\n{pem}until May\n")
+        }),
+    ];
+    for (what, edit) in edits {
+        for (file, pem) in &files {
+            pki.write(file, &edit(pem));
+        }
+        let outcome = client(&pki, &server, "");
+        assert_eq!(outcome.code, Some(0), "{what}: {outcome:#?}");
+        check(&outcome.object(), &server.report());
+        pkg(&pki, "public --pkg @pkg").object();
+        pkg(&pki, "public --pkg @encrypted --passphrase-file @pass").object();
+    }
+    pki.write("denied", &format!("\u{feff}# lost in May\r\n\r\n  dns:{SERVER} \t\r\n\r\n"));
+    let refused = client(&pki, &server, "--deny @denied");
+    assert_ne!(refused.code, Some(0), "{refused:#?}");
+    pki.write("pkg/pkg.pem", &files[1].1[..files[1].1.len() / 2]);
+    pkg(&pki, "public --pkg @pkg").refused(1, &["pkg.pem", "ends within a PEM block"]);
+    pki.write("encrypted/pkg.pem", &files[2].1[..files[2].1.len() / 2]);
+    pkg(&pki, "public --pkg @encrypted --passphrase-file @pass").refused(1, &["pkg.pem", "ends within a PEM block"]);
+}
+
 /// A file cannot make its reader work for minutes.
 #[test]
 fn a_secret_with_too_many_iterations_is_refused() {

@@ -232,6 +232,35 @@ fn a_request_is_made_and_signed() {
     assert_eq!(json, serde_json::json!({ "written": ["d.pem"] }));
 }
 
+/// The label of Java's keytool and Windows's certreq, and a request as editors leave it (RFC 7468, 2 and 7).
+#[test]
+fn a_request_is_signed_as_other_programs_write_it() {
+    let place = Place::with_ca();
+    let edits =
+        [KEYTOOL_CSR.to_owned(), format!("\u{feff}Alias name: dev-1\r\n{}\r\n\r\n", KEYTOOL_CSR.replace('\r', " \r"))];
+    for contents in edits {
+        fs::write(place.path("keytool.csr"), &contents).unwrap();
+        place.succeeds("sign-csr keytool.csr --as-requested --force --out kt.pem");
+        assert_eq!(place.subject("kt.pem"), "CN=dev-1.plant.example");
+    }
+    fs::write(place.path("keytool.csr"), KEYTOOL_CSR.replace("END NEW ", "END ")).unwrap();
+    place
+        .run("sign-csr keytool.csr --as-requested --out other.pem")
+        .refused(1, &["keytool.csr: the certification request is"]);
+}
+
+/// A request that `keytool -certreq` has written.
+const KEYTOOL_CSR: &str = "\
+    -----BEGIN NEW CERTIFICATE REQUEST-----\n\
+    MIIBKTCB0AIBADAeMRwwGgYDVQQDExNkZXYtMS5wbGFudC5leGFtcGxlMFkwEwYH\r\n\
+    KoZIzj0CAQYIKoZIzj0DAQcDQgAEdGOh+E6LNr14xl7DtBq3UnkzqA/BjMXi4Klp\r\n\
+    yog10wtBd3Q1tqV7T9KhOhk1L/q4Ym4FVKb77iA7SKnrwubUjqBQME4GCSqGSIb3\r\n\
+    DQEJDjFBMD8wHQYDVR0OBBYEFFqsbWy6JT/3ZSP7bdFHphoLPtTbMB4GA1UdEQQX\r\n\
+    MBWCE2Rldi0xLnBsYW50LmV4YW1wbGUwCgYIKoZIzj0EAwIDSAAwRQIhAOUJyfTn\r\n\
+    N5vyrv0NYtQOD6HyRL55WmV3x4UXdH1rhqb8AiBLzsO7n5GZtUEnCjJGafv4C9en\r\n\
+    UsFElO0sbVR0EiNXJQ==\n\
+    -----END NEW CERTIFICATE REQUEST-----\n";
+
 #[test]
 fn a_certificate_is_renewed_for_the_same_names() {
     let place = Place::with_ca();
