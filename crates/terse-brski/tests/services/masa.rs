@@ -519,13 +519,12 @@ fn what_is_not_signed_makes_no_other_request() {
         let own = *read(&good).unwrap().sha256();
         let mut accepted = 0;
         for at in 0..good.len() {
-            for bit in [0x01, 0x04, 0x20, 0x80] {
-                let mut changed = good.clone();
-                changed[at] ^= bit;
-                if let Ok(request) = read(&changed) {
-                    assert_eq!(*request.sha256(), own, "{format:?}: byte {at}, bit {bit:#x}");
-                    accepted += 1;
-                }
+            let bit = 1 << (at % 8); // one of each byte: all of them take long, and neighbours are of one field
+            let mut changed = good.clone();
+            changed[at] ^= bit;
+            if let Ok(request) = read(&changed) {
+                assert_eq!(*request.sha256(), own, "{format:?}: byte {at}, bit {bit:#x}");
+                accepted += 1;
             }
         }
         assert!(accepted > 0, "{format:?}: nothing could be changed, so that nothing was shown");

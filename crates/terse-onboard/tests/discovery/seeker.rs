@@ -163,8 +163,10 @@ async fn a_host_that_is_not_there_yet_is_asked_again() {
         change = seeker.next() => panic!("{change:?}"),
         () = tokio::time::sleep(core::time::Duration::from_secs(100)) => {}
     }
-    drop(nobody); // as late as can be: nobody else may take the port
-    let host = Host(UdpSocket::bind(address).await.unwrap());
+    // The socket stays, so that no other process takes the port; from here on it hears everybody.
+    rustix::net::connect_unspec(&nobody).unwrap();
+    nobody.set_nonblocking(true).unwrap();
+    let host = Host(UdpSocket::from_std(nobody).unwrap());
     let found = next(&mut seeker, &host, &[&|question| answer(question, LINKS, "<>;brski-jp=5684")]).await;
     assert_eq!(found, Change::Found(loopback(5684)));
 }

@@ -162,8 +162,9 @@ fn a_registrar_that_starts_later_is_used() {
     for _ in 0..10 {
         early.send(b"is anybody there?").unwrap();
     }
-    drop(nobody); // as late as can be: nobody else may take the port
-    let registrar = Registrar::start(&reserved.to_string(), server, Jpy::new());
+    // The socket stays, so that no other process takes the port; from here on it hears everybody.
+    rustix::net::connect_unspec(&nobody).unwrap();
+    let registrar = Registrar::on(nobody, server, Jpy::new());
     let mut client = pledge(&config, proxy.address);
     client.set_limit(SAFETY_LIMIT);
     client.handshake().unwrap();

@@ -29,7 +29,11 @@ pub(crate) struct Registrar {
 impl Registrar {
     /// Starts a registrar at this address.
     pub(crate) fn start<F: Framing + 'static>(listen: &str, config: ConfigBuilder<ServerConfig>, framing: F) -> Self {
-        let socket = UdpSocket::bind(listen).unwrap();
+        Self::on(UdpSocket::bind(listen).unwrap(), config, framing)
+    }
+
+    /// Starts a registrar on this socket.
+    pub(crate) fn on<F: Framing + 'static>(socket: UdpSocket, config: ConfigBuilder<ServerConfig>, framing: F) -> Self {
         socket.set_nonblocking(true).unwrap();
         let address = socket.local_addr().unwrap();
         let config = Arc::new(config.build().unwrap());

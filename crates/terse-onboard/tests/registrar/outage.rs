@@ -133,7 +133,7 @@ async fn a_masa_that_has_no_audit_log_is_not_asked_again_at_once() {
     let mut pledge = device.connect(&registrar).await;
     let request = device.voucher_request(&pledge);
     assert_eq!(pledge.request_voucher(&request).await.status, 200);
-    for _ in 0..20 {
+    for _ in 0..15 {
         assert_eq!(pledge.voucher_status(true).await.status, 200);
         let answer = pledge.get("/.well-known/est/cacerts").await;
         assert!(answer.status == 202 && (1..=5).contains(&answer.retry_after.unwrap()));
