@@ -8,7 +8,7 @@ use tokio::net::UdpSocket;
 
 use super::world::answer;
 use crate::deadline::soon;
-use crate::vacant::vacant_udp;
+use crate::vacant::{occupied_udp, vacant_udp};
 
 const LINKS: u8 = 40;
 
@@ -156,17 +156,16 @@ async fn an_answer_that_asks_for_it_is_acknowledged() {
 /// The network reports that nobody has the port, until somebody has.
 #[tokio::test(start_paused = true)]
 async fn a_host_that_is_not_there_yet_is_asked_again() {
-    let (nobody, address) = vacant_udp();
+    let (_nobody, address) = vacant_udp();
     let place = Place::from(address);
     let mut seeker = Seeker::new(&[Sought::JoinProxy], Reach::Hosts(vec![place.clone()])).unwrap();
     tokio::select! {
         change = seeker.next() => panic!("{change:?}"),
         () = tokio::time::sleep(core::time::Duration::from_secs(100)) => {}
     }
-    // The socket stays, so that no other process takes the port; from here on it hears everybody.
-    rustix::net::connect_unspec(&nobody).unwrap();
-    nobody.set_nonblocking(true).unwrap();
-    let host = Host(UdpSocket::from_std(nobody).unwrap());
+    let socket = occupied_udp(address);
+    socket.set_nonblocking(true).unwrap();
+    let host = Host(UdpSocket::from_std(socket).unwrap());
     let found = next(&mut seeker, &host, &[&|question| answer(question, LINKS, "<>;brski-jp=5684")]).await;
     assert_eq!(found, Change::Found(loopback(5684)));
 }

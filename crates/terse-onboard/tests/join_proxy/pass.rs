@@ -12,7 +12,7 @@ use terse_tls::Path;
 use super::registrar::Registrar;
 use super::world::{Proxy, configs, datagrams, exchange, pledge, pledge_on, socket};
 use crate::deadline::{Deadline, SAFETY_LIMIT};
-use crate::vacant::vacant_udp;
+use crate::vacant::{occupied_udp, vacant_udp};
 
 /// Lets two pledges connect at once, each of which has its own answers. Returns their paths.
 fn two_at_once<F: Framing + 'static>(ip: &str, mode: Mode, framing: F) -> [Path; 2] {
@@ -156,15 +156,13 @@ fn the_next_registrar_is_used_when_one_is_gone_or_silent() {
 #[test]
 fn a_registrar_that_starts_later_is_used() {
     let (config, server) = configs(datagrams());
-    let (nobody, reserved) = vacant_udp();
+    let (_nobody, reserved) = vacant_udp();
     let proxy = Proxy::start("127.0.0.1:0", Mode::Stateless, &[reserved]);
     let early = socket(proxy.address.ip(), proxy.address);
     for _ in 0..10 {
         early.send(b"is anybody there?").unwrap();
     }
-    // The socket stays, so that no other process takes the port; from here on it hears everybody.
-    rustix::net::connect_unspec(&nobody).unwrap();
-    let registrar = Registrar::on(nobody, server, Jpy::new());
+    let registrar = Registrar::on(occupied_udp(reserved), server, Jpy::new());
     let mut client = pledge(&config, proxy.address);
     client.set_limit(SAFETY_LIMIT);
     client.handshake().unwrap();

@@ -23,10 +23,18 @@ impl Vacant {
 }
 
 /// A port of UDP at which nothing arrives: a socket that is connected to itself hears nobody else, so that others are told that
-/// the port is unreachable.
+/// the port is unreachable. As long as it stays, only [`occupied_udp`] takes the port.
 pub(crate) fn vacant_udp() -> (UdpSocket, SocketAddr) {
-    let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let socket = occupied_udp(([127, 0, 0, 1], 0).into());
     let address = socket.local_addr().unwrap();
     socket.connect(address).unwrap();
     (socket, address)
+}
+
+/// A socket at a vacant address, which from here on hears all others.
+pub(crate) fn occupied_udp(address: SocketAddr) -> UdpSocket {
+    let socket = Socket::new(Domain::IPV4, Type::DGRAM, Some(Protocol::UDP)).unwrap();
+    rustix::net::sockopt::set_socket_reuseport(&socket, true).unwrap();
+    socket.bind(&address.into()).unwrap();
+    socket.into()
 }
