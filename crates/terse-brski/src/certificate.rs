@@ -127,7 +127,7 @@ pub fn public_key(certificate: &[u8]) -> Result<&[u8], Malformed> {
 }
 
 /// Whether two certificates are for the same key.
-pub(crate) fn same_key(a: &[u8], b: &[u8]) -> bool {
+pub fn same_key(a: &[u8], b: &[u8]) -> bool {
     matches!((public_key(a), public_key(b)), (Ok(a), Ok(b)) if a == b)
 }
 

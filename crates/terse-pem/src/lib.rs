@@ -1,4 +1,11 @@
-#![doc = include_str!("../README.md")]
+//! PEM (RFC 7468), and lists with one entry in each line, as editors and other programs leave them: with a byte order mark in
+//! UTF-8, any line ends, blanks at line ends, blank lines, and text around the sections.
+//!
+//! - [`sections`], [`first`] and [`all`]: what stands between two boundaries. The caller compares labels and parses the DER.
+//! - [`entries`]: the lines of a list. [`first_line`]: a passphrase or a PIN.
+//!
+//! What must always hold: a text that is cut or damaged is an error and never another text; no copy of a content is left in
+//! memory; the work is linear in the length of the text.
 #![no_std]
 
 extern crate alloc;

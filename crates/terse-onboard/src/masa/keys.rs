@@ -6,7 +6,7 @@ use alloc::sync::Arc;
 use std::path::Path;
 
 use pki_types::{CertificateDer, UnixTime};
-use terse_brski::certificate::public_key;
+use terse_brski::certificate::same_key;
 use terse_brski::masa::Masa;
 use terse_net::files::{read_certificates, read_private_key};
 use terse_tls::crypto::{CryptoProvider, SigningKey};
@@ -75,16 +75,11 @@ pub(super) fn voucher_signer(
         return signer(provider, &config.voucher_signer, &devices, time);
     };
     let anchors = read_certificates(path)?;
-    let issues_devices = |anchor: &CertificateDer<'_>| devices.iter().any(|device| is_same_key(device, anchor));
+    let issues_devices = |anchor: &CertificateDer<'_>| devices.iter().any(|device| same_key(device, anchor));
     match anchors.iter().any(issues_devices) {
         true => Err(ConfigError::new(path, ISSUES_DEVICES)),
         false => signer(provider, &config.voucher_signer, &anchors, time),
     }
-}
-
-/// Whether two certificates are for the same key.
-fn is_same_key(a: &CertificateDer<'_>, b: &CertificateDer<'_>) -> bool {
-    matches!((public_key(a), public_key(b)), (Ok(a), Ok(b)) if a == b)
 }
 
 /// Returns the certificates and the configuration of the HTTPS server. Registrars have private CAs, so that their certificates are looked at
