@@ -126,9 +126,10 @@ fn signer(
     let unusable = |error: &dyn core::fmt::Display| ConfigError::new(&files.chain, error);
     // A device accepts the voucher by these anchors, or by this certificate.
     let trust = Trust::new(anchors).map_err(|error| unusable(&error))?;
-    trust
-        .check(provider, &chain, Expect::Unrestricted, Some(time))
-        .map_err(|error| unusable(&error.of(&"the voucher signer")))?;
+    trust.check(provider, &chain, Expect::Unrestricted, Some(time)).map_err(|error| match error {
+        CertificateError::UnknownIssuer => unusable(&UNKNOWN_SIGNER),
+        error => unusable(&error.of(&"the voucher signer")),
+    })?;
     Signer::new(provider, chain, key).map_err(|problem| unusable(&problem))
 }
 
@@ -142,7 +143,10 @@ fn read(
     Ok((chain, key))
 }
 
-const ISSUES_DEVICES: &str = "a CA of devices is among the anchors of vouchers; make one that issues only voucher signers, or remove \
-                              voucher_anchors";
+const ISSUES_DEVICES: &str = "a CA of devices is among the anchors of vouchers; make one that issues only voucher signers, and give its \
+                              certificate as voucher_anchors";
+
+const UNKNOWN_SIGNER: &str = "the voucher signer was issued by none of the anchors; give the certificate of the CA that has issued it as \
+                              voucher_anchors in [manufacturer]";
 
 const NO_ADDRESS: &str = "metrics = true needs health, the address where they are; add health, or remove metrics";

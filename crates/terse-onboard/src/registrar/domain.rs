@@ -87,6 +87,7 @@ impl Domain {
         };
         let subject = match (&enrolment.subject, &issuer) {
             (Some(attributes), Issuer::External(_)) if *attributes == [IDEVID] => None,
+            (Some(attributes), Issuer::Own(_)) if *attributes == [IDEVID] => return Err(wrong(IDEVID_SUBJECT)),
             (Some(attributes), _) => Some(template(attributes)?),
             (None, _) => Some(template(&DEFAULT_SUBJECT.map(String::from))?),
         };
@@ -170,6 +171,9 @@ fn check_names(path: &Path, config: &Config, enrolment: &Enrolment) -> Result<()
     }
     Ok(())
 }
+
+const IDEVID_SUBJECT: &str = "the registrar's own CA takes no subject from an IDevID, which a manufacturer has chosen; write a subject with \
+                              {serial}";
 
 const FOREIGN_LIST: &str = "crl_days, crl_listen and crl_url are for a CA of the registrar; the CA behind the EST server has its own \
                             list: remove them";

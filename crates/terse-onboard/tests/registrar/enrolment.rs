@@ -5,7 +5,8 @@ use terse_brski::audit_log::AuditLog;
 use terse_brski::est::CsrAttributes;
 use terse_brski::masa::LogEntry;
 use terse_brski::voucher::{Assertion, Nonce};
-use terse_onboard::registrar::Operator;
+use terse_net::Clock;
+use terse_onboard::registrar::{Operator, Service};
 use terse_pki::{Authority, IdevidOptions, Subject};
 
 use super::scripted_masa::Script;
@@ -185,6 +186,10 @@ async fn the_domain_decides_the_subject() {
     let renewed = certificate(&member.enroll("simplereenroll", &device.certification_request(&asked)).await);
     assert_eq!(subject_of(&renewed), own);
     registrar.stop().await;
+    // Only an EST server can be told to take it.
+    world.change("ca = \"ca\"", "subject = [\"{idevid}\"]\nca = \"ca\"");
+    let error = Service::open(&world.config(), Clock::new()).await.err().unwrap();
+    assert!(error.to_string().contains("takes no subject from an IDevID"), "{error}");
 }
 
 #[tokio::test]

@@ -211,7 +211,7 @@ fn ruin_database(place: &Place) {
 #[test]
 fn check_says_what_is_wrong_and_where() {
     type Harm = fn(&Place);
-    let cases: [(Harm, &str); 14] = [
+    let cases: [(Harm, &str); 15] = [
         (|place| fs::remove_file(place.path("maker/masa.toml")).unwrap(), "maker/masa.toml: "),
         (|place| place.configure("listen", "lisen"), "maker/masa.toml: line 2: unknown field `lisen`"),
         (|place| place.configure("first-come", "whoever"), "maker/masa.toml: line 32: unknown variant `whoever`"),
@@ -232,6 +232,10 @@ fn check_says_what_is_wrong_and_where() {
         (
             |place| place.configure("\"voucher-ca/ca.pem\"", "\"ca/ca.pem\""),
             "maker/ca/ca.pem: a CA of devices is among",
+        ),
+        (
+            |place| place.configure("voucher_anchors", "# voucher_anchors"),
+            "maker/voucher.pem: the voucher signer was issued by none of the anchors; give",
         ),
         (
             // The web server is below the CA of the devices, and signs no vouchers all the same.
